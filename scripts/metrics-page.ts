@@ -1,7 +1,7 @@
 import type { MetricDeclaration } from '../src/telemetry/declaration.ts';
 import { metricTable } from '../src/telemetry/metric-table.ts';
 import { Metrics } from '../src/telemetry/metrics.ts';
-import { exposeProcess, figuresOf } from '../src/telemetry/process-figures.ts';
+import { registerProcessMetrics, registeredMetrics } from '../src/telemetry/process-figures.ts';
 import { agentMetrics } from '../src/telemetry/table/agent.ts';
 import { apiServerMetrics } from '../src/telemetry/table/api-server.ts';
 import { awsMetrics } from '../src/telemetry/table/aws.ts';
@@ -61,8 +61,8 @@ function rowOf([name, { type, help, labels, of, buckets }]: [string, MetricDecla
 
 function figures(): string {
   const metrics = new Metrics();
-  exposeProcess(metrics);
-  return figuresOf(metrics)
+  registerProcessMetrics(metrics);
+  return registeredMetrics(metrics)
     .filter(({ name }) => !(name in metricTable))
     .map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |\n`)
     .join('');

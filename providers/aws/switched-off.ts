@@ -1,60 +1,37 @@
 import type { Claim, Provider, Reconciliation, Released } from '../../src/controller/provider.ts';
-import type { ServiceKey } from '../../src/model/metadata.ts';
+import type { ResourceHolder } from '../../src/controller/provider-parts.ts';
+import type { ServiceKey } from '../../src/model/objects/metadata.ts';
 import { reason, type Reason } from '../../src/model/reasons.ts';
-import type { Service } from '../../src/model/service.ts';
-import type { Snapshot } from '../../src/model/snapshot.ts';
+import type { Service } from '../../src/model/objects/service.ts';
+import type { Snapshot } from '../../src/model/store/snapshot.ts';
 import { classes, decideAwsClaim } from './desire/claim.ts';
 import { finalizer, isHeld } from './model/service-metadata.ts';
 
 /**
- * Stands in for AwsProvider in a controller of a cluster that serves nothing by AWS. It does nothing, and says so to those who wait for it: a Service that
- * an earlier controller has served keeps its finalizer, and so cannot be deleted, until one serves AWS again.
+ * Replaces AwsProvider when the controller runs without AWS. It calls nothing and reports this on the Services that need AWS. A Service that an
+ * earlier controller served keeps its finalizer, so it cannot be deleted until a controller serves AWS again.
  */
-export class SwitchedOffAws implements Provider {
+export class SwitchedOffAws implements Provider, ResourceHolder {
   readonly name = 'aws';
-  #snapshot: Snapshot | undefined;
 
-  /** The class of the AWS Load Balancer Controller is that one's, unless the Service was ours before. */
+  /** Leaves the class of the AWS Load Balancer Controller to that controller, except for Services that Herald served before. */
   claim(service: Service, { config }: Snapshot): Claim {
     const claim = decideAwsClaim(service, config, { classless: 'off' });
     if (!claim.mine || isHeld(service) || service.loadBalancerClass !== classes.nlbAlias) return claim;
     return { mine: false, reason: reason('OtherLoadBalancerClass', { class: classes.nlbAlias, ours: classes.nlb }) };
   }
 
-  adopt(snapshot: Snapshot): void {
-    this.#snapshot = snapshot;
-  }
-
-  adoptOne(): readonly ServiceKey[] {
-    return [];
-  }
-  withhold(): void {}
-  leave(): void {}
-  written(): readonly ServiceKey[] {
-    return [];
-  }
-
   reconcile(service: Service): Promise<Reconciliation> {
     return Promise.resolve({ ingress: service.ingress, reason: switchedOff(service) });
   }
 
-  release(key: ServiceKey): Promise<Released> {
-    const service = this.#snapshot?.services.get(key);
-    const left = this.holds(key, service) && service !== undefined ? { left: switchedOff(service) } : {};
-    return Promise.resolve({ addresses: [], retry: [], ...left });
+  release(key: ServiceKey, { services }: Snapshot): Promise<Released> {
+    const service = services.get(key);
+    return Promise.resolve(service !== undefined && isHeld(service) ? { remaining: switchedOff(service) } : {});
   }
 
   holds(_: ServiceKey, service: Service | undefined): boolean {
     return service !== undefined && isHeld(service);
-  }
-
-  expire(): readonly ServiceKey[] {
-    return [];
-  }
-
-  affected(_: unknown, snapshot: Snapshot): Iterable<ServiceKey> {
-    this.#snapshot = snapshot;
-    return [];
   }
 }
 

@@ -1,5 +1,13 @@
 import { defined } from '../../src/lang/defined.ts';
-import type { Claim, Provider, Reconciliation, Released, RecordedAddresses } from '../../src/controller/provider.ts';
+import type { Claim, Provider, Reconciliation, Released } from '../../src/controller/provider.ts';
+import type {
+  AddressPools,
+  ChangeListener,
+  PeriodicWork,
+  RecordedAddresses,
+  Recovery,
+  ResourceHolder,
+} from '../../src/controller/provider-parts.ts';
 import {
   createAllocator,
   type Allocation,
@@ -10,18 +18,18 @@ import {
 import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
 import { inOrderOfPrecedence } from '../../src/decisions/allocation/held-twice.ts';
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
-import { effectivePools } from '../../src/decisions/allocation/pools.ts';
+import { effectivePools } from '../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../src/decisions/allocation/request.ts';
 import { WaitingLine } from '../../src/decisions/allocation/waiting-line.ts';
-import { serviceKey, type ServiceKey } from '../../src/model/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../src/model/objects/metadata.ts';
 import { sameAddress, type Address } from '../../src/net/address.ts';
-import type { ReleasedAddress } from '../../src/model/released-address.ts';
+import type { ReleasedAddress } from '../../src/model/parse/released-address.ts';
 import type { Reason } from '../../src/model/reasons.ts';
-import { assignedAddresses, type Service } from '../../src/model/service.ts';
-import type { Change, Snapshot } from '../../src/model/snapshot.ts';
+import { assignedAddresses, type Service } from '../../src/model/objects/service.ts';
+import type { Change, Snapshot } from '../../src/model/store/snapshot.ts';
 
 /** Gives Services addresses from IPAddressPools. Announcing and forwarding them is the agents' work. */
-export class BareMetalProvider implements Provider {
+export class BareMetalProvider implements Provider, Recovery, ResourceHolder, ChangeListener, PeriodicWork, AddressPools {
   readonly name = 'bare-metal';
   readonly #allocator: Allocator;
   readonly #waiting: WaitingLine;
@@ -47,13 +55,13 @@ export class BareMetalProvider implements Provider {
     const inOrder = new Map(ours.map((service) => [serviceKey(service.metadata), service] as const));
     for (const [key, { metadata, ...service }] of inOrder) {
       const uid = uids.get(key) ?? metadata.uid;
-      this.adoptOne({ ...service, metadata: { ...metadata, uid } }, recorded.get(key) ?? [], snapshot, 'always');
+      this.adoptService({ ...service, metadata: { ...metadata, uid } }, recorded.get(key) ?? [], snapshot, 'always');
     }
-    for (const [key, service] of inOrder) if (!recorded.has(key)) this.adoptOne(service, assignedAddresses(service), snapshot, 'always');
+    for (const [key, service] of inOrder) if (!recorded.has(key)) this.adoptService(service, assignedAddresses(service), snapshot, 'always');
     for (const [key, addresses] of recorded) if (!inOrder.has(key)) this.#allocator.adopt(reservation(key, addresses), addresses);
   }
 
-  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): readonly ServiceKey[] {
+  adoptService(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): readonly ServiceKey[] {
     const request = allocationRequest(service, snapshot);
     const held = this.#allocator.assignmentOf(request.service)?.addresses ?? [];
     const among = (all: readonly Address[], address: Address): boolean => all.some((one) => sameAddress(one, address));
@@ -64,7 +72,7 @@ export class BareMetalProvider implements Provider {
     return this.#call(gone);
   }
 
-  withhold(reason: Reason | undefined): void {
+  suspendAllocation(reason: Reason | undefined): void {
     this.#withheld = reason;
   }
 
@@ -86,31 +94,31 @@ export class BareMetalProvider implements Provider {
     };
   }
 
-  written(key: ServiceKey): readonly ServiceKey[] {
+  statusWritten(key: ServiceKey): readonly ServiceKey[] {
     return this.#call(this.#allocator.confirm(key));
   }
 
-  leave(key: ServiceKey): void {
+  disown(key: ServiceKey): void {
     this.#waiting.leave(key);
     this.#allocator.leave(key);
   }
 
   // oxlint-disable-next-line typescript/require-await -- as above
-  async release(key: ServiceKey, now: number): Promise<Released> {
+  async release(key: ServiceKey, _: Snapshot, now: number): Promise<Released> {
     this.#waiting.leave(key);
     const addresses = this.#allocator.release(key, now);
-    return { addresses, retry: this.#call(addresses) };
+    return { addresses, requeue: this.#call(addresses) };
   }
 
-  keep(released: readonly ReleasedAddress[]): void {
+  restoreKept(released: readonly ReleasedAddress[]): void {
     this.#allocator.keep(released);
   }
 
-  kept(): readonly KeptInPool[] {
+  keptAddresses(): readonly KeptInPool[] {
     return this.#allocator.kept();
   }
 
-  expire(now: number): readonly ServiceKey[] {
+  runDue(now: number): readonly ServiceKey[] {
     return this.#call(this.#allocator.expire(now));
   }
 
@@ -130,7 +138,7 @@ export class BareMetalProvider implements Provider {
       this.#allocator.expect(request);
       // Who comes with an address keeps it, and whoever is decided upon before him must not be given the same.
       const isNew = !this.#waiting.has(request.service) && this.#allocator.assignmentOf(request.service) === undefined;
-      if (isNew && this.claim(service, snapshot).mine) this.adoptOne(service, assignedAddresses(service), snapshot, 'free');
+      if (isNew && this.claim(service, snapshot).mine) this.adoptService(service, assignedAddresses(service), snapshot, 'free');
     }
     if (!everything && !pools && namespaces.size === 0) return [];
     if (everything) this.#dismissOthers(snapshot);

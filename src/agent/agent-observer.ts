@@ -1,6 +1,6 @@
 import type { QuarantinedFrontend } from '../dataplane/dataplane.ts';
-import type { ServiceKey } from '../model/metadata.ts';
-import type { ServiceDifference, SessionStatus } from '../model/node-state.ts';
+import type { ServiceKey } from '../model/objects/metadata.ts';
+import type { ServiceDifference, SessionStatus } from '../model/objects/node-state.ts';
 import type { Reason } from '../model/reasons.ts';
 import type { RoutesByPeer } from './reconcile/announced-routes.ts';
 
@@ -23,13 +23,13 @@ export interface PassObserver {
 }
 
 /** How things are with an agent at this moment. */
-export interface AgentFigures {
+export interface AgentStatus {
   /** Services that wait for the next pass. */
   readonly waiting: number;
   /** When the pass that is running began, by the clock's `now`. */
   readonly passSince?: number;
   /** A pass was carried out. */
-  readonly begun: boolean;
+  readonly hasSynced: boolean;
   /** No change waits for the kernel for too long. */
   readonly keepsUp: boolean;
   /** Why the data plane did not take the last changes. */

@@ -2,42 +2,42 @@ import { defined } from '../lang/defined.ts';
 import type { DataplaneError, Dataplane } from '../dataplane/dataplane.ts';
 import type { DrainView } from '../decisions/announcement/node-drain.ts';
 import type { History } from '../live/history.ts';
-import type { ServiceKey } from '../model/metadata.ts';
-import type { NodeState, ServiceDifference, SessionStatus } from '../model/node-state.ts';
+import type { ServiceKey } from '../model/objects/metadata.ts';
+import type { NodeState, ServiceDifference, SessionStatus } from '../model/objects/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
-import type { Snapshot } from '../model/snapshot.ts';
+import type { Snapshot } from '../model/store/snapshot.ts';
 import type { ServiceForwarding } from '../net/frontend.ts';
 import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
-import type { HttpPlace, ListenHttp } from '../system/http-listener.ts';
+import type { HttpPlace, ListenHttp } from '../system/http/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
-import { Turn } from '../system/turn.ts';
-import { noPassObserver, type AgentFigures, type AgentObserver, type PassObserver } from './agent-observer.ts';
+import { Turn } from '../system/time-slice.ts';
+import { noPassObserver, type AgentStatus, type AgentObserver, type PassObserver } from './agent-observer.ts';
 import { Announcer } from './reconcile/announcer.ts';
-import { Commits } from './reconcile/commits.ts';
-import { differences } from './report/service-differences.ts';
+import { DataplaneSync } from './reconcile/commits.ts';
+import { serviceDifferences } from './report/service-differences.ts';
 import { DirectReturnCheck } from './host/direct-return-check.ts';
-import { Elsewhere, type ElsewhereComponents } from './reconcile/foreign-frontends.ts';
+import { ForeignFrontends, type ForeignFrontendsComponents } from './reconcile/foreign-frontends.ts';
 import { HostCheck, hostFacts, type HostCheckComponents } from './host/host-check.ts';
 import { limits } from './limits.ts';
 import { AgentHistory } from './live/agent-history.ts';
-import type { AgentLists } from './live/live-queries.ts';
+import type { AgentLiveQueries } from './live/live-queries.ts';
 import { liveRoutes } from './live/live-routes.ts';
 import { NodeDraining, type NodeDrainingComponents } from './reconcile/node-draining.ts';
 import { NodeHealth } from './host/node-health.ts';
 import { NodeReport, type ReportContent } from './report/node-report.ts';
-import { Passes, type PassEffects } from './reconcile/reconcile-loop.ts';
+import { ReconcileLoop, type ReconcileHandlers } from './reconcile/reconcile-loop.ts';
 import { Plans, type PlansComponents } from './reconcile/plans.ts';
-import { RouteTable } from './reconcile/announced-routes.ts';
-import { Sessions, type SessionsComponents, type SessionsOptions } from './sessions/bgp-sessions.ts';
+import { AnnouncedRoutes } from './reconcile/announced-routes.ts';
+import { BgpSessions, type BgpSessionsComponents, type BgpSessionsOptions } from './sessions/bgp-sessions.ts';
 
 interface AgentComponents
   extends
     Pick<HostCheckComponents, 'host' | 'hostFilters' | 'unservedLocalhost'>,
-    Pick<ElsewhereComponents, 'foreign'>,
+    Pick<ForeignFrontendsComponents, 'foreign'>,
     Pick<NodeDrainingComponents, 'countConnections'>,
-    Omit<SessionsComponents, 'sessionHistory'> {
+    Omit<BgpSessionsComponents, 'sessionHistory'> {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly writeNodeState: (state: NodeState) => Promise<void>;
@@ -51,7 +51,7 @@ interface AgentComponents
   readonly log: Log;
 }
 
-interface AgentOptions extends SessionsOptions {
+interface AgentOptions extends BgpSessionsOptions {
   readonly node: string;
   /** Where the health of the node is told; default: nowhere. */
   readonly healthz?: readonly HttpPlace[];
@@ -67,18 +67,18 @@ export class Agent {
   readonly #components: AgentComponents;
   readonly #node: string;
   readonly #history: AgentHistory | undefined;
-  readonly #routes: RouteTable;
-  readonly #sessions: Sessions;
-  readonly #passes: Passes;
+  readonly #routes: AnnouncedRoutes;
+  readonly #sessions: BgpSessions;
+  readonly #passes: ReconcileLoop;
   readonly #plans: Plans;
-  readonly #commits: Commits;
+  readonly #commits: DataplaneSync;
   readonly #announcer: Announcer;
   readonly #draining: NodeDraining;
   readonly #report: NodeReport;
   readonly #health: NodeHealth;
   readonly #host: HostCheck;
   readonly #direct: DirectReturnCheck;
-  readonly #elsewhere: Elsewhere;
+  readonly #elsewhere: ForeignFrontends;
   #unsubscribe: (() => void) | undefined;
   #stopped = false;
 
@@ -87,60 +87,62 @@ export class Agent {
     const { node, kernelSettings = 'set' } = options;
     const history = components.history === undefined ? undefined : new AgentHistory(components.history, clock);
     this.#history = history;
-    const routes = new RouteTable(history?.routesChanged);
+    const routes = new AnnouncedRoutes(history?.routesChanged);
     this.#routes = routes;
     const snapshot = (): Snapshot => source.snapshot;
-    const news = (): void => this.#report.news();
-    const again = (services: Iterable<ServiceKey>): void => this.#passes.lookAgain(services);
+    const news = (): void => this.#report.scheduleWrite();
+    const again = (services: Iterable<ServiceKey>): void => this.#passes.requeue(services);
     this.#components = components;
     this.#node = node;
     this.#report = new NodeReport(components, node, () => this.#content());
-    this.#sessions = new Sessions({ ...components, ...defined({ sessionHistory: history }) }, routes, news, options);
-    this.#elsewhere = new Elsewhere(components, {
+    this.#sessions = new BgpSessions({ ...components, ...defined({ sessionHistory: history }) }, routes, news, options);
+    this.#elsewhere = new ForeignFrontends(components, {
       config: () => source.snapshot.config,
-      again: (services) => this.#changedElsewhere(services),
-      news,
+      onForwardingChanged: (services) => this.#changedElsewhere(services),
+      onStatusChanged: news,
     });
     this.#draining = new NodeDraining(components, {
       node,
       snapshot,
       progress: () => this.#plans.drainProgress(),
-      again: () => this.#passes.everything(),
-      news,
+      requeueAll: () => this.#passes.requeueAll(),
+      onStatusChanged: news,
     });
     const view = (): DrainView => this.#draining.view();
-    const planned: PlansComponents['planned'] = (service, change) => history?.planned(service, change);
-    this.#plans = new Plans({ clock, routes, elsewhere: this.#elsewhere, view, planned }, node, (service) => again([service]));
-    this.#commits = new Commits(components, node, again);
+    const planned: PlansComponents['onPlanned'] = (service, change) => history?.servicePlanned(service, change);
+    this.#plans = new Plans({ clock, routes, foreignFrontends: this.#elsewhere, drainView: view, onPlanned: planned }, node, (service) =>
+      again([service]),
+    );
+    this.#commits = new DataplaneSync(components, node, again);
     this.#announcer = new Announcer(components, routes, {
       plan: (service) => this.#plans.byService.get(service),
       quarantined: () => this.#commits.quarantined,
-      permits: (frontend) => this.#elsewhere.permits(frontend),
-      tell: () => this.#tell(),
-      again,
+      isForwarded: (frontend) => this.#elsewhere.isForwarded(frontend),
+      flushRoutes: () => this.#tell(),
+      requeue: again,
     });
-    this.#passes = new Passes(components, node, {
-      carryOut: (...work) => this.#observed(...work),
+    this.#passes = new ReconcileLoop(components, node, {
+      reconcile: (...work) => this.#observed(...work),
       withdraw: (...work) => this.#withdraw(...work),
-      queued: () => this.#health.sync.queued(),
-      news,
+      onQueued: () => this.#health.dataplane.changeQueued(),
+      onStatusChanged: news,
     });
     this.#health = new NodeHealth(components, {
       node,
       healthz: options.healthz ?? [],
       snapshot,
       addresses: () => components.host.interfaces().map(({ address }) => address),
-      news,
+      onStatusChanged: news,
     });
     this.#host = new HostCheck(components, {
       kernelSettings,
       facts: () => hostFacts(source.snapshot, node, this.#plans.byService),
       services: () => source.snapshot.config.services,
       servedPorts: () => new Map([...this.#health.ports(), ...this.#sessions.passivePorts()]),
-      looked: () => this.#health.nodeChanged(),
-      news,
+      onChecked: () => this.#health.onNodeChanged(),
+      onStatusChanged: news,
     });
-    this.#direct = new DirectReturnCheck(components, { node, snapshot, kernelSettings, news });
+    this.#direct = new DirectReturnCheck(components, { node, snapshot, kernelSettings, onStatusChanged: news });
   }
 
   /**
@@ -150,31 +152,31 @@ export class Agent {
   async start(): Promise<void> {
     const { source, dataplane, log } = this.#components;
     this.#unsubscribe = source.onChange((changes) => {
-      this.#history?.heard(changes, source.snapshot);
-      this.#passes.changed(changes);
+      this.#history?.recordChanges(changes, source.snapshot);
+      this.#passes.onChanges(changes);
     });
     dataplane.onFailure((error) => this.#lostKernel(error));
-    this.#passes.addEverything();
-    this.#draining.follow(source.snapshot);
-    this.#health.follow(source.snapshot.config.services);
+    this.#passes.markAll();
+    this.#draining.reconcile(source.snapshot);
+    this.#health.applyScope(source.snapshot.config.services);
     await Promise.all([this.#host.checkSettings(), this.#elsewhere.start()]);
-    await this.#passes.begin();
+    await this.#passes.start();
     // Again: the kernel has settings of connection tracking since the rules are there.
     this.#host.start();
     log.info({ node: this.#node, services: this.#plans.byService.size }, 'agent started');
   }
 
   /** Each figure costs what it takes to work it out, when it is asked for. */
-  figures(): AgentFigures {
-    const { waiting, since: passSince, begun, error: dataplaneError } = this.#passes;
+  status(): AgentStatus {
+    const { waiting, runningSince: passSince, hasSynced: begun, error: dataplaneError } = this.#passes;
     const differing = (): ServiceDifference[] => this.#differing();
     const host = (): Reason[] => this.#hostProblems();
     const sessions = (): SessionStatus[] => this.#sessions.status();
     return {
       waiting,
       ...defined({ passSince }),
-      begun,
-      keepsUp: this.#health.sync.healthy,
+      hasSynced: begun,
+      keepsUp: this.#health.dataplane.healthy,
       ...defined({ dataplaneError }),
       quarantined: this.#commits.quarantined,
       get differing() {
@@ -190,7 +192,7 @@ export class Agent {
   }
 
   /** What whoever asks this process is told. */
-  live(): AgentLists {
+  live(): AgentLiveQueries {
     return {
       sessions: () => this.#sessions.live(),
       routes: (query) => liveRoutes(this.#sessions.peers, this.#routes, query),
@@ -206,13 +208,13 @@ export class Agent {
    * Before a stop for good: every route becomes the routers' last resort, and they are given the time to choose other ways. Meanwhile all goes
    * on. `onHurry` calls back when nobody wants to wait any longer.
    */
-  async leave(onHurry: (hurry: () => void) => () => void): Promise<void> {
-    if (!this.#sessions.toLastResort()) return;
+  async gracefulShutdown(onHurry: (hurry: () => void) => () => void): Promise<void> {
+    if (!this.#sessions.startGracefulShutdown()) return;
     const { clock, log } = this.#components;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.after(limits.leaveMilliseconds, resolve);
+    const cancel = clock.after(limits.gracefulShutdownMilliseconds, resolve);
     const calm = onHurry(resolve);
-    log.info({ milliseconds: limits.leaveMilliseconds }, 'routers are asked to prefer other nodes before the sessions end');
+    log.info({ milliseconds: limits.gracefulShutdownMilliseconds }, 'routers are asked to prefer other nodes before the sessions end');
     await promise;
     cancel();
     calm();
@@ -235,65 +237,65 @@ export class Agent {
     await this.#components.dataplane.close();
   }
 
-  async #observed(...work: Parameters<PassEffects['carryOut']>): Promise<void> {
+  async #observed(...work: Parameters<ReconcileHandlers['reconcile']>): Promise<void> {
     const observer = this.#components.observer?.pass(work[1], (service) => this.#routes.routesOf(service)) ?? noPassObserver;
-    this.#history?.passBegins();
+    this.#history?.passStarted();
     let done: Set<ServiceKey> | undefined;
     try {
       await this.#carryOut(observer, ...work);
       done = work[1];
     } finally {
-      this.#history?.passEnds(done, work[0]);
+      this.#history?.passEnded(done, work[0]);
       observer.ended();
     }
   }
 
   async #carryOut(observer: PassObserver, snapshot: Snapshot, services: Set<ServiceKey>, node: boolean): Promise<void> {
     if (node) {
-      this.#draining.follow(snapshot);
-      this.#sessions.change(snapshot, this.#node);
-      this.#health.follow(snapshot.config.services);
-      this.#host.follow(snapshot.config.services);
+      this.#draining.reconcile(snapshot);
+      this.#sessions.updateExisting(snapshot, this.#node);
+      this.#health.applyScope(snapshot.config.services);
+      this.#host.applyScope(snapshot.config.services);
     }
     const forwarding = new Map<string, ServiceForwarding | undefined>();
     const turn = new Turn(this.#components.clock);
     for (const key of services) {
       forwarding.set(key, this.#plans.plan(snapshot, key));
-      this.#announcer.add([key]);
+      this.#announcer.queue([key]);
       // What changes meanwhile is the next pass.
       if (turn.isOver) await turn.end();
     }
     if (this.#stopped) return;
     for (const key of new Set([...services, ...this.#commits.waitingFor(services)])) {
-      for (const other of this.#plans.giveWay(key)) {
+      for (const other of this.#plans.cancelDrainsOf(key)) {
         forwarding.set(other, this.#plans.plan(snapshot, other));
         services.add(other);
       }
     }
     this.#tell(); // nothing that is not out yet: see Plans
     observer.withdrawn();
-    const isIntact = this.#passes.watch();
+    const isIntact = this.#passes.commitGuard();
     // What it refuses, or refuses no longer, changes what Services may announce.
-    const refused = await this.#commits.commit(snapshot, forwarding, { node, drains: this.#plans.drains });
-    this.#history?.committed(refused, this.#commits.quarantined);
-    this.#announcer.add(refused);
+    const refused = await this.#commits.commit(snapshot, forwarding, { node, drains: this.#plans.hasDrainingFrontends });
+    this.#history?.forwardingCommitted(refused, this.#commits.quarantined);
+    this.#announcer.queue(refused);
     // What was lost meanwhile is work again.
     if (!isIntact()) return;
     observer.committed();
-    this.#draining.planned();
-    if (node) this.#health.nodeChanged();
-    this.#health.committed(services);
-    this.#direct.follow(services);
+    this.#draining.onPassCommitted();
+    if (node) this.#health.onNodeChanged();
+    this.#health.onCommitted(services);
+    this.#direct.reconcile(services);
     await this.#announcer.announce(isIntact);
     if (isIntact()) observer.announced();
     // Sessions come after the routes, so that a session that opens has them all.
-    if (node && !this.#stopped) this.#sessions.start(snapshot, this.#node);
+    if (node && !this.#stopped) this.#sessions.reconcile(snapshot, this.#node);
   }
 
   #withdraw(snapshot: Snapshot, services: readonly ServiceKey[], node: boolean): void {
     if (node) {
-      this.#draining.follow(snapshot);
-      this.#sessions.change(snapshot, this.#node);
+      this.#draining.reconcile(snapshot);
+      this.#sessions.updateExisting(snapshot, this.#node);
     }
     for (const key of services) this.#plans.plan(snapshot, key);
     this.#tell();
@@ -302,29 +304,29 @@ export class Agent {
   /** Nothing is announced until a pass over everything has been committed. */
   #lostKernel(error: DataplaneError): void {
     if (this.#stopped) return;
-    this.#announcer.takeBack(this.#plans.byService.keys(), reason('DataPlaneFailed', { error: error.message }));
-    this.#passes.lost(error);
-    this.#report.news();
+    this.#announcer.withdraw(this.#plans.byService.keys(), reason('DataPlaneFailed', { error: error.message }));
+    this.#passes.onDataplaneLost(error);
+    this.#report.scheduleWrite();
   }
 
   /** Routes go at once, whatever the kernel is busy with; others come with the next pass. */
   #changedElsewhere(services: ReadonlySet<ServiceKey>): void {
     if (this.#stopped) return;
-    for (const key of services) this.#plans.narrow(key);
+    for (const key of services) this.#plans.withdrawUnplanned(key);
     this.#tell();
-    this.#passes.lookAgain(services);
+    this.#passes.requeue(services);
   }
 
   #tell(): void {
-    this.#sessions.tell(this.#routes.takeChanges());
+    this.#sessions.applyRouteChanges(this.#routes.takeChanges());
   }
 
   #differing(): ServiceDifference[] {
-    return differences({
+    return serviceDifferences({
       quarantined: this.#commits.quarantined,
-      missing: this.#elsewhere.missing(),
+      missing: this.#elsewhere.missingByService(),
       held: this.#announcer.held,
-      notPossible: this.#sessions.notPossible(),
+      unsupportedRoutes: this.#sessions.unsupportedRoutes(),
       wantedBy: (peer, prefix) => this.#routes.wantedBy(peer, prefix),
       healthChecks: this.#health.serviceProblems(),
     });
@@ -345,7 +347,7 @@ export class Agent {
       ...(differing.length > limits.differingServices ? { truncated: true } : {}),
       ...defined({ problem }),
       ...(host.length === 0 ? {} : { host }),
-      ...this.#direct.content(),
+      ...this.#direct.reportPart(),
       ...this.#draining.report(),
       consumed: this.#passes.consumed,
     };

@@ -34,11 +34,11 @@ export const limits = {
    */
   bfdHoldMilliseconds: 1_000,
   /** Pause between two looks at what keeps BFD from sending or receiving. */
-  bfdLookMilliseconds: 10_000,
+  bfdPollMilliseconds: 10_000,
   /** While the node is drained: pause between two looks at other nodes, and at the connections that are left. */
-  nodeDrainLookMilliseconds: 5_000,
+  nodeDrainPollMilliseconds: 5_000,
   /** Before a stop for good: time that routers have to choose other ways. Routers hear of a change within a second or two; Kubernetes waits 30 s. */
-  leaveMilliseconds: 5_000,
+  gracefulShutdownMilliseconds: 5_000,
   /** A change that the data plane has not taken for this long makes /healthz and all health checks fail: twice kube-proxy's sync period. */
   syncMilliseconds: 60_000,
   /** Peers whose figures a scrape has: as many as a speaker takes. */

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { loadLibc } from '../system/libc.ts';
+import { loadLibc } from '../system/ffi/libc.ts';
 import { newDiscards } from './counters.ts';
 import { minimumInterval } from './limits.ts';
 import type { ManagerStatus } from './manager.ts';
@@ -46,7 +46,7 @@ export class Bfd {
     // The compiled program has another name.
     const program = new URL(import.meta.url.endsWith('.ts') ? './worker/thread.ts' : './worker/thread.js', import.meta.url);
     this.#worker = new Worker(program, { workerData, name: 'bfd' });
-    this.#worker.on('message', (message: Message) => this.#hear(message));
+    this.#worker.on('message', (message: Message) => this.#onMessage(message));
     // An error in the thread is a bug: without a listener for it the process ends, as by one in the main thread.
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#worker.once('exit', () => resolve());
@@ -111,7 +111,7 @@ export class Bfd {
     return answer.promise;
   }
 
-  #hear(message: Message): void {
+  #onMessage(message: Message): void {
     switch (message.type) {
       case 'started':
         this.#started.resolve(message.realTime);

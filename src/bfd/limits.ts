@@ -10,16 +10,16 @@ export const minimumInterval = 10;
 export const maximumInterval = 60_000;
 
 /** Milliseconds: a shorter interval needs real-time priority, or a busy machine makes sessions flap (measured: docs/explanation/failure-modes.md). */
-export const quietInterval = 100;
+export const realTimeInterval = 100;
 
 /** Silent intervals after which a peer is given up: the field has one octet. */
 export const maximumDetectMultiplier = 255;
 
 /** Milliseconds after which a session that was shut down is forgotten, whatever its peer's detection time. */
-export const longestGoodbye = 5_000;
+export const maximumClosingTime = 5_000;
 
 /** Turns of the event loop that a peer's silence may be looked at again while what waits in the sockets is read. */
-export const maximumJudgements = 64;
+export const maximumDetectionTurns = 64;
 
 /** Octets of a receiving socket in the kernel, where the kernel allows it: what comes during a stall waits there. */
 export const receiveBufferBytes = 4_194_304;
@@ -34,7 +34,7 @@ export const maximumPortAttempts = 32;
 export const maximumMultihopPeers = 256;
 
 /** Milliseconds between two looks of a session that does not send at whether it still hears. */
-export const listenAgain = 1_000;
+export const listenRetryInterval = 1_000;
 
 /** Steps of a session that are remembered for the person who debugs it. */
 export const historyLength = 32;

@@ -3,8 +3,8 @@ import type { Clock } from '../system/clock.ts';
 import type { Random } from '../system/random.ts';
 import { newDiscards, type DiscardReason, type Discards } from './counters.ts';
 import { newDiscriminator } from './discriminators.ts';
-import { Judgement } from './judgement.ts';
-import { longestGoodbye, maximumMultihopPeers, maximumSessions, minimumInterval } from './limits.ts';
+import { DetectionGate } from './judgement.ts';
+import { maximumClosingTime, maximumMultihopPeers, maximumSessions, minimumInterval } from './limits.ts';
 import { Schedule } from './schedule.ts';
 import {
   demultiplexKey,
@@ -52,7 +52,7 @@ export class Manager {
   readonly #rules: IntervalRules;
   readonly #events: ManagerEvents;
   readonly #schedule: Schedule;
-  readonly #judgement: Judgement<Session>;
+  readonly #detectionGate: DetectionGate<Session>;
   readonly #discards = newDiscards();
   readonly #packet: ControlPacket = emptyControlPacket();
   readonly #byName = new Map<string, Session>();
@@ -60,14 +60,14 @@ export class Manager {
   /** By address, interface and kind: for packets that do not know our discriminator yet. */
   readonly #byEndpoint = new Map<string, Session>();
   /** Sessions that say goodbye; they have no name any more. */
-  readonly #leaving = new Map<Session, Promise<void>>();
+  readonly #closing = new Map<Session, Promise<void>>();
 
   constructor(components: ManagerComponents, events: ManagerEvents, options: ManagerOptions = {}) {
     this.#components = components;
     this.#events = events;
     this.#rules = { floor: options.minimumInterval ?? minimumInterval, hasRealTime: options.hasRealTime ?? false };
     this.#schedule = new Schedule(components.clock);
-    this.#judgement = new Judgement(components.clock);
+    this.#detectionGate = new DetectionGate(components.clock);
     components.transport.listen({
       received: (payload, source, networkInterface, multihop) => this.#receive(payload, source, networkInterface, multihop),
     });
@@ -77,7 +77,7 @@ export class Manager {
    * Exactly these sessions. What is not among them any more says goodbye to its peer; what has other options takes them without a
    * flap, unless its packets go another way. Returns the sessions that cannot be, with what is wrong; an earlier one of that name stays.
    */
-  set(sessions: readonly SessionOptions[]): ReadonlyMap<string, SessionOptionsError> {
+  replaceSessions(sessions: readonly SessionOptions[]): ReadonlyMap<string, SessionOptionsError> {
     const refused = new Map<string, SessionOptionsError>();
     const wanted = new Map<string, ResolvedSession>();
     const taken = new Map<string, string>();
@@ -98,11 +98,11 @@ export class Manager {
         next === undefined
           ? refused.has(name) && !taken.has(endpointKey(session.resolved.endpoint))
           : sameEndpoint(next.endpoint, session.resolved.endpoint);
-      if (!isKept) this.#leave(session);
+      if (!isKept) this.#close(session);
     }
     for (const [name, resolved] of wanted) {
       const present = this.#byName.get(name);
-      if (present === undefined) this.#join(resolved);
+      if (present === undefined) this.#open(resolved);
       else present.configure(resolved);
     }
     return refused;
@@ -124,30 +124,30 @@ export class Manager {
 
   /** Tells every peer that we go down on purpose, so that it keeps its routes (RFC 5882 3.2); resolves when they have heard it. */
   async stop(): Promise<void> {
-    for (const session of this.#byName.values()) this.#leave(session);
-    await Promise.all(this.#leaving.values());
+    for (const session of this.#byName.values()) this.#close(session);
+    await Promise.all(this.#closing.values());
     this.#schedule.stop();
     this.#components.transport.close();
   }
 
-  #join(resolved: ResolvedSession): void {
+  #open(resolved: ResolvedSession): void {
     const { clock, random, transport } = this.#components;
     const key = endpointKey(resolved.endpoint);
     const before = this.#byEndpoint.get(key);
     // It has not gone yet: it comes back, and the peer need not learn another discriminator.
     if (before !== undefined && sameEndpoint(before.resolved.endpoint, resolved.endpoint)) {
-      this.#leaving.delete(before);
+      this.#closing.delete(before);
       this.#byName.set(resolved.name, before);
       before.configure(resolved);
       return;
     }
-    if (before !== undefined) this.#forget(before);
+    if (before !== undefined) this.#release(before);
     const discriminator = newDiscriminator(random, this.#byDiscriminator);
     const host = {
       changed: (session: Session, transition: Transition) => {
-        if (!this.#leaving.has(session)) this.#events.changed(session.name, transition);
+        if (!this.#closing.has(session)) this.#events.changed(session.name, transition);
       },
-      suspects: (session: Session) => this.#judgement.suspect(session),
+      suspects: (session: Session) => this.#detectionGate.defer(session),
     };
     const session = new Session(
       { clock, random, schedule: this.#schedule },
@@ -162,21 +162,21 @@ export class Manager {
     session.start();
   }
 
-  #leave(session: Session): void {
+  #close(session: Session): void {
     this.#byName.delete(session.name);
     // Before it closes, so that its last step is not reported: it has no name any more.
-    this.#leaving.set(session, Promise.resolve());
-    this.#leaving.set(session, this.#seeOff(session));
+    this.#closing.set(session, Promise.resolve());
+    this.#closing.set(session, this.#awaitClose(session));
   }
 
-  async #seeOff(session: Session): Promise<void> {
-    await session.close(longestGoodbye);
-    if (this.#leaving.has(session)) this.#forget(session);
+  async #awaitClose(session: Session): Promise<void> {
+    await session.close(maximumClosingTime);
+    if (this.#closing.has(session)) this.#release(session);
   }
 
-  #forget(session: Session): void {
-    this.#leaving.delete(session);
-    this.#judgement.acquit(session);
+  #release(session: Session): void {
+    this.#closing.delete(session);
+    this.#detectionGate.cancel(session);
     session.release();
     this.#byDiscriminator.delete(session.discriminator);
     const key = endpointKey(session.resolved.endpoint);
@@ -184,7 +184,7 @@ export class Manager {
   }
 
   #receive(payload: Uint8Array, source: string, networkInterface: string | undefined, multihop: boolean): void {
-    this.#judgement.heard();
+    this.#detectionGate.packetReceived();
     const packet = this.#packet;
     const fault = decodeControlPacket(payload, packet);
     if (fault !== undefined) return this.#discard(fault);

@@ -8,7 +8,7 @@ export interface Intervals {
  * Changes of a session's intervals while it is Up (RFC 5880 6.8.3). The new ones are said at once, with the Poll bit, but neither side
  * may count on what the other has not heard: until Final comes a slower transmission and a shorter detection time wait.
  */
-export class Parameters {
+export class PollSequence {
   #advertised: Intervals;
   #inForce: Intervals;
   /** What is to be advertised when the running poll has ended: an answer tells nothing about values that came after its question. */
@@ -35,19 +35,19 @@ export class Parameters {
   }
 
   /** The peer expects nothing of us: what we say counts at once. */
-  set(intervals: Intervals): void {
+  applyNow(intervals: Intervals): void {
     this.#advertised = this.#inForce = this.#wanted = intervals;
     this.#polling = false;
   }
 
   /** The session is Up: the change goes through a Poll Sequence. */
-  change(intervals: Intervals): void {
+  startPoll(intervals: Intervals): void {
     this.#wanted = intervals;
     if (!this.#polling) this.#poll();
   }
 
   /** The peer has answered; without a poll that means nothing. */
-  final(): void {
+  finalReceived(): void {
     if (!this.#polling) return;
     this.#polling = false;
     this.#inForce = this.#advertised;

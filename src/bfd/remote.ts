@@ -2,7 +2,7 @@ import type { ControlPacket } from './wire/control-packet.ts';
 import type { SessionState } from './wire/codes.ts';
 
 /** What the peer has said in its latest packet: the bfd.Remote... variables of RFC 5880 6.8.1, and what the detection time needs. */
-export class Remote {
+export class RemoteState {
   /** 0: not known. */
   discriminator = 0;
   state: SessionState = 'Down';
@@ -15,7 +15,7 @@ export class Remote {
   /** One microsecond until it is heard, so that it slows nothing down (RFC 5880 6.8.1). */
   minRx = 1;
 
-  hear(packet: ControlPacket): void {
+  update(packet: ControlPacket): void {
     this.discriminator = packet.myDiscriminator;
     this.state = packet.state;
     this.diagnostic = packet.diagnostic;
@@ -27,7 +27,7 @@ export class Remote {
   }
 
   /** The peer is silent: it may come back as another, and its diagnostic is kept for those who ask why. */
-  forget(): void {
+  reset(): void {
     this.discriminator = 0;
     this.state = 'Down';
     this.demand = false;

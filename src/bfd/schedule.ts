@@ -33,7 +33,7 @@ export class Schedule {
   }
 
   /** Whatever it was set to before is forgotten. */
-  set(alarm: Alarm, due: number): void {
+  setAlarm(alarm: Alarm, due: number): void {
     alarm.due = due;
     if (alarm.place < 0) {
       alarm.place = this.#heap.length;
@@ -43,7 +43,7 @@ export class Schedule {
     this.#wake();
   }
 
-  clear(alarm: Alarm): void {
+  clearAlarm(alarm: Alarm): void {
     if (alarm.place < 0) return;
     this.#remove(alarm);
     // The timer of the clock goes off in vain, once: cheaper than another one.

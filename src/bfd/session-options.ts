@@ -1,7 +1,7 @@
 import { defined } from '../lang/defined.ts';
 import { formatAddress, isLinkLocal, parseAddress, type Address } from '../net/address.ts';
 import type { Endpoint } from './transport/transport.ts';
-import { maximumDetectMultiplier, maximumInterval, quietInterval } from './limits.ts';
+import { maximumDetectMultiplier, maximumInterval, realTimeInterval } from './limits.ts';
 
 /** An address, or its text as `parseAddress` takes it. */
 type AddressInput = Address | string;
@@ -84,7 +84,7 @@ export function resolveSession(options: SessionOptions, { floor, hasRealTime }: 
       throw new SessionOptionsError(field, `write milliseconds from 1 to ${maximumInterval}`);
     }
     if (value < floor) warnings.push(`${field} ${value} ms is below the ${floor} ms that this node allows: ${floor} ms is used`);
-    if (value < quietInterval && !hasRealTime) {
+    if (value < realTimeInterval && !hasRealTime) {
       warnings.push(`${field} ${value} ms without real-time priority: a busy machine may make the session flap`);
     }
     return Math.max(value, floor);

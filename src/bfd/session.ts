@@ -3,9 +3,9 @@ import type { Clock } from '../system/clock.ts';
 import type { Random } from '../system/random.ts';
 import { newSessionCounters } from './counters.ts';
 import { receivedState, step, type FsmEvent } from './fsm.ts';
-import { historyLength, listenAgain } from './limits.ts';
-import { Parameters, type Intervals } from './parameters.ts';
-import { Remote } from './remote.ts';
+import { historyLength, listenRetryInterval } from './limits.ts';
+import { PollSequence, type Intervals } from './parameters.ts';
+import { RemoteState } from './remote.ts';
 import { Alarm, type Schedule } from './schedule.ts';
 import type { Profile, ResolvedSession } from './session-options.ts';
 import type { DownTime, RemoteStatus, SessionStatus, Transition } from './session-status.ts';
@@ -23,7 +23,7 @@ interface SessionComponents {
 interface SessionHost {
   changed(session: Session, transition: Transition): void;
   /** The peer seems to be silent. What waits in the sockets is to be read before `judge` is called. */
-  suspects(session: Session): void;
+  deferDetection(session: Session): void;
 }
 
 /**
@@ -38,18 +38,18 @@ export class Session {
   readonly #channel: Channel;
   readonly #octets = new Uint8Array(controlPacketLength);
   readonly #packet: ControlPacket = emptyControlPacket();
-  readonly #remote = new Remote();
-  readonly #parameters: Parameters;
+  readonly #remote = new RemoteState();
+  readonly #poll: PollSequence;
   readonly #transmission = new Alarm((now) => this.#transmit(now));
-  readonly #detection = new Alarm((now) => this.#look(now));
+  readonly #detection = new Alarm((now) => this.#detectionAlarmRang(now));
   readonly #history: Transition[] = [];
   #resolved: ResolvedSession;
   #state: SessionState = 'Down';
   #diagnostic = 0;
   #since: Date;
   /** Milliseconds: when the peer was last heard, and when we last sent, other than as an answer to a poll. */
-  #heard = -Infinity;
-  #sent = -Infinity;
+  #lastReceived = -Infinity;
+  #lastSent = -Infinity;
   /** Microseconds that the running transmission alarm was set by. */
   #interval: number | undefined;
   #lastDown: DownTime | undefined;
@@ -57,7 +57,7 @@ export class Session {
   #wentDown = -Infinity;
   #sendProblem: string | undefined;
   /** While `close` waits. */
-  #goodbye: { readonly said: () => void } | undefined;
+  #closing: { readonly said: () => void } | undefined;
 
   constructor(components: SessionComponents, host: SessionHost, resolved: ResolvedSession, discriminator: number, channel: Channel) {
     this.#components = components;
@@ -65,7 +65,7 @@ export class Session {
     this.#resolved = resolved;
     this.discriminator = discriminator;
     this.#channel = channel;
-    this.#parameters = new Parameters(slow(resolved.profile));
+    this.#poll = new PollSequence(slowIntervals(resolved.profile));
     this.#since = components.clock.date();
   }
 
@@ -88,10 +88,10 @@ export class Session {
 
   /** Begins, or goes on after `close`. */
   start(): void {
-    this.#goodbye?.said();
+    this.#closing?.said();
     const moved = this.#move(this.#resolved.adminDown ? 'disabled' : 'enabled');
-    if (moved) this.#sendNews();
-    else this.#pace();
+    if (moved) this.#sendStateChange();
+    else this.#rescheduleIfChanged();
   }
 
   /** Other options with the same endpoint: no change of them is a flap. */
@@ -104,38 +104,38 @@ export class Session {
       this.start();
       return;
     }
-    if (this.#state === 'Up') this.#parameters.change(wanted(resolved.profile));
-    else this.#parameters.set(slow(resolved.profile));
-    this.#expect();
-    this.#pace();
+    if (this.#state === 'Up') this.#poll.startPoll(configuredIntervals(resolved.profile));
+    else this.#poll.applyNow(slowIntervals(resolved.profile));
+    this.#armDetection();
+    this.#rescheduleIfChanged();
   }
 
   /** A packet that is for this session (RFC 5880 6.8.6). */
   receive(packet: ControlPacket, now: number): void {
     this.counters.received++;
-    this.#remote.hear(packet);
-    this.#heard = now;
-    if (packet.final) this.#parameters.final();
+    this.#remote.update(packet);
+    this.#lastReceived = now;
+    if (packet.final) this.#poll.finalReceived();
     const isHeldDown = this.#state === 'AdminDown';
     const moved = this.#move(receivedState(packet.state));
-    this.#expect();
-    if (isHeldDown && isDown(packet.state)) this.#goodbye?.said();
+    this.#armDetection();
+    if (isHeldDown && isDown(packet.state)) this.#closing?.said();
     // An answer says all that a packet says, so that a change of the state needs no other one.
     if (packet.poll && !isHeldDown) this.#send(true, false);
-    else if (moved) return this.#sendNews();
-    this.#pace();
+    else if (moved) return this.#sendStateChange();
+    this.#rescheduleIfChanged();
   }
 
   /** What waited in the sockets was read: is the peer still silent? */
-  judge(): void {
+  expireDetection(): void {
     const deadline = this.#deadline();
     if (deadline === undefined) return;
     if (deadline > this.#components.clock.now()) {
-      this.#components.schedule.set(this.#detection, deadline);
+      this.#components.schedule.setAlarm(this.#detection, deadline);
       return;
     }
-    if (this.#move('detectionTimeExpired')) this.#sendNews();
-    else this.#pace();
+    if (this.#move('detectionTimeExpired')) this.#sendStateChange();
+    else this.#rescheduleIfChanged();
   }
 
   /**
@@ -146,34 +146,34 @@ export class Session {
     const { schedule, clock } = this.#components;
     const detectable = this.#peersDetectionTime();
     const moved = this.#move('disabled');
-    if (moved) this.#sendNews();
+    if (moved) this.#sendStateChange();
     // A peer that is silent or down itself loses nothing by our going.
     if (isDown(this.#remote.state)) return Promise.resolve();
     return new Promise((resolve) => {
       const said = (): void => {
-        schedule.clear(over);
-        this.#goodbye = undefined;
+        schedule.clearAlarm(over);
+        this.#closing = undefined;
         resolve();
       };
       const over = new Alarm(said);
-      this.#goodbye = { said };
-      schedule.set(over, clock.now() + Math.min(longest, detectable));
+      this.#closing = { said };
+      schedule.setAlarm(over, clock.now() + Math.min(longest, detectable));
     });
   }
 
   /** Nothing more is sent, and the channel is closed. */
   release(): void {
-    this.#goodbye?.said();
-    this.#components.schedule.clear(this.#transmission);
-    this.#components.schedule.clear(this.#detection);
+    this.#closing?.said();
+    this.#components.schedule.clearAlarm(this.#transmission);
+    this.#components.schedule.clearAlarm(this.#detection);
     this.#channel.close();
   }
 
   status(): SessionStatus {
     const { name, endpoint, peer, warnings, profile } = this.#resolved;
-    const { desiredMinTx, requiredMinRx } = this.#parameters.advertised;
+    const { desiredMinTx, requiredMinRx } = this.#poll.advertised;
     const interval = this.#currentInterval();
-    const problem = this.#channel.deaf ?? this.#sendProblem;
+    const problem = this.#channel.receiveProblem ?? this.#sendProblem;
     return {
       name,
       peer,
@@ -191,7 +191,7 @@ export class Session {
       },
       transmitInterval: interval === undefined ? undefined : toMilliseconds(interval),
       detectionTime: this.#detectionTime(),
-      polling: this.#parameters.polling,
+      polling: this.#poll.polling,
       ...defined({ lastDown: this.#lastDown }),
       counters: { ...this.counters },
       ...defined({ problem }),
@@ -219,7 +219,7 @@ export class Session {
     const { state, diagnostic = this.#diagnostic, forgetsPeer = false } = step(from, event);
     const { state: remoteState, diagnostic: remoteDiagnostic } = this.#remote;
     this.#diagnostic = diagnostic;
-    if (forgetsPeer) this.#remote.forget();
+    if (forgetsPeer) this.#remote.reset();
     if (state === from) return false;
     const { clock } = this.#components;
     const at = clock.date();
@@ -228,9 +228,9 @@ export class Session {
     if (state === 'Up') {
       this.counters.ups++;
       if (this.#lastDown !== undefined) this.#lastDown = { ...this.#lastDown, duration: clock.now() - this.#wentDown };
-      this.#parameters.change(wanted(this.#resolved.profile));
+      this.#poll.startPoll(configuredIntervals(this.#resolved.profile));
     } else {
-      this.#parameters.set(slow(this.#resolved.profile));
+      this.#poll.applyNow(slowIntervals(this.#resolved.profile));
     }
     if (from === 'Up') {
       if (state === 'Down') this.counters.downs++;
@@ -250,20 +250,20 @@ export class Session {
    * Sets the time of the next packet anew where the interval has changed: reckoned from the latest packet of ours, not from now, or a
    * peer that changes its mind all the time would silence us.
    */
-  #pace(): void {
-    if (this.#currentInterval() !== this.#interval || this.#transmission.due === undefined) this.#reckon();
+  #rescheduleIfChanged(): void {
+    if (this.#currentInterval() !== this.#interval || this.#transmission.due === undefined) this.#scheduleTransmission();
   }
 
-  #reckon(): void {
+  #scheduleTransmission(): void {
     const { schedule, clock, random } = this.#components;
     const interval = this.#currentInterval();
     this.#interval = interval;
     if (interval === undefined) {
-      schedule.set(this.#transmission, clock.now() + listenAgain);
+      schedule.setAlarm(this.#transmission, clock.now() + listenRetryInterval);
       return;
     }
-    const due = this.#sent + toMilliseconds(jittered(interval, this.#resolved.profile.detectMultiplier, random));
-    schedule.set(this.#transmission, Math.max(due, clock.now()));
+    const due = this.#lastSent + toMilliseconds(jittered(interval, this.#resolved.profile.detectMultiplier, random));
+    schedule.setAlarm(this.#transmission, Math.max(due, clock.now()));
   }
 
   /** The passive side speaks to a peer that it hears, and not any more to one that it has heard (RFC 5880 6.8.7). */
@@ -275,8 +275,8 @@ export class Session {
   #currentInterval(): number | undefined {
     const remote = this.#remote;
     if (this.#isSilent) return undefined;
-    const isLeftAlone = remote.demand && this.#state === 'Up' && remote.state === 'Up' && !this.#parameters.polling;
-    return isLeftAlone ? undefined : transmitInterval(this.#parameters.inForce.desiredMinTx, remote.minRx);
+    const isLeftAlone = remote.demand && this.#state === 'Up' && remote.state === 'Up' && !this.#poll.polling;
+    return isLeftAlone ? undefined : transmitInterval(this.#poll.inForce.desiredMinTx, remote.minRx);
   }
 
   #transmit(now: number): void {
@@ -284,24 +284,24 @@ export class Session {
     if (this.#interval === undefined) {
       // Whoever sends notices that its sockets are of no use any more; whoever does not has to look.
       this.#channel.listen();
-      schedule.set(this.#transmission, now + listenAgain);
+      schedule.setAlarm(this.#transmission, now + listenRetryInterval);
       return;
     }
-    this.#send(false, this.#parameters.polling);
-    this.#sent = now;
-    schedule.set(this.#transmission, now + toMilliseconds(jittered(this.#interval, this.#resolved.profile.detectMultiplier, random)));
+    this.#send(false, this.#poll.polling);
+    this.#lastSent = now;
+    schedule.setAlarm(this.#transmission, now + toMilliseconds(jittered(this.#interval, this.#resolved.profile.detectMultiplier, random)));
   }
 
   /** The state has changed, and the peer need not wait for the next interval to hear so. */
-  #sendNews(): void {
-    if (this.#isSilent) return this.#pace();
+  #sendStateChange(): void {
+    if (this.#isSilent) return this.#rescheduleIfChanged();
     this.#send(false, false);
-    this.#sent = this.#components.clock.now();
-    this.#reckon();
+    this.#lastSent = this.#components.clock.now();
+    this.#scheduleTransmission();
   }
 
   #send(final: boolean, poll: boolean): void {
-    const { advertised } = this.#parameters;
+    const { advertised } = this.#poll;
     const packet = this.#packet;
     packet.state = this.#state;
     packet.diagnostic = this.#diagnostic;
@@ -321,47 +321,47 @@ export class Session {
   // Detection (RFC 5880 6.8.4)
 
   /** The deadline is pushed back by every packet, and the alarm is not: it looks at the deadline when it rings. */
-  #expect(): void {
+  #armDetection(): void {
     const deadline = this.#deadline();
     if (deadline === undefined) return;
     const { due } = this.#detection;
-    if (due === undefined || due > deadline) this.#components.schedule.set(this.#detection, deadline);
+    if (due === undefined || due > deadline) this.#components.schedule.setAlarm(this.#detection, deadline);
   }
 
-  #look(now: number): void {
+  #detectionAlarmRang(now: number): void {
     const deadline = this.#deadline();
     if (deadline === undefined) return;
-    if (deadline > now) this.#components.schedule.set(this.#detection, deadline);
-    else this.#host.suspects(this);
+    if (deadline > now) this.#components.schedule.setAlarm(this.#detection, deadline);
+    else this.#host.deferDetection(this);
   }
 
   #deadline(): number | undefined {
     const time = this.#detectionTime();
-    return time === undefined ? undefined : this.#heard + time;
+    return time === undefined ? undefined : this.#lastReceived + time;
   }
 
   /** Milliseconds; undefined while nothing is known of the peer. */
   #detectionTime(): number | undefined {
     const { detectMultiplier, desiredMinTx } = this.#remote;
     if (detectMultiplier === 0) return undefined;
-    return toMilliseconds(detectionTime(detectMultiplier, this.#parameters.inForce.requiredMinRx, desiredMinTx));
+    return toMilliseconds(detectionTime(detectMultiplier, this.#poll.inForce.requiredMinRx, desiredMinTx));
   }
 
   /** Milliseconds after which the peer would give us up. */
   #peersDetectionTime(): number {
-    const { desiredMinTx } = this.#parameters.advertised;
+    const { desiredMinTx } = this.#poll.advertised;
     return toMilliseconds(this.#resolved.profile.detectMultiplier * Math.max(desiredMinTx, this.#remote.minRx));
   }
 }
 
 const isDown = (state: SessionState): boolean => state === 'Down' || state === 'AdminDown';
 
-function wanted({ transmitInterval, receiveInterval }: Profile): Intervals {
+function configuredIntervals({ transmitInterval, receiveInterval }: Profile): Intervals {
   return { desiredMinTx: toMicroseconds(transmitInterval), requiredMinRx: toMicroseconds(receiveInterval) };
 }
 
 /** What is said by a session that is not Up (RFC 5880 6.8.3). */
-function slow(profile: Profile): Intervals {
-  const { desiredMinTx, requiredMinRx } = wanted(profile);
+function slowIntervals(profile: Profile): Intervals {
+  const { desiredMinTx, requiredMinRx } = configuredIntervals(profile);
   return { desiredMinTx: Math.max(desiredMinTx, slowInterval), requiredMinRx };
 }

@@ -5,15 +5,22 @@ import { advertisedRoute, type AdvertisedRoute } from './rib/advertised-route.ts
 import { copyOfCounters, type Counters } from './diagnosis/counters.ts';
 import type { StateName } from './session/fsm-events.ts';
 import { maximumNotPossible } from './limits.ts';
-import { changedFields, fieldClass, leadsElsewhere, PeerOptionsError, type PeerOptions, type ResolvedOptions } from './options/peer-options.ts';
+import {
+  changedFields,
+  fieldClass,
+  fieldsOfPeerIdentity,
+  PeerOptionsError,
+  type PeerOptions,
+  type ResolvedOptions,
+} from './options/peer-options.ts';
 import type { Problem } from './diagnosis/problem.ts';
-import { RibOut } from './rib/adj-rib-out.ts';
+import { AdjRibOut } from './rib/adj-rib-out.ts';
 import { toPrefix, toRoute, toRoutes, type RouteInput } from './options/route-input.ts';
-import { OverlaidRoutes, type SharedRoutes } from './rib/shared-routes.ts';
+import { PeerRouteSet, type SharedRoutes } from './rib/shared-routes.ts';
 import { describeOpen, negotiatedStatus, type NegotiatedStatus } from './negotiation/open-status.ts';
 import type { EventStream } from './diagnosis/event-stream.ts';
 import { notificationStatus, type NotificationStatus, type PeerEvent, type PeerEventOf, type PeerEventType } from './diagnosis/events.ts';
-import type { Components } from './session/connection-fsm.ts';
+import type { BgpComponents } from './session/connection-fsm.ts';
 import type { DampingStatus } from './session/damper.ts';
 import { Session, type HistoryEntry, type Restart } from './session/session.ts';
 import type { TraceStream } from './trace/tap.ts';
@@ -85,10 +92,10 @@ export interface PeerHost extends Restart {
 export class Peer {
   readonly name: string;
   readonly routes: PeerRoutes;
-  readonly #components: Components;
+  readonly #components: BgpComponents;
   readonly #host: PeerHost;
-  readonly #rib: RibOut;
-  readonly #desires: OverlaidRoutes;
+  readonly #rib: AdjRibOut;
+  readonly #routeSet: PeerRouteSet;
   readonly #session: Session;
   #options: ResolvedOptions;
   #discovery: { close(): void } | undefined;
@@ -97,24 +104,24 @@ export class Peer {
   #isPathLost = false;
 
   /** The session starts in a later turn of the event loop, so its first burst can be complete. */
-  constructor(components: Components, host: PeerHost, options: ResolvedOptions) {
+  constructor(components: BgpComponents, host: PeerHost, options: ResolvedOptions) {
     this.#options = options;
     this.name = options.name;
     this.#components = components;
     this.#host = host;
-    this.#rib = new RibOut(components.store);
+    this.#rib = new AdjRibOut(components.store);
     this.#session = new Session(components, this.#options, this.#rib, () => host.changed(this), host);
-    this.#desires = new OverlaidRoutes(host.shared, this.#rib, () => this.#session.outbox.ribChanged());
+    this.#routeSet = new PeerRouteSet(host.shared, this.#rib, () => this.#session.outbox.ribChanged());
     if (host.shared.complete) this.completeRoutes();
     this.routes = {
       set: (routes) => {
-        this.#desires.set(toRoutes(routes));
+        this.#routeSet.replaceRoutes(toRoutes(routes));
         this.completeRoutes();
       },
       update: ({ announce = [], withdraw = [] }) => {
         const [added, gone] = [[...announce].map(toRoute), [...withdraw].map(toPrefix)];
-        for (const prefix of gone) this.#desires.withdraw(prefix);
-        for (const route of added) this.#desires.announce(route);
+        for (const prefix of gone) this.#routeSet.withdraw(prefix);
+        for (const route of added) this.#routeSet.announce(route);
       },
     };
     components.clock.after(0, () => this.#start());
@@ -133,7 +140,7 @@ export class Peer {
     this.#options = next;
     this.#host.keysChanged();
     // Whoever changes what a session is made of means to mend it.
-    if (classes.has('reset') || classes.has('start')) this.#session.damper.forget();
+    if (classes.has('reset') || classes.has('start')) this.#session.damper.clearFlaps();
     if (next.adminDown) {
       if (!before.adminDown) this.#stop(cease.administrativeShutdown, next.shutdownMessage);
       this.#session.configure(next);
@@ -144,8 +151,8 @@ export class Peer {
       this.#components.log.info({ peer: this.name, fields: changed }, 'session is reset because options changed');
       const notification = ceaseNotification(cease.configurationChange);
       // A peer that keeps our routes is not told, or it would drop them; one to which we do not come back must.
-      if (changed.some((field) => leadsElsewhere.has(field))) this.#session.stop(notification);
-      else this.#session.suspend(notification);
+      if (changed.some((field) => fieldsOfPeerIdentity.has(field))) this.#session.stop(notification);
+      else this.#session.stopForRestart(notification);
       this.#discovery?.close();
       this.#session.configure(next);
       // The peer has seen the end of the old connection before the new one begins.
@@ -177,8 +184,8 @@ export class Peer {
 
   status(): PeerStatus {
     const { interface: networkInterface, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
-    const { negotiated, problem, peerAddress, opens, received } = this.#session;
-    const notPossible = [...this.#rib.notPossible(this.#session.outbox.outbound).take(maximumNotPossible)];
+    const { negotiated, problem, peerAddress, opens, adjRibIn: received } = this.#session;
+    const notPossible = [...this.#rib.notPossible(this.#session.outbox.format).take(maximumNotPossible)];
     const error = adminDown ? 'administratively down' : problem.text;
     const lastNotification = notificationOf(problem.last);
     return {
@@ -197,7 +204,7 @@ export class Peer {
       prefixesReceived: { ipv4: received.announced[4], ipv6: received.announced[6] },
       ...defined({ lastError: error, lastNotification }),
       notPossible: notPossible.map(({ prefix, why }) => ({ prefix: formatPrefix(prefix), why })),
-      notPossibleCount: this.#rib.notPossibleCount(this.#session.outbox.outbound),
+      notPossibleCount: this.#rib.notPossibleCount(this.#session.outbox.format),
       damping: this.#session.damper.status(),
       counters: copyOfCounters(this.#session.counters),
     };
@@ -208,15 +215,15 @@ export class Peer {
    * `at` of a route, to go on behind it. To be read in one turn of the event loop: what changes meanwhile may be missed, or come twice.
    */
   *advertised(family: Family, from = 0): Generator<AdvertisedRoute> {
-    const { outbound } = this.#session.outbox;
+    const { format: outbound } = this.#session.outbox;
     if (outbound === undefined) return;
-    for (const sent of this.#rib.sentPrefixes(family, from)) yield advertisedRoute(sent, outbound);
+    for (const sent of this.#rib.advertisedPrefixes(family, from)) yield advertisedRoute(sent, outbound);
   }
 
   /** The route of one prefix, as the peer was sent it; undefined: the peer has none of us. */
   advertisedRoute(prefix: Prefix): AdvertisedRoute | undefined {
-    const { outbound } = this.#session.outbox;
-    const sent = outbound === undefined ? undefined : this.#rib.sentPrefix(prefix);
+    const { format: outbound } = this.#session.outbox;
+    const sent = outbound === undefined ? undefined : this.#rib.advertisedPrefix(prefix);
     return outbound === undefined || sent === undefined ? undefined : advertisedRoute(sent, outbound);
   }
 
@@ -272,12 +279,12 @@ export class Peer {
     this.#removed = true;
     this.#discovery?.close();
     const notification = ceaseNotification(how.subcode, how.message ?? this.#options.shutdownMessage);
-    if (how.forRestart === true) this.#session.suspend(notification);
+    if (how.forRestart === true) this.#session.stopForRestart(notification);
     else this.#session.stop(notification);
     this.#session.events.close();
     await this.#session.closed();
     this.#session.tap.close();
-    this.#desires.close();
+    this.#routeSet.close();
     this.#rib.close();
   }
 

@@ -1,8 +1,8 @@
 import type { Prefix } from '../net/prefix.ts';
-import type { Components } from './session/connection-fsm.ts';
+import type { BgpComponents } from './session/connection-fsm.ts';
 import { throwLater } from './diagnosis/events.ts';
 import { maximumPeers } from './limits.ts';
-import { Listening, type ListeningStatus } from './session/listeners.ts';
+import { Listeners, type ListeningStatus } from './session/listeners.ts';
 import { PeerOptionsError, resolveOptions, type PeerDefaults, type PeerOptions, type ResolvedOptions } from './options/peer-options.ts';
 import { Peer, type PeerHost } from './peer.ts';
 import { toPrefix, toRoute, type RouteInput } from './options/route-input.ts';
@@ -48,13 +48,13 @@ export interface StopOptions {
  */
 export class Speaker {
   readonly rib: SpeakerRoutes;
-  readonly #components: Components;
+  readonly #components: BgpComponents;
   readonly #defaults: PeerDefaults;
   readonly #shared = new SharedRoutes();
   readonly #peers = new Map<string, Peer>();
   readonly #listeners = new Set<PeerListener>();
   readonly #closing = new Set<Promise<void>>();
-  readonly #listening: Listening;
+  readonly #listenSockets: Listeners;
   readonly #host: PeerHost;
   #stopped = false;
 
@@ -81,10 +81,10 @@ export class Speaker {
         }
       },
       remove: (peer, reason) => this.#remove(peer, reason),
-      keysChanged: () => this.#listening.keysChanged(),
+      keysChanged: () => this.#listenSockets.keysChanged(),
     };
     if (options.onChange !== undefined) this.#listeners.add(options.onChange);
-    this.#listening = new Listening(this.#components, listen, {
+    this.#listenSockets = new Listeners(this.#components, listen, {
       accept: (incoming) => this.#accept(incoming),
       keys: () => this.#keys(),
     });
@@ -104,12 +104,12 @@ export class Speaker {
    */
   listen(addresses: readonly ListenInput[]): void {
     const listen = listenAddressesOf({ listen: addresses });
-    if (!this.#stopped) this.#listening.set(listen);
+    if (!this.#stopped) this.#listenSockets.replaceAddresses(listen);
   }
 
   /** The listening sockets, and connections from addresses that are no peers, which were closed at once. */
   listening(): { readonly sockets: readonly ListeningStatus[]; readonly strangers: number } {
-    return { sockets: this.#listening.status(), strangers: this.#listening.strangers };
+    return { sockets: this.#listenSockets.status(), strangers: this.#listenSockets.strangers };
   }
 
   /**
@@ -124,7 +124,7 @@ export class Speaker {
     if (this.#peers.size >= maximumPeers) throw new SpeakerError('ERR_BGP_TOO_MANY_PEERS', `a speaker has at most ${maximumPeers} peers`);
     const peer = new Peer(this.#components, this.#host, resolved);
     this.#peers.set(name, peer);
-    this.#listening.keysChanged();
+    this.#listenSockets.keysChanged();
     return peer;
   }
 
@@ -150,7 +150,7 @@ export class Speaker {
   /** Ends all sessions, and resolves when all connections are closed, which takes a second at most. */
   async stop({ message, mode = 'shutdown' }: StopOptions = {}): Promise<void> {
     this.#stopped = true;
-    this.#listening.close();
+    this.#listenSockets.close();
     for (const peer of this.#peers.values()) {
       void this.#close(peer, { subcode: cease.administrativeShutdown, message, forRestart: mode === 'restart' });
     }
@@ -166,7 +166,7 @@ export class Speaker {
   async #remove(peer: Peer, reason: string | undefined): Promise<void> {
     if (this.#peers.get(peer.name) === peer) {
       this.#peers.delete(peer.name);
-      this.#listening.keysChanged();
+      this.#listenSockets.keysChanged();
     }
     const subcode = reason === undefined ? cease.peerDeconfigured : cease.administrativeShutdown;
     await this.#close(peer, { subcode, message: reason });
@@ -181,7 +181,7 @@ export class Speaker {
   #makeRib(): SpeakerRoutes {
     return {
       set: (routes) => {
-        this.#shared.set([...routes].map(toRoute));
+        this.#shared.replaceRoutes([...routes].map(toRoute));
         for (const peer of this.#peers.values()) peer.completeRoutes();
       },
       announce: (route) => this.#shared.announce(toRoute(route)),
@@ -191,7 +191,7 @@ export class Speaker {
 
   #resolve(options: PeerOptions): ResolvedOptions {
     const resolved = resolveOptions(options, this.#defaults);
-    if (resolved.passive && !this.#listening.isConfigured) {
+    if (resolved.passive && !this.#listenSockets.isConfigured) {
       throw new PeerOptionsError('passive', 'this speaker does not listen, so the peer could never connect', 'ERR_BGP_PASSIVE_UNSUPPORTED');
     }
     return resolved;

@@ -1,5 +1,5 @@
-import type { Condition } from '../model/condition.ts';
-import type { ServiceKey } from '../model/metadata.ts';
+import type { Condition } from '../model/objects/condition.ts';
+import type { ServiceKey } from '../model/objects/metadata.ts';
 import type { Reconciliation } from './provider.ts';
 
 /** Who measures what a controller does. It is called in the middle of the work: it must be quick, and must not throw. */

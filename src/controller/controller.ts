@@ -1,12 +1,11 @@
 import { defined } from '../lang/defined.ts';
-import type { KeptInPool, PoolUsage } from '../decisions/allocation/allocator.ts';
 import { keepsHolding } from '../decisions/allocation/claim.ts';
 import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
-import type { ServiceKey } from '../model/metadata.ts';
+import type { ServiceKey } from '../model/objects/metadata.ts';
 import { reason, says, type Reason } from '../model/reasons.ts';
-import { assignedAddresses, type Service } from '../model/service.ts';
-import type { Change, Snapshot } from '../model/snapshot.ts';
+import { assignedAddresses, type Service } from '../model/objects/service.ts';
+import type { Change, Snapshot } from '../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../net/address.ts';
 import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
@@ -21,6 +20,7 @@ import { limits } from './limits.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
 import { agentsBehind, serviceConditions } from './services/service-conditions.ts';
 import { MeasuredWork } from './queue/measured-work.ts';
+import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from './complete-provider.ts';
 import type { Provider, Reconciliation } from './provider.ts';
 import { goneAddresses, ServedServices, type Served } from './services/served-services.ts';
 import { ServiceStatuses } from './services/service-statuses.ts';
@@ -47,7 +47,7 @@ interface ControllerComponents {
  * made what the snapshot says, whatever happened in between. One Service at a time, in the order in which they came.
  */
 export class Controller {
-  readonly #components: ControllerComponents;
+  readonly #components: Omit<ControllerComponents, 'providers'> & { readonly providers: readonly CompleteProvider[] };
   readonly #observer: ControllerObserver;
   readonly #work: MeasuredWork<ServiceKey>;
   readonly #queue: WorkQueue<ServiceKey>;
@@ -64,9 +64,11 @@ export class Controller {
   readonly #unsubscribe: (() => void)[] = [];
   #cancelWatch: (() => void) | undefined;
 
-  constructor(components: ControllerComponents) {
+  constructor(given: ControllerComponents) {
+    const providers = given.providers.map(completeProvider);
+    const components = { ...given, providers };
     this.#components = components;
-    const { events = noEvents, observer = noControllerObserver, providers, clock } = components;
+    const { events = noEvents, observer = noControllerObserver, clock } = components;
     this.#observer = observer;
     this.#work = new MeasuredWork('services', (key) => this.#reconcile(key), { observer, clock });
     this.#queue = new WorkQueue(
@@ -87,9 +89,8 @@ export class Controller {
       const service = snapshot.services.get(key);
       return service !== undefined && providers.every((provider) => !provider.claim(service, snapshot).mine);
     });
-    const usage = (): PoolUsage[] => providers.flatMap((provider) => provider.usage?.() ?? []);
-    const kept = (): KeptInPool[] => providers.flatMap((provider) => provider.kept?.() ?? []);
-    this.#configuration = new ConfigurationStatuses({ ...components, events, observer, usage, kept });
+    const pools = { usage: () => poolUsage(providers), kept: () => keptInPools(providers) };
+    this.#configuration = new ConfigurationStatuses({ ...components, events, observer, ...pools });
   }
 
   /** Takes over what was assigned, then works until `stop`. The source must have started. */
@@ -101,7 +102,7 @@ export class Controller {
     this.#unread.adopt(recorded);
     for (const provider of providers) {
       provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
-      provider.keep?.(recorded.released ?? []);
+      provider.restoreKept(recorded.released ?? []);
     }
     this.#unsubscribe.push(
       source.onChange((changes) => this.#changed(changes)),
@@ -143,7 +144,7 @@ export class Controller {
   #passTime(): void {
     const { source, clock, providers } = this.#components;
     const now = clock.date().getTime();
-    for (const provider of providers) for (const key of provider.expire(now)) this.#queue.addFirst(key);
+    for (const provider of providers) for (const key of provider.runDue(now)) this.#queue.addFirst(key);
     this.#configuration.usageChanged();
     for (const key of this.#conditions.silenced(source.snapshot, now)) this.#queue.add(key);
     this.#configuration.passTime();
@@ -196,11 +197,11 @@ export class Controller {
     this.#served.set(key, { provider, service, ingress });
     await this.#write(key, { ...service, ingress }, unmet, details, twice);
     this.#statuses.remark(service, warnings, repaired);
-    for (const other of provider.written(key)) this.#queue.addFirst(other);
+    for (const other of provider.statusWritten(key)) this.#queue.addFirst(other);
     await this.#releaseAll(key, service, isHandedOver ? others : [], `provider ${provider.name} serves the Service`);
   }
 
-  async #ask(provider: Provider, service: Service, snapshot: Snapshot): Promise<Reconciliation> {
+  async #ask(provider: CompleteProvider, service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     const { clock } = this.#components;
     const began = clock.now();
     let outcome: Reconciliation | undefined;
@@ -239,7 +240,7 @@ export class Controller {
     }
     if (keeps && before.ingress.length > 0) {
       await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
-      for (const other of before.provider.written(key)) this.#queue.addFirst(other);
+      for (const other of before.provider.statusWritten(key)) this.#queue.addFirst(other);
       return;
     }
     // What we wrote for it goes, what others wrote stays.
@@ -247,8 +248,8 @@ export class Controller {
   }
 
   /** What others wrote is held as theirs; what they gave up for it, others may have waited for. */
-  #adopt(provider: Provider, service: Service, addresses: readonly Address[], when: 'free' | 'always'): void {
-    for (const other of provider.adoptOne(service, addresses, this.#components.source.snapshot, when)) this.#queue.addFirst(other);
+  #adopt(provider: CompleteProvider, service: Service, addresses: readonly Address[], when: 'free' | 'always'): void {
+    for (const other of provider.adoptService(service, addresses, this.#components.source.snapshot, when)) this.#queue.addFirst(other);
     this.#configuration.usageChanged();
   }
 
@@ -285,7 +286,7 @@ export class Controller {
     const providers = owner === undefined ? this.#components.providers : new Set([owner, ...holders]);
     this.#served.end(key);
     // Whatever becomes of its record, and whoever comes under its name: the one that was served is no more.
-    for (const provider of providers) provider.leave(key);
+    for (const provider of providers) provider.disown(key);
     // As long as it is on record that the Service has the address, nobody else is given it.
     const isTold = await this.#removeStatus(key, service);
     await this.#releaseAll(key, service, providers, why);
@@ -314,19 +315,20 @@ export class Controller {
     return left !== undefined;
   }
 
-  async #releaseAll(key: ServiceKey, service: Service | undefined, providers: Iterable<Provider>, why: string): Promise<void> {
+  async #releaseAll(key: ServiceKey, service: Service | undefined, providers: Iterable<CompleteProvider>, why: string): Promise<void> {
     let left: Reason | undefined;
     for (const provider of providers) left = (await this.#release(key, provider, why)) ?? left;
     this.#unreleased.note(key, service, left);
   }
 
   /** Resolves to why something of the Service is still there. */
-  async #release(key: ServiceKey, provider: Provider, why: string): Promise<Reason | undefined> {
-    const { addresses, retry, left } = await provider.release(key, this.#components.clock.date().getTime());
+  async #release(key: ServiceKey, provider: CompleteProvider, why: string): Promise<Reason | undefined> {
+    const { source, clock } = this.#components;
+    const { addresses = [], requeue = [], remaining } = await provider.release(key, source.snapshot, clock.date().getTime());
     this.#configuration.usageChanged();
     this.#sayReleased(key, addresses, why);
-    for (const other of retry) this.#queue.addFirst(other);
-    return left;
+    for (const other of requeue) this.#queue.addFirst(other);
+    return remaining;
   }
 
   #sayReleased(key: ServiceKey, addresses: readonly Address[], why: string): void {

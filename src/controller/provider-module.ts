@@ -1,19 +1,31 @@
-import type { ServiceKey } from '../model/metadata.ts';
+import type { ServiceKey } from '../model/objects/metadata.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import type { Provider } from './provider.ts';
+import { partMethods } from './provider-parts.ts';
 
 /** What a module that `herald controller --provider` loads is made of: the public face of the provider contract, `herald/provider`. */
-export type { Claim, Preview, Provider, Reconciliation, RecordedAddresses, Released } from './provider.ts';
-export type { ServiceKey } from '../model/metadata.ts';
-export type { Ingress, Service, ServicePort } from '../model/service.ts';
-export type { Node } from '../model/cluster.ts';
-export type { Change, Snapshot } from '../model/snapshot.ts';
+export type { Claim, Provider, Reconciliation, Released } from './provider.ts';
+export type {
+  AddressPools,
+  ChangeListener,
+  PartName,
+  PeriodicWork,
+  Preview,
+  Previewable,
+  RecordedAddresses,
+  Recovery,
+  ResourceHolder,
+} from './provider-parts.ts';
+export type { ServiceKey } from '../model/objects/metadata.ts';
+export type { Ingress, Service, ServicePort } from '../model/objects/service.ts';
+export type { Node } from '../model/objects/cluster.ts';
+export type { Change, Snapshot } from '../model/store/snapshot.ts';
 export type { Address } from '../net/address.ts';
 export type { Clock } from '../system/clock.ts';
 export type { Log } from '../system/log.ts';
-export { serviceKey } from '../model/metadata.ts';
+export { serviceKey } from '../model/objects/metadata.ts';
 export { reason, type Reason } from '../model/reasons.ts';
 export { formatAddress, parseAddress } from '../net/address.ts';
 
@@ -44,17 +56,14 @@ export interface ServiceMetadata {
 /** The export `createProvider` of such a module. It is called once, when this controller leads; where it rejects, the process ends. */
 export type CreateProvider = (components: ProviderComponents) => Provider | Promise<Provider>;
 
-/** The methods that every provider has. */
-export const providerMethods = [
-  'claim',
-  'adopt',
-  'adoptOne',
-  'withhold',
-  'reconcile',
-  'written',
-  'leave',
-  'release',
-  'holds',
-  'expire',
-  'affected',
-] as const satisfies readonly (keyof Provider)[];
+/**
+ * Names the methods that an object lacks to be a provider: those that every provider has, and the others of each optional part that it
+ * has one of.
+ */
+export function missingMethods(provider: object): string[] {
+  const lacks = (method: string): boolean => typeof (provider as Readonly<Record<string, unknown>>)[method] !== 'function';
+  const ofParts = Object.values(partMethods).filter((methods: readonly string[]) => !methods.every(lacks));
+  return [...requiredMethods, ...ofParts.flat()].filter(lacks);
+}
+
+const requiredMethods = ['claim', 'reconcile', 'release'] as const satisfies readonly (keyof Provider)[];

@@ -1,12 +1,12 @@
-import type { Condition } from '../model/condition.ts';
-import type { ObjectFields } from '../model/manifest.ts';
-import type { ReleasedAddress } from '../model/released-address.ts';
-import type { ServiceKey } from '../model/metadata.ts';
-import type { ObjectReference } from '../model/object-event.ts';
-import type { Ingress } from '../model/service.ts';
+import type { Condition } from '../model/objects/condition.ts';
+import type { ObjectFields } from '../model/status-manifest.ts';
+import type { ReleasedAddress } from '../model/parse/released-address.ts';
+import type { ServiceKey } from '../model/objects/metadata.ts';
+import type { ObjectReference } from '../model/objects/object-event.ts';
+import type { Ingress } from '../model/objects/service.ts';
 import type { Address } from '../net/address.ts';
 
-export type { Condition } from '../model/condition.ts';
+export type { Condition } from '../model/objects/condition.ts';
 
 export interface ServiceStatus {
   readonly ingress: readonly Ingress[];

@@ -1,5 +1,5 @@
-import type { Labels } from '../model/metadata.ts';
-import type { Snapshot } from '../model/snapshot.ts';
+import type { Labels } from '../model/objects/metadata.ts';
+import type { Snapshot } from '../model/store/snapshot.ts';
 
 /**
  * The labels that namespace selectors see. The API server puts the name of each namespace into a label of its own; a

@@ -1,6 +1,6 @@
 import { catalogue, reason, type Reason, type ReasonCode } from '../model/reasons.ts';
-import type { Kind } from '../model/snapshot.ts';
-import type { Unread } from '../model/unread.ts';
+import type { Kind } from '../model/store/snapshot.ts';
+import type { Unread } from '../model/unreadable-kind.ts';
 
 /**
  * The kinds that a "no" is about: where one of them could not be read, the same decision may well say yes. What is not here depends on nothing

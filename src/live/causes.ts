@@ -1,10 +1,10 @@
-import { originText, type ServiceKey } from '../model/metadata.ts';
-import type { Change, HeraldObject, Kind, Snapshot } from '../model/snapshot.ts';
+import { originText, type ServiceKey } from '../model/objects/metadata.ts';
+import type { Change, HeraldObject, Kind, Snapshot } from '../model/store/snapshot.ts';
 import type { Clock } from '../system/clock.ts';
 import type { HistoryCause } from './contract.ts';
 import { limits } from './limits.ts';
 
-interface Heard {
+interface RecentChange {
   readonly cause: HistoryCause;
   readonly sequence: number;
   /** By the clock's `now`. */
@@ -18,9 +18,9 @@ const silent: ReadonlySet<Kind> = new Set<Kind>(['NodeState']);
  * Which objects have changed and not been acted upon yet, so that what then happens to a Service can name them. An object that concerns one Service is
  * remembered with it, others (a pool, a peer, a Node) for all, the latest few.
  */
-export class Causes {
-  readonly #ofService = new Map<ServiceKey, Heard[]>();
-  readonly #shared: Heard[] = [];
+export class RecentChanges {
+  readonly #ofService = new Map<ServiceKey, RecentChange[]>();
+  readonly #shared: RecentChange[] = [];
   /** What `lately` was asked last, of each Service: what was heard by then is told. */
   readonly #told = new Map<ServiceKey, number>();
   readonly #clock: Pick<Clock, 'now'>;
@@ -30,7 +30,7 @@ export class Causes {
     this.#clock = clock;
   }
 
-  heard(changes: readonly Change[], snapshot: Snapshot): void {
+  recordChanges(changes: readonly Change[], snapshot: Snapshot): void {
     for (const { kind, key, services } of changes) {
       if (silent.has(kind)) continue;
       const own = kind === 'Service' ? [key as ServiceKey] : kind === 'EndpointSlice' ? (services ?? []) : undefined;
@@ -48,18 +48,18 @@ export class Causes {
   }
 
   /** Everything that was heard by now. */
-  get mark(): number {
+  get position(): number {
     return this.#sequence;
   }
 
   /** What may have made something happen to the Service: its own first, and the latest. `mark`: what was heard later did not. */
-  of(service: ServiceKey, mark = this.#sequence): readonly HistoryCause[] | undefined {
+  causesOf(service: ServiceKey, mark = this.#sequence): readonly HistoryCause[] | undefined {
     const all = [...latest(this.#ofService.get(service), mark), ...latest(this.#shared, mark)].slice(0, limits.causes);
     return all.length === 0 ? undefined : all;
   }
 
   /** What may have made something happen to a peer. */
-  ofPeer(peer: string): readonly HistoryCause[] | undefined {
+  causesOfPeer(peer: string): readonly HistoryCause[] | undefined {
     const all = latest(this.#shared, this.#sequence).filter(({ kind, name }) => kind !== 'BGPPeer' || name === peer);
     const about = all.filter(({ kind }) => aboutPeers.has(kind)).slice(0, limits.causes);
     return about.length === 0 ? undefined : about;
@@ -69,10 +69,10 @@ export class Causes {
    * For who does not know when a change was acted upon: what changed since this was asked of the Service before, and a short while ago. Its own
    * objects first, then those that changed with the latest of all.
    */
-  lately(service: ServiceKey): readonly HistoryCause[] | undefined {
+  takeRecentCauses(service: ServiceKey): readonly HistoryCause[] | undefined {
     const told = this.#told.get(service) ?? 0;
     const since = this.#clock.now() - limits.causeMilliseconds;
-    const recent = (heard: readonly Heard[] = []): Heard[] =>
+    const recent = (heard: readonly RecentChange[] = []): RecentChange[] =>
       heard.filter(({ sequence, at }) => sequence > told && at >= since).toReversed();
     const [own, shared] = [recent(this.#ofService.get(service)), recent(this.#shared)];
     this.#told.delete(service);
@@ -84,13 +84,13 @@ export class Causes {
   }
 
   /** The Service is gone. */
-  forget(service: ServiceKey): void {
+  forgetService(service: ServiceKey): void {
     this.#told.delete(service);
     this.#ofService.delete(service);
   }
 
   /** What was heard up to the mark was acted upon, for these Services. */
-  done(services: Iterable<ServiceKey>, mark: number): void {
+  markReconciled(services: Iterable<ServiceKey>, mark: number): void {
     for (const service of services) {
       const left = this.#ofService.get(service)?.filter(({ sequence }) => sequence > mark) ?? [];
       if (left.length === 0) this.#ofService.delete(service);
@@ -109,19 +109,19 @@ function bounded<K, V>(map: Map<K, V>): Map<K, V> {
   return map;
 }
 
-function latest(heard: readonly Heard[] | undefined, mark: number): HistoryCause[] {
+function latest(heard: readonly RecentChange[] | undefined, mark: number): HistoryCause[] {
   return (heard ?? [])
     .filter(({ sequence }) => sequence <= mark)
     .map(({ cause }) => cause)
     .toReversed();
 }
 
-function together(heard: readonly Heard[], latestAt: number): Heard[] {
+function together(heard: readonly RecentChange[], latestAt: number): RecentChange[] {
   return heard.filter(({ at }) => latestAt - at <= limits.togetherMilliseconds);
 }
 
 /** An object that changes twice is remembered as it was last. */
-function add(heard: Heard[], one: Heard, most: number): void {
+function add(heard: RecentChange[], one: RecentChange, most: number): void {
   const before = heard.findIndex(({ cause }) => cause.kind === one.cause.kind && cause.name === one.cause.name);
   if (before >= 0) heard.splice(before, 1);
   heard.push(one);

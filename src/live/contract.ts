@@ -14,7 +14,7 @@
  *
  * What must not leave the host (messages of BGP) is answered on the socket alone, under `/debug/...`.
  */
-import type { SessionStatus } from '../model/node-state.ts';
+import type { SessionStatus } from '../model/objects/node-state.ts';
 
 export const livePaths = { index: '/live', sessions: '/live/v1/sessions', routes: '/live/v1/routes', history: '/live/v1/history' } as const;
 

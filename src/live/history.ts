@@ -7,7 +7,7 @@ import type { LiveList } from './live.ts';
 import { pageOf } from './query.ts';
 
 /** What is kept of an entry: small, and shared with others where it can be. */
-export interface Happening {
+export interface NewHistoryEntry {
   readonly what: string;
   /** Without the routes, which follow it. */
   readonly text: string;
@@ -18,7 +18,7 @@ export interface Happening {
   readonly moreRoutes?: number | undefined;
 }
 
-interface Kept extends Happening {
+interface Kept extends NewHistoryEntry {
   readonly at: number;
   /** Over all objects. */
   readonly sequence: number;
@@ -52,7 +52,7 @@ export class History {
   }
 
   /** Constant time, whatever is kept already. */
-  record(kind: HistoryKind, name: string, happening: Happening): void {
+  record(kind: HistoryKind, name: string, happening: NewHistoryEntry): void {
     const key = `${kind}/${name}`;
     const object = this.#objects.get(key) ?? { kind, name, entries: [] };
     this.#objects.delete(key);
@@ -72,7 +72,7 @@ export class History {
   }
 
   /** The object does not exist any more. Its history stays while there is room. */
-  gone(kind: HistoryKind, name: string): void {
+  markDeleted(kind: HistoryKind, name: string): void {
     const key = `${kind}/${name}`;
     if (this.#objects.has(key)) this.#gone.add(key);
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../system/clock.ts';
-import type { HttpAnswer } from '../system/http-listener.ts';
+import type { HttpAnswer } from '../system/http/http-listener.ts';
 import { livePaths, type LiveIndex, type LiveProblem, type LiveProcess, type Page } from './contract.ts';
 import { limits } from './limits.ts';
 import { LiveQuery, LiveQueryError } from './query.ts';
@@ -13,7 +13,7 @@ export interface LiveList {
 }
 
 /** What a process tells of itself, as the contract says: its parts add what they know. */
-export class Live {
+export class LiveApi {
   readonly #clock: Clock;
   readonly #lists = new Map<string, LiveList>();
   #process: LiveProcess;
@@ -24,12 +24,12 @@ export class Live {
   }
 
   /** What is known only after the start. */
-  is(known: Partial<Pick<LiveProcess, 'node' | 'directory'>>): void {
+  setProcess(known: Partial<Pick<LiveProcess, 'node' | 'directory'>>): void {
     this.#process = { ...this.#process, ...known };
   }
 
   /** The result takes it away. */
-  add(path: Exclude<(typeof livePaths)[keyof typeof livePaths], '/live'>, list: LiveList): () => void {
+  addList(path: Exclude<(typeof livePaths)[keyof typeof livePaths], '/live'>, list: LiveList): () => void {
     this.#lists.set(path, list);
     return () => void this.#lists.delete(path);
   }

@@ -1,18 +1,18 @@
-import type { HttpAnswer } from '../system/http-listener.ts';
+import type { HttpAnswer } from '../system/http/http-listener.ts';
 import type { LiveProblem } from './contract.ts';
 import { limits } from './limits.ts';
-import type { Live } from './live.ts';
+import type { LiveApi } from './live.ts';
 
 /**
  * What a process tells to whoever reaches its port, without credentials: one list at a time and a small page of it, so that many who ask, or who ask and
  * do not read, cost neither memory nor the time that sessions need. The connection ends with each answer: those who scrape find one of the few that the
  * listener has. Those at the socket are the host's own, and get all that they ask for.
  */
-export class LiveOnPort {
-  readonly #live: Live;
+export class LivePortHandler {
+  readonly #live: LiveApi;
   #telling = false;
 
-  constructor(live: Live) {
+  constructor(live: LiveApi) {
     this.#live = live;
   }
 

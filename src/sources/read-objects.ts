@@ -1,9 +1,9 @@
-import { clusterConfig } from '../model/default-config.ts';
+import { clusterConfig } from '../model/kinds/default-config.ts';
 import { MergedObjects } from '../model/metallb/merge.ts';
 import { modeOf, readObject } from '../model/metallb/read.ts';
 import type { ParseOptions, ParseResult } from '../model/parse.ts';
 import { identityText } from '../model/parse/result.ts';
-import { Store } from '../model/store.ts';
+import { Store } from '../model/store/store.ts';
 import { shadowProblems } from './shadow-problems.ts';
 import type { SourceProblem } from './source.ts';
 

@@ -1,5 +1,5 @@
 import type { MergedObjects } from '../model/metallb/merge.ts';
-import { originText } from '../model/metadata.ts';
+import { originText } from '../model/objects/metadata.ts';
 import type { SourceProblem } from './source.ts';
 
 /** Objects that are valid, and not used because of their name. */

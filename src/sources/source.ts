@@ -1,5 +1,5 @@
-import type { VersionedReference } from '../model/object-event.ts';
-import type { Change, Snapshot } from '../model/snapshot.ts';
+import type { VersionedReference } from '../model/objects/object-event.ts';
+import type { Change, Snapshot } from '../model/store/snapshot.ts';
 
 /** Where objects come from: a directory of manifests, or the API server. Both produce the same snapshot and change stream. */
 export interface Source {

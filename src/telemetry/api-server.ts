@@ -11,7 +11,7 @@ export class ApiServerMetrics {
   constructor(metrics: Metrics, clock: Clock) {
     this.#metrics = metrics;
     this.#clock = clock;
-    metrics.part('watches', ['herald_watch_last_heard_timestamp_seconds'], (put) => {
+    metrics.addCollector('watches', ['herald_watch_last_heard_timestamp_seconds'], (put) => {
       for (const [resource, at] of this.#heard) put('herald_watch_last_heard_timestamp_seconds', { resource }, at / 1000);
     });
   }
@@ -27,18 +27,18 @@ export class ApiServerMetrics {
     this.#heard.set(resource, this.#clock.date().getTime());
   }
 
-  heard(path: string, type: string): void {
+  watchEvent(path: string, type: string): void {
     const resource = resourceOf(path);
     this.#metrics.add('herald_watch_events_total', { resource, type });
     this.#heard.set(resource, this.#clock.date().getTime());
   }
 
-  failed(path: string, code: string): void {
+  watchFailed(path: string, code: string): void {
     this.#metrics.add('herald_watch_failures_total', { resource: resourceOf(path), code });
   }
 
   /** Of several that follow one resource (Secrets, each by its name) the others say so again. */
-  ended(path: string): void {
+  watchEnded(path: string): void {
     this.#heard.delete(resourceOf(path));
   }
 }

@@ -1,4 +1,4 @@
-import type { HttpAnswer } from '../system/http-listener.ts';
+import type { HttpAnswer } from '../system/http/http-listener.ts';
 
 /** A part of the process that can say whether it is well. Undefined: it is; else what is the matter, in a few words. */
 export interface HealthCheck {
@@ -16,7 +16,7 @@ export class Health {
   readonly #checks = new Set<HealthCheck>();
 
   /** The result takes it away. */
-  add(check: HealthCheck): () => void {
+  addCheck(check: HealthCheck): () => void {
     this.#checks.add(check);
     return () => void this.#checks.delete(check);
   }

@@ -3,7 +3,13 @@ import type { Log } from '../system/log.ts';
 import { limits } from './limits.ts';
 
 /** Whether work for a scrape is done within its bound; what fails is logged once, as each scrape would say it again. */
-export function inTime({ clock, log }: { readonly clock: Clock; readonly log: Log }): (work: Promise<void>) => Promise<boolean> {
+export function collectWithTimeout({
+  clock,
+  log,
+}: {
+  readonly clock: Clock;
+  readonly log: Log;
+}): (work: Promise<void>) => Promise<boolean> {
   let said = false;
   return async (work) => {
     const late = Promise.withResolvers<false>();

@@ -1,4 +1,4 @@
-import type { HttpAnswer } from '../system/http-listener.ts';
+import type { HttpAnswer } from '../system/http/http-listener.ts';
 import type { Metrics } from './metrics.ts';
 
 const headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const;

@@ -57,7 +57,11 @@ export class Metrics {
    * Metrics that `read` fills anew at each scrape, each with the values it has then; a series that is not put is gone. `name` is for
    * herald_scrape_failures_total. The result ends it.
    */
-  part<N extends CounterName | GaugeName>(name: string, metrics: readonly N[], read: (put: Put<N>) => void | Promise<void>): () => void {
+  addCollector<N extends CounterName | GaugeName>(
+    name: string,
+    metrics: readonly N[],
+    read: (put: Put<N>) => void | Promise<void>,
+  ): () => void {
     const part: Part = { name, metrics, read };
     this.#parts.push(part);
     this.describe(...metrics);

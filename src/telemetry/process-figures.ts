@@ -2,7 +2,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import type { Metrics } from './metrics.ts';
 
 /** What the library tells of the process itself, by names that dashboards for Node.js know. */
-interface Figure {
+interface RegisteredMetric {
   readonly name: string;
   readonly type: string;
   readonly help: string;
@@ -23,13 +23,13 @@ const leftOut = [
 ];
 
 /** Exposes memory, processor time, delay of the event loop and garbage collection of this process. */
-export function exposeProcess({ registry }: Metrics): void {
+export function registerProcessMetrics({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry });
   for (const name of leftOut) registry.removeSingleMetric(name);
 }
 
 /** Everything that a scrape has, in its order. */
-export function figuresOf({ registry }: Metrics): Figure[] {
+export function registeredMetrics({ registry }: Metrics): RegisteredMetric[] {
   // The library's types leave out what kind a metric is, and each object has it.
   return registry
     .getMetricsAsArray()

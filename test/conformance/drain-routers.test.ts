@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { NodeDrainReport } from '../../src/model/node-state.ts';
+import type { NodeDrainReport } from '../../src/model/objects/node-state.ts';
 import { Lab, type LabProcess } from '../lab/lab.ts';
 import { pathFrom, untilNextHops, viaNodes } from '../lab/routes.ts';
 import { standardTopology } from '../lab/standard-topology.ts';

@@ -1,9 +1,9 @@
 import process from 'node:process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { KubeClient } from '../../src/kube/client.ts';
-import { readKubeconfig } from '../../src/kube/kubeconfig.ts';
-import { listPages } from '../../src/kube/list-pages.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
+import { readKubeconfig } from '../../src/kube/client/kubeconfig.ts';
+import { listPages } from '../../src/kube/reflector/list-pages.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { until } from '../lab/until.ts';
 import { loadBalancer, ServiceCluster, type ServiceObject } from './services.ts';

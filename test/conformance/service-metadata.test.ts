@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { KubeClient } from '../../src/kube/client.ts';
-import { readKubeconfig } from '../../src/kube/kubeconfig.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
+import { readKubeconfig } from '../../src/kube/client/kubeconfig.ts';
 import { parseObject } from '../../src/model/parse.ts';
-import { Store } from '../../src/model/store.ts';
-import { KubernetesServiceMetadata } from '../../src/sources/kubernetes/service-metadata.ts';
+import { Store } from '../../src/model/store/store.ts';
+import { KubernetesServiceMetadata } from '../../src/sources/kubernetes/records/service-metadata.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { KubernetesCluster } from './cluster.ts';
 

@@ -3,7 +3,7 @@ import { decideForwarding } from '../../src/decisions/forwarding/plan.ts';
 import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
 import { machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
 import { parseObject } from '../../src/model/parse.ts';
-import { Store } from '../../src/model/store.ts';
+import { Store } from '../../src/model/store/store.ts';
 import type { ServiceForwarding } from '../../src/net/frontend.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';

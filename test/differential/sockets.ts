@@ -1,8 +1,8 @@
 import { addressFromBytes, address, formatAddress, type Family } from '../../src/net/address.ts';
 import { socketAddress } from '../../src/bgp/transport/linux/socket-address.ts';
 import { RawSocket } from '../../src/bgp/transport/linux/socket.ts';
-import { int32 } from '../../src/system/inet-socket.ts';
-import { loadLibc, systemError, type Libc } from '../../src/system/libc.ts';
+import { int32 } from '../../src/system/ffi/inet-socket.ts';
+import { loadLibc, systemError, type Libc } from '../../src/system/ffi/libc.ts';
 import { inNetworkNamespace } from '../kube-fixture/network-namespace.ts';
 
 const AF_INET = 2;

@@ -1,6 +1,6 @@
 import { ok as assert } from 'node:assert';
 import { closeSync, openSync } from 'node:fs';
-import { loadLibc } from '../../src/system/libc.ts';
+import { loadLibc } from '../../src/system/ffi/libc.ts';
 
 const CLONE_NEWNET = 0x4000_0000;
 

@@ -3,8 +3,8 @@ import { inNetworkNamespace } from '../kube-fixture/network-namespace.ts';
 import { DatagramSocket } from '../../src/bfd/transport/linux/datagram-socket.ts';
 import { emptyControlPacket, encodeControlPacket, type ControlPacket } from '../../src/bfd/wire/control-packet.ts';
 import { address, addressBytes } from '../../src/net/address.ts';
-import { inetAddress } from '../../src/system/inet-socket.ts';
-import { loadLibc } from '../../src/system/libc.ts';
+import { inetAddress } from '../../src/system/ffi/inet-socket.ts';
+import { loadLibc } from '../../src/system/ffi/libc.ts';
 
 export interface Forged {
   readonly from?: string;

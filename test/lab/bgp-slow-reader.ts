@@ -5,12 +5,12 @@
  */
 import { createServer } from 'node:net';
 import process from 'node:process';
-import { openOf } from '../../src/bgp/negotiation/local-open.ts';
+import { localOpenMessage } from '../../src/bgp/negotiation/local-open.ts';
 import { keepaliveMessage } from '../../src/bgp/wire/header.ts';
 import { encodeOpen } from '../../src/bgp/wire/open.ts';
 
 const [holdTime = 0, seconds = 0] = process.argv.slice(2).map(Number);
-const open = openOf({ localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime, families: [4, 6], overIpv6: false });
+const open = localOpenMessage({ localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime, families: [4, 6], overIpv6: false });
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 createServer((socket) => {

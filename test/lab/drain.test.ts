@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readFile } from 'node:fs/promises';
-import type { NodeDrainReport } from '../../src/model/node-state.ts';
+import type { NodeDrainReport } from '../../src/model/objects/node-state.ts';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab, type LabProcess, type Probe } from './lab.ts';
 import { notNearAChange, RouteWatch } from './route-watch.ts';

@@ -6,7 +6,7 @@ import { nodeForwarding } from '../../src/decisions/forwarding/node.ts';
 import { decideForwarding } from '../../src/decisions/forwarding/plan.ts';
 import type { Family } from '../../src/net/address.ts';
 import type { ServiceForwarding } from '../../src/net/frontend.ts';
-import type { Snapshot } from '../../src/model/snapshot.ts';
+import type { Snapshot } from '../../src/model/store/snapshot.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { cluster, type ServiceLiteral } from '../unit/decisions/fixtures.ts';

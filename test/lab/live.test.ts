@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { LiveIndex, LiveRoute, Page } from '../../src/live/contract.ts';
 import type { MergedHistory } from '../../src/explain/history/merged-history.ts';
-import { askLocal } from '../../src/system/local-socket.ts';
+import { askLocal } from '../../src/system/http/local-socket.ts';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab } from './lab.ts';
 import { bestPath, untilNextHops, viaNodes } from './routes.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert';
 import { expect, test } from 'vitest';
-import type { ServiceKey } from '../../src/model/metadata.ts';
+import type { ServiceKey } from '../../src/model/objects/metadata.ts';
 import { Random } from '../fuzz/random.ts';
 import { config, metadata } from '../unit/decisions/fixtures.ts';
 import { expectNothingLeaks, expectSettled } from './addresses/checks.ts';

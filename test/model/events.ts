@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { defined } from '../../src/lang/defined.ts';
 import type { Family } from '../../src/net/address.ts';
-import type { Change } from '../../src/model/snapshot.ts';
-import type { Store } from '../../src/model/store.ts';
+import type { Change } from '../../src/model/store/snapshot.ts';
+import type { Store } from '../../src/model/store/store.ts';
 import { prefix } from '../../src/net/prefix.ts';
 import {
   config,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
 import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
 import { OutcomeUnknown, type NftExecutor } from '../../src/dataplane/nftables/executor.ts';
-import { nftCommand } from '../../src/dataplane/nftables/nft-command.ts';
+import { nftCommand } from '../../src/dataplane/nftables/nft/nft-command.ts';
 import type { Frontend, NodeForwarding } from '../../src/net/frontend.ts';
 import { anyEvent, type Event } from './events.ts';
 import { anyTrouble, type Trouble } from './any-fault.ts';

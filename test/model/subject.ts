@@ -1,9 +1,9 @@
-import { WorkToDo } from '../../src/agent/reconcile/pending-work.ts';
+import { PendingWork } from '../../src/agent/reconcile/pending-work.ts';
 import { DataplaneError, type ApplyResult, type Dataplane } from '../../src/dataplane/dataplane.ts';
 import { nodeForwarding } from '../../src/decisions/forwarding/node.ts';
 import { decideForwarding } from '../../src/decisions/forwarding/plan.ts';
-import type { ServiceKey } from '../../src/model/metadata.ts';
-import { Store } from '../../src/model/store.ts';
+import type { ServiceKey } from '../../src/model/objects/metadata.ts';
+import { Store } from '../../src/model/store/store.ts';
 import { frontendKey, type Frontend, type NodeForwarding, type ServiceForwarding } from '../../src/net/frontend.ts';
 import { happen, here, type Event } from './events.ts';
 
@@ -11,7 +11,7 @@ import { happen, here, type Event } from './events.ts';
 export class Subject {
   readonly #store = new Store();
   readonly #open: () => Dataplane;
-  #work = new WorkToDo(here);
+  #work = new PendingWork(here);
   #dataplane: Dataplane;
 
   constructor(open: () => Dataplane) {
@@ -20,34 +20,34 @@ export class Subject {
   }
 
   happen(event: Event): void {
-    this.#work.add(happen(this.#store, event), this.#store);
+    this.#work.addChanges(happen(this.#store, event), this.#store);
   }
 
   /** The process ends, and another one finds its tables. */
   async restart(): Promise<void> {
     await this.#dataplane.close();
     this.#dataplane = this.#open();
-    this.#work = new WorkToDo(here);
+    this.#work = new PendingWork(here);
   }
 
   /** Undefined: the data plane could do nothing, so all of it is to be done again. */
   async commit(): Promise<ApplyResult | undefined> {
-    if (!this.#work.begun) this.#work.addEverything(this.#store);
+    if (!this.#work.hasSynced) this.#work.addAll(this.#store);
     const work = this.#work.take();
     try {
       const result = await this.#carryOut(work.services, work.node);
-      this.#work.done(work);
+      this.#work.markDone(work);
       return result;
     } catch (error) {
       if (!(error instanceof DataplaneError)) throw error;
-      this.#work.putBack(work);
+      this.#work.requeueFailed(work);
       return undefined;
     }
   }
 
   async #carryOut(services: readonly ServiceKey[], node: boolean): Promise<ApplyResult> {
     const changes = new Map(services.map((key) => [key, this.#forwardingOf(key)]));
-    if (!this.#work.begun) return await this.#dataplane.replace(this.node(), present(changes));
+    if (!this.#work.hasSynced) return await this.#dataplane.replace(this.node(), present(changes));
     if (node) await this.#dataplane.setNode(this.node());
     return await this.#dataplane.apply(changes);
   }

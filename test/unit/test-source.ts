@@ -1,7 +1,7 @@
-import type { Change, HeraldObject, Kind, Snapshot } from '../../src/model/snapshot.ts';
-import { objectKey, Store } from '../../src/model/store.ts';
-import type { Ingress } from '../../src/model/service.ts';
-import type { ServiceKey } from '../../src/model/metadata.ts';
+import type { Change, HeraldObject, Kind, Snapshot } from '../../src/model/store/snapshot.ts';
+import { objectKey, Store } from '../../src/model/store/store.ts';
+import type { Ingress } from '../../src/model/objects/service.ts';
+import type { ServiceKey } from '../../src/model/objects/metadata.ts';
 import type { Source, SourceProblem } from '../../src/sources/source.ts';
 
 /** A source that holds what a test puts into it, and tells at once. */

@@ -1,6 +1,6 @@
-import type { Node } from '../../../src/model/cluster.ts';
-import type { EndpointSlice } from '../../../src/model/endpoint-slice.ts';
-import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { Node } from '../../../src/model/objects/cluster.ts';
+import type { EndpointSlice } from '../../../src/model/objects/endpoint-slice.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { AwsSettings } from './settings.ts';
 import type { ExistingStack, Facts } from './facts.ts';
 

@@ -1,6 +1,6 @@
 import type { AlpnPolicy, HealthCheckProtocol, IpAddressType, NlbProtocol, Scheme, SubnetMapping, TargetType } from '../cloud/elbv2.ts';
 import type { ClassicAttributes, ClassicHealthCheck, ClassicListener } from '../cloud/elb.ts';
-import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Tags } from './observed.ts';
 
 /** What one stack shall be: a load balancer with all that belongs to it. Serialisable. */

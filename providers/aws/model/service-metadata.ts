@@ -1,4 +1,4 @@
-import type { Service } from '../../../src/model/service.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
 
 /** On every Service for which something was or may be made in AWS: it is not gone before that is. */
 export const finalizer = 'herald.dev/aws';

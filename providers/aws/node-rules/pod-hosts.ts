@@ -1,6 +1,6 @@
 import { formatAddress } from '../../../src/net/address.ts';
-import { serviceKey } from '../../../src/model/metadata.ts';
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import { serviceKey } from '../../../src/model/objects/metadata.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Member } from '../desire/stack.ts';
 import { instanceOf } from '../desire/targets.ts';
 import type { PodHosts } from './reconcile-node-rules.ts';

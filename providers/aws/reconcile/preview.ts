@@ -1,6 +1,6 @@
-import type { Preview } from '../../../src/controller/provider.ts';
-import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import type { Preview } from '../../../src/controller/provider-parts.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import { previewNarrowing, previewNodeRules, type NodeRulesDecision } from '../node-rules/reconcile-node-rules.ts';
 import { otherStacks } from '../stacks/other-stacks.ts';

@@ -1,7 +1,7 @@
 import { reason, type Reason } from '../../../src/model/reasons.ts';
-import type { ServiceKey } from '../../../src/model/metadata.ts';
-import type { Service } from '../../../src/model/service.ts';
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Clock } from '../../../src/system/clock.ts';
 import { limits } from '../model/limits.ts';
 import type { AwsLink } from './stack-reconciler.ts';

@@ -1,4 +1,4 @@
-import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Random } from '../../../src/system/random.ts';
 import { limits } from '../model/limits.ts';

@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { annotationTable } from '../annotations/table.ts';
 import { decidingLabels } from '../desire/targets.ts';
 

@@ -1,4 +1,4 @@
-import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import { limits } from '../model/limits.ts';
 import type { PassResult } from '../stacks/reconcile-stack.ts';

@@ -1,7 +1,7 @@
 import type { Reconciliation } from '../../../src/controller/provider.ts';
-import type { ServiceKey } from '../../../src/model/metadata.ts';
-import { sameContent } from '../../../src/model/same-content.ts';
-import type { Service } from '../../../src/model/service.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
+import { sameContent } from '../../../src/model/store/same-content.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
 import { finalizer, ownAnnotations } from '../model/service-metadata.ts';
 
 interface Entry {

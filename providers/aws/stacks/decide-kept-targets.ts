@@ -1,4 +1,4 @@
-import { serviceKey } from '../../../src/model/metadata.ts';
+import { serviceKey } from '../../../src/model/objects/metadata.ts';
 import { annotationTable } from '../annotations/table.ts';
 import type { KeptGroup, KeptTargets } from '../plan/kept-targets.ts';
 import type { Observed, ObservedTargetGroup } from '../model/observed.ts';

@@ -1,6 +1,6 @@
-import type { ServiceKey } from '../../../src/model/metadata.ts';
-import type { Service } from '../../../src/model/service.ts';
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { StackState } from './stack-registry.ts';
 import { belongsTo, leavingService } from './stack-users.ts';

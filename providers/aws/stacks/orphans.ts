@@ -1,4 +1,4 @@
-import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { isClassicName } from '../observe/known-resources.ts';
 import type { Owned } from '../observe/scan.ts';
 import type { Action, Plan } from '../plan/steps/action.ts';

@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Circumstances } from '../model/circumstances.ts';
 import { desireStack, membersOf, type Member } from '../desire/stack.ts';
 import type { StackTargets } from '../node-rules/reconcile-node-rules.ts';

@@ -1,4 +1,4 @@
-import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { formatTime, parseTime } from '../../../src/model/time.ts';
 import type { Observed } from '../model/observed.ts';
 import { Steps } from '../plan/steps/steps.ts';

@@ -1,6 +1,6 @@
-import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
-import type { Service } from '../../../src/model/service.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import type { StackIdentity } from '../model/circumstances.ts';
 import { verifyRecordedArns } from '../observe/recorded-arns.ts';

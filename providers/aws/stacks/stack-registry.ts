@@ -1,6 +1,6 @@
-import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
-import { Serial } from '../../../src/system/serial.ts';
+import { Serial } from '../../../src/system/serial-queue.ts';
 import type { StackIdentity } from '../model/circumstances.ts';
 import { InUse } from './blocked-deletion.ts';
 import type { StackTargets } from '../node-rules/reconcile-node-rules.ts';

@@ -1,6 +1,6 @@
-import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
-import type { Service } from '../../../src/model/service.ts';
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { annotationTable } from '../annotations/table.ts';
 import { decideAwsClaim } from '../desire/claim.ts';
 import { memberOf, stackOf } from '../desire/stack.ts';

@@ -6,7 +6,7 @@ import { limits } from '../limits.ts';
  * that a node that starts is not taken out for that. Other than kube-proxy, which stays healthy until its first
  * sync however long that takes, the first changes have no more time than the later ones.
  */
-export class SyncHealth {
+export class DataplaneHealth {
   readonly #clock: Clock;
   #oldestWaiting: number | undefined;
   #lastUpdated: Date | undefined;
@@ -16,12 +16,12 @@ export class SyncHealth {
   }
 
   /** There is a change that the kernel has not. */
-  queued(): void {
+  changeQueued(): void {
     this.#oldestWaiting ??= this.#clock.now();
   }
 
   /** The kernel has everything that was queued. */
-  updated(): void {
+  changesCommitted(): void {
     this.#oldestWaiting = undefined;
     this.#lastUpdated = this.#clock.date();
   }

@@ -3,11 +3,11 @@ import { addressesOf } from '../../decisions/direct-return/passing.ts';
 import { wantsDirectReturn } from '../../decisions/direct-return/plan.ts';
 import { directReturnPreflight, tunnelNames, type Preflight } from '../../decisions/direct-return/preflight.ts';
 import { consistentHashing } from '../../decisions/forwarding/balancing.ts';
-import type { DirectReturnMode } from '../../model/configuration.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { DirectReturnReport } from '../../model/node-state.ts';
+import type { DirectReturnMode } from '../../model/kinds/types.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { DirectReturnReport } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, parseAddressLeniently, sameAddress, type Address } from '../../net/address.ts';
 import type { Cancel } from '../../system/clock.ts';
 import type { HostInterface } from '../../system/host.ts';
@@ -24,11 +24,11 @@ interface DirectReturnCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
   readonly kernelSettings: 'set' | 'report';
   /** Called when `content` or `problems` say something else. */
-  readonly news: () => void;
+  readonly onStatusChanged: () => void;
 }
 
 /** What direct server return is to do here. */
-interface Wish {
+interface RequestedMode {
   readonly mode: DirectReturnMode;
   readonly addresses: readonly Address[];
 }
@@ -58,7 +58,7 @@ export class DirectReturnCheck {
    * Of the node's report. Until this process has looked, what the one before it has said: the rules are there still, and without a word from
    * this node all others would translate for a moment what its pods are to get unchanged, which resets their connections.
    */
-  content(): { readonly directReturn?: DirectReturnReport } {
+  reportPart(): { readonly directReturn?: DirectReturnReport } {
     const { snapshot, node } = this.#options;
     const directReturn = this.#hasAnswered ? this.#found?.report : snapshot().nodeStates.get(node)?.directReturn;
     return directReturn === undefined ? {} : { directReturn };
@@ -69,7 +69,7 @@ export class DirectReturnCheck {
   }
 
   /** These Services were planned. A look now, if other things are wanted than at the last one. */
-  follow(planned: Iterable<ServiceKey>): void {
+  reconcile(planned: Iterable<ServiceKey>): void {
     const { config, services } = this.#options.snapshot();
     for (const key of planned) {
       const service = services.get(key);
@@ -98,7 +98,7 @@ export class DirectReturnCheck {
   #answered(): void {
     if (this.#hasAnswered) return;
     this.#hasAnswered = true;
-    this.#options.news();
+    this.#options.onStatusChanged();
   }
 
   async #look(): Promise<void> {
@@ -116,7 +116,7 @@ export class DirectReturnCheck {
     if (JSON.stringify(this.#found, bigintText) !== before) {
       const { receives, passes } = this.#found?.report ?? { receives: [], passes: [] };
       log.info({ receives, passes, problems: this.problems().map(({ code }) => code) }, 'direct server return');
-      this.#options.news();
+      this.#options.onStatusChanged();
     }
     if (this.#stopped || wish === undefined) return;
     this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => {
@@ -125,13 +125,13 @@ export class DirectReturnCheck {
   }
 
   /** Undefined: no Service wants it. */
-  #wished(): Wish | undefined {
+  #wished(): RequestedMode | undefined {
     const snapshot = this.#options.snapshot();
     const { services, directReturnMode: mode } = snapshot.config;
     return this.#wanting.size === 0 || services === 'none' ? undefined : { mode, addresses: addressesOf(snapshot, this.#options.node) };
   }
 
-  async #preflight({ mode, addresses }: Wish): Promise<Preflight> {
+  async #preflight({ mode, addresses }: RequestedMode): Promise<Preflight> {
     const { host, hostFilters, dataplane } = this.#components;
     const interfaces = host.interfaces();
     const own = [...new Set(interfaces.filter((each) => addresses.some((address) => isOf(each, address))).map(({ name }) => name))];

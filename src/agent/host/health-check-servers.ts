@@ -1,17 +1,17 @@
 import type { HealthCheck, HealthCheckAddresses } from '../../decisions/forwarding/health-check.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Family } from '../../net/address.ts';
-import type { LastingListener } from '../../system/lasting-listener.ts';
-import { healthCheckAnswer } from './health-responses.ts';
-import { lastingHttp, type ListenerComponents } from './retrying-http-listener.ts';
+import type { RetryingListener } from '../../system/http/retrying-listener.ts';
+import { healthCheckResponse } from './health-responses.ts';
+import { retryingHttpListener, type ListenerComponents } from './retrying-http-listener.ts';
 import { limits } from '../limits.ts';
 
 interface HealthCheckServersOptions {
   /** Whether the data plane keeps up: else every health check fails. */
   readonly healthy: () => boolean;
   /** Called when `problems` may have changed. */
-  readonly news: () => void;
+  readonly onStatusChanged: () => void;
 }
 
 interface Server {
@@ -20,7 +20,7 @@ interface Server {
   readonly family: Family;
   localEndpoints: number;
   /** By address. */
-  readonly listeners: Map<string, LastingListener>;
+  readonly listeners: Map<string, RetryingListener>;
   /** Addresses without a listener, as there are as many as there may be. */
   missing: readonly string[];
 }
@@ -59,7 +59,7 @@ export class HealthCheckServers {
   }
 
   /** Undefined: the Service has none any more. Ports that go are free before others are opened, so that Services may exchange theirs. */
-  change(wanted: ReadonlyMap<ServiceKey, HealthCheck | undefined>): void {
+  applyChecks(wanted: ReadonlyMap<ServiceKey, HealthCheck | undefined>): void {
     const opening: Server[] = [];
     for (const [service, check] of wanted) {
       for (const family of families) {
@@ -135,10 +135,10 @@ export class HealthCheckServers {
 
   #open(server: Server, address: string): void {
     this.#listeners++;
-    const listener = lastingHttp(this.#components, {
+    const listener = retryingHttpListener(this.#components, {
       place: { address, port: server.port },
-      answer: () => healthCheckAnswer(server.service, server.localEndpoints, this.#options.healthy()),
-      news: this.#options.news,
+      answer: () => healthCheckResponse(server.service, server.localEndpoints, this.#options.healthy()),
+      onStatusChanged: this.#options.onStatusChanged,
       after: this.#closing,
     });
     server.listeners.set(address, listener);

@@ -1,11 +1,11 @@
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { HttpAnswer } from '../../system/http-listener.ts';
-import type { SyncHealth } from './dataplane-health.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { HttpAnswer } from '../../system/http/http-listener.ts';
+import type { DataplaneHealth } from './dataplane-health.ts';
 
 const headers = { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' } as const;
 
 /** What a health-check node port answers on every path: kube-proxy 1.36, pkg/proxy/healthcheck, to the byte. */
-export function healthCheckAnswer(service: ServiceKey, localEndpoints: number, healthy: boolean): HttpAnswer {
+export function healthCheckResponse(service: ServiceKey, localEndpoints: number, healthy: boolean): HttpAnswer {
   const [namespace = '', name = ''] = service.split('/', 2);
   const content = { service: { namespace, name }, localEndpoints, serviceProxyHealthy: healthy };
   return {
@@ -16,14 +16,14 @@ export function healthCheckAnswer(service: ServiceKey, localEndpoints: number, h
 }
 
 interface NodeCondition {
-  readonly health: SyncHealth;
+  readonly health: DataplaneHealth;
   readonly now: Date;
   /** Whether load balancers should send to the node: /healthz only. /livez tells whether the process works. */
   readonly eligible: boolean;
 }
 
 /** What kube-proxy answers at its --healthz-bind-address. */
-export function nodeHealthAnswer(path: string, { health, now, eligible }: NodeCondition): HttpAnswer {
+export function nodeHealthResponse(path: string, { health, now, eligible }: NodeCondition): HttpAnswer {
   if (path !== '/healthz' && path !== '/livez') {
     return { status: 404, headers: { ...headers, 'Content-Type': 'text/plain; charset=utf-8' }, body: '404 page not found\n' };
   }

@@ -2,12 +2,12 @@ import { defined } from '../../lang/defined.ts';
 import { nodeForwarding } from '../../decisions/forwarding/node.ts';
 import { judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
 import { judgeListeners, type NodePorts } from '../../decisions/host/node-port-listeners.ts';
-import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from '../../decisions/host/kernel-settings.ts';
-import { defaultConntrack } from '../../model/default-config.ts';
+import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from '../../decisions/host/required-settings.ts';
+import { defaultConntrack } from '../../model/kinds/default-config.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { ServicesScope } from '../../model/configuration.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { ServicesScope } from '../../model/kinds/types.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Family } from '../../net/address.ts';
 import type { HostFilter } from '../../net/host-filter.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
@@ -41,9 +41,9 @@ interface HostCheckOptions {
   readonly services: () => ServicesScope;
   readonly servedPorts: () => ServedPorts;
   /** Called at every look after the start: addresses come and go as well. */
-  readonly looked: () => void;
+  readonly onChecked: () => void;
   /** Called when `problems` say something else. */
-  readonly news: () => void;
+  readonly onStatusChanged: () => void;
 }
 
 /**
@@ -107,7 +107,7 @@ export class HostCheck {
   }
 
   /** A look now, if it was started and other things matter in this scope. */
-  follow(services: ServicesScope): void {
+  applyScope(services: ServicesScope): void {
     if (this.#scope !== undefined && this.#scope !== services) this.start();
   }
 
@@ -123,7 +123,7 @@ export class HostCheck {
     await this.#checkFilters();
     await this.#checkListeners();
     if (this.#stopped) return;
-    this.#options.looked();
+    this.#options.onChecked();
     this.#cancel?.();
     this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => this.start());
   }
@@ -187,7 +187,7 @@ export class HostCheck {
     const problems = this.problems();
     if (JSON.stringify(problems) === before) return;
     this.#components.log.warn({ problems: problems.map(({ code }) => code) }, 'what is wrong with the host has changed');
-    this.#options.news();
+    this.#options.onStatusChanged();
   }
 }
 

@@ -1,15 +1,15 @@
 import { decideHealthCheck, healthCheckAddresses } from '../../decisions/forwarding/health-check.ts';
 import { isNodeEligible } from '../../decisions/forwarding/node-eligible.ts';
-import type { ServicesScope } from '../../model/configuration.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServicesScope } from '../../model/kinds/types.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
-import type { HttpPlace } from '../../system/http-listener.ts';
-import type { LastingListener } from '../../system/lasting-listener.ts';
-import { nodeHealthAnswer } from './health-responses.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { HttpPlace } from '../../system/http/http-listener.ts';
+import type { RetryingListener } from '../../system/http/retrying-listener.ts';
+import { nodeHealthResponse } from './health-responses.ts';
 import { HealthCheckServers } from './health-check-servers.ts';
-import { lastingHttp, type ListenerComponents } from './retrying-http-listener.ts';
-import { SyncHealth } from './dataplane-health.ts';
+import { retryingHttpListener, type ListenerComponents } from './retrying-http-listener.ts';
+import { DataplaneHealth } from './dataplane-health.ts';
 
 interface NodeHealthOptions {
   readonly node: string;
@@ -19,28 +19,28 @@ interface NodeHealthOptions {
   /** The addresses of this node, as text. */
   readonly addresses: () => readonly string[];
   /** Called when what `problems` or `serviceProblems` say may have changed. */
-  readonly news: () => void;
+  readonly onStatusChanged: () => void;
 }
 
 /** What a node tells load balancers, by HTTP: its own health, and for each Service with policy Local whether it has an endpoint here. */
 export class NodeHealth {
   readonly #components: ListenerComponents;
   readonly #options: NodeHealthOptions;
-  readonly sync: SyncHealth;
+  readonly dataplane: DataplaneHealth;
   readonly #checks: HealthCheckServers;
-  #healthz: readonly { readonly place: HttpPlace; readonly listener: LastingListener }[] = [];
+  #healthz: readonly { readonly place: HttpPlace; readonly listener: RetryingListener }[] = [];
   #closing: Promise<unknown> = Promise.resolve();
 
   constructor(components: ListenerComponents, options: NodeHealthOptions) {
     this.#components = components;
     this.#options = options;
-    this.sync = new SyncHealth(components.clock);
-    this.#checks = new HealthCheckServers(components, { healthy: () => this.sync.healthy, news: options.news });
+    this.dataplane = new DataplaneHealth(components.clock);
+    this.#checks = new HealthCheckServers(components, { healthy: () => this.dataplane.healthy, onStatusChanged: options.onStatusChanged });
   }
 
   /** Beside a kube-proxy, load balancers ask that one. */
-  follow(services: ServicesScope): void {
-    const { node, healthz, snapshot, news } = this.#options;
+  applyScope(services: ServicesScope): void {
+    const { node, healthz, snapshot, onStatusChanged: news } = this.#options;
     if (services !== 'all') {
       this.#closing = Promise.all([this.#closing, ...this.#healthz.map(({ listener }) => listener.close())]);
       this.#healthz = [];
@@ -48,27 +48,30 @@ export class NodeHealth {
     }
     if (this.#healthz.length > 0) return;
     const answer = (path: string) =>
-      nodeHealthAnswer(path, { health: this.sync, now: this.#components.clock.date(), eligible: isNodeEligible(snapshot(), node) });
+      nodeHealthResponse(path, { health: this.dataplane, now: this.#components.clock.date(), eligible: isNodeEligible(snapshot(), node) });
     const after = this.#closing;
-    this.#healthz = healthz.map((place) => ({ place, listener: lastingHttp(this.#components, { place, answer, news, after }) }));
+    this.#healthz = healthz.map((place) => ({
+      place,
+      listener: retryingHttpListener(this.#components, { place, answer, onStatusChanged: news, after }),
+    }));
   }
 
   /** The settings of the node, or its addresses, may have changed. */
-  nodeChanged(): void {
+  onNodeChanged(): void {
     const { snapshot, addresses } = this.#options;
     this.#checks.listenOn(healthCheckAddresses(snapshot().config.nodePortAddresses, addresses));
   }
 
   /** The kernel has taken what was queued, and these Services are in it as they are now: load balancers may hear of it. */
-  committed(services: Iterable<ServiceKey>): void {
+  onCommitted(services: Iterable<ServiceKey>): void {
     const { node, snapshot } = this.#options;
-    this.sync.updated();
+    this.dataplane.changesCommitted();
     const now = snapshot();
     const checks = [...services].map((key) => {
       const service = now.services.get(key);
       return [key, service === undefined ? undefined : decideHealthCheck(now, service, node)] as const;
     });
-    this.#checks.change(new Map(checks));
+    this.#checks.applyChecks(new Map(checks));
   }
 
   /** The health-check node ports, with what they are for. */

@@ -1,7 +1,7 @@
 import { nodeForwarding } from '../../decisions/forwarding/node.ts';
 import type { NodePorts } from '../../decisions/host/node-port-listeners.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { ServicePlan } from '../reconcile/service-plan.ts';
 
 /** Who has which NodePort of a node, and on which addresses. */

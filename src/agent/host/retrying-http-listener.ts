@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import type { Clock } from '../../system/clock.ts';
-import type { AnswerHttp, HttpBounds, HttpPlace, ListenHttp } from '../../system/http-listener.ts';
-import { LastingListener } from '../../system/lasting-listener.ts';
+import type { AnswerHttp, HttpBounds, HttpPlace, ListenHttp } from '../../system/http/http-listener.ts';
+import { RetryingListener } from '../../system/http/retrying-listener.ts';
 import type { Log } from '../../system/log.ts';
 import { limits } from '../limits.ts';
 
@@ -15,7 +15,7 @@ export interface ListenerOptions {
   readonly place: HttpPlace;
   readonly answer: AnswerHttp;
   /** Called when `problem` has changed. */
-  readonly news: () => void;
+  readonly onStatusChanged: () => void;
   /** Default: those of health checks. */
   readonly bounds?: HttpBounds;
   /** Sockets that are being closed, perhaps on this very port. */
@@ -32,9 +32,9 @@ const healthBounds = {
 const unspecified: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** Answers at a port, as soon as it is free. */
-export function lastingHttp({ listenHttp, clock, log }: ListenerComponents, options: ListenerOptions): LastingListener {
-  const { place, answer, news, bounds = healthBounds, after } = options;
-  return new LastingListener(clock, {
+export function retryingHttpListener({ listenHttp, clock, log }: ListenerComponents, options: ListenerOptions): RetryingListener {
+  const { place, answer, onStatusChanged: news, bounds = healthBounds, after } = options;
+  return new RetryingListener(clock, {
     listen: () => listenHttp(place, answer, bounds),
     retryMilliseconds: limits.listenRetryMilliseconds,
     changed: (problem) => {

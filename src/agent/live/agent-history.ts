@@ -2,22 +2,22 @@ import type { Peer } from '../../bgp/index.ts';
 import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
 import { asSent } from '../../decisions/announcement/last-resort.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
-import { Causes } from '../../live/causes.ts';
-import type { Happening, History } from '../../live/history.ts';
+import { RecentChanges } from '../../live/causes.ts';
+import type { NewHistoryEntry, History } from '../../live/history.ts';
 import { limits } from '../../live/limits.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { says, type Reason } from '../../model/reasons.ts';
-import type { Change, Snapshot } from '../../model/snapshot.ts';
+import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { RoutesByPeer, WhyWithdrawn } from '../reconcile/announced-routes.ts';
 import { programmedText, sameForwarding, type ForwardingChange } from '../reconcile/forwarding-change.ts';
-import { RoutePile } from './route-group.ts';
+import { RouteGroup } from './route-group.ts';
 
 /** Tells the history of an agent's process what becomes of Services and sessions. Of a Service that stays as it is, nothing. */
 export class AgentHistory {
   readonly #history: History;
-  readonly #causes: Causes;
+  readonly #causes: RecentChanges;
   /** What was heard when the pass began that is running. */
   #mark: number | undefined;
   /** Services whose latest forwarding the kernel was not told of yet. */
@@ -26,61 +26,61 @@ export class AgentHistory {
 
   constructor(history: History, clock: Clock) {
     this.#history = history;
-    this.#causes = new Causes(clock);
+    this.#causes = new RecentChanges(clock);
   }
 
-  heard(changes: readonly Change[], snapshot: Snapshot): void {
-    this.#causes.heard(changes, snapshot);
+  recordChanges(changes: readonly Change[], snapshot: Snapshot): void {
+    this.#causes.recordChanges(changes, snapshot);
   }
 
-  passBegins(): void {
-    this.#mark = this.#causes.mark;
+  passStarted(): void {
+    this.#mark = this.#causes.position;
   }
 
   /** `done`: the pass was carried out, for these Services. */
-  passEnds(done: Iterable<ServiceKey> | undefined, snapshot: Snapshot): void {
+  passEnded(done: Iterable<ServiceKey> | undefined, snapshot: Snapshot): void {
     if (done !== undefined && this.#mark !== undefined) {
       const services = [...done];
-      this.#causes.done(services, this.#mark);
-      for (const service of services) if (!snapshot.services.has(service)) this.#history.gone('Service', service);
+      this.#causes.markReconciled(services, this.#mark);
+      for (const service of services) if (!snapshot.services.has(service)) this.#history.markDeleted('Service', service);
     }
     this.#mark = undefined;
   }
 
   readonly routesChanged = (service: ServiceKey, before: RoutesByPeer, after: RoutesByPeer, why: WhyWithdrawn | undefined): void => {
     if (sameRoutes(before, after)) return;
-    const [announced, withdrawn, changed] = [new RoutePile(), new RoutePile(), new RoutePile()];
+    const [announced, withdrawn, changed] = [new RouteGroup(), new RouteGroup(), new RouteGroup()];
     for (const peer of new Set([...before.keys(), ...after.keys()])) {
       const then = new Map((before.get(peer) ?? []).map((route) => [formatPrefix(route.prefix), route]));
       for (const route of after.get(peer) ?? []) {
         const prefix = formatPrefix(route.prefix);
         const earlier = then.get(prefix);
         then.delete(prefix);
-        if (earlier === undefined) announced.add(peer, prefix, route);
-        else if (!sameRoute(earlier, route)) changed.add(peer, prefix, route);
+        if (earlier === undefined) announced.addRoute(peer, prefix, route);
+        else if (!sameRoute(earlier, route)) changed.addRoute(peer, prefix, route);
       }
-      for (const [prefix, route] of then) withdrawn.add(peer, prefix, route);
+      for (const [prefix, route] of then) withdrawn.addRoute(peer, prefix, route);
     }
     const whyGone = (peer: string, route: RouteIntent): Reason | undefined => why?.(peer, route);
-    for (const { said, pile } of withdrawn.by(whyGone, (reason) => (reason === undefined ? '' : `${reason.code} ${says(reason)}`)))
-      this.#record(service, { what: 'Withdrawn', text: 'withdrawn', reason: said, ...pile.told() });
-    if (!announced.isEmpty) this.#record(service, { what: 'Announced', text: 'announced', ...announced.told() });
-    for (const { said = 'several', pile } of changed.by(
+    for (const { said, pile } of withdrawn.groupBy(whyGone, (reason) => (reason === undefined ? '' : `${reason.code} ${says(reason)}`)))
+      this.#record(service, { what: 'Withdrawn', text: 'withdrawn', reason: said, ...pile.toHistory() });
+    if (!announced.isEmpty) this.#record(service, { what: 'Announced', text: 'announced', ...announced.toHistory() });
+    for (const { said = 'several', pile } of changed.groupBy(
       (_, route) => attributesText(route),
       (text) => text,
     ))
-      this.#record(service, { what: 'Changed', text: `announced with other attributes (${said}):`, ...pile.told() });
+      this.#record(service, { what: 'Changed', text: `announced with other attributes (${said}):`, ...pile.toHistory() });
   };
 
   /** What the kernel is to do for a Service may be another. */
-  planned(service: ServiceKey, { before, after }: ForwardingChange): void {
+  servicePlanned(service: ServiceKey, { before, after }: ForwardingChange): void {
     const first = this.#unprogrammed.get(service)?.before ?? before;
     if (sameForwarding(first, after)) this.#unprogrammed.delete(service);
     else this.#unprogrammed.set(service, { before: first, after });
   }
 
   /** The kernel was told of all that was planned. `refused`: Services of which it refuses something, or refuses it no longer. */
-  committed(refused: Iterable<ServiceKey>, quarantined: ReadonlyMap<string, QuarantinedFrontend>): void {
+  forwardingCommitted(refused: Iterable<ServiceKey>, quarantined: ReadonlyMap<string, QuarantinedFrontend>): void {
     for (const [service, change] of this.#unprogrammed) {
       const what = change.after.frontends.length === 0 ? 'Removed' : 'Programmed';
       this.#record(service, { what, text: programmedText(change) });
@@ -90,9 +90,9 @@ export class AgentHistory {
   }
 
   /** Follows the sessions with a peer, until the peer is removed. */
-  follow(peer: Peer): void {
+  recordSessionsOf(peer: Peer): void {
     const record = (what: string, text: string): void =>
-      this.#history.record('BGPPeer', peer.name, { what, text: shortened(text), causes: this.#causes.ofPeer(peer.name) });
+      this.#history.record('BGPPeer', peer.name, { what, text: shortened(text), causes: this.#causes.causesOfPeer(peer.name) });
     peer.on('established', () => {
       const { address, peerAsn } = peer.status();
       record('SessionUp', `session established with ${address}, AS ${peerAsn}`);
@@ -102,8 +102,8 @@ export class AgentHistory {
 
   /** The peer is none of this node any more. */
   peerRemoved(peer: string, why: string): void {
-    this.#history.record('BGPPeer', peer, { what: 'SessionDown', text: why, causes: this.#causes.ofPeer(peer) });
-    this.#history.gone('BGPPeer', peer);
+    this.#history.record('BGPPeer', peer, { what: 'SessionDown', text: why, causes: this.#causes.causesOfPeer(peer) });
+    this.#history.markDeleted('BGPPeer', peer);
   }
 
   #tellRefusal(service: ServiceKey, quarantined: ReadonlyMap<string, QuarantinedFrontend>): void {
@@ -122,8 +122,8 @@ export class AgentHistory {
     this.#record(service, { what: 'Refused', text });
   }
 
-  #record(service: ServiceKey, happening: Happening): void {
-    const causes = this.#causes.of(service, this.#mark);
+  #record(service: ServiceKey, happening: NewHistoryEntry): void {
+    const causes = this.#causes.causesOf(service, this.#mark);
     this.#history.record('Service', service, { ...happening, text: shortened(happening.text), causes });
   }
 }

@@ -1,10 +1,10 @@
 import { encodeTraceLine, type Speaker, type TraceStream } from '../../bgp/index.ts';
 import type { LiveProblem } from '../../live/contract.ts';
-import type { HttpAnswer } from '../../system/http-listener.ts';
-import type { AnswerLocal } from '../../system/local-socket.ts';
+import type { HttpAnswer } from '../../system/http/http-listener.ts';
+import type { AnswerLocal } from '../../system/http/local-socket.ts';
 
 /** Answers with what passes between the speaker and one of its peers, for as long as somebody reads it (src/live/debug.ts). */
-export function traceAnswer(speaker: Pick<Speaker, 'peer' | 'peers'>): AnswerLocal {
+export function traceEndpoint(speaker: Pick<Speaker, 'peer' | 'peers'>): AnswerLocal {
   return ({ query, signal }) => {
     const name = query.get('peer') ?? '';
     const peer = speaker.peer(name);

@@ -1,20 +1,20 @@
 import type { LiveRoute, LiveSession, Page } from '../../live/contract.ts';
 import { livePaths } from '../../live/contract.ts';
-import type { Live } from '../../live/live.ts';
+import type { LiveApi } from '../../live/live.ts';
 import { pageOf, type LiveQuery } from '../../live/query.ts';
 import { routeParameters } from './live-routes.ts';
 
 /** What an agent can be asked. */
-export interface AgentLists {
+export interface AgentLiveQueries {
   sessions(): readonly LiveSession[];
   /** Throws LiveQueryError. */
   routes(query: LiveQuery): Pick<Page<LiveRoute>, 'items' | 'next'>;
 }
 
 /** Has the process tell what its agent does. The result ends it. */
-export function tellOfAgent(live: Live, agent: AgentLists): () => void {
+export function registerAgentQueries(live: LiveApi, agent: AgentLiveQueries): () => void {
   const taken = [
-    live.add(livePaths.sessions, {
+    live.addList(livePaths.sessions, {
       parameters: ['peer'],
       items: (query) => {
         const peer = query.text('peer');
@@ -22,7 +22,7 @@ export function tellOfAgent(live: Live, agent: AgentLists): () => void {
         return pageOf(all, (session) => session.peer, query);
       },
     }),
-    live.add(livePaths.routes, { parameters: routeParameters, items: (query) => agent.routes(query) }),
+    live.addList(livePaths.routes, { parameters: routeParameters, items: (query) => agent.routes(query) }),
   ];
   return () => {
     for (const end of taken) end();

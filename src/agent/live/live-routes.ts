@@ -3,10 +3,10 @@ import { formatCommunity, type AdvertisedRoute, type Community, type Family, typ
 import type { LiveRoute, Page } from '../../live/contract.ts';
 import { limits } from '../../live/limits.ts';
 import { LiveQueryError, type LiveQuery } from '../../live/query.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
-import type { RouteTable } from '../reconcile/announced-routes.ts';
+import type { AnnouncedRoutes } from '../reconcile/announced-routes.ts';
 
 const families = { IPv4: 4, IPv6: 6 } as const;
 const familyNames = ['IPv4', 'IPv6'] as const;
@@ -14,7 +14,11 @@ const familyNames = ['IPv4', 'IPv6'] as const;
 export const routeParameters = ['peer', 'family', 'service'] as const;
 
 /** Throws LiveQueryError. */
-export function liveRoutes(peers: ReadonlyMap<string, Peer>, table: RouteTable, query: LiveQuery): Pick<Page<LiveRoute>, 'items' | 'next'> {
+export function liveRoutes(
+  peers: ReadonlyMap<string, Peer>,
+  table: AnnouncedRoutes,
+  query: LiveQuery,
+): Pick<Page<LiveRoute>, 'items' | 'next'> {
   const [wanted, service] = [query.text('peer'), query.text('service')];
   const family = query.oneOf('family', familyNames);
   const asked = [...peers.values()]
@@ -23,7 +27,7 @@ export function liveRoutes(peers: ReadonlyMap<string, Peer>, table: RouteTable, 
   const inFamilies = family === undefined ? familyNames : [family];
   if (service !== undefined) return { items: asked.flatMap((peer) => routesOfService(peer, table, service as ServiceKey, inFamilies)) };
   const items: LiveRoute[] = [];
-  const after = query.after === undefined ? undefined : placeOf(query.after);
+  const after = query.after === undefined ? undefined : parsePosition(query.after);
   for (const peer of asked) {
     for (const name of inFamilies) {
       const order = compare(peer.name, families[name], after);
@@ -39,7 +43,7 @@ export function liveRoutes(peers: ReadonlyMap<string, Peer>, table: RouteTable, 
 }
 
 /** Few, and found without a look at the others. */
-function routesOfService(peer: Peer, table: RouteTable, service: ServiceKey, inFamilies: readonly LiveRoute['family'][]): LiveRoute[] {
+function routesOfService(peer: Peer, table: AnnouncedRoutes, service: ServiceKey, inFamilies: readonly LiveRoute['family'][]): LiveRoute[] {
   return (table.routesOf(service).get(peer.name) ?? []).flatMap(({ prefix }) => {
     const family = familyNames.find((name) => families[name] === prefix.address.family);
     const sent = peer.advertisedRoute(prefix);
@@ -47,7 +51,7 @@ function routesOfService(peer: Peer, table: RouteTable, service: ServiceKey, inF
   });
 }
 
-function liveRoute(peer: string, family: LiveRoute['family'], route: AdvertisedRoute, table: RouteTable): LiveRoute {
+function liveRoute(peer: string, family: LiveRoute['family'], route: AdvertisedRoute, table: AnnouncedRoutes): LiveRoute {
   const prefix = formatPrefix(route.prefix);
   const services = [...table.wantedBy(peer, prefix)].toSorted();
   return {
@@ -70,20 +74,20 @@ function communityText(community: Community): string {
   return `${community.value >>> 16}:${community.value & 0xffff}`;
 }
 
-interface Place {
+interface PagePosition {
   readonly peer: string;
   readonly family: Family;
   readonly at: number;
 }
 
-function placeOf(text: string): Place {
+function parsePosition(text: string): PagePosition {
   const [, peer, family, at] = /^(\S+) ([46]) (\d{1,10})$/.exec(text) ?? [];
   if (peer === undefined) throw new LiveQueryError('after is no end of a page', 'give the "next" of the page before, and nothing else');
   return { peer, family: family === '4' ? 4 : 6, at: Number(at) };
 }
 
 /** Whether the routes of a peer and a family are before the place (negative), behind it, or those in which it is (0). */
-function compare(peer: string, family: Family, place: Place | undefined): number {
+function compare(peer: string, family: Family, place: PagePosition | undefined): number {
   if (place === undefined) return 1;
   return peer === place.peer ? family - place.family : peer < place.peer ? -1 : 1;
 }

@@ -3,10 +3,10 @@ import type { HistoryRoute } from '../../live/contract.ts';
 import { limits } from '../../live/limits.ts';
 
 /** Routes of a Service to which the same happened. */
-export class RoutePile {
+export class RouteGroup {
   readonly #all: { readonly peer: string; readonly prefix: string; readonly route: RouteIntent }[] = [];
 
-  add(peer: string, prefix: string, route: RouteIntent): void {
+  addRoute(peer: string, prefix: string, route: RouteIntent): void {
     this.#all.push({ peer, prefix, route });
   }
 
@@ -15,26 +15,26 @@ export class RoutePile {
   }
 
   /** Those of which the same is to be said, in one pile; where there is too much to say, nothing is said of the rest. */
-  by<T>(
+  groupBy<T>(
     say: (peer: string, route: RouteIntent) => T,
     textOf: (said: T) => string,
-  ): { readonly said: T | undefined; readonly pile: RoutePile }[] {
-    const piles = new Map<string, { readonly said: T | undefined; readonly pile: RoutePile }>();
-    const rest = new RoutePile();
+  ): { readonly said: T | undefined; readonly pile: RouteGroup }[] {
+    const piles = new Map<string, { readonly said: T | undefined; readonly pile: RouteGroup }>();
+    const rest = new RouteGroup();
     const texts = new Map<T, string>();
     for (const { peer, prefix, route } of this.#all) {
       const said = say(peer, route);
       const text = texts.get(said) ?? textOf(said);
       texts.set(said, text);
       let found = piles.get(text);
-      if (found === undefined && piles.size < limits.entriesOfChange) piles.set(text, (found = { said, pile: new RoutePile() }));
-      (found?.pile ?? rest).add(peer, prefix, route);
+      if (found === undefined && piles.size < limits.entriesOfChange) piles.set(text, (found = { said, pile: new RouteGroup() }));
+      (found?.pile ?? rest).addRoute(peer, prefix, route);
     }
     return [...piles.values(), ...(rest.isEmpty ? [] : [{ said: undefined, pile: rest }])];
   }
 
   /** For an entry of the history. */
-  told(): { readonly routes: readonly HistoryRoute[]; readonly moreRoutes?: number } {
+  toHistory(): { readonly routes: readonly HistoryRoute[]; readonly moreRoutes?: number } {
     const routes = this.#all.slice(0, limits.routesOfEntry).map(({ peer, prefix }) => ({ peer, prefix }));
     const more = this.#all.length - routes.length;
     return { routes, ...(more === 0 ? {} : { moreRoutes: more }) };

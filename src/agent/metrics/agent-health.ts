@@ -1,14 +1,14 @@
 import type { Clock } from '../../system/clock.ts';
 import type { HealthCheck } from '../../telemetry/health.ts';
 import { limits } from '../../telemetry/limits.ts';
-import type { AgentFigures } from '../agent-observer.ts';
+import type { AgentStatus } from '../agent-observer.ts';
 
 /**
  * An agent is ready once the kernel has taken a pass over everything, and while it goes on taking changes. It hangs when one pass does not
  * end: a data plane that refuses, a router or an API server that is away are no reason to begin anew.
  */
 export function agentHealth(
-  figures: () => Pick<AgentFigures, 'begun' | 'keepsUp' | 'dataplaneError' | 'passSince'>,
+  figures: () => Pick<AgentStatus, 'hasSynced' | 'keepsUp' | 'dataplaneError' | 'passSince'>,
   clock: Clock,
 ): HealthCheck {
   return {
@@ -19,7 +19,7 @@ export function agentHealth(
       return lasted < limits.stuckMilliseconds ? undefined : `a pass has been running for ${Math.floor(lasted / 1000)} s`;
     },
     ready: () => {
-      const { begun, keepsUp, dataplaneError } = figures();
+      const { hasSynced: begun, keepsUp, dataplaneError } = figures();
       if (dataplaneError !== undefined) return `the data plane took no change: ${dataplaneError}`;
       if (!begun) return 'the first pass has not been committed yet';
       return keepsUp ? undefined : 'changes have been waiting for the kernel for too long';

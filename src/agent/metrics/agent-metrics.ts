@@ -1,9 +1,9 @@
-import type { ServiceKey } from '../../model/metadata.ts';
-import { sameContent } from '../../model/same-content.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import { sameContent } from '../../model/store/same-content.ts';
 import type { Source } from '../../sources/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { AgentFigures, AgentObserver, PassObserver } from '../agent-observer.ts';
+import type { AgentStatus, AgentObserver, PassObserver } from '../agent-observer.ts';
 import type { RoutesByPeer } from '../reconcile/announced-routes.ts';
 import { ChangeTimes, type ServiceChange } from './change-times.ts';
 import { ipFamilies } from './ip-families.ts';
@@ -33,7 +33,7 @@ export class AgentMetrics implements AgentObserver {
     );
     this.#ends.push(
       source.onChange((changes) => {
-        const ages = this.#times.heard(changes, source.snapshot);
+        const ages = this.#times.recordChanges(changes, source.snapshot);
         for (const age of ages) metrics.observe('herald_change_heard_duration_seconds', {}, age / 1000);
         const count = (kind: string): number => changes.filter((change) => change.kind === kind).length;
         metrics.add('kubeproxy_sync_proxy_rules_service_changes_total', {}, count('Service'));
@@ -41,7 +41,7 @@ export class AgentMetrics implements AgentObserver {
         for (const ip_family of ipFamilies)
           metrics.set('kubeproxy_sync_proxy_rules_last_queued_timestamp_seconds', { ip_family }, seconds(clock));
       }),
-      metrics.part(
+      metrics.addCollector(
         'pending',
         ['kubeproxy_sync_proxy_rules_service_changes_pending', 'kubeproxy_sync_proxy_rules_endpoint_changes_pending'],
         (put) => {
@@ -55,10 +55,10 @@ export class AgentMetrics implements AgentObserver {
   }
 
   /** Exposes how things are with the agent. */
-  follow(figures: () => AgentFigures): void {
+  expose(figures: () => AgentStatus): void {
     const { metrics } = this.#components;
     this.#ends.push(
-      metrics.part(
+      metrics.addCollector(
         'agent',
         [
           'herald_waiting_services',
@@ -68,7 +68,7 @@ export class AgentMetrics implements AgentObserver {
           'herald_dataplane_quarantined_frontends',
         ],
         (put) => {
-          const { waiting, differing, host, dataplaneError, begun, quarantined } = figures();
+          const { waiting, differing, host, dataplaneError, hasSynced: begun, quarantined } = figures();
           put('herald_waiting_services', {}, waiting);
           put('herald_dataplane_up', {}, begun && dataplaneError === undefined ? 1 : 0);
           for (const [aspect, some] of Map.groupBy(differing, (one) => one.aspect))
@@ -116,7 +116,7 @@ export class AgentMetrics implements AgentObserver {
       },
       ended: () => {
         for (const service of taken.keys()) this.#inPass.delete(service);
-        if (!isAnnounced) this.#times.putBack(taken);
+        if (!isAnnounced) this.#times.restore(taken);
         metrics.add('herald_pass_services_total', {}, services.size);
         const result = isAnnounced ? 'done' : 'failed';
         metrics.observe('herald_pass_duration_seconds', { result }, (clock.now() - began) / 1000);

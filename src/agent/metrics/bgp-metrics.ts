@@ -1,6 +1,6 @@
 import type { ManagerStatus } from '../../bfd/index.ts';
 import type { Peer, Speaker } from '../../bgp/index.ts';
-import { sessionStates, type SessionStatus } from '../../model/node-state.ts';
+import { sessionStates, type SessionStatus } from '../../model/objects/node-state.ts';
 import type { Put, Metrics } from '../../telemetry/metrics.ts';
 import { limits } from '../limits.ts';
 
@@ -47,14 +47,14 @@ const directions = ['sent', 'received'] as const;
 /** Exposes what the speaker and BFD count themselves. The result ends it. */
 export function exposeBgp(metrics: Metrics, { speaker, sessions, bfd }: BgpMetricsSources): () => void {
   const ends = [
-    metrics.part('sessions', ofSessions, (put) => {
+    metrics.addCollector('sessions', ofSessions, (put) => {
       for (const session of sessions().slice(0, limits.measuredPeers)) putSession(put, session);
     }),
-    metrics.part('bgp', ofPeers, (put) => {
+    metrics.addCollector('bgp', ofPeers, (put) => {
       put('herald_bgp_strangers_total', {}, speaker.listening().strangers);
       for (const peer of speaker.peers.slice(0, limits.measuredPeers)) putPeer(put, peer);
     }),
-    metrics.part('bfd', ofBfd, async (put) => {
+    metrics.addCollector('bfd', ofBfd, async (put) => {
       const status = await bfd();
       if (status !== undefined) putBfd(put, status);
     }),

@@ -1,6 +1,6 @@
-import type { EndpointSlice } from '../../model/endpoint-slice.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { Change, Snapshot } from '../../model/snapshot.ts';
+import type { EndpointSlice } from '../../model/objects/endpoint-slice.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import type { Family } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 
@@ -37,7 +37,7 @@ export class ChangeTimes {
   }
 
   /** Returns how old, in milliseconds, the changes are that say when they came about. */
-  heard(changes: readonly Change[], snapshot: Snapshot): number[] {
+  recordChanges(changes: readonly Change[], snapshot: Snapshot): number[] {
     const now = this.#clock.now();
     const ages: number[] = [];
     for (const { kind, key, services = [] } of changes) {
@@ -63,7 +63,7 @@ export class ChangeTimes {
   }
 
   /** The pass failed. */
-  putBack(taken: ReadonlyMap<ServiceKey, ServiceChange>): void {
+  restore(taken: ReadonlyMap<ServiceKey, ServiceChange>): void {
     for (const [service, before] of taken) {
       const later = this.#waiting.get(service);
       for (const [kind, since] of later?.since ?? []) note(before.since, kind, since);

@@ -1,4 +1,4 @@
-import type { NodeState } from '../../model/node-state.ts';
+import type { NodeState } from '../../model/objects/node-state.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 /** Counts the reports of the node. */

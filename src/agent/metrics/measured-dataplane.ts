@@ -20,7 +20,7 @@ export class MeasuredDataplane extends DataplaneLayer {
     this.#clock = clock;
     metrics.describe('herald_dataplane_repairs_total', 'herald_dataplane_failures_total');
     for (const ip_family of ipFamilies) metrics.add('kubeproxy_sync_proxy_rules_nftables_sync_failures_total', { ip_family }, 0);
-    metrics.part('without local', ['kubeproxy_sync_proxy_rules_no_local_endpoints_total'], (put) =>
+    metrics.addCollector('without local', ['kubeproxy_sync_proxy_rules_no_local_endpoints_total'], (put) =>
       this.#withoutLocal.each((traffic_policy, ip_family, count) =>
         put('kubeproxy_sync_proxy_rules_no_local_endpoints_total', { traffic_policy, ip_family }, count),
       ),

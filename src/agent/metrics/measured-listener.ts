@@ -1,11 +1,11 @@
-import type { AnswerHttp, HttpPlace, ListenHttp } from '../../system/http-listener.ts';
+import type { AnswerHttp, HttpPlace, ListenHttp } from '../../system/http/http-listener.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 /** Counts the sockets of health checks and what they answer. `healthz`: where /healthz and /livez are served; all others are of Services. */
 export function measuredListener(listen: ListenHttp, metrics: Metrics, healthz: readonly HttpPlace[]): ListenHttp {
   const nodeHealth = new Set(healthz.map(textOf));
   let open = 0;
-  metrics.part('listeners', ['herald_health_check_listeners'], (put) => put('herald_health_check_listeners', {}, open));
+  metrics.addCollector('listeners', ['herald_health_check_listeners'], (put) => put('herald_health_check_listeners', {}, open));
   return async (place, answer, bounds) => {
     const counted = nodeHealth.has(textOf(place)) ? countedNodeHealth(answer, metrics) : countedServiceHealth(answer, metrics);
     const listener = await listen(place, counted, bounds);

@@ -1,6 +1,6 @@
 import { DataplaneError, type Dataplane } from '../../dataplane/dataplane.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { comparePrefixes, formatPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Clock } from '../../system/clock.ts';
@@ -9,7 +9,7 @@ import type { Random } from '../../system/random.ts';
 import { BackOff } from './back-off.ts';
 import type { RoutesByPeer } from './announced-routes.ts';
 
-export interface AggregatesComponents {
+export interface AggregateRoutesComponents {
   readonly dataplane: Dataplane;
   readonly clock: Clock;
   readonly random: Random;
@@ -20,8 +20,8 @@ export interface AggregatesComponents {
  * The unreachable routes of aggregates: each is there before its aggregate is announced, and until it is withdrawn. One that
  * cannot be had holds back the routes that need it and nothing else, and is tried again.
  */
-export class Aggregates {
-  readonly #components: AggregatesComponents;
+export class AggregateRoutes {
+  readonly #components: AggregateRoutesComponents;
   readonly #backOff: BackOff;
   /** What the kernel has. Undefined: nothing was set yet, so there may be some from an earlier run. */
   #present: readonly Prefix[] | undefined;
@@ -30,18 +30,18 @@ export class Aggregates {
   readonly #held = new Set<ServiceKey>();
 
   /** `again` is called when it is time to announce Services anew. */
-  constructor(components: AggregatesComponents, again: (services: ReadonlySet<ServiceKey>) => void) {
+  constructor(components: AggregateRoutesComponents, again: (services: ReadonlySet<ServiceKey>) => void) {
     this.#components = components;
     this.#backOff = new BackOff(components, () => again(this.#held));
   }
 
   /** Adds unreachable routes to those that are there. What cannot be had shows in `permit`. */
-  async add(prefixes: readonly Prefix[]): Promise<void> {
+  async addUnreachable(prefixes: readonly Prefix[]): Promise<void> {
     this.#missing = await this.#set([...(this.#present ?? []), ...prefixes]);
   }
 
   /** The routes of a Service without those that must wait. An aggregate that is announced already stays so. */
-  permit(
+  permittedRoutes(
     service: ServiceKey,
     routes: RoutesByPeer,
     announced: ReadonlySet<string>,
@@ -60,7 +60,7 @@ export class Aggregates {
   }
 
   /** Leaves only the unreachable routes of aggregates that are announced, after the others were withdrawn. */
-  async keepOnly(announced: readonly Prefix[]): Promise<void> {
+  async removeUnannounced(announced: readonly Prefix[]): Promise<void> {
     await this.#set(announced);
     if (this.#held.size === 0) this.#backOff.succeeded();
     else if (!this.#backOff.waiting) {

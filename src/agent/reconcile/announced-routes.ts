@@ -1,6 +1,6 @@
 import { mergeRoutes } from '../../decisions/announcement/merge-routes.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { comparePrefixes, formatPrefix, type Prefix } from '../../net/prefix.ts';
 
@@ -13,12 +13,12 @@ export type WhyWithdrawn = (peer: string, route: RouteIntent) => Reason | undefi
 /** Told of every `set`, also of one that changes nothing. */
 type RoutesObserver = (service: ServiceKey, before: RoutesByPeer, after: RoutesByPeer, why: WhyWithdrawn | undefined) => void;
 
-export interface PeerRoutes {
+export interface PeerRouteChanges {
   readonly announce: readonly RouteIntent[];
   readonly withdraw: readonly Prefix[];
 }
 
-interface Wanted {
+interface WantedPrefix {
   readonly prefix: Prefix;
   readonly byService: Map<ServiceKey, RouteIntent>;
 }
@@ -27,8 +27,8 @@ interface Wanted {
  * Which Service wants which prefix at which peer. Several may want the same one (a shared address, an aggregate): it is
  * announced once with their merged attributes, and withdrawn when the last of them lets go.
  */
-export class RouteTable {
-  readonly #peers = new Map<string, Map<string, Wanted>>();
+export class AnnouncedRoutes {
+  readonly #peers = new Map<string, Map<string, WantedPrefix>>();
   readonly #services = new Map<ServiceKey, RoutesByPeer>();
   readonly #touched = new Map<string, Map<string, Prefix>>();
   /** How often each aggregate is wanted, over all Services and peers. */
@@ -44,7 +44,7 @@ export class RouteTable {
   }
 
   /** Replaces what the Service wants. The cost follows its own routes. */
-  set(service: ServiceKey, routes: RoutesByPeer, why?: WhyWithdrawn): void {
+  replaceRoutes(service: ServiceKey, routes: RoutesByPeer, why?: WhyWithdrawn): void {
     // Two addresses of one Service may lead to the same aggregate.
     const merged = new Map([...routes].map(([peer, after]) => [peer, mergeRoutes(after)]));
     this.#observe?.(service, this.routesOf(service), merged, why);
@@ -55,19 +55,19 @@ export class RouteTable {
   }
 
   /** Of the routes that the Service has, leaves those that are also wanted, with the wanted attributes: withdraws, and announces nothing more. */
-  narrow(service: ServiceKey, wanted: RoutesByPeer, why?: WhyWithdrawn): void {
+  retainRoutes(service: ServiceKey, wanted: RoutesByPeer, why?: WhyWithdrawn): void {
     const left = new Map<string, readonly RouteIntent[]>();
     for (const [peer, routes] of this.routesOf(service)) {
       const present = new Set(routes.map(({ prefix }) => formatPrefix(prefix)));
       const both = (wanted.get(peer) ?? []).filter(({ prefix }) => present.has(formatPrefix(prefix)));
       if (both.length > 0) left.set(peer, both);
     }
-    this.set(service, left, why);
+    this.replaceRoutes(service, left, why);
   }
 
   /** What to tell each peer about the prefixes that were touched since the last call. */
-  takeChanges(): Map<string, PeerRoutes> {
-    const changes = new Map<string, PeerRoutes>();
+  takeChanges(): Map<string, PeerRouteChanges> {
+    const changes = new Map<string, PeerRouteChanges>();
     for (const [peer, prefixes] of this.#touched) {
       const announce: RouteIntent[] = [];
       const withdraw: Prefix[] = [];
@@ -98,7 +98,7 @@ export class RouteTable {
   }
 
   #add(peer: string, route: RouteIntent, service: ServiceKey): void {
-    const prefixes = getOrMake(this.#peers, peer, () => new Map<string, Wanted>());
+    const prefixes = getOrMake(this.#peers, peer, () => new Map<string, WantedPrefix>());
     const key = formatPrefix(route.prefix);
     getOrMake(prefixes, key, () => ({ prefix: route.prefix, byService: new Map() })).byService.set(service, route);
     if (route.aggregate) getOrMake(this.#aggregates, key, () => ({ prefix: route.prefix, wanted: 0 })).wanted++;

@@ -1,10 +1,10 @@
 import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { formatPrefix } from '../../net/prefix.ts';
-import { Aggregates, type AggregatesComponents } from './aggregate-routes.ts';
-import type { RoutesByPeer, RouteTable } from './announced-routes.ts';
-import { passBarrier, type ServicePlan } from './service-plan.ts';
+import { AggregateRoutes, type AggregateRoutesComponents } from './aggregate-routes.ts';
+import type { RoutesByPeer, AnnouncedRoutes } from './announced-routes.ts';
+import { routesPassingBarrier, type ServicePlan } from './service-plan.ts';
 
 /** What an Announcer asks and tells. */
 interface AnnouncerOptions {
@@ -12,26 +12,26 @@ interface AnnouncerOptions {
   /** What the kernel refused. */
   readonly quarantined: () => ReadonlyMap<string, QuarantinedFrontend>;
   /** Whether another program has a frontend. */
-  readonly permits: (frontend: string) => boolean;
+  readonly isForwarded: (frontend: string) => boolean;
   /** Sends the changes of the route table to the peers. */
-  readonly tell: () => void;
+  readonly flushRoutes: () => void;
   /** It is time to announce Services anew. */
-  readonly again: (services: ReadonlySet<ServiceKey>) => void;
+  readonly requeue: (services: ReadonlySet<ServiceKey>) => void;
 }
 
 /** Routes that may go out: those of plans that the kernel has committed, and whose aggregates have an unreachable route. */
 export class Announcer {
-  readonly #routes: RouteTable;
+  readonly #routes: AnnouncedRoutes;
   readonly #options: AnnouncerOptions;
-  readonly #aggregates: Aggregates;
+  readonly #aggregates: AggregateRoutes;
   /** Services whose routes may differ from what their plan and the data plane's latest answer allow. */
   readonly #waiting = new Set<ServiceKey>();
   readonly #held = new Map<ServiceKey, readonly Reason[]>();
 
-  constructor(components: AggregatesComponents, routes: RouteTable, options: AnnouncerOptions) {
+  constructor(components: AggregateRoutesComponents, routes: AnnouncedRoutes, options: AnnouncerOptions) {
     this.#routes = routes;
     this.#options = options;
-    this.#aggregates = new Aggregates(components, options.again);
+    this.#aggregates = new AggregateRoutes(components, options.requeue);
   }
 
   /** Why routes are held back. */
@@ -40,17 +40,17 @@ export class Announcer {
   }
 
   /** The Services are to be announced after the next commit. */
-  add(services: Iterable<ServiceKey>): void {
+  queue(services: Iterable<ServiceKey>): void {
     for (const service of services) this.#waiting.add(service);
   }
 
   /** Takes every route of the Services back; they are announced anew after the next commit. */
-  takeBack(services: Iterable<ServiceKey>, why: Reason): void {
+  withdraw(services: Iterable<ServiceKey>, why: Reason): void {
     for (const service of services) {
-      this.#routes.set(service, new Map(), () => why);
+      this.#routes.replaceRoutes(service, new Map(), () => why);
       this.#waiting.add(service);
     }
-    this.#options.tell();
+    this.#options.flushRoutes();
   }
 
   /**
@@ -60,20 +60,20 @@ export class Announcer {
   async announce(isIntact: () => boolean): Promise<void> {
     const passed = new Map([...this.#waiting].map((key) => [key, this.#passBarrier(key)]));
     // Routes whose frontends the kernel refused go first, whatever becomes of the rest.
-    for (const [key, routes] of passed) this.#routes.narrow(key, routes, () => this.#held.get(key)?.[0]);
-    this.#options.tell();
+    for (const [key, routes] of passed) this.#routes.retainRoutes(key, routes, () => this.#held.get(key)?.[0]);
+    this.#options.flushRoutes();
     const aggregates = [...passed.values()].flatMap((routes) => [...routes.values()].flat()).filter(({ aggregate }) => aggregate);
-    await this.#aggregates.add(aggregates.map(({ prefix }) => prefix));
+    await this.#aggregates.addUnreachable(aggregates.map(({ prefix }) => prefix));
     if (!isIntact()) return;
     const announced = new Set(this.#routes.aggregates().map(formatPrefix));
     for (const [key, wanted] of passed) {
-      const { routes, held } = this.#aggregates.permit(key, wanted, announced);
+      const { routes, held } = this.#aggregates.permittedRoutes(key, wanted, announced);
       if (held.length > 0) this.#held.set(key, [...(this.#held.get(key) ?? []), ...held]);
-      this.#routes.set(key, routes, () => this.#held.get(key)?.[0]);
+      this.#routes.replaceRoutes(key, routes, () => this.#held.get(key)?.[0]);
     }
-    this.#options.tell();
+    this.#options.flushRoutes();
     this.#waiting.clear();
-    await this.#aggregates.keepOnly(this.#routes.aggregates());
+    await this.#aggregates.removeUnannounced(this.#routes.aggregates());
   }
 
   stop(): void {
@@ -81,9 +81,9 @@ export class Announcer {
   }
 
   #passBarrier(key: ServiceKey): RoutesByPeer {
-    const { plan: planOf, quarantined, permits } = this.#options;
+    const { plan: planOf, quarantined, isForwarded: permits } = this.#options;
     const plan = planOf(key);
-    const { routes, held } = plan === undefined ? { routes: new Map(), held: [] } : passBarrier(key, plan, quarantined(), permits);
+    const { routes, held } = plan === undefined ? { routes: new Map(), held: [] } : routesPassingBarrier(key, plan, quarantined(), permits);
     if (held.length === 0) this.#held.delete(key);
     else this.#held.set(key, held);
     return routes;

@@ -1,28 +1,28 @@
 import type { ApplyResult, Dataplane, QuarantinedFrontend } from '../../dataplane/dataplane.ts';
 import { nodeForwarding } from '../../decisions/forwarding/node.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { ServiceForwarding } from '../../net/frontend.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Random } from '../../system/random.ts';
 import { Quarantine } from './quarantine.ts';
 
-interface CommitsComponents {
+interface DataplaneSyncComponents {
   readonly dataplane: Dataplane;
   readonly clock: Clock;
   readonly random: Random;
 }
 
 /** What the kernel is given: everything at first, changes from then on, nothing where another program forwards. */
-export class Commits {
-  readonly #components: CommitsComponents;
+export class DataplaneSync {
+  readonly #components: DataplaneSyncComponents;
   readonly #node: string;
   readonly #quarantine: Quarantine;
   /** The data plane has what the Services want, and takes changes of it. */
   #programs = false;
 
   /** `again` is called with Services whose frontends were refused, when it is time to try them once more. */
-  constructor(components: CommitsComponents, node: string, again: (services: Iterable<ServiceKey>) => void) {
+  constructor(components: DataplaneSyncComponents, node: string, again: (services: Iterable<ServiceKey>) => void) {
     this.#components = components;
     this.#node = node;
     this.#quarantine = new Quarantine(components, again);

@@ -1,9 +1,9 @@
 import { hasBackends } from '../../decisions/forwarding/scope.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { frontendKey, type Backend, type Frontend, type ServiceForwarding } from '../../net/frontend.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 
-interface Leaving {
+interface DrainingFrontend {
   readonly frontend: Frontend;
   /** The call of `leave` that it came with, whose time it has. */
   readonly call: number;
@@ -13,11 +13,11 @@ interface Leaving {
  * Keeps the rules of a frontend for a while after its route was withdrawn: routers go on sending until they have heard of it.
  * Each frontend has a time of its own.
  */
-export class Drain {
+export class DrainingFrontends {
   readonly #clock: Clock;
   readonly #expired: (service: ServiceKey) => void;
   /** By frontendKey. */
-  readonly #leaving = new Map<ServiceKey, Map<string, Leaving>>();
+  readonly #leaving = new Map<ServiceKey, Map<string, DrainingFrontend>>();
   /** Who drains a frontend, by frontendKey: several where they contended for it. */
   readonly #drainedBy = new Map<string, Set<ServiceKey>>();
   readonly #timers = new Map<number, Cancel>();
@@ -30,11 +30,11 @@ export class Drain {
   }
 
   /** Starts the time of `frontends`, which the Service no longer has; that of others, which drain already, goes on. */
-  leave(service: ServiceKey, frontends: readonly Frontend[], seconds: number): void {
+  startDrain(service: ServiceKey, frontends: readonly Frontend[], seconds: number): void {
     const call = this.#calls++;
     for (const frontend of frontends) {
       const key = frontendKey(frontend.match);
-      this.#leaving.set(service, (this.#leaving.get(service) ?? new Map<string, Leaving>()).set(key, { frontend, call }));
+      this.#leaving.set(service, (this.#leaving.get(service) ?? new Map<string, DrainingFrontend>()).set(key, { frontend, call }));
       this.#drainedBy.set(key, (this.#drainedBy.get(key) ?? new Set<ServiceKey>()).add(service));
     }
     const cancel = this.#clock.after(seconds * 1000, () => {
@@ -50,7 +50,7 @@ export class Drain {
    * Ends the draining of frontends that `service` now has: an address that was given on belongs to its new holder at once.
    * Returns the Services that drained them.
    */
-  giveWay(service: ServiceKey, { frontends }: ServiceForwarding): Set<ServiceKey> {
+  cancelDrainsOf(service: ServiceKey, { frontends }: ServiceForwarding): Set<ServiceKey> {
     const others = new Set<ServiceKey>();
     for (const { match } of frontends) {
       const key = frontendKey(match);
@@ -67,7 +67,7 @@ export class Drain {
    * The forwarding with the frontends that are draining, where it does not have them anew or has no backend behind them while those
    * from before have: with those of their backends that `isAlive`, as nobody else takes a backend away that has ended meanwhile.
    */
-  keep(service: ServiceKey, forwarding: ServiceForwarding, isAlive: (backend: Backend) => boolean): ServiceForwarding {
+  mergeInto(service: ServiceKey, forwarding: ServiceForwarding, isAlive: (backend: Backend) => boolean): ServiceForwarding {
     const leaving = this.#leaving.get(service);
     if (leaving === undefined) return forwarding;
     const frontends = new Map(forwarding.frontends.map((frontend) => [frontendKey(frontend.match), frontend]));
@@ -80,7 +80,7 @@ export class Drain {
     return { frontends: [...frontends].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend) };
   }
 
-  get empty(): boolean {
+  get isEmpty(): boolean {
     return this.#leaving.size === 0;
   }
 

@@ -1,25 +1,25 @@
 import type { ForeignForwarding } from '../../dataplane/foreign-forwarding.ts';
-import type { HeraldConfig } from '../../model/configuration.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { HeraldConfig } from '../../model/kinds/types.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { fix, reason, says, type Reason } from '../../model/reasons.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
 import type { Log } from '../../system/log.ts';
 import { limits } from '../limits.ts';
 
-export interface ElsewhereComponents {
+export interface ForeignFrontendsComponents {
   readonly foreign: ForeignForwarding;
   readonly host: Pick<Host, 'uptimeMilliseconds'>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-interface ElsewhereOptions {
+interface ForeignFrontendsOptions {
   readonly config: () => HeraldConfig;
   /** What these Services may announce may differ. */
-  readonly again: (services: ReadonlySet<ServiceKey>) => void;
+  readonly onForwardingChanged: (services: ReadonlySet<ServiceKey>) => void;
   /** What `problems` and `missing` say may differ. */
-  readonly news: () => void;
+  readonly onStatusChanged: () => void;
 }
 
 /**
@@ -27,9 +27,9 @@ interface ElsewhereOptions {
  * be seen. Where nothing was ever seen, nobody knows: routes go out, and a reason says so. A host that has just started is given
  * time first. What was seen and is seen no more is gone.
  */
-export class Elsewhere {
-  readonly #components: ElsewhereComponents;
-  readonly #options: ElsewhereOptions;
+export class ForeignFrontends {
+  readonly #components: ForeignFrontendsComponents;
+  readonly #options: ForeignFrontendsOptions;
   /** By Service: the frontends that are left to the other program and have somewhere to go, by frontendKey. */
   readonly #left = new Map<ServiceKey, readonly string[]>();
   readonly #services = new Map<string, Set<ServiceKey>>();
@@ -39,7 +39,7 @@ export class Elsewhere {
   #waitUntil = Number.NEGATIVE_INFINITY;
   #cancel: Cancel = () => undefined;
 
-  constructor(components: ElsewhereComponents, options: ElsewhereOptions) {
+  constructor(components: ForeignFrontendsComponents, options: ForeignFrontendsOptions) {
     this.#components = components;
     this.#options = options;
     components.foreign.onChange((frontends) => this.#changed(frontends));
@@ -61,7 +61,7 @@ export class Elsewhere {
   }
 
   /** What a Service leaves to the other program, in place of what it left before. */
-  plan(service: ServiceKey, frontends: readonly string[]): void {
+  expectFrontends(service: ServiceKey, frontends: readonly string[]): void {
     for (const frontend of this.#left.get(service) ?? []) {
       const services = this.#services.get(frontend);
       services?.delete(service);
@@ -69,19 +69,20 @@ export class Elsewhere {
     }
     if (frontends.length === 0) this.#left.delete(service);
     else this.#left.set(service, frontends);
-    for (const frontend of frontends) this.#services.set(frontend, (this.#services.get(frontend) ?? new Set<ServiceKey>()).add(service));
+    for (const frontend of frontends)
+      this.#services.set(frontend, (this.#services.get(frontend) ?? new Set<ServiceKey>()).add(service));
     this.#judge(service);
   }
 
   /** Whether a route that leads to the frontend may go out. */
-  permits(frontend: string): boolean {
+  isForwarded(frontend: string): boolean {
     const { foreign, clock } = this.#components;
     if (foreign.view.seen || this.#everSeen) return foreign.has(frontend);
     return clock.now() >= this.#waitUntil;
   }
 
   /** The Services that the other program does not forward as it should, each with one frontend. */
-  missing(): ReadonlyMap<ServiceKey, string> {
+  missingByService(): ReadonlyMap<ServiceKey, string> {
     return this.#missing;
   }
 
@@ -105,8 +106,8 @@ export class Elsewhere {
     if (foreign.view.seen) this.#everSeen = true;
     const services = frontends === undefined ? new Set(this.#left.keys()) : this.#concerned(frontends);
     for (const service of services) this.#judge(service);
-    if (services.size > 0) this.#options.again(services);
-    this.#options.news();
+    if (services.size > 0) this.#options.onForwardingChanged(services);
+    this.#options.onStatusChanged();
   }
 
   #concerned(frontends: ReadonlySet<string>): Set<ServiceKey> {
@@ -114,7 +115,7 @@ export class Elsewhere {
   }
 
   #judge(service: ServiceKey): void {
-    const first = this.#left.get(service)?.find((frontend) => !this.permits(frontend));
+    const first = this.#left.get(service)?.find((frontend) => !this.isForwarded(frontend));
     if (first === undefined) this.#missing.delete(service);
     else this.#missing.set(service, first);
   }

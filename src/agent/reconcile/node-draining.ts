@@ -1,8 +1,8 @@
 import type { CountConnections } from '../../dataplane/conntrack/connection-count.ts';
 import type { DrainView } from '../../decisions/announcement/node-drain.ts';
-import { drainWish } from '../../model/drain-wish.ts';
-import { reportAge, staleAfterSeconds, type DrainPhase, type NodeDrainReport } from '../../model/node-state.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import { drainWish } from '../../decisions/announcement/requested-drain.ts';
+import { reportAge, staleAfterSeconds, type DrainPhase, type NodeDrainReport } from '../../model/objects/node-state.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatTime, parseTime } from '../../model/time.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -17,11 +17,11 @@ export interface NodeDrainingComponents {
 /** How far the plans of Services are with the drain. */
 export interface DrainProgress {
   /** Services with routes that are yet to go. */
-  readonly leaving: number;
+  readonly withdrawing: number;
   /** Services whose routes stay, as nobody else announces them. */
   readonly kept: number;
   /** Frontends, by frontendKey, whose address is no longer announced because of the drain. */
-  readonly left: ReadonlySet<string>;
+  readonly unannounced: ReadonlySet<string>;
 }
 
 interface NodeDrainingOptions {
@@ -29,8 +29,8 @@ interface NodeDrainingOptions {
   readonly snapshot: () => Snapshot;
   readonly progress: () => DrainProgress;
   /** Every Service is to be planned anew. */
-  readonly again: () => void;
-  readonly news: () => void;
+  readonly requeueAll: () => void;
+  readonly onStatusChanged: () => void;
 }
 
 /** What is said is by the wall clock, which somebody may set; how much time has passed is not. Both in milliseconds. */
@@ -39,16 +39,16 @@ interface Moment {
   readonly clock: number;
 }
 
-interface Drain {
+interface NodeDrainState {
   readonly since: Moment;
   settled: boolean;
   /** When the routes were gone, as long as they are. */
   withdrawn?: Moment;
   connections?: number;
   /** At the last look nothing was left, or nobody waited for it any longer. */
-  over: boolean;
+  isOver: boolean;
   /** What of the other nodes the decision depends upon, at the last look. */
-  others: string;
+  otherNodes: string;
   /** What the agent before said of it. */
   readonly resumed: NodeDrainReport | undefined;
 }
@@ -61,7 +61,7 @@ interface Drain {
 export class NodeDraining {
   readonly #components: NodeDrainingComponents;
   readonly #options: NodeDrainingOptions;
-  #drain: Drain | undefined;
+  #drain: NodeDrainState | undefined;
   #settling: Cancel | undefined;
   #looking: Cancel | undefined;
   #begun = false;
@@ -74,7 +74,7 @@ export class NodeDraining {
   }
 
   /** Begins, goes on or ends as the snapshot wants it; before Services are planned. */
-  follow(snapshot: Snapshot): void {
+  reconcile(snapshot: Snapshot): void {
     const { node: name } = this.#options;
     const node = snapshot.nodes.get(name);
     const isWanted = node !== undefined && drainWish(snapshot.config, node) !== undefined;
@@ -86,11 +86,11 @@ export class NodeDraining {
   }
 
   /** Every Service has been planned, and the kernel has it. */
-  planned(): void {
+  onPassCommitted(): void {
     if (this.#planned) return;
     this.#planned = true;
     if (this.#drain?.settled === true) this.#lookLater(this.#drain);
-    this.#options.news();
+    this.#options.onStatusChanged();
   }
 
   /** For the decision about this node. */
@@ -104,7 +104,7 @@ export class NodeDraining {
     if (drain === undefined) return {};
     const since = formatTime(drain.since.epoch);
     if (!this.#planned) return { drain: { phase: 'Draining', kept: 0, ...drain.resumed, since } };
-    const { leaving, kept } = this.#options.progress();
+    const { withdrawing: leaving, kept } = this.#options.progress();
     const phase = phaseOf(drain, leaving, kept);
     const hasLeft = phase === 'Withdrawn' || phase === 'Drained';
     const withdrawn = hasLeft && drain.withdrawn !== undefined ? { withdrawn: formatTime(drain.withdrawn.epoch) } : {};
@@ -125,13 +125,13 @@ export class NodeDraining {
       settled,
       ...(resumed?.withdrawn === undefined ? {} : { withdrawn: this.#moment(resumed.withdrawn) }),
       ...(resumed?.connections === undefined ? {} : { connections: resumed.connections }),
-      over: resumed?.phase === 'Drained',
-      others: '',
+      isOver: resumed?.phase === 'Drained',
+      otherNodes: '',
       resumed,
     };
     this.#components.log.info({ node: this.#options.node, resumed: resumed !== undefined }, 'the node is drained');
     if (settled) this.#lookLater(this.#drain);
-    this.#options.news();
+    this.#options.onStatusChanged();
   }
 
   #end(): void {
@@ -141,7 +141,7 @@ export class NodeDraining {
     this.#looking?.();
     this.#settling = undefined;
     this.#components.log.info({ node: this.#options.node }, 'the node is not drained any more');
-    this.#options.news();
+    this.#options.onStatusChanged();
   }
 
   /** Since the beginning, so that the time of a changed setting counts from there as well. */
@@ -153,38 +153,38 @@ export class NodeDraining {
     this.#settling = this.#components.clock.after(left, () => {
       this.#settling = undefined;
       drain.settled = true;
-      drain.others = this.#others();
+      drain.otherNodes = this.#others();
       this.#lookLater(drain);
-      this.#options.again();
+      this.#options.requeueAll();
     });
   }
 
-  #lookLater(drain: Drain): void {
+  #lookLater(drain: NodeDrainState): void {
     if (!this.#planned) return;
-    this.#looking = this.#components.clock.after(limits.nodeDrainLookMilliseconds, () => void this.#look(drain));
+    this.#looking = this.#components.clock.after(limits.nodeDrainPollMilliseconds, () => void this.#look(drain));
   }
 
-  async #look(drain: Drain): Promise<void> {
+  async #look(drain: NodeDrainState): Promise<void> {
     const others = this.#others();
-    if (others !== drain.others) {
-      drain.others = others;
-      this.#options.again();
+    if (others !== drain.otherNodes) {
+      drain.otherNodes = others;
+      this.#options.requeueAll();
     }
-    const { leaving, kept, left } = this.#options.progress();
+    const { withdrawing: leaving, kept, unannounced: left } = this.#options.progress();
     if (leaving === 0 && kept === 0) {
       drain.withdrawn ??= this.#moment();
       const connections = await this.#count(left);
       if (connections === undefined) delete drain.connections;
       else drain.connections = connections;
       const deadline = drain.withdrawn.clock + this.#options.snapshot().config.nodeDrain.deadlineSeconds * 1000;
-      drain.over = connections === 0 || this.#components.clock.now() >= deadline;
+      drain.isOver = connections === 0 || this.#components.clock.now() >= deadline;
     } else {
       delete drain.withdrawn;
       delete drain.connections;
-      drain.over = false;
+      drain.isOver = false;
     }
     if (this.#stopped || this.#drain !== drain) return;
-    this.#options.news();
+    this.#options.onStatusChanged();
     this.#lookLater(drain);
   }
 
@@ -230,7 +230,7 @@ export class NodeDraining {
   }
 }
 
-function phaseOf({ settled, over }: Drain, leaving: number, kept: number): DrainPhase {
+function phaseOf({ settled, isOver: over }: NodeDrainState, leaving: number, kept: number): DrainPhase {
   if (!settled || leaving > 0) return 'Draining';
   if (kept > 0) return 'Settled';
   return over ? 'Drained' : 'Withdrawn';

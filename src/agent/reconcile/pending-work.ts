@@ -1,9 +1,9 @@
 import { reachesBackendsAt } from '../../decisions/forwarding/balancing.ts';
 import { wantsDirectReturn } from '../../decisions/direct-return/plan.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { NodeState } from '../../model/node-state.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { NodeState } from '../../model/objects/node-state.ts';
 import { formatPrefix } from '../../net/prefix.ts';
-import type { Change, HeraldObject, Kind, Snapshot } from '../../model/snapshot.ts';
+import type { Change, HeraldObject, Kind, Snapshot } from '../../model/store/snapshot.ts';
 
 /** What one pass has to look at. */
 interface Work {
@@ -28,7 +28,7 @@ const shared: ReadonlySet<Kind> = new Set<Kind>([
 ]);
 
 /** Gathers changes until a pass takes them: which Services to plan again, each once, however often it changed. */
-export class WorkToDo {
+export class PendingWork {
   readonly #node: string;
   readonly #services = new Set<ServiceKey>();
   /** Those that were put back and not named by a change since. */
@@ -47,11 +47,11 @@ export class WorkToDo {
   }
 
   /** The first pass has been carried out. */
-  get begun(): boolean {
+  get hasSynced(): boolean {
     return this.#begun;
   }
 
-  get empty(): boolean {
+  get isEmpty(): boolean {
     return this.#services.size === 0 && this.#again.size === 0 && !this.#nodeToo && !this.#nodeAgain;
   }
 
@@ -69,7 +69,7 @@ export class WorkToDo {
     this.#services.add(key);
   }
 
-  addEverything(snapshot: Snapshot): void {
+  addAll(snapshot: Snapshot): void {
     this.#nodeToo = true;
     for (const [node, state] of snapshot.nodeStates) this.#directReturn.set(node, directReturnText(state));
     for (const key of snapshot.services.keys()) this.#services.add(key);
@@ -78,7 +78,7 @@ export class WorkToDo {
     }
   }
 
-  add(changes: readonly Change[], snapshot: Snapshot): void {
+  addChanges(changes: readonly Change[], snapshot: Snapshot): void {
     for (const change of changes) {
       const { kind, key } = change;
       for (const service of change.services ?? []) this.#services.add(service);
@@ -90,7 +90,7 @@ export class WorkToDo {
         this.#addServicesWithSlotsAt(key, snapshot);
       }
       if (kind === 'NodeState' && this.#takesPartOtherwise(key, snapshot)) this.#addDirectReturn(snapshot);
-      if (shared.has(kind) || (kind === 'Node' && key === this.#node)) this.addEverything(snapshot);
+      if (shared.has(kind) || (kind === 'Node' && key === this.#node)) this.addAll(snapshot);
       if (kind === 'Service') this.#saw(snapshot.services.get(key as ServiceKey));
     }
   }
@@ -113,13 +113,13 @@ export class WorkToDo {
     return work;
   }
 
-  done(work: Work): void {
+  markDone(work: Work): void {
     this.#begun = true;
     for (const [kind, version] of work.versions) raise(this.#consumed, kind, version);
   }
 
   /** The pass failed: its work is to be done again, together with what has come since. */
-  putBack(work: Work): void {
+  requeueFailed(work: Work): void {
     for (const key of work.services) this.#again.add(key);
     this.#nodeAgain ||= work.node;
     for (const [kind, version] of work.versions) raise(this.#versions, kind, version);

@@ -1,5 +1,5 @@
 import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Random } from '../../system/random.ts';
 import { BackOff } from './back-off.ts';

@@ -1,14 +1,14 @@
 import { DataplaneError } from '../../dataplane/dataplane.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { Change, Snapshot } from '../../model/snapshot.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import type { Source } from '../../sources/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 import { BackOff } from './back-off.ts';
-import { WorkToDo } from './pending-work.ts';
+import { PendingWork } from './pending-work.ts';
 
-interface PassesComponents {
+interface ReconcileLoopComponents {
   readonly source: Source;
   readonly clock: Clock;
   readonly random: Random;
@@ -16,22 +16,22 @@ interface PassesComponents {
 }
 
 /** What a pass does: the agent. `node`: the node's own settings and sessions are to be looked at as well. */
-export interface PassEffects {
+export interface ReconcileHandlers {
   /** Everything: withdraw, commit, announce. Adds to `services` those that are planned with them: if the pass fails, all are work again. */
-  readonly carryOut: (snapshot: Snapshot, services: Set<ServiceKey>, node: boolean) => Promise<void>;
+  readonly reconcile: (snapshot: Snapshot, services: Set<ServiceKey>, node: boolean) => Promise<void>;
   /** Only what needs no data plane. */
   readonly withdraw: (snapshot: Snapshot, services: readonly ServiceKey[], node: boolean) => void;
   /** There is work. */
-  readonly queued: () => void;
+  readonly onQueued: () => void;
   /** A pass is over, well or badly. */
-  readonly news: () => void;
+  readonly onStatusChanged: () => void;
 }
 
 /** When a pass runs, and over what: one at a time, over everything that has changed meanwhile; one that failed is done again after a pause. */
-export class Passes {
-  readonly #components: PassesComponents;
-  readonly #effects: PassEffects;
-  readonly #work: WorkToDo;
+export class ReconcileLoop {
+  readonly #components: ReconcileLoopComponents;
+  readonly #effects: ReconcileHandlers;
+  readonly #work: PendingWork;
   readonly #retry: BackOff;
   /** How often the data plane has lost what was committed. */
   #losses = 0;
@@ -40,10 +40,10 @@ export class Passes {
   #since: number | undefined;
   #stopped = false;
 
-  constructor(components: PassesComponents, node: string, effects: PassEffects) {
+  constructor(components: ReconcileLoopComponents, node: string, effects: ReconcileHandlers) {
     this.#components = components;
     this.#effects = effects;
-    this.#work = new WorkToDo(node);
+    this.#work = new PendingWork(node);
     this.#retry = new BackOff(components, () => this.#run());
   }
 
@@ -53,8 +53,8 @@ export class Passes {
   }
 
   /** A pass was carried out. */
-  get begun(): boolean {
-    return this.#work.begun;
+  get hasSynced(): boolean {
+    return this.#work.hasSynced;
   }
 
   /** Services that wait for the next pass. */
@@ -63,7 +63,7 @@ export class Passes {
   }
 
   /** When the pass that is running began. */
-  get since(): number | undefined {
+  get runningSince(): number | undefined {
     return this.#since;
   }
 
@@ -73,18 +73,18 @@ export class Passes {
   }
 
   /** Whatever pass comes first is over everything. */
-  addEverything(): void {
-    this.#work.addEverything(this.#components.source.snapshot);
+  markAll(): void {
+    this.#work.addAll(this.#components.source.snapshot);
   }
 
   /** A pass over everything. */
-  everything(): void {
-    this.addEverything();
+  requeueAll(): void {
+    this.markAll();
     this.#run();
   }
 
   /** Resolves after the first pass, also when it failed. */
-  async begin(): Promise<void> {
+  async start(): Promise<void> {
     this.#run();
     await this.#pass;
   }
@@ -94,27 +94,27 @@ export class Passes {
     while (this.#pass !== undefined) await this.#pass;
   }
 
-  changed(changes: readonly Change[]): void {
-    this.#work.add(changes, this.#components.source.snapshot);
+  onChanges(changes: readonly Change[]): void {
+    this.#work.addChanges(changes, this.#components.source.snapshot);
     this.#run();
   }
 
-  lookAgain(services: Iterable<ServiceKey>): void {
+  requeue(services: Iterable<ServiceKey>): void {
     for (const service of services) this.#work.addService(service);
     this.#run();
   }
 
   /** Tells, when asked, whether what was committed since now is still there and still wanted. */
-  watch(): () => boolean {
+  commitGuard(): () => boolean {
     const losses = this.#losses;
     return () => !this.#stopped && losses === this.#losses;
   }
 
   /** What the kernel has is unknown: everything is work again. */
-  lost(error: DataplaneError): void {
+  onDataplaneLost(error: DataplaneError): void {
     this.#losses++;
     this.#error = error.message;
-    this.#work.addEverything(this.#components.source.snapshot);
+    this.#work.addAll(this.#components.source.snapshot);
     if (!this.#retry.waiting) this.#retryLater(error);
   }
 
@@ -125,8 +125,8 @@ export class Passes {
   }
 
   #run(): void {
-    if (this.#stopped || this.#work.empty) return;
-    this.#effects.queued();
+    if (this.#stopped || this.#work.isEmpty) return;
+    this.#effects.onQueued();
     if (this.#pass !== undefined) return;
     if (this.#retry.waiting) {
       this.#withdrawOnly();
@@ -144,28 +144,28 @@ export class Passes {
   #withdrawOnly(): void {
     const work = this.#work.takeNew();
     this.#effects.withdraw(this.#components.source.snapshot, work.services, work.node);
-    this.#work.putBack(work);
-    this.#effects.news();
+    this.#work.requeueFailed(work);
+    this.#effects.onStatusChanged();
   }
 
   async #onePass(): Promise<void> {
     const work = this.#work.take();
     const services = new Set(work.services);
-    const isIntact = this.watch();
+    const isIntact = this.commitGuard();
     try {
-      await this.#effects.carryOut(this.#components.source.snapshot, services, work.node);
-      this.#work.done(work);
+      await this.#effects.reconcile(this.#components.source.snapshot, services, work.node);
+      this.#work.markDone(work);
       if (isIntact()) {
         this.#retry.succeeded();
         this.#error = undefined;
       }
     } catch (error) {
       if (!(error instanceof DataplaneError)) throw error;
-      this.#work.putBack({ ...work, services: [...services] });
+      this.#work.requeueFailed({ ...work, services: [...services] });
       this.#error = error.message;
       if (!this.#stopped) this.#retryLater(error);
     }
-    this.#effects.news();
+    this.#effects.onStatusChanged();
   }
 
   #retryLater(error: DataplaneError): void {

@@ -5,9 +5,9 @@ import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { frontendsOfAddress } from '../../decisions/forwarding/address-frontends.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import { hasBackends } from '../../decisions/forwarding/scope.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { prefixContains } from '../../net/prefix.ts';
 import { frontendKey, type Frontend, type ServiceForwarding } from '../../net/frontend.ts';
@@ -17,8 +17,8 @@ import type { RoutesByPeer, WhyWithdrawn } from './announced-routes.ts';
 export interface ServicePlan {
   readonly forwarding: ServiceForwarding;
   /** What another program should do for it, by frontendKey: the frontends that have backends. */
-  readonly elsewhere: readonly string[];
-  readonly routes: readonly GatedRoute[];
+  readonly foreignFrontends: readonly string[];
+  readonly routes: readonly BarrierRoute[];
   /** Where the node is drained. */
   readonly drain?: ServiceDrain;
 }
@@ -28,11 +28,11 @@ interface ServiceDrain {
   /** Its routes stay: no other node announces them. */
   readonly kept: boolean;
   /** Frontends of addresses that are no longer announced, by frontendKey. */
-  readonly left: readonly string[];
+  readonly unannounced: readonly string[];
 }
 
 /** A route to a peer, and the frontends that the kernel must have before it goes out. */
-interface GatedRoute {
+interface BarrierRoute {
   readonly peer: string;
   readonly route: RouteIntent;
   /** Text of the address that led to the route. */
@@ -40,11 +40,11 @@ interface GatedRoute {
   /** By frontendKey. */
   readonly needs: readonly string[];
   /** Those of them that another program must have. Where both are empty nothing on this node answers the address, and it is not announced. */
-  readonly needsElsewhere: readonly string[];
+  readonly needsForeign: readonly string[];
 }
 
 /** Of a Service that is gone. */
-export const nothing: ServicePlan = { forwarding: { frontends: [] }, elsewhere: [], routes: [] };
+export const emptyPlan: ServicePlan = { forwarding: { frontends: [] }, foreignFrontends: [], routes: [] };
 
 /** `why`: routes that are not in the plan. */
 export function planService(
@@ -54,11 +54,11 @@ export function planService(
   view: DrainView = {},
 ): { readonly plan: ServicePlan; readonly why?: WhyWithdrawn } {
   const service = snapshot.services.get(key);
-  if (service === undefined) return { plan: nothing };
+  if (service === undefined) return { plan: emptyPlan };
   const decision = decideForwarding(snapshot, service, node);
-  const forwarding = decision.forwarding ?? nothing.forwarding;
+  const forwarding = decision.forwarding ?? emptyPlan.forwarding;
   const elsewhere = { frontends: decision.elsewhere.filter(hasBackends) };
-  const routes: GatedRoute[] = [];
+  const routes: BarrierRoute[] = [];
   let kept = false;
   const left: string[] = [];
   const announcement = decideAnnouncement(snapshot, service, node, view);
@@ -69,7 +69,7 @@ export function planService(
       continue;
     }
     if (result.drain?.code === 'LastNextHop') kept = true;
-    const gate = { needs: frontendsOfAddress(forwarding, address), needsElsewhere: frontendsOfAddress(elsewhere, address) };
+    const gate = { needs: frontendsOfAddress(forwarding, address), needsForeign: frontendsOfAddress(elsewhere, address) };
     for (const { peer, result: toPeer } of result.peers) {
       if (!('routes' in toPeer)) continue;
       for (const route of toPeer.routes) routes.push({ peer, route, address: formatAddress(address), ...gate });
@@ -95,7 +95,7 @@ function whyNotAnnounced({ addresses, reason }: ServiceAnnouncement, peer: strin
  * Frontends that routes of the plan before led to, and to which none leads in the new one because it does not have them, or has them
  * without a backend for who comes from outside: policy Local, where no endpoint is on this node.
  */
-export function removedRouted(before: ServicePlan, plan: ServicePlan): Frontend[] {
+export function frontendsToDrain(before: ServicePlan, plan: ServicePlan): Frontend[] {
   const [routed, routedStill] = [before, plan].map(({ routes }) => new Set(routes.flatMap(({ needs }) => needs)));
   const useful = new Set(plan.forwarding.frontends.filter(hasBackends).map(({ match }) => frontendKey(match)));
   return before.forwarding.frontends.filter(({ match }) => {
@@ -106,7 +106,7 @@ export function removedRouted(before: ServicePlan, plan: ServicePlan): Frontend[
 
 /** The routes as if the kernel had everything of ours, and of another program what it has: `permits`. */
 export function routesOfPlan(plan: ServicePlan, permits: (frontend: string) => boolean): RoutesByPeer {
-  return byPeer(plan.routes.filter(({ needs, needsElsewhere }) => needs.length > 0 || needsElsewhere.some(permits)));
+  return byPeer(plan.routes.filter(({ needs, needsForeign: needsForeign }) => needs.length > 0 || needsForeign.some(permits)));
 }
 
 /**
@@ -114,7 +114,7 @@ export function routesOfPlan(plan: ServicePlan, permits: (frontend: string) => b
  * `quarantined` are those that it has not. One that the kernel refused does not take the address away from the other ports;
  * one that another Service has does, as its clients would reach that one's pods. `permits` speaks of frontends of another program.
  */
-export function passBarrier(
+export function routesPassingBarrier(
   key: ServiceKey,
   plan: ServicePlan,
   quarantined: ReadonlyMap<string, Pick<QuarantinedFrontend, 'owner'>>,
@@ -127,7 +127,7 @@ export function passBarrier(
   };
   // Where Services contend for a frontend, the kernel has that of its owner.
   const isCommitted = (frontend: string): boolean => !quarantined.has(frontend) || quarantined.get(frontend)?.owner === key;
-  const passed = plan.routes.filter(({ address, needs, needsElsewhere: [foreign, ...others] }) => {
+  const passed = plan.routes.filter(({ address, needs, needsForeign: [foreign, ...others] }) => {
     if (needs.length === 0 && foreign !== undefined) {
       if ([foreign, ...others].some(permits)) return true;
       held.set(address, reason('AwaitsForwarding', { frontend: foreign }));
@@ -141,6 +141,6 @@ export function passBarrier(
   return { routes: byPeer(passed), held: [...held.values()] };
 }
 
-function byPeer(gated: readonly GatedRoute[]): RoutesByPeer {
+function byPeer(gated: readonly BarrierRoute[]): RoutesByPeer {
   return new Map([...Map.groupBy(gated, ({ peer }) => peer)].map(([peer, group]) => [peer, group.map(({ route }) => route)]));
 }

@@ -1,5 +1,5 @@
-import type { Metadata } from '../../model/metadata.ts';
-import type { NodeState } from '../../model/node-state.ts';
+import type { Metadata } from '../../model/objects/metadata.ts';
+import type { NodeState } from '../../model/objects/node-state.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
@@ -32,7 +32,7 @@ export class NodeReport {
   }
 
   /** Something changed that readers wait for. */
-  news(): void {
+  scheduleWrite(): void {
     this.#schedule(limits.reportPauseMilliseconds);
   }
 

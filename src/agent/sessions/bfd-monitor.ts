@@ -2,13 +2,13 @@ import { defined } from '../../lang/defined.ts';
 import type { Peer } from '../../bgp/index.ts';
 import type { ManagerStatus, Refusal, SessionOptions, Transition } from '../../bfd/index.ts';
 import type { SessionIntent } from '../../decisions/announcement/peers.ts';
-import type { BfdStatus } from '../../model/node-state.ts';
+import type { BfdStatus } from '../../model/objects/node-state.ts';
 import { reason, says, type Reason } from '../../model/reasons.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { limits } from '../limits.ts';
-import { noProfile, WatchedPath, wayOf } from './monitored-path.ts';
+import { noProfile, MonitoredPath, sessionKeyOf } from './monitored-path.ts';
 
 /** What is used of src/bfd: `Bfd`, or a double of it. */
 export interface BfdSessions {
@@ -18,17 +18,17 @@ export interface BfdSessions {
   stop(): Promise<void>;
 }
 
-export interface PathWatchComponents {
+export interface BfdMonitorComponents {
   /** Called when the first session with BFD is wanted: it runs in a thread. Throws where this host cannot have it. */
   readonly startBfd: () => BfdSessions;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-interface PathWatchOptions {
+interface BfdMonitorOptions {
   readonly peer: (name: string) => Peer | undefined;
   /** What `status` and `problem` say is another than before. */
-  readonly news: () => void;
+  readonly onStatusChanged: () => void;
 }
 
 /**
@@ -36,12 +36,12 @@ interface PathWatchOptions {
  * there again. BFD that never came up holds nothing back: the peer may have none, or only while it has BGP (RFC 5882 4.1). Where strictness
  * is asked for, BGP waits for BFD from the beginning, and as long as it takes.
  */
-export class PathWatch {
-  readonly #components: PathWatchComponents;
-  readonly #options: PathWatchOptions;
-  readonly #watched = new Map<string, WatchedPath>();
+export class BfdMonitor {
+  readonly #components: BfdMonitorComponents;
+  readonly #options: BfdMonitorOptions;
+  readonly #watched = new Map<string, MonitoredPath>();
   /** Of those that are held back for a while. */
-  readonly #patience = new Map<WatchedPath, Cancel>();
+  readonly #patience = new Map<MonitoredPath, Cancel>();
   #bfd: BfdSessions | undefined;
   #intents: readonly SessionIntent[] = [];
   /** What was asked for last, as text. */
@@ -52,7 +52,7 @@ export class PathWatch {
   #cancelLook: Cancel | undefined;
   #stopped = false;
 
-  constructor(components: PathWatchComponents, options: PathWatchOptions) {
+  constructor(components: BfdMonitorComponents, options: BfdMonitorOptions) {
     this.#components = components;
     this.#options = options;
   }
@@ -61,7 +61,7 @@ export class PathWatch {
    * These are the BGP sessions that there are; those with `bfd` are watched, those that have `bfdStrict` without it wait for their BFDProfile.
    * To be called again when peers without an address are found.
    */
-  follow(intents: readonly SessionIntent[]): void {
+  reconcile(intents: readonly SessionIntent[]): void {
     this.#intents = intents;
     this.refresh();
   }
@@ -74,7 +74,7 @@ export class PathWatch {
     for (const name of this.#watched.keys()) if (!names.has(name)) this.#forget(name);
     const sessions = intents.flatMap((intent) => {
       const session = this.#sessionOf(intent);
-      this.#watch(intent, intent.bfd === undefined ? noProfile : wayOf(session));
+      this.#watch(intent, intent.bfd === undefined ? noProfile : sessionKeyOf(session));
       return session ?? [];
     });
     const asked = JSON.stringify(sessions);
@@ -85,14 +85,14 @@ export class PathWatch {
 
   status(peer: string): BfdStatus | undefined {
     const watched = this.#watched.get(peer);
-    return watched?.way === noProfile ? undefined : watched?.status;
+    return watched?.sessionKey === noProfile ? undefined : watched?.status;
   }
 
   /** What a peer has to wait for, or why it has no BFD although it should. */
   problem(peer: string): Reason | undefined {
     const watched = this.#watched.get(peer);
     if (watched === undefined) return undefined;
-    if (watched.isAwaited) return reason('BFDAwaited', { peer, why: watched.whyNot() });
+    if (watched.isAwaited) return reason('BFDAwaited', { peer, why: watched.holdReason() });
     return watched.problem === undefined ? undefined : reason('BFDNotPossible', { peer, problem: watched.problem });
   }
 
@@ -106,8 +106,8 @@ export class PathWatch {
 
   #watch({ peer: name, bfdStrict }: SessionIntent, way: string): void {
     const before = this.#watched.get(name);
-    const isSame = before?.way === way;
-    const watched = isSame ? before : new WatchedPath(way, this.#requests + 1, this.#components.clock.date());
+    const isSame = before?.sessionKey === way;
+    const watched = isSame ? before : new MonitoredPath(way, this.#requests + 1, this.#components.clock.date());
     watched.strict = bfdStrict;
     if (!isSame) {
       watched.isHeld = before?.isHeld ?? false;
@@ -169,11 +169,11 @@ export class PathWatch {
       this.#hold(name, watched);
     }
     this.#settle(name, watched);
-    this.#options.news();
+    this.#options.onStatusChanged();
   }
 
   /** A session that is up without BFD is not ended because it ought to have waited for it: it waits before the next one. */
-  #settle(name: string, watched: WatchedPath): void {
+  #settle(name: string, watched: MonitoredPath): void {
     const now = this.#components.clock.now();
     if (watched.mayEstablish(now)) {
       this.#beImpatient(watched);
@@ -181,26 +181,26 @@ export class PathWatch {
       return;
     }
     if (!watched.isHeld && this.#options.peer(name)?.status().state !== 'Established') this.#hold(name, watched);
-    const patience = watched.patience(now);
+    const patience = watched.holdRemaining(now);
     if (patience === undefined) this.#beImpatient(watched);
     else if (!this.#patience.has(watched)) this.#waitFor(name, watched, patience);
   }
 
-  #hold(name: string, watched: WatchedPath): void {
+  #hold(name: string, watched: MonitoredPath): void {
     // The end of the session is told to us as well, and then it is held already.
     watched.isHeld = true;
     this.#options.peer(name)?.pathLost();
-    if (watched.strict) this.#components.log.info({ peer: name, reason: watched.whyNot() }, 'the session waits for BFD');
-    this.#options.news();
+    if (watched.strict) this.#components.log.info({ peer: name, reason: watched.holdReason() }, 'the session waits for BFD');
+    this.#options.onStatusChanged();
   }
 
-  #restore(name: string, watched: WatchedPath): void {
+  #restore(name: string, watched: MonitoredPath): void {
     watched.isHeld = false;
     this.#options.peer(name)?.pathRestored();
-    this.#options.news();
+    this.#options.onStatusChanged();
   }
 
-  #waitFor(name: string, watched: WatchedPath, milliseconds: number): void {
+  #waitFor(name: string, watched: MonitoredPath, milliseconds: number): void {
     const cancel = this.#components.clock.after(milliseconds, () => {
       this.#patience.delete(watched);
       if (this.#watched.get(name) === watched) this.#settle(name, watched);
@@ -208,7 +208,7 @@ export class PathWatch {
     this.#patience.set(watched, cancel);
   }
 
-  #beImpatient(watched: WatchedPath): void {
+  #beImpatient(watched: MonitoredPath): void {
     this.#patience.get(watched)?.();
     this.#patience.delete(watched);
   }
@@ -229,7 +229,7 @@ export class PathWatch {
   /** What keeps a session from sending or receiving, and is unsafe about it, is nothing that a state machine tells. */
   #lookLater(): void {
     this.#cancelLook?.();
-    this.#cancelLook = this.#components.clock.after(limits.bfdLookMilliseconds, () => {
+    this.#cancelLook = this.#components.clock.after(limits.bfdPollMilliseconds, () => {
       void this.#look();
       if (this.#watched.size > 0) this.#lookLater();
     });
@@ -241,7 +241,7 @@ export class PathWatch {
     for (const { name, problem, remote, warnings } of status?.sessions ?? []) {
       const watched = this.#watched.get(name);
       if (watched === undefined || watched.request > requests || this.#stopped) continue;
-      watched.hear(remote.state);
+      watched.recordRemoteState(remote.state);
       this.#settle(name, watched);
       this.#tell(name, watched, () => {
         watched.fault = problem;
@@ -250,7 +250,7 @@ export class PathWatch {
     }
   }
 
-  #tell(name: string, watched: WatchedPath, change: () => void): void {
+  #tell(name: string, watched: MonitoredPath, change: () => void): void {
     if (this.#stopped) return;
     const { problem: before, warning } = watched;
     change();
@@ -261,6 +261,6 @@ export class PathWatch {
     }
     if (watched.warning !== '' && watched.warning !== warning)
       log.warn({ peer: name, reason: watched.warning }, 'BFD is not as it was asked for');
-    if (watched.problem !== before || watched.warning !== warning) this.#options.news();
+    if (watched.problem !== before || watched.warning !== warning) this.#options.onStatusChanged();
   }
 }

@@ -20,23 +20,23 @@ import { asSent } from '../../decisions/announcement/last-resort.ts';
 import { peersOfNode, sessionWarning, type BfdIntent, type PeerSession, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import type { LiveSession } from '../../live/contract.ts';
-import type { SessionFamily, SessionStatus } from '../../model/node-state.ts';
+import type { SessionFamily, SessionStatus } from '../../model/objects/node-state.ts';
 import { fix, reason as reasonOf, says, type Reason, type ReasonCode } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { Log } from '../../system/log.ts';
 import { limits } from '../limits.ts';
 import type { AgentHistory } from '../live/agent-history.ts';
-import { PathWatch, type PathWatchComponents } from './bfd-monitor.ts';
-import type { PeerRoutes, RouteTable } from '../reconcile/announced-routes.ts';
+import { BfdMonitor, type BfdMonitorComponents } from './bfd-monitor.ts';
+import type { PeerRouteChanges, AnnouncedRoutes } from '../reconcile/announced-routes.ts';
 
-export interface SessionsComponents extends PathWatchComponents {
+export interface BgpSessionsComponents extends BfdMonitorComponents {
   readonly speaker: Speaker;
   /** Absent: what becomes of sessions is in the log only. */
-  readonly sessionHistory?: Pick<AgentHistory, 'follow' | 'peerRemoved'>;
+  readonly sessionHistory?: Pick<AgentHistory, 'recordSessionsOf' | 'peerRemoved'>;
 }
 
-export interface SessionsOptions {
+export interface BgpSessionsOptions {
   /** The speaker listens, on every address and port 179, while there is a passive peer. Default: it listens where it was told at its making. */
   readonly listenForPassivePeers?: boolean;
 }
@@ -45,12 +45,12 @@ export interface SessionsOptions {
 const warnings: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['BFDProfileMissing', 'PeerPasswordGone']);
 
 /** The BGP sessions of this node: which there are comes from the decisions, what they say from the route table. */
-export class Sessions {
+export class BgpSessions {
   readonly #speaker: Speaker;
-  readonly #routes: RouteTable;
+  readonly #routes: AnnouncedRoutes;
   readonly #log: Log;
-  readonly #history: SessionsComponents['sessionHistory'];
-  readonly #paths: PathWatch;
+  readonly #history: BgpSessionsComponents['sessionHistory'];
+  readonly #paths: BfdMonitor;
   readonly #listenForPassivePeers: boolean;
   readonly #peers = new Map<string, Peer>();
   /** The passwords of sessions, for those whose Secret goes away. */
@@ -66,10 +66,10 @@ export class Sessions {
 
   /** `news`: what `status` says is another than before. */
   constructor(
-    components: SessionsComponents,
-    routes: RouteTable,
+    components: BgpSessionsComponents,
+    routes: AnnouncedRoutes,
     news: () => void,
-    { listenForPassivePeers = false }: SessionsOptions = {},
+    { listenForPassivePeers = false }: BgpSessionsOptions = {},
   ) {
     const { speaker, log, sessionHistory } = components;
     this.#speaker = speaker;
@@ -77,7 +77,7 @@ export class Sessions {
     this.#listenForPassivePeers = listenForPassivePeers;
     this.#routes = routes;
     this.#log = log;
-    this.#paths = new PathWatch(components, { peer: (name) => this.#peers.get(name), news });
+    this.#paths = new BfdMonitor(components, { peer: (name) => this.#peers.get(name), onStatusChanged: news });
     // A peer without an address has been found, or a session has ended that is to wait for BFD before the next one.
     speaker.onChange(() => {
       this.#paths.refresh();
@@ -86,17 +86,17 @@ export class Sessions {
   }
 
   /** Ends and changes sessions, whatever the data plane does: who is shut down must not wait for it. */
-  change(snapshot: Snapshot, node: string): void {
+  updateExisting(snapshot: Snapshot, node: string): void {
     this.#reconcile(snapshot, node, false);
   }
 
   /** Starts sessions too; each begins with everything it should announce already in its RIB. */
-  start(snapshot: Snapshot, node: string): void {
+  reconcile(snapshot: Snapshot, node: string): void {
     this.#reconcile(snapshot, node, true);
   }
 
   /** From now on every route is the last resort of its router. False: no router has a route of ours. */
-  toLastResort(): boolean {
+  startGracefulShutdown(): boolean {
     const isHeard = [...this.#peers.values()].some((peer) => {
       const { state, prefixesAdvertised } = peer.status();
       return state === 'Established' && prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6 > 0;
@@ -116,7 +116,7 @@ export class Sessions {
   }
 
   /** Prefixes that a session cannot carry, and why, by name of the peer. */
-  notPossible(): { readonly peer: string; readonly prefix: string; readonly why: string }[] {
+  unsupportedRoutes(): { readonly peer: string; readonly prefix: string; readonly why: string }[] {
     return [...this.#peers.values()].flatMap((peer) => {
       const { name, notPossible, state } = peer.status();
       return state === 'Established' ? notPossible.map(({ prefix, why }) => ({ peer: name, prefix, why })) : [];
@@ -155,7 +155,7 @@ export class Sessions {
         refused.set(name, { ...addressOf(snapshot, name), reason: reasonOf('PeerNotPossible', { peer: name, problem: inWords(error) }) });
       }
     }
-    this.#paths.follow([...wanted.values()].filter(({ peer }) => this.#peers.has(peer)));
+    this.#paths.reconcile([...wanted.values()].filter(({ peer }) => this.#peers.has(peer)));
     for (const [peer, { reason }] of refused) {
       if (this.#refused.get(peer)?.reason.code === reason.code) continue;
       const message = this.#peers.has(peer) ? 'the session runs on with its earlier settings' : 'no session with the peer';
@@ -165,7 +165,7 @@ export class Sessions {
   }
 
   /** Tells the peers what changed. Withdrawals and announcements of one call leave together. */
-  tell(changes: ReadonlyMap<string, PeerRoutes>): void {
+  applyRouteChanges(changes: ReadonlyMap<string, PeerRouteChanges>): void {
     for (const [name, { announce, withdraw }] of changes) {
       this.#peers.get(name)?.routes.update({ announce: announce.map((route) => this.#asSent(route)), withdraw });
     }
@@ -280,7 +280,7 @@ export class Sessions {
     }
     // The session starts in a later turn of the event loop, so its first burst is everything it has to say.
     const peer = this.#speaker.addPeer(peerOptions(session));
-    this.#history?.follow(peer);
+    this.#history?.recordSessionsOf(peer);
     peer.routes.set(this.#allRoutes(name));
     this.#peers.set(name, peer);
   }

@@ -1,14 +1,14 @@
 import { diagnosticName, isLoss, mayEstablish, type SessionOptions, type SessionState, type Transition } from '../../bfd/index.ts';
-import type { BfdStatus } from '../../model/node-state.ts';
+import type { BfdStatus } from '../../model/objects/node-state.ts';
 import { limits } from '../limits.ts';
 
 /** The way of a peer that is to wait for BFD whose BFDProfile does not exist yet. */
 export const noProfile = 'no profile';
 
 /** What BFD has said of the way to one peer, and what that means to BGP (RFC 5882). */
-export class WatchedPath {
+export class MonitoredPath {
   /** Another way is another BFD session: nothing is known of it yet. Empty: where the peer is has to be found out. */
-  readonly way: string;
+  readonly sessionKey: string;
   /** The request to BFD that began it. What is heard before the answer to that one is of the session before. */
   readonly request: number;
   /** BGP waits for BFD, however long that takes. */
@@ -28,7 +28,7 @@ export class WatchedPath {
   #lostAt = 0;
 
   constructor(way: string, request: number, since: Date) {
-    this.way = way;
+    this.sessionKey = way;
     this.request = request;
     this.#status = { state: 'Down', since: since.toISOString() };
   }
@@ -36,7 +36,7 @@ export class WatchedPath {
   get status(): BfdStatus {
     return {
       ...this.#status,
-      ...(this.isAwaited ? { awaited: this.whyNot() } : {}),
+      ...(this.isAwaited ? { awaited: this.holdReason() } : {}),
       ...(this.warning === '' ? {} : { warning: this.warning }),
     };
   }
@@ -62,7 +62,7 @@ export class WatchedPath {
   }
 
   /** The peer may say another state without a step of ours: that it is shut down ends the waiting. */
-  hear(remoteState: SessionState): void {
+  recordRemoteState(remoteState: SessionState): void {
     this.#remoteState = remoteState;
   }
 
@@ -72,15 +72,15 @@ export class WatchedPath {
   }
 
   /** Milliseconds until BGP may try again whatever BFD says; undefined: that is up to BFD. */
-  patience(now: number): number | undefined {
+  holdRemaining(now: number): number | undefined {
     return this.#holdTime === Infinity ? undefined : Math.max(0, this.#lostAt + this.#holdTime - now);
   }
 
   /** Why BGP waits. */
-  whyNot(): string {
+  holdReason(): string {
     if (this.problem !== undefined) return this.problem;
-    if (this.way === noProfile) return 'its BFDProfile does not exist';
-    if (this.way === '') return 'the router was not found yet';
+    if (this.sessionKey === noProfile) return 'its BFDProfile does not exist';
+    if (this.sessionKey === '') return 'the router was not found yet';
     const { state, reason } = this.#status;
     return `it is ${state}${reason === undefined ? ' since there is no answer' : `, ${reason}`}`;
   }
@@ -91,7 +91,7 @@ export class WatchedPath {
 }
 
 /** Whatever makes it another session of BFD. */
-export function wayOf(session: SessionOptions | undefined): string {
+export function sessionKeyOf(session: SessionOptions | undefined): string {
   if (session === undefined) return '';
   const { peer, interface: networkInterface, localAddress, multihop } = session;
   return JSON.stringify([peer, networkInterface, localAddress, multihop !== undefined]);

@@ -1,5 +1,5 @@
 import assert from 'node:assert';
-import { loadLibc, type Libc } from '../../system/libc.ts';
+import { loadLibc, type Libc } from '../../system/ffi/libc.ts';
 import { systemRandom, type Random } from '../../system/random.ts';
 import { Receiver, type ReceiverKind } from './linux/receiver.ts';
 import { Sender } from './linux/sender.ts';
@@ -38,26 +38,26 @@ class LinuxTransport implements Transport {
     const receiver = this.#receiver({ family: peer.family, multihop: multihop !== undefined, interface: networkInterface });
     const sender = new Sender(this.#libc, this.#random, endpoint, this.#sourcePorts);
     const user = {};
-    receiver.add(user, peer, multihop?.minimumTtl ?? 0);
+    receiver.addPeer(user, peer, multihop?.minimumTtl ?? 0);
     this.#openReceiver(receiver);
     return {
       send: (packet) => {
         const error = sender.send(packet);
-        if (error !== undefined) receiver.check();
+        if (error !== undefined) receiver.closeIfInterfaceGone();
         this.#openReceiver(receiver);
         return error?.message;
       },
       listen: () => {
-        receiver.check();
+        receiver.closeIfInterfaceGone();
         this.#openReceiver(receiver);
       },
-      setMinimumTtl: (minimumTtl) => receiver.add(user, peer, minimumTtl),
-      get deaf() {
+      setMinimumTtl: (minimumTtl) => receiver.addPeer(user, peer, minimumTtl),
+      get receiveProblem() {
         return receiver.problem;
       },
       close: () => {
         sender.close();
-        receiver.remove(user);
+        receiver.removePeer(user);
         if (receiver.isIdle) this.#remove(receiver);
       },
     };

@@ -80,7 +80,7 @@ export class MemoryTransport implements Transport {
     if (endpoint.multihop !== undefined) setMinimumTtl(endpoint.multihop.minimumTtl);
     let isOpen = true;
     return {
-      deaf: undefined,
+      receiveProblem: undefined,
       listen: () => void this.listened++,
       setMinimumTtl,
       send: (packet) => {

@@ -19,7 +19,7 @@ export interface Channel {
   /** Sends 24 octets, which are copied. In words why it could not; undefined: it left. */
   send(packet: Uint8Array): string | undefined;
   /** In words why nothing can be received at present; undefined: the socket is open. */
-  readonly deaf: string | undefined;
+  readonly receiveProblem: string | undefined;
   /** Sees to it that packets are received, as `send` does: for sessions that do not send. */
   listen(): void;
   /** Of a multihop endpoint: the smallest TTL to accept from now on. */

@@ -1,4 +1,4 @@
-import type { Libc } from '../../system/libc.ts';
+import type { Libc } from '../../system/ffi/libc.ts';
 
 const SCHED_FIFO = 1;
 

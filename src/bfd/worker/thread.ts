@@ -1,7 +1,7 @@
 import assert from 'node:assert';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../system/clock.ts';
-import { loadLibc } from '../../system/libc.ts';
+import { loadLibc } from '../../system/ffi/libc.ts';
 import { systemRandom } from '../../system/random.ts';
 import { Manager } from '../manager.ts';
 import { linuxTransport } from '../transport/linux.ts';
@@ -38,7 +38,7 @@ async function reply(question: Question): Promise<void> {
 async function answer(question: Question): Promise<Answers[keyof Answers]> {
   switch (question.type) {
     case 'set':
-      return [...manager.set(question.sessions)].map(([name, { field, message }]) => ({ name, field, message }));
+      return [...manager.replaceSessions(question.sessions)].map(([name, { field, message }]) => ({ name, field, message }));
     case 'status':
       return manager.status();
     case 'history':

@@ -8,7 +8,7 @@ interface StreamBounds<E extends object> {
   readonly octets?: number;
   readonly octetsOf?: (event: E) => number;
   /** Called once, when the stream ends. */
-  readonly leave: (stream: EventStream<E>) => void;
+  readonly onEnd: (stream: EventStream<E>) => void;
 }
 
 /** Events in order, taken one by one; each goes to one taker. */
@@ -55,7 +55,7 @@ export class EventStream<E extends object> implements AsyncIterableIterator<Stre
     if (this.#done) return;
     this.#done = true;
     this.#signal?.removeEventListener('abort', this.#abort);
-    this.#bounds.leave(this);
+    this.#bounds.onEnd(this);
     const [first, ...others] = this.#takers.splice(0);
     if (this.#failure !== undefined && first !== undefined) first.reject(this.#takeFailure());
     else first?.resolve({ done: true, value: undefined });
@@ -79,7 +79,7 @@ export class EventStream<E extends object> implements AsyncIterableIterator<Stre
 
   /** Leaving a `for await` ends the stream, and what is queued is forgotten. */
   return(): Promise<IteratorResult<Streamed<E>, undefined>> {
-    this.#forget();
+    this.#clearQueue();
     this.finish();
     return Promise.resolve({ done: true, value: undefined });
   }
@@ -94,7 +94,7 @@ export class EventStream<E extends object> implements AsyncIterableIterator<Stre
 
   readonly #abort = (): void => {
     this.#failure = { reason: this.#signal?.reason };
-    this.#forget();
+    this.#clearQueue();
     this.finish();
   };
 
@@ -108,7 +108,7 @@ export class EventStream<E extends object> implements AsyncIterableIterator<Stre
     return this.#bounds.octetsOf?.(event) ?? 0;
   }
 
-  #forget(): void {
+  #clearQueue(): void {
     this.#queue.length = 0;
     this.#held = 0;
     this.#lost = 0;

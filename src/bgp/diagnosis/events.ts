@@ -87,7 +87,7 @@ export class PeerEvents {
    * (`maximumQueuedEvents`) and `lost` says how many are missing. When the signal aborts, the iteration throws its reason.
    */
   events({ signal }: { readonly signal?: AbortSignal } = {}): EventStream<PeerEvent> {
-    const stream = new EventStream<PeerEvent>({ count: maximumQueuedEvents, leave: (ended) => this.#streams.delete(ended) }, signal);
+    const stream = new EventStream<PeerEvent>({ count: maximumQueuedEvents, onEnd: (ended) => this.#streams.delete(ended) }, signal);
     if (this.#closed) stream.finish();
     else if (!stream.done) this.#streams.add(stream);
     return stream;

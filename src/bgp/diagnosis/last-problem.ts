@@ -4,14 +4,14 @@ import { describeProblem, newDrops, withoutNumbers, type Problem, type ProblemCo
 import type { KernelDrops, Transport } from '../transport/transport.ts';
 
 /** Why a session is down, or why it was the last time: as a value, and in words with what the kernel has dropped meanwhile. */
-export class SessionProblem {
+export class LastProblem {
   last: Problem | undefined;
   text: string | undefined;
   readonly #transport: Transport;
   /** When the connection was dialed. */
   #drops: KernelDrops | undefined;
   /** The text without the numbers that differ each time. */
-  #gist: string | undefined;
+  #textWithoutCounts: string | undefined;
 
   constructor(transport: Transport) {
     this.#transport = transport;
@@ -23,14 +23,14 @@ export class SessionProblem {
   }
 
   /** Answers with the words, and whether they say something else than the last time. */
-  set(problem: Problem, options: ResolvedOptions, address: Address | undefined): { readonly text: string; readonly isOther: boolean } {
-    const before = this.#gist;
+  record(problem: Problem, options: ResolvedOptions, address: Address | undefined): { readonly text: string; readonly changed: boolean } {
+    const before = this.#textWithoutCounts;
     const context = this.#contextOf(options, address);
     const text = describeProblem(problem, context);
     this.last = problem;
     this.text = text;
-    this.#gist = describeProblem(problem, { ...context, drops: withoutNumbers(context.drops) });
-    return { text, isOther: before !== this.#gist };
+    this.#textWithoutCounts = describeProblem(problem, { ...context, drops: withoutNumbers(context.drops) });
+    return { text, changed: before !== this.#textWithoutCounts };
   }
 
   #contextOf(options: ResolvedOptions, address: Address | undefined): ProblemContext {

@@ -44,11 +44,11 @@ export function describeProblem(problem: Problem, context: ProblemContext): stri
     case 'connectFailed':
       return describeConnectFailure(problem.failure, context);
     case 'connectTimeout':
-      return `no answer from ${target} within ${problem.seconds} s: ${silence(context)}`;
+      return `no answer from ${target} within ${problem.seconds} s: ${explainSilence(context)}`;
     case 'lost':
       return describeLoss(problem, context);
     case 'holdTimerExpired':
-      return `hold timer expired: nothing was heard from the peer for ${problem.seconds} s${problem.handshake ? half(context) : ''}`;
+      return `hold timer expired: nothing was heard from the peer for ${problem.seconds} s${problem.handshake ? explainOneWayLoss(context) : ''}`;
     case 'sendHoldTimerExpired':
       return 'send hold timer expired: the peer has stopped reading';
     case 'received':
@@ -90,7 +90,7 @@ function describeLoss({ failure, handshake }: Problem & { readonly kind: 'lost' 
   const unknown = handshake && (failure === undefined || failure.kind === 'reset') ? ': it may not have us as a neighbour' : '';
   return failure === undefined
     ? `the peer closed the connection without saying why${unknown}`
-    : `the connection was lost: ${failure.detail}${suspicion(context) || unknown}`;
+    : `the connection was lost: ${failure.detail}${likelyCause(context) || unknown}`;
 }
 
 function describeConnectFailure(failure: TransportFailure, context: ProblemContext): string {
@@ -101,7 +101,7 @@ function describeConnectFailure(failure: TransportFailure, context: ProblemConte
     case 'unreachable':
       return `${target} is unreachable: ${failure.detail}`;
     case 'timeout':
-      return `no answer from ${target}: ${silence(context)}`;
+      return `no answer from ${target}: ${explainSilence(context)}`;
     case 'reset':
       return `${target} reset the connection`;
     case 'unsupported':
@@ -118,8 +118,8 @@ function describeConnectFailure(failure: TransportFailure, context: ProblemConte
  * The kernel of the peer drops segments with a wrong signature or TTL silently (RFC 2385 2, RFC 5082 3), so both look like a
  * dead peer. What our own kernel drops is counted, though for all connections together.
  */
-function silence(context: ProblemContext): string {
-  const seen = dropsInWords(context);
+function explainSilence(context: ProblemContext): string {
+  const seen = describeDrops(context);
   if (seen !== undefined) return seen;
   const password = context.hasPassword
     ? 'the TCP MD5 password may differ from the one that the peer has for us'
@@ -129,21 +129,21 @@ function silence(context: ProblemContext): string {
 }
 
 /** What the kernel dropped meanwhile, where that may be the cause. */
-function suspicion(context: ProblemContext): string {
-  const seen = dropsInWords(context);
+function likelyCause(context: ProblemContext): string {
+  const seen = describeDrops(context);
   return seen === undefined ? '' : `; ${seen}`;
 }
 
 /** The connection was made, and then one side did not hear the other. */
-function half(context: ProblemContext): string {
-  const seen = dropsInWords(context);
+function explainOneWayLoss(context: ProblemContext): string {
+  const seen = describeDrops(context);
   if (seen !== undefined) return `; ${seen}`;
   return context.ttlSecurityHops === undefined
     ? ' although it took the connection: it may drop what we send, because it demands TTL security'
     : ' although it took the connection: one side may drop what the other sends, because of different TTL security';
 }
 
-function dropsInWords({ drops, hasPassword, ttlSecurityHops }: ProblemContext): string | undefined {
+function describeDrops({ drops, hasPassword, ttlSecurityHops }: ProblemContext): string | undefined {
   if (drops === undefined) return undefined;
   const { wrong, missing, unexpected, belowMinimumTtl } = drops;
   if (hasPassword && wrong > 0) {

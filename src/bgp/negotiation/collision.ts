@@ -13,7 +13,7 @@ interface Speaker {
  * identifier has opened (RFC 4271 6.8); between equal identifiers, which are legal in different ASes, the larger AS number
  * decides (RFC 6286 2.3). Both sides come to the same answer.
  */
-export function survivor(local: Speaker, remote: Speaker): Direction {
+export function connectionToKeep(local: Speaker, remote: Speaker): Direction {
   if (local.routerId !== remote.routerId) return local.routerId > remote.routerId ? 'dialed' : 'accepted';
   return local.asn > remote.asn ? 'dialed' : 'accepted';
 }
@@ -22,7 +22,7 @@ export function survivor(local: Speaker, remote: Speaker): Direction {
  * The peer opens another connection while a session is established. One that says it has restarted did so before we noticed,
  * and the old connection is dead (RFC 4724 5). Otherwise the session stays (RFC 4271 6.8).
  */
-export function saysRestarted(open: OpenMessage): boolean {
+export function hasRestartBit(open: OpenMessage): boolean {
   const offer = open.capabilities.findLast(({ kind }) => kind === 'gracefulRestart');
   return offer?.kind === 'gracefulRestart' && offer.restarted;
 }

@@ -5,7 +5,7 @@ import type { OpenMessage } from '../wire/open.ts';
 import { afiOf } from '../wire/update.ts';
 
 /** What we say in OPEN and what we expect of the peer's. */
-export interface Identity {
+export interface LocalOpen {
   readonly localAsn: number;
   /** `internal`: ours. `external`: any other. `auto`: whichever the peer says. */
   readonly peerAsn: number | 'internal' | 'external' | 'auto';
@@ -17,7 +17,7 @@ export interface Identity {
   readonly families: readonly Family[];
   /** The session runs over IPv6: IPv4 routes need RFC 8950. */
   readonly overIpv6: boolean;
-  readonly gracefulRestart?: RestartIdentity;
+  readonly gracefulRestart?: LocalRestart;
   /** Our role towards the peer (RFC 9234 4.1). Absent: none is said, and the peer's does not matter. */
   readonly role?: Role;
   /** A peer that says no role is refused. */
@@ -29,11 +29,11 @@ export interface Identity {
   /** Whether to try without optional parameters after the peer refused them (RFC 5492 3). */
   readonly capabilityFallback?: boolean;
   /** OPEN goes without optional parameters. */
-  readonly plainOpen?: true;
+  readonly withoutOptionalParameters?: true;
 }
 
 /** What we say about our restarts (RFC 4724 3). */
-export interface RestartIdentity {
+export interface LocalRestart {
   /** Seconds that the peer keeps our routes while we are gone. */
   readonly restartTime: number;
   /** This process follows another, and has not been in session with the peer yet. */
@@ -46,14 +46,14 @@ export interface RestartIdentity {
 export const roles = { provider: 0, routeServer: 1, routeServerClient: 2, customer: 3, peer: 4 } as const;
 export type Role = keyof typeof roles;
 
-export function openOf(identity: Identity): OpenMessage {
-  const { localAsn, holdTime, routerId, plainOpen } = identity;
+export function localOpenMessage(identity: LocalOpen): OpenMessage {
+  const { localAsn, holdTime, routerId, withoutOptionalParameters: plainOpen } = identity;
   const capabilities = plainOpen === true ? [] : capabilitiesOf(identity);
   return { version: 4, asn: localAsn > 0xffff ? asTrans : localAsn, holdTime, routerId, capabilities };
 }
 
 /** In ascending order of their codes, so that OPEN is the same bytes for the same configuration. */
-function capabilitiesOf(identity: Identity): Capability[] {
+function capabilitiesOf(identity: LocalOpen): Capability[] {
   const { families, gracefulRestart, role, addPathReceive = [], longLivedStaleTime } = identity;
   const each = families.map((family) => ({ afi: afiOf(family), safi: safi.unicast }));
   const capabilities: Capability[] = each.map((family) => ({ kind: 'multiprotocol', ...family }));
@@ -82,5 +82,5 @@ function capabilitiesOf(identity: Identity): Capability[] {
   return capabilities;
 }
 
-export const advertisesExtendedNextHop = ({ overIpv6, families, plainOpen }: Identity): boolean =>
+export const advertisesExtendedNextHop = ({ overIpv6, families, withoutOptionalParameters: plainOpen }: LocalOpen): boolean =>
   overIpv6 && families.includes(4) && plainOpen !== true;

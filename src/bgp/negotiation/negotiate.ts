@@ -1,5 +1,5 @@
 import type { Family } from '../../net/address.ts';
-import { advertisesExtendedNextHop, roles, type Identity, type Role } from './local-open.ts';
+import { advertisesExtendedNextHop, roles, type LocalOpen, type Role } from './local-open.ts';
 import { encodeCapability, type Capability } from '../wire/capability.ts';
 import { afi, asTrans, errorCode, openError, safi } from '../wire/codes.ts';
 import { decoded, failed, fault, type Decoded, type Fault } from '../wire/fault.ts';
@@ -42,8 +42,8 @@ interface NegotiatedRestart {
 }
 
 /** Judges the peer's OPEN (RFC 4271 6.2) and intersects the capabilities. */
-export function negotiate(open: OpenMessage, identity: Identity): Decoded<Negotiated> {
-  const plain = identity.plainOpen === true;
+export function negotiate(open: OpenMessage, identity: LocalOpen): Decoded<Negotiated> {
+  const plain = identity.withoutOptionalParameters === true;
   const theirs = summarize(open.capabilities);
   const peerAsn = theirs.asn ?? open.asn;
   const holdTime = Math.min(open.holdTime, identity.holdTime);
@@ -169,7 +169,7 @@ function addFamily(into: Set<Family>, { afi, safi }: { readonly afi: number; rea
 }
 
 /** RFC 7607: AS 0 is no AS. AS_TRANS without the capability hides the real number. */
-function checkAsn(open: OpenMessage, asn: number, fourOctets: boolean, { localAsn, peerAsn }: Identity): Fault | undefined {
+function checkAsn(open: OpenMessage, asn: number, fourOctets: boolean, { localAsn, peerAsn }: LocalOpen): Fault | undefined {
   const refuse = (problem: string): Fault => fault('reset', errorCode.open, openError.peerAs, problem);
   if (open.asn === 0 || asn === 0) return refuse('peer says AS 0, which is reserved');
   if (asn === asTrans && !fourOctets) return refuse(`peer says AS ${asTrans} (AS_TRANS) without its real AS number`);
@@ -180,13 +180,13 @@ function checkAsn(open: OpenMessage, asn: number, fourOctets: boolean, { localAs
 }
 
 /** RFC 6286 2.2: not zero, and different from ours where both are in one AS. */
-function checkRouterId(open: OpenMessage, asn: number, { routerId, localAsn }: Identity): Fault | undefined {
+function checkRouterId(open: OpenMessage, asn: number, { routerId, localAsn }: LocalOpen): Fault | undefined {
   if (open.routerId === 0) return fault('reset', errorCode.open, openError.routerId, 'peer says router ID 0.0.0.0');
   if (open.routerId !== routerId || asn !== localAsn) return undefined;
   return fault('reset', errorCode.open, openError.routerId, 'peer has the same router ID as we, and both are in one AS: give each its own');
 }
 
-function checkHoldTime(open: OpenMessage, agreed: number, { minimumHoldTime = 0 }: Identity): Fault | undefined {
+function checkHoldTime(open: OpenMessage, agreed: number, { minimumHoldTime = 0 }: LocalOpen): Fault | undefined {
   const refuse = (problem: string): Fault => fault('reset', errorCode.open, openError.holdTime, problem, octets(u16(open.holdTime)));
   if (open.holdTime === 1 || open.holdTime === 2) return refuse(`peer says hold time ${open.holdTime} s, which is too short`);
   if (minimumHoldTime > 0 && agreed === 0) return refuse(`peer wants no hold time, configured at least ${minimumHoldTime} s`);
@@ -206,7 +206,7 @@ const counterpart: Readonly<Record<Role, Role>> = {
 const roleNames = Object.keys(roles) as Role[];
 const roleName = (code: number): Role => roleNames.find((name) => roles[name] === code) ?? 'peer';
 
-function checkRole(theirs: ReadonlySet<number>, { role, strictRole, plainOpen }: Identity): Fault | undefined {
+function checkRole(theirs: ReadonlySet<number>, { role, strictRole, withoutOptionalParameters: plainOpen }: LocalOpen): Fault | undefined {
   if (role === undefined || plainOpen === true) return undefined;
   const refuse = (problem: string): Fault => fault('reset', errorCode.open, openError.roleMismatch, problem);
   const expected = counterpart[role];
@@ -216,7 +216,7 @@ function checkRole(theirs: ReadonlySet<number>, { role, strictRole, plainOpen }:
   return refuse(`peer says BGP role ${said}, and ours (${role}) demands ${expected}`);
 }
 
-function noCommonFamily(offered: ReadonlySet<Family>, identity: Identity): Fault {
+function noCommonFamily(offered: ReadonlySet<Family>, identity: LocalOpen): Fault {
   const wanted = identity.families.map((family) => encodeCapability({ kind: 'multiprotocol', afi: afiOf(family), safi: safi.unicast }));
   const names = (families: Iterable<Family>): string => [...families].map((family) => `IPv${family} unicast`).join(' and ') || 'neither';
   const problem = `no address family in common: peer offers ${names(offered)}, configured ${names(identity.families)}`;

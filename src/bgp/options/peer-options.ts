@@ -157,7 +157,7 @@ export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identit
 };
 
 /** Of those that reset: after such a change we do not come back to the speaker that was the peer, or it would not know us. */
-export const leadsElsewhere: ReadonlySet<keyof PeerOptions> = new Set(['address', 'interface', 'port', 'sourceAddress']);
+export const fieldsOfPeerIdentity: ReadonlySet<keyof PeerOptions> = new Set(['address', 'interface', 'port', 'sourceAddress']);
 
 /** Reads text and fills in defaults. Throws PeerOptionsError. */
 export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}): ResolvedOptions {

@@ -4,7 +4,7 @@ import { parseAddress } from '../../net/address.ts';
 import { systemClock, type Clock } from '../../system/clock.ts';
 import { silentLog, type Log } from '../../system/log.ts';
 import { systemRandom, type Random } from '../../system/random.ts';
-import type { Components } from '../session/connection-fsm.ts';
+import type { BgpComponents } from '../session/connection-fsm.ts';
 import type { ListenAddress } from '../session/listeners.ts';
 import { isAsn, type AddressInput, type PeerDefaults } from './peer-options.ts';
 import type { Peer } from '../peer.ts';
@@ -56,7 +56,7 @@ export class SpeakerError extends Error {
 }
 
 /** Fills in what a program on a real machine has no opinion about. */
-export function componentsOf(options: SpeakerOptions): Components {
+export function componentsOf(options: SpeakerOptions): BgpComponents {
   const { clock = systemClock, random = systemRandom, log = silentLog } = options;
   return { clock, random, transport: options.transport ?? linuxTransport({ clock, random }), log, store: new RibStore() };
 }

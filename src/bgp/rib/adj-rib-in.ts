@@ -15,7 +15,7 @@ export interface MaximumPrefixes {
  * What the peer announces is counted and not stored: this speaker learns nothing. Only where a maximum is set are the prefixes
  * remembered, one more than the maximum at most.
  */
-export class ReceivedRoutes {
+export class AdjRibIn {
   /** Announcements since the session was established. */
   readonly announced: Record<Family, number> = { 4: 0, 6: 0 };
   readonly #maximum: Readonly<Record<Family, number>>;
@@ -26,7 +26,7 @@ export class ReceivedRoutes {
   }
 
   /** The family of which there are more prefixes than allowed now. */
-  add(update: UpdateMessage): { readonly family: Family; readonly maximum: number } | undefined {
+  recordUpdate(update: UpdateMessage): { readonly family: Family; readonly maximum: number } | undefined {
     for (const nlri of [...update.withdrawn, ...(update.treatAsWithdraw ? update.announced : [])]) {
       if (this.#maximum[nlri.family] === Infinity) continue;
       for (const key of keysOf(nlri)) this.#present[nlri.family].delete(key);

@@ -1,10 +1,10 @@
 import assert from 'node:assert';
 import type { Family } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { SentPrefix } from './advertised-route.ts';
-import { FamilyRib, type NotPossible } from './family-rib.ts';
+import type { AdvertisedPrefix } from './advertised-route.ts';
+import { FamilyAdjRibOut, type NotPossible } from './family-rib.ts';
 import { maximumAttributeLength, maximumExtendedAttributeLength, maximumMessageLength } from '../limits.ts';
-import type { Outbound } from './update-format.ts';
+import type { UpdateFormat } from './update-format.ts';
 import { RibStore } from './rib-store.ts';
 import type { Route } from '../route.ts';
 import type { UpdateGroup } from './update-groups.ts';
@@ -15,21 +15,21 @@ const families = [4, 6] as const;
  * What one peer should have, what it has been sent, and the difference. Changes coalesce by themselves, and the session
  * takes out one UPDATE at a time as fast as the peer reads. After `close` it is empty and takes nothing more.
  */
-export class RibOut {
+export class AdjRibOut {
   readonly #store: RibStore;
-  readonly #ribs: Readonly<Record<Family, FamilyRib>>;
+  readonly #ribs: Readonly<Record<Family, FamilyAdjRibOut>>;
   #group: UpdateGroup | undefined;
-  #outbound: Outbound | undefined;
+  #format: UpdateFormat | undefined;
   #closed = false;
 
   /** Without a store of the speaker, this peer shares nothing. */
   constructor(store = new RibStore()) {
     this.#store = store;
-    this.#ribs = { 4: new FamilyRib(store.tables[4], store.sets), 6: new FamilyRib(store.tables[6], store.sets) };
+    this.#ribs = { 4: new FamilyAdjRibOut(store.tables[4], store.sets), 6: new FamilyAdjRibOut(store.tables[6], store.sets) };
   }
 
   /** Makes the desired set exactly these routes; of two with one prefix the last counts. */
-  set(routes: Iterable<Route>): void {
+  replaceRoutes(routes: Iterable<Route>): void {
     if (this.#closed) return;
     for (const family of families) this.#ribs[family].beginSet();
     for (const route of routes) this.announce(route);
@@ -62,14 +62,14 @@ export class RibOut {
   /** The session is gone, and with it everything that was sent. */
   reset(): void {
     for (const family of families) this.#ribs[family].reset();
-    this.#leaveGroup();
+    this.#releaseGroup();
   }
 
   /** The peer is gone: gives back what it holds of the store. */
   close(): void {
     this.#closed = true;
-    this.#leaveGroup();
-    for (const family of families) this.#ribs[family].clear();
+    this.#releaseGroup();
+    for (const family of families) this.#ribs[family].release();
   }
 
   /** The peer wants the family again (RFC 2918). What waits to be withdrawn is still withdrawn. */
@@ -82,8 +82,8 @@ export class RibOut {
    * attributes a message; undefined when there is none. Counts as advertised from here on, so the caller must send it.
    * Peers of one kind may be given the same bytes: nobody may write to them.
    */
-  next(outbound: Outbound): Uint8Array | undefined {
-    const group = this.#adopt(outbound);
+  next(outbound: UpdateFormat): Uint8Array | undefined {
+    const group = this.#useFormat(outbound);
     for (const family of families) {
       const rib = this.#ribs[family];
       if (rib.withdrawals.size === 0) {
@@ -113,46 +113,49 @@ export class RibOut {
   }
 
   /** What was sent and not withdrawn since the session began, from a position on. */
-  sentPrefixes(family: Family, from: number): Generator<SentPrefix> {
-    return this.#ribs[family].sentPrefixes(from);
+  advertisedPrefixes(family: Family, from: number): Generator<AdvertisedPrefix> {
+    return this.#ribs[family].advertisedPrefixes(from);
   }
 
-  sentPrefix(prefix: Prefix): SentPrefix | undefined {
-    return this.#ribs[prefix.address.family].sentPrefix(prefix);
+  advertisedPrefix(prefix: Prefix): AdvertisedPrefix | undefined {
+    return this.#ribs[prefix.address.family].advertisedPrefix(prefix);
   }
 
   /** Desired routes that no UPDATE can carry, and those that this session cannot (none is known without a session). */
-  *notPossible(outbound: Outbound | undefined): Generator<NotPossible> {
-    if (outbound !== undefined && !this.#closed) this.#adopt(outbound);
+  *notPossible(outbound: UpdateFormat | undefined): Generator<NotPossible> {
+    if (outbound !== undefined && !this.#closed) this.#useFormat(outbound);
     for (const family of families) {
       const rib = this.#ribs[family];
       yield* outbound === undefined ? rib.refused() : rib.notPossible();
     }
   }
 
-  notPossibleCount(outbound: Outbound | undefined): number {
-    if (outbound !== undefined && !this.#closed) this.#adopt(outbound);
-    const count = (rib: FamilyRib): number => (outbound === undefined ? rib.refusedCount : rib.notPossibleCount);
+  notPossibleCount(outbound: UpdateFormat | undefined): number {
+    if (outbound !== undefined && !this.#closed) this.#useFormat(outbound);
+    const count = (rib: FamilyAdjRibOut): number => (outbound === undefined ? rib.refusedCount : rib.notPossibleCount);
     return count(this.#ribs[4]) + count(this.#ribs[6]);
   }
 
-  #adopt(outbound: Outbound): UpdateGroup {
-    if (this.#outbound === outbound && this.#group !== undefined) return this.#group;
-    this.#leaveGroup();
-    const group = this.#store.groups.join(outbound);
-    this.#outbound = outbound;
+  #useFormat(outbound: UpdateFormat): UpdateGroup {
+    if (this.#format === outbound && this.#group !== undefined) return this.#group;
+    this.#releaseGroup();
+    const group = this.#store.groups.acquire(outbound);
+    this.#format = outbound;
     this.#group = group;
     const room = outbound.maximumLength > maximumMessageLength ? maximumExtendedAttributeLength : maximumAttributeLength;
     for (const family of families) {
-      const carriage = outbound.carriage[family];
-      this.#ribs[family].constrain({ impossible: carriage.kind === 'impossible' ? carriage.why : undefined, room });
+      const carriage = outbound.nextHops[family];
+      this.#ribs[family].applyLimits({
+        impossible: carriage.kind === 'impossible' ? carriage.why : undefined,
+        maximumAttributeLength: room,
+      });
     }
     return group;
   }
 
-  #leaveGroup(): void {
-    if (this.#group !== undefined) this.#store.groups.leave(this.#group);
+  #releaseGroup(): void {
+    if (this.#group !== undefined) this.#store.groups.release(this.#group);
     this.#group = undefined;
-    this.#outbound = undefined;
+    this.#format = undefined;
   }
 }

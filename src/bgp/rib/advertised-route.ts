@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import { addressFromBytes, type Address, type Family } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { AttributeSet, ExtendedCommunity } from './attribute-set.ts';
-import type { Outbound } from './update-format.ts';
+import type { UpdateFormat } from './update-format.ts';
 import type { Community } from '../route.ts';
 
 /** A route as the peer was sent it in this session. */
@@ -26,7 +26,7 @@ export interface AdvertisedRoute {
 }
 
 /** A prefix that was sent, where the rib of its family has it. */
-export interface SentPrefix {
+export interface AdvertisedPrefix {
   readonly slot: number;
   readonly prefix: Prefix;
   readonly set: AttributeSet;
@@ -34,8 +34,8 @@ export interface SentPrefix {
 }
 
 export function advertisedRoute(
-  { slot, prefix, set, isChanging }: SentPrefix,
-  { internal, localAsn, carriage }: Outbound,
+  { slot, prefix, set, isChanging }: AdvertisedPrefix,
+  { internal, localAsn, nextHops: carriage }: UpdateFormat,
 ): AdvertisedRoute {
   return {
     prefix,
@@ -50,7 +50,7 @@ export function advertisedRoute(
   };
 }
 
-function nextHopsOf(carriage: Outbound['carriage'], family: Family): Address[] {
+function nextHopsOf(carriage: UpdateFormat['nextHops'], family: Family): Address[] {
   const carried = carriage[family];
   // What was sent before the session could not carry it any more: it is about to be withdrawn.
   if (carried.kind === 'impossible') return [];
@@ -66,11 +66,11 @@ function communitiesOf({ standard, large, extended }: AttributeSet): Community[]
     ...large.map(
       ([globalAdministrator, localData1, localData2]) => ({ kind: 'large', globalAdministrator, localData1, localData2 }) as const,
     ),
-    ...extended.map(extendedCommunity),
+    ...extended.map(extendedCommunityFromWords),
   ];
 }
 
 /** The opposite of `halvesOf`. */
-function extendedCommunity([high, low]: ExtendedCommunity): Community {
+function extendedCommunityFromWords([high, low]: ExtendedCommunity): Community {
   return { kind: 'extended', type: high >>> 24, subtype: (high >>> 16) & 0xff, value: (high & 0xffff) * 0x1_0000_0000 + low };
 }

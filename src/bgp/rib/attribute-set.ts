@@ -135,7 +135,7 @@ function isWrittenAs(set: AttributeSet, route: Route): boolean {
         break;
       }
       case 'extended': {
-        const [high, low] = halvesOf(community.type, community.subtype, community.value);
+        const [high, low] = extendedCommunityWords(community.type, community.subtype, community.value);
         const halves = set.extended[extended++];
         if (halves?.[0] !== high || halves[1] !== low) return false;
         break;
@@ -165,7 +165,7 @@ function sortCommunities(communities: readonly Community[]): Pick<Attributes, 's
         break;
       }
       case 'extended': {
-        const halves = halvesOf(community.type, community.subtype, community.value);
+        const halves = extendedCommunityWords(community.type, community.subtype, community.value);
         extended.set(halves.join(), halves);
         break;
       }
@@ -181,7 +181,7 @@ function sortCommunities(communities: readonly Community[]): Pick<Attributes, 's
 export const compareExtended = (a: ExtendedCommunity, b: ExtendedCommunity): number => a[0] - b[0] || a[1] - b[1];
 
 /** Type (1) | subtype (1) | value (6), RFC 4360 2. */
-export function halvesOf(type: number, subtype: number, value: number): ExtendedCommunity {
+export function extendedCommunityWords(type: number, subtype: number, value: number): ExtendedCommunity {
   const upper = Math.floor(value / 0x1_0000_0000) & 0xffff;
   return [(((type & 0xff) << 24) | ((subtype & 0xff) << 16) | upper) >>> 0, value % 0x1_0000_0000];
 }

@@ -1,5 +1,5 @@
 import type { Prefix } from '../../net/prefix.ts';
-import type { SentPrefix } from './advertised-route.ts';
+import type { AdvertisedPrefix } from './advertised-route.ts';
 import { tooLong, type AttributeSet, type AttributeSets } from './attribute-set.ts';
 import { maximumAttributeLength } from '../limits.ts';
 import { noSlot, type PrefixTable } from './prefix-table.ts';
@@ -20,17 +20,17 @@ export interface Bucket {
 }
 
 /** What a session can carry of this family. */
-interface Constraint {
+interface SessionLimits {
   /** Why there is no next hop; undefined where there is one. */
   readonly impossible: string | undefined;
   /** Octets of attributes. */
-  readonly room: number;
+  readonly maximumAttributeLength: number;
 }
 
 const none = 0;
 /** Advertised, but the peer asked for it again: differs from every desired set. */
 const stale = -1;
-const unconstrained: Constraint = { impossible: undefined, room: maximumAttributeLength };
+const noLimits: SessionLimits = { impossible: undefined, maximumAttributeLength: maximumAttributeLength };
 
 /**
  * One family of what one peer should have, what it has been sent, and the difference, which is kept at hand in buckets:
@@ -40,7 +40,7 @@ const unconstrained: Constraint = { impossible: undefined, room: maximumAttribut
  * All is kept by slot of the shared prefix table. The rib holds a slot as long as the prefix is desired or advertised,
  * and an attribute set once for each prefix that is to have it and once for each that has it.
  */
-export class FamilyRib {
+export class FamilyAdjRibOut {
   readonly table: PrefixTable;
   /** Prefixes that were sent and not withdrawn since the session began. */
   advertised = 0;
@@ -48,12 +48,12 @@ export class FamilyRib {
   readonly announcements = new Map<number, Bucket>();
   readonly #sets: AttributeSets;
   #desired = new Int32Array(0);
-  #has = new Int32Array(0);
+  #sent = new Int32Array(0);
   #next = new Int32Array(0);
   #previous = new Int32Array(0);
   /** Routes that no UPDATE can carry, by slot, which is held. */
   readonly #refused = new Map<number, string>();
-  #constraint = unconstrained;
+  #limits = noLimits;
   /** Prefixes that are desired and that this session cannot carry. */
   #blocked = 0;
   /** A chain of slots whose withdrawal was sent. */
@@ -82,7 +82,7 @@ export class FamilyRib {
     this.#named = undefined;
     if (named === undefined) return;
     for (let slot = 0; slot < this.#desired.length; slot++) {
-      if (this.#desired[slot] !== none && named[slot] !== 1) this.#change(slot, none, this.#has[slot] ?? none);
+      if (this.#desired[slot] !== none && named[slot] !== 1) this.#change(slot, none, this.#sent[slot] ?? none);
     }
     for (const slot of this.#refused.keys()) if (named[slot] !== 1) this.#accept(slot);
   }
@@ -91,7 +91,7 @@ export class FamilyRib {
     this.sweep();
     const slot = this.#acquire(prefix);
     this.#accept(slot);
-    this.#change(slot, set.id, this.#has[slot] ?? none);
+    this.#change(slot, set.id, this.#sent[slot] ?? none);
     this.table.release(slot);
   }
 
@@ -99,7 +99,7 @@ export class FamilyRib {
   refuse(prefix: Prefix, why: string): void {
     this.sweep();
     const slot = this.#acquire(prefix);
-    this.#change(slot, none, this.#has[slot] ?? none);
+    this.#change(slot, none, this.#sent[slot] ?? none);
     if (!this.#refused.has(slot)) this.table.retain(slot);
     this.#refused.set(slot, why);
     this.table.release(slot);
@@ -112,7 +112,7 @@ export class FamilyRib {
     if (slot === noSlot || slot >= this.#desired.length) return;
     this.table.retain(slot);
     this.#accept(slot);
-    this.#change(slot, none, this.#has[slot] ?? none);
+    this.#change(slot, none, this.#sent[slot] ?? none);
     this.table.release(slot);
   }
 
@@ -126,13 +126,13 @@ export class FamilyRib {
   reset(): void {
     this.sweep();
     if (this.advertised === 0) return;
-    for (let slot = 0; slot < this.#has.length; slot++) {
-      if (this.#has[slot] !== none) this.#change(slot, this.#desired[slot] ?? none, none);
+    for (let slot = 0; slot < this.#sent.length; slot++) {
+      if (this.#sent[slot] !== none) this.#change(slot, this.#desired[slot] ?? none, none);
     }
   }
 
   /** Everything goes, without a word to the peer: it is no peer any more. */
-  clear(): void {
+  release(): void {
     this.reset();
     this.beginSet();
     this.endSet();
@@ -141,27 +141,28 @@ export class FamilyRib {
   /** The peer wants it all again (RFC 2918). What waits to be withdrawn is still withdrawn. */
   readvertise(): void {
     this.sweep();
-    for (let slot = 0; slot < this.#has.length; slot++) {
+    for (let slot = 0; slot < this.#sent.length; slot++) {
       const desired = this.#desired[slot] ?? none;
-      if (desired !== none && this.#has[slot] !== none) this.#change(slot, desired, stale);
+      if (desired !== none && this.#sent[slot] !== none) this.#change(slot, desired, stale);
     }
   }
 
   /** What this session cannot carry does not count as desired: it is taken back where it was announced before. */
-  constrain(constraint: Constraint): void {
-    const before = this.#constraint;
-    if (before.impossible === constraint.impossible && before.room === constraint.room) return;
+  applyLimits(constraint: SessionLimits): void {
+    const before = this.#limits;
+    if (before.impossible === constraint.impossible && before.maximumAttributeLength === constraint.maximumAttributeLength) return;
     this.sweep();
-    const blocksNothing = ({ impossible, room }: Constraint): boolean => impossible === undefined && this.#sets.longest <= room;
+    const blocksNothing = ({ impossible, maximumAttributeLength: room }: SessionLimits): boolean =>
+      impossible === undefined && this.#sets.longest <= room;
     if (blocksNothing(before) && blocksNothing(constraint)) {
-      this.#constraint = constraint;
+      this.#limits = constraint;
       return;
     }
-    for (let slot = 0; slot < this.#desired.length; slot++) this.#leaveBucket(slot);
-    this.#constraint = constraint;
+    for (let slot = 0; slot < this.#desired.length; slot++) this.#removeFromBucket(slot);
+    this.#limits = constraint;
     this.#blocked = 0;
     for (let slot = 0; slot < this.#desired.length; slot++) {
-      this.#enterBucket(slot);
+      this.#addToBucket(slot);
       if (this.#isBlocked(this.#desired[slot] ?? none)) this.#blocked++;
     }
   }
@@ -185,14 +186,14 @@ export class FamilyRib {
   }
 
   /** What the peer has been sent, from a slot on. To be read in one turn, or with the knowledge that it changes. */
-  *sentPrefixes(from: number): Generator<SentPrefix> {
-    for (let slot = from; slot < this.#has.length; slot++) {
-      const sent = this.#sentAt(slot);
-      if (sent !== undefined) yield sent;
+  *advertisedPrefixes(from: number): Generator<AdvertisedPrefix> {
+    for (let slot = from; slot < this.#sent.length; slot++) {
+      const markSent = this.#sentAt(slot);
+      if (markSent !== undefined) yield markSent;
     }
   }
 
-  sentPrefix(prefix: Prefix): SentPrefix | undefined {
+  advertisedPrefix(prefix: Prefix): AdvertisedPrefix | undefined {
     return this.#sentAt(this.table.find(prefix));
   }
 
@@ -206,7 +207,7 @@ export class FamilyRib {
     const { id } = bucket;
     // Retained before anything is released: the last holder may be among those that go.
     if (id !== none) this.#sets.retain(id, count);
-    const has = this.#has;
+    const has = this.#sent;
     const next = this.#next;
     let slot = bucket.first;
     let run = none;
@@ -217,13 +218,13 @@ export class FamilyRib {
       if (before === run) {
         length++;
       } else {
-        this.#lost(run, length);
+        this.#releaseSets(run, length);
         run = before;
         length = 1;
       }
       slot = next[slot] ?? noSlot;
     }
-    this.#lost(run, length);
+    this.#releaseSets(run, length);
     this.advertised += id === none ? 0 : count;
     if (id === none) this.#keepForSweep(bucket.first, count);
     bucket.size -= count;
@@ -246,7 +247,7 @@ export class FamilyRib {
   }
 
   /** The peer no longer has that many prefixes with the set that it had. */
-  #lost(id: number, count: number): void {
+  #releaseSets(id: number, count: number): void {
     if (id !== none) this.advertised -= count;
     if (id > none) this.#sets.release(id, count);
   }
@@ -275,7 +276,7 @@ export class FamilyRib {
       return larger;
     };
     this.#desired = grown(this.#desired);
-    this.#has = grown(this.#has);
+    this.#sent = grown(this.#sent);
     this.#next = grown(this.#next);
     this.#previous = grown(this.#previous);
   }
@@ -293,12 +294,12 @@ export class FamilyRib {
 
   #change(slot: number, desired: number, has: number): void {
     const desiredBefore = this.#desired[slot] ?? none;
-    const hadBefore = this.#has[slot] ?? none;
+    const hadBefore = this.#sent[slot] ?? none;
     if (desired === desiredBefore && has === hadBefore) return;
-    this.#leaveBucket(slot);
+    this.#removeFromBucket(slot);
     this.#desired[slot] = desired;
-    this.#has[slot] = has;
-    this.#enterBucket(slot);
+    this.#sent[slot] = has;
+    this.#addToBucket(slot);
     if (desired !== desiredBefore) {
       this.#blocked += Number(this.#isBlocked(desired)) - Number(this.#isBlocked(desiredBefore));
       if (desired !== none) this.#sets.retain(desired);
@@ -316,18 +317,18 @@ export class FamilyRib {
   }
 
   #isBlocked(id: number): boolean {
-    const { impossible, room } = this.#constraint;
+    const { impossible, maximumAttributeLength: room } = this.#limits;
     if (impossible === undefined && this.#sets.longest <= room) return false;
     return id !== none && (impossible !== undefined || (this.#sets.get(id)?.length ?? 0) > room);
   }
 
   #whyBlocked(id: number): string {
-    const { impossible, room } = this.#constraint;
+    const { impossible, maximumAttributeLength: room } = this.#limits;
     return impossible ?? tooLong(this.#sets.get(id)?.length ?? 0, room);
   }
 
-  #sentAt(slot: number): SentPrefix | undefined {
-    const has = this.#has[slot] ?? none;
+  #sentAt(slot: number): AdvertisedPrefix | undefined {
+    const has = this.#sent[slot] ?? none;
     if (has === none) return undefined;
     // What the peer asked for again it has as it is desired, unless that has changed in the same moment.
     const set = this.#sets.get(has === stale ? (this.#desired[slot] ?? none) : has);
@@ -341,9 +342,9 @@ export class FamilyRib {
     return this.#isBlocked(id) ? none : id;
   }
 
-  #leaveBucket(slot: number): void {
+  #removeFromBucket(slot: number): void {
     const target = this.#target(slot);
-    if (target === this.#has[slot]) return;
+    if (target === this.#sent[slot]) return;
     const bucket = target === none ? this.withdrawals : this.announcements.get(target);
     if (bucket === undefined) return;
     const next = this.#next[slot] ?? noSlot;
@@ -355,9 +356,9 @@ export class FamilyRib {
     if (--bucket.size === 0 && target !== none) this.announcements.delete(target);
   }
 
-  #enterBucket(slot: number): void {
+  #addToBucket(slot: number): void {
     const target = this.#target(slot);
-    if (target === this.#has[slot]) return;
+    if (target === this.#sent[slot]) return;
     const bucket = target === none ? this.withdrawals : this.#bucketOf(target);
     this.#next[slot] = noSlot;
     this.#previous[slot] = bucket.last;

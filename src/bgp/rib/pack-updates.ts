@@ -1,5 +1,5 @@
 import assert from 'node:assert';
-import type { Bucket, FamilyRib } from './family-rib.ts';
+import type { Bucket, FamilyAdjRibOut } from './family-rib.ts';
 import { maximumExtendedMessageLength } from '../limits.ts';
 import { attributeFlags as flags } from '../wire/attributes/decode-attributes.ts';
 import { attributeType as type, messageType, safi } from '../wire/codes.ts';
@@ -7,14 +7,14 @@ import { headerLength } from '../wire/header.ts';
 import { afiOf } from '../wire/update.ts';
 import { octets, u16 } from '../wire/writer.ts';
 
-export interface Packed {
+export interface PackedUpdate {
   readonly message: Uint8Array;
   /** How many prefixes of the bucket the message carries: its first ones, at least one. */
   readonly count: number;
 }
 
 /** What comes before and behind the prefixes of an announcement. */
-export interface Announcement {
+export interface EncodedAttributes {
   /** In ascending order of type, without MP_REACH_NLRI. */
   readonly attributes: Uint8Array;
   /** Of MP_REACH_NLRI; undefined where the prefixes go into the NLRI field. */
@@ -33,7 +33,7 @@ const scratch = new Uint8Array(maximumExtendedMessageLength);
  * One UPDATE that withdraws as many prefixes of the bucket as fit. Messages are as long as the session allows: a router goes to
  * its other work between messages, and FRR takes a burst in long ones with less delay (docs/explanation/performance.md).
  */
-export function packWithdrawals(rib: FamilyRib, bucket: Bucket, maximumLength: number): Packed {
+export function packWithdrawals(rib: FamilyAdjRibOut, bucket: Bucket, maximumLength: number): PackedUpdate {
   const { family } = rib.table;
   if (family === 4) {
     const { count, prefixes } = fit(rib, bucket, maximumLength - fixedLength);
@@ -48,7 +48,12 @@ export function packWithdrawals(rib: FamilyRib, bucket: Bucket, maximumLength: n
 }
 
 /** One UPDATE that announces as many prefixes of the bucket as fit. */
-export function packAnnouncements(rib: FamilyRib, bucket: Bucket, announcement: Announcement, maximumLength: number): Packed {
+export function packAnnouncements(
+  rib: FamilyAdjRibOut,
+  bucket: Bucket,
+  announcement: EncodedAttributes,
+  maximumLength: number,
+): PackedUpdate {
   const { attributes, multiprotocolNextHop: nextHop } = announcement;
   if (nextHop === undefined) {
     const fixed = fixedLength + attributes.length;
@@ -67,7 +72,7 @@ export function packAnnouncements(rib: FamilyRib, bucket: Bucket, announcement: 
 }
 
 /** As many of the first prefixes as fit into `room` octets; a view that the next call overwrites. */
-function fit(rib: FamilyRib, bucket: Bucket, room: number): { readonly count: number; readonly prefixes: Uint8Array } {
+function fit(rib: FamilyAdjRibOut, bucket: Bucket, room: number): { readonly count: number; readonly prefixes: Uint8Array } {
   const { count, length } = rib.table.write(bucket.first, rib.links, scratch, room);
   assert(count > 0, 'the attributes of a route leave no room for its prefix');
   return { count, prefixes: scratch.subarray(0, length) };

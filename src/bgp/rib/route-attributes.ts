@@ -1,5 +1,5 @@
-import { compareExtended, halvesOf, type Attributes, type ExtendedCommunity } from './attribute-set.ts';
-import type { Outbound } from './update-format.ts';
+import { compareExtended, extendedCommunityWords, type Attributes, type ExtendedCommunity } from './attribute-set.ts';
+import type { UpdateFormat } from './update-format.ts';
 import { encodeAsPath } from '../wire/attributes/as-path.ts';
 import { attributeFlags as flags, encodeAttribute } from '../wire/attributes/decode-attributes.ts';
 import { asTrans, attributeType as type } from '../wire/codes.ts';
@@ -12,7 +12,7 @@ const linkBandwidth = { type: 0x40, subtype: 0x04 } as const;
  * The attributes of a set for one session, in ascending order of type, without MP_REACH_NLRI. All nodes send the same
  * bytes for the same route except the next hop, so that a router sees equal paths and uses all of them.
  */
-export function encodeAttributes(set: Attributes, outbound: Outbound, classicNextHop: Uint8Array | undefined): Uint8Array {
+export function encodeAttributes(set: Attributes, outbound: UpdateFormat, classicNextHop: Uint8Array | undefined): Uint8Array {
   const path = outbound.internal ? [] : Array<number>(1 + set.prepend).fill(outbound.localAsn);
   const segments = path.length === 0 ? [] : [{ kind: 'sequence' as const, asns: path }];
   const blocks = [
@@ -46,6 +46,6 @@ function extendedCommunities(set: Attributes, localAsn: number): readonly Extend
   const asn = localAsn > 0xffff ? asTrans : localAsn;
   const float = new DataView(new ArrayBuffer(4));
   float.setFloat32(0, set.linkBandwidth);
-  const own = halvesOf(linkBandwidth.type, linkBandwidth.subtype, asn * 0x1_0000_0000 + float.getUint32(0));
+  const own = extendedCommunityWords(linkBandwidth.type, linkBandwidth.subtype, asn * 0x1_0000_0000 + float.getUint32(0));
   return [...set.extended.filter((other) => compareExtended(other, own) !== 0), own].sort(compareExtended);
 }

@@ -3,7 +3,7 @@ import type { Route } from '../route.ts';
 
 /** The part of a RIB that says what a peer should have. */
 export interface DesiredRoutes {
-  set(routes: Iterable<Route>): void;
+  replaceRoutes(routes: Iterable<Route>): void;
   announce(route: Route): void;
   withdraw(prefix: Prefix): void;
   /** Whether a route of the prefix is desired, possible or not. */
@@ -13,7 +13,7 @@ export interface DesiredRoutes {
 /** Routes for all peers of a speaker, also for those that are added later. Where a peer has its own route of a prefix, that one counts. */
 export class SharedRoutes {
   readonly #routes = new Map<string, Route>();
-  readonly #peers = new Set<OverlaidRoutes>();
+  readonly #peers = new Set<PeerRouteSet>();
   #complete = false;
 
   /** Somebody has said once that these are all there are. */
@@ -34,7 +34,7 @@ export class SharedRoutes {
   }
 
   /** Exactly these; of two with one prefix the last counts. */
-  set(routes: readonly Route[]): void {
+  replaceRoutes(routes: readonly Route[]): void {
     const next = new Set(routes.map(({ prefix }) => formatPrefix(prefix)));
     for (const [key, { prefix }] of this.#routes) if (!next.has(key)) this.withdraw(prefix);
     for (const route of routes) this.announce(route);
@@ -43,20 +43,20 @@ export class SharedRoutes {
 
   announce(route: Route): void {
     this.#routes.set(formatPrefix(route.prefix), route);
-    for (const peer of this.#peers) peer.inherit(route);
+    for (const peer of this.#peers) peer.announceShared(route);
   }
 
   withdraw(prefix: Prefix): void {
     if (!this.#routes.delete(formatPrefix(prefix))) return;
-    for (const peer of this.#peers) peer.disinherit(prefix);
+    for (const peer of this.#peers) peer.withdrawShared(prefix);
   }
 
-  join(peer: OverlaidRoutes): void {
+  addPeer(peer: PeerRouteSet): void {
     this.#peers.add(peer);
-    for (const route of this.#routes.values()) peer.inherit(route);
+    for (const route of this.#routes.values()) peer.announceShared(route);
   }
 
-  leave(peer: OverlaidRoutes): void {
+  removePeer(peer: PeerRouteSet): void {
     this.#peers.delete(peer);
   }
 }
@@ -65,7 +65,7 @@ export class SharedRoutes {
  * What one peer should have: its own routes over the shared ones. Only the prefixes that come from the shared routes are remembered, so
  * a peer that has nothing but its own costs nothing.
  */
-export class OverlaidRoutes {
+export class PeerRouteSet {
   readonly #shared: SharedRoutes;
   readonly #rib: DesiredRoutes;
   readonly #changed: () => void;
@@ -76,15 +76,15 @@ export class OverlaidRoutes {
     this.#shared = shared;
     this.#rib = rib;
     this.#changed = changed;
-    shared.join(this);
+    shared.addPeer(this);
   }
 
   /** Its own routes are exactly these. */
-  set(routes: Iterable<Route>): void {
+  replaceRoutes(routes: Iterable<Route>): void {
     this.#inherited.clear();
     this.#changed();
     if (this.#shared.size === 0) {
-      this.#rib.set(routes);
+      this.#rib.replaceRoutes(routes);
       return;
     }
     const all = [...routes];
@@ -95,7 +95,7 @@ export class OverlaidRoutes {
       this.#inherited.add(key);
       all.push(route);
     }
-    this.#rib.set(all);
+    this.#rib.replaceRoutes(all);
   }
 
   announce(route: Route): void {
@@ -117,7 +117,7 @@ export class OverlaidRoutes {
   }
 
   /** For the shared routes. */
-  inherit(route: Route): void {
+  announceShared(route: Route): void {
     const key = formatPrefix(route.prefix);
     if (!this.#inherited.has(key) && this.#rib.desires(route.prefix)) return;
     this.#inherited.add(key);
@@ -126,7 +126,7 @@ export class OverlaidRoutes {
   }
 
   /** For the shared routes. */
-  disinherit(prefix: Prefix): void {
+  withdrawShared(prefix: Prefix): void {
     if (!this.#inherited.delete(formatPrefix(prefix))) return;
     this.#rib.withdraw(prefix);
     this.#changed();
@@ -134,6 +134,6 @@ export class OverlaidRoutes {
 
   /** The peer is gone. */
   close(): void {
-    this.#shared.leave(this);
+    this.#shared.removePeer(this);
   }
 }

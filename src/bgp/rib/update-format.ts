@@ -3,7 +3,7 @@ import { maximumExtendedMessageLength, maximumMessageLength } from '../limits.ts
 import type { Negotiated } from '../negotiation/negotiate.ts';
 
 /** How this session carries the routes of one family: the next hop and its place in the UPDATE. */
-type Carriage =
+type NextHopEncoding =
   | { readonly kind: 'classic'; readonly nextHop: Uint8Array } // NLRI field and NEXT_HOP: 4 octets
   | { readonly kind: 'multiprotocol'; readonly nextHop: Uint8Array } // MP_REACH_NLRI: 16 octets, or 32 with the link-local address
   | { readonly kind: 'impossible'; readonly why: string };
@@ -18,33 +18,38 @@ export interface NextHops {
   readonly ipv6LinkLocal?: Address;
 }
 
-export interface Outbound {
+export interface UpdateFormat {
   readonly internal: boolean;
   readonly localAsn: number;
   readonly fourOctetAsn: boolean;
   /** Octets of a message. */
   readonly maximumLength: number;
-  readonly carriage: Readonly<Record<Family, Carriage>>;
+  readonly nextHops: Readonly<Record<Family, NextHopEncoding>>;
 }
 
 /**
  * Decides the next hop of each family: the configured one, else the session's own address where it is of the right
  * family. A family without a next hop that is certainly right is not announced at all.
  */
-export function outboundOf(negotiated: Negotiated, localAsn: number, localAddress: Address | undefined, nextHops: NextHops): Outbound {
+export function updateFormatOf(
+  negotiated: Negotiated,
+  localAsn: number,
+  localAddress: Address | undefined,
+  nextHops: NextHops,
+): UpdateFormat {
   const { internal, fourOctetAsn, families, extendedMessages } = negotiated;
-  const carriage = (family: Family): Carriage => {
+  const carriage = (family: Family): NextHopEncoding => {
     if (!families.includes(family)) return { kind: 'impossible', why: notNegotiated(family) };
-    return family === 4 ? carryIpv4(negotiated, localAddress, nextHops) : carryIpv6(localAddress, nextHops);
+    return family === 4 ? ipv4Encoding(negotiated, localAddress, nextHops) : ipv6Encoding(localAddress, nextHops);
   };
   const maximumLength = extendedMessages ? maximumExtendedMessageLength : maximumMessageLength;
-  return { internal, localAsn, fourOctetAsn, maximumLength, carriage: { 4: carriage(4), 6: carriage(6) } };
+  return { internal, localAsn, fourOctetAsn, maximumLength, nextHops: { 4: carriage(4), 6: carriage(6) } };
 }
 
 const notNegotiated = (family: Family): string =>
   `the session does not carry IPv${family} unicast: the peer did not offer it, or it is not configured`;
 
-function carryIpv4(negotiated: Negotiated, localAddress: Address | undefined, nextHops: NextHops): Carriage {
+function ipv4Encoding(negotiated: Negotiated, localAddress: Address | undefined, nextHops: NextHops): NextHopEncoding {
   const classic = nextHops.ipv4 ?? localAddress;
   if (classic === undefined) return { kind: 'impossible', why: 'the local address of the session is unknown' };
   if (classic.family === 4) return { kind: 'classic', nextHop: addressBytes(classic) };
@@ -56,7 +61,7 @@ function carryIpv4(negotiated: Negotiated, localAddress: Address | undefined, ne
   };
 }
 
-function carryIpv6(localAddress: Address | undefined, nextHops: NextHops): Carriage {
+function ipv6Encoding(localAddress: Address | undefined, nextHops: NextHops): NextHopEncoding {
   const nextHop = ipv6NextHop(localAddress, nextHops);
   if (nextHop !== undefined) return { kind: 'multiprotocol', nextHop };
   return { kind: 'impossible', why: 'the session has no global IPv6 address to use as next hop: configure an IPv6 next hop' };

@@ -1,13 +1,13 @@
 import type { Family } from '../../net/address.ts';
 import type { AttributeSet } from './attribute-set.ts';
-import type { Bucket, FamilyRib } from './family-rib.ts';
+import type { Bucket, FamilyAdjRibOut } from './family-rib.ts';
 import { maximumSharedUpdates } from '../limits.ts';
-import type { Outbound } from './update-format.ts';
-import { packAnnouncements, packWithdrawals, type Announcement, type Packed } from './pack-updates.ts';
+import type { UpdateFormat } from './update-format.ts';
+import { packAnnouncements, packWithdrawals, type EncodedAttributes, type PackedUpdate } from './pack-updates.ts';
 import { encodeAttributes } from './route-attributes.ts';
 import { noSlot } from './prefix-table.ts';
 
-interface SharedUpdate extends Packed {
+interface SharedUpdate extends PackedUpdate {
   /** Undefined: a withdrawal. */
   readonly set: AttributeSet | undefined;
   readonly slots: Int32Array;
@@ -16,7 +16,7 @@ interface SharedUpdate extends Packed {
   /** More would not have fitted. */
   readonly full: boolean;
   /** Members that have not taken it yet. */
-  left: number;
+  pendingMembers: number;
 }
 
 /**
@@ -27,12 +27,12 @@ interface SharedUpdate extends Packed {
 export class UpdateGroup {
   readonly key: string;
   members = 0;
-  readonly #outbound: Outbound;
-  readonly #announcements: Record<Family, WeakMap<AttributeSet, Announcement>> = { 4: new WeakMap(), 6: new WeakMap() };
+  readonly #outbound: UpdateFormat;
+  readonly #announcements: Record<Family, WeakMap<AttributeSet, EncodedAttributes>> = { 4: new WeakMap(), 6: new WeakMap() };
   /** By the first slot. */
   readonly #shared: Record<Family, Map<number, SharedUpdate>> = { 4: new Map(), 6: new Map() };
 
-  constructor(key: string, outbound: Outbound) {
+  constructor(key: string, outbound: UpdateFormat) {
     this.key = key;
     this.#outbound = outbound;
   }
@@ -43,24 +43,24 @@ export class UpdateGroup {
   }
 
   /** The only member left has nobody to share with. */
-  forget(): void {
+  clearCache(): void {
     for (const family of [4, 6] as const) this.#shared[family].clear();
   }
 
-  withdraw(rib: FamilyRib): Packed {
+  withdraw(rib: FamilyAdjRibOut): PackedUpdate {
     return this.#shareable(rib, rib.withdrawals, undefined, () => packWithdrawals(rib, rib.withdrawals, this.#outbound.maximumLength));
   }
 
-  announce(rib: FamilyRib, bucket: Bucket, set: AttributeSet): Packed {
+  announce(rib: FamilyAdjRibOut, bucket: Bucket, set: AttributeSet): PackedUpdate {
     return this.#shareable(rib, bucket, set, () =>
       packAnnouncements(rib, bucket, this.#announcement(rib.table.family, set), this.#outbound.maximumLength),
     );
   }
 
-  #announcement(family: Family, set: AttributeSet): Announcement {
+  #announcement(family: Family, set: AttributeSet): EncodedAttributes {
     let announcement = this.#announcements[family].get(set);
     if (announcement === undefined) {
-      const carriage = this.#outbound.carriage[family];
+      const carriage = this.#outbound.nextHops[family];
       const nextHop = carriage.kind === 'impossible' ? undefined : carriage.nextHop;
       const classic = carriage.kind === 'classic';
       announcement = {
@@ -72,12 +72,12 @@ export class UpdateGroup {
     return announcement;
   }
 
-  #shareable(rib: FamilyRib, bucket: Bucket, set: AttributeSet | undefined, pack: () => Packed): Packed {
+  #shareable(rib: FamilyAdjRibOut, bucket: Bucket, set: AttributeSet | undefined, pack: () => PackedUpdate): PackedUpdate {
     if (this.members < 2) return pack();
     const shared = this.#shared[rib.table.family];
     const found = shared.get(bucket.first);
     if (found !== undefined && found.set === set && isFor(found, rib, bucket)) {
-      if (--found.left === 0) shared.delete(bucket.first);
+      if (--found.pendingMembers === 0) shared.delete(bucket.first);
       return found;
     }
     const packed = pack();
@@ -86,7 +86,14 @@ export class UpdateGroup {
     if (oldest !== undefined && shared.size >= maximumSharedUpdates) shared.delete(oldest);
     const full = packed.count < bucket.size;
     const { generation } = rib.table;
-    shared.set(bucket.first, { ...packed, set, slots: slotsOf(rib, bucket, packed.count), generation, full, left: this.members - 1 });
+    shared.set(bucket.first, {
+      ...packed,
+      set,
+      slots: slotsOf(rib, bucket, packed.count),
+      generation,
+      full,
+      pendingMembers: this.members - 1,
+    });
     return packed;
   }
 }
@@ -104,7 +111,7 @@ export class UpdateGroups {
     return this.#byKey.values().reduce((sum, group) => sum + group.kept, 0);
   }
 
-  join(outbound: Outbound): UpdateGroup {
+  acquire(outbound: UpdateFormat): UpdateGroup {
     const key = keyOf(outbound);
     const group = this.#byKey.get(key) ?? new UpdateGroup(key, outbound);
     this.#byKey.set(key, group);
@@ -112,14 +119,14 @@ export class UpdateGroups {
     return group;
   }
 
-  leave(group: UpdateGroup): void {
+  release(group: UpdateGroup): void {
     group.members--;
     if (group.members === 0) this.#byKey.delete(group.key);
-    if (group.members === 1) group.forget();
+    if (group.members === 1) group.clearCache();
   }
 }
 
-function keyOf({ internal, localAsn, fourOctetAsn, maximumLength, carriage }: Outbound): string {
+function keyOf({ internal, localAsn, fourOctetAsn, maximumLength, nextHops: carriage }: UpdateFormat): string {
   const families = ([4, 6] as const).map((family) => {
     const { kind, ...rest } = carriage[family];
     return `${kind} ${'nextHop' in rest ? rest.nextHop.join('.') : ''}`;
@@ -128,7 +135,7 @@ function keyOf({ internal, localAsn, fourOctetAsn, maximumLength, carriage }: Ou
 }
 
 /** Whether the bucket begins with just these prefixes, and could not have filled a longer message. */
-function isFor({ slots, generation, full }: SharedUpdate, rib: FamilyRib, bucket: Bucket): boolean {
+function isFor({ slots, generation, full }: SharedUpdate, rib: FamilyAdjRibOut, bucket: Bucket): boolean {
   if (generation !== rib.table.generation || (!full && slots.length < bucket.size)) return false;
   const { links } = rib;
   let slot = bucket.first;
@@ -139,7 +146,7 @@ function isFor({ slots, generation, full }: SharedUpdate, rib: FamilyRib, bucket
   return true;
 }
 
-function slotsOf(rib: FamilyRib, bucket: Bucket, count: number): Int32Array {
+function slotsOf(rib: FamilyAdjRibOut, bucket: Bucket, count: number): Int32Array {
   const { links } = rib;
   const slots = new Int32Array(count);
   let slot = bucket.first;

@@ -6,7 +6,7 @@ import type { Direction } from '../negotiation/collision.ts';
 import { countNotification, type Counters } from '../diagnosis/counters.ts';
 import type { Effect, FsmConfig, FsmEvent, FsmState, StateName } from './fsm-events.ts';
 import { step } from './fsm.ts';
-import { openOf, type Identity } from '../negotiation/local-open.ts';
+import { localOpenMessage, type LocalOpen } from '../negotiation/local-open.ts';
 import { lingerMilliseconds, maximumExtendedMessageLength } from '../limits.ts';
 import type { Negotiated } from '../negotiation/negotiate.ts';
 import type { Problem } from '../diagnosis/problem.ts';
@@ -23,7 +23,7 @@ import { decodeOpen, encodeOpen, type OpenMessage } from '../wire/open.ts';
 import { decodeRouteRefresh } from '../wire/route-refresh.ts';
 import { decodeUpdate, familyOfAfi, type UpdateMessage } from '../wire/update.ts';
 
-export interface Components {
+export interface BgpComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly transport: Transport;
@@ -33,15 +33,15 @@ export interface Components {
 }
 
 /** What a connection's state machine asks of the session that it belongs to, and tells it. */
-export interface Owner {
-  readonly components: Components;
+export interface SessionCallbacks {
+  readonly components: BgpComponents;
   readonly counters: Counters;
   readonly tap: Tap;
   fsmConfig(): FsmConfig;
   /** Or in words why there is nothing to dial. */
   dialOptions(): DialOptions | string;
   /** Before the machine sees an OPEN: false where another connection is preferred, and the machine has been told. */
-  judge(fsm: ConnectionFsm, open: OpenMessage): boolean;
+  resolveCollision(fsm: ConnectionFsm, open: OpenMessage): boolean;
   stepped(fsm: ConnectionFsm, event: FsmEvent, from: StateName): void;
   established(fsm: ConnectionFsm, negotiated: Negotiated): void;
   down(fsm: ConnectionFsm, problem: Problem, wasEstablished: boolean): void;
@@ -75,17 +75,17 @@ export class ConnectionFsm {
   localAddress: Address | undefined;
   remoteAddress: Address | undefined;
   opens: Opens = { sent: undefined, received: undefined };
-  readonly #owner: Owner;
+  readonly #session: SessionCallbacks;
   readonly #timers: Timers;
   readonly #events: FsmEvent[] = [];
   #state: FsmState;
   #link: Link | undefined;
-  #blocked = false;
-  #probed = -Infinity;
+  #isBackpressured = false;
+  #lastProbe = -Infinity;
   #processing = false;
 
-  constructor(owner: Owner, state: FsmState) {
-    this.#owner = owner;
+  constructor(owner: SessionCallbacks, state: FsmState) {
+    this.#session = owner;
     this.#state = state;
     this.#timers = new Timers(owner.components.clock, (timer) => this.post({ type: `${timer}Expired` }));
   }
@@ -95,8 +95,8 @@ export class ConnectionFsm {
   }
 
   /** The peer does not read as fast as we write. */
-  get blocked(): boolean {
-    return this.#blocked;
+  get isBackpressured(): boolean {
+    return this.#isBackpressured;
   }
 
   /** Events may cause events; they are handled one after the other. */
@@ -132,9 +132,9 @@ export class ConnectionFsm {
 
   /** Makes the kernel of a peer that lost power say that it does not know the connection. At most once a second (RFC 4271 4.4). */
   probe(): void {
-    const now = this.#owner.components.clock.now();
-    if (now - this.#probed < 1_000) return;
-    this.#probed = now;
+    const now = this.#session.components.clock.now();
+    if (now - this.#lastProbe < 1_000) return;
+    this.#lastProbe = now;
     this.#sendKeepalive();
   }
 
@@ -143,7 +143,7 @@ export class ConnectionFsm {
     this.#link?.tap.sent(bytes, this.#state.negotiated);
     const free = this.#link?.connection?.write(bytes) ?? true;
     if (!free) {
-      this.#blocked = true;
+      this.#isBackpressured = true;
       const seconds = sendHoldTime(this.#state.negotiated?.holdTime ?? 0);
       if (!this.#timers.isRunning('sendHold')) this.#timers.arm('sendHold', seconds * 1000);
     }
@@ -153,19 +153,19 @@ export class ConnectionFsm {
   #handle(event: FsmEvent): void {
     if (event.type === 'open') {
       this.opens = { ...this.opens, received: event.open };
-      if (!this.#owner.judge(this, event.open)) return;
+      if (!this.#session.resolveCollision(this, event.open)) return;
     }
     const from = this.#state.name;
-    const { state, effects } = step(this.#state, event, this.#owner.fsmConfig());
+    const { state, effects } = step(this.#state, event, this.#session.fsmConfig());
     this.#state = state;
-    if (event.type === 'open' && state.negotiated !== undefined) this.#widen(state.negotiated);
+    if (event.type === 'open' && state.negotiated !== undefined) this.#applyNegotiated(state.negotiated);
     const wasEstablished = from === 'Established' && state.name !== 'Established';
     for (const effect of effects) this.#carryOut(effect, wasEstablished);
-    this.#owner.stepped(this, event, from);
+    this.#session.stepped(this, event, from);
   }
 
   /** Both have said what messages they take. */
-  #widen({ extendedMessages, enhancedRouteRefresh }: Negotiated): void {
+  #applyNegotiated({ extendedMessages, enhancedRouteRefresh }: Negotiated): void {
     const framer = this.#link?.framer;
     if (extendedMessages) framer?.setMaximum(maximumExtendedMessageLength);
     framer?.setEnhancedRouteRefresh(enhancedRouteRefresh);
@@ -183,13 +183,13 @@ export class ConnectionFsm {
         this.#sendKeepalive();
         break;
       case 'finish':
-        this.#finish(effect.notification);
+        this.#closeWithNotification(effect.notification);
         break;
       case 'close':
         this.#dropLink()?.connection?.destroy();
         break;
       case 'arm': {
-        const factor = effect.jitter ? 0.75 + this.#owner.components.random() / 4 : 1;
+        const factor = effect.jitter ? 0.75 + this.#session.components.random() / 4 : 1;
         this.#timers.arm(effect.timer, effect.milliseconds * factor);
         break;
       }
@@ -200,21 +200,21 @@ export class ConnectionFsm {
         for (const timer of effect.timers) this.#timers.cancel(timer);
         break;
       case 'established':
-        this.#owner.established(this, effect.negotiated);
+        this.#session.established(this, effect.negotiated);
         break;
       case 'down':
-        this.#owner.down(this, effect.problem, wasEstablished);
+        this.#session.down(this, effect.problem, wasEstablished);
         break;
       case 'readvertise':
-        this.#owner.readvertise(this, effect.family);
+        this.#session.readvertise(this, effect.family);
         break;
     }
   }
 
   #dial(): void {
-    const { components, counters } = this.#owner;
+    const { components, counters } = this.#session;
     const { transport } = components;
-    const options = this.#owner.dialOptions();
+    const options = this.#session.dialOptions();
     this.direction = 'dialed';
     counters.connectAttempts++;
     if (typeof options === 'string') {
@@ -240,13 +240,13 @@ export class ConnectionFsm {
   #newLink(): Link {
     const link: Link = {
       framer: new Framer(),
-      tap: this.#owner.tap.connection(this.direction),
+      tap: this.#session.tap.connection(this.direction),
       connection: undefined,
       cancelLinger: undefined,
     };
     this.#link = link;
     this.localAddress = undefined;
-    this.#owner.opened(link);
+    this.#session.opened(link);
     return link;
   }
 
@@ -261,13 +261,13 @@ export class ConnectionFsm {
       data: (bytes) => this.#receive(link, bytes),
       drain: () => {
         if (!isCurrent()) return;
-        this.#blocked = false;
+        this.#isBackpressured = false;
         this.#timers.cancel('sendHold');
-        this.#owner.drained(this);
+        this.#session.drained(this);
       },
       closed: (failure) => {
         link.cancelLinger?.();
-        this.#owner.closed(link);
+        this.#session.closed(link);
         link.tap.closed(isCurrent() ? 'peer' : 'us', failure);
         if (!isCurrent()) return;
         this.#dropLink();
@@ -295,7 +295,7 @@ export class ConnectionFsm {
   }
 
   #receiveFrame(type: number, body: Uint8Array): void {
-    const { received } = this.#owner.counters;
+    const { received } = this.#session.counters;
     switch (type) {
       case messageType.open: {
         received.open++;
@@ -325,8 +325,8 @@ export class ConnectionFsm {
   }
 
   #receiveNotification(notification: Notification): void {
-    countNotification(this.#owner.counters, 'received', notification);
-    this.#owner.notification('received', notification);
+    countNotification(this.#session.counters, 'received', notification);
+    this.#session.notification('received', notification);
     this.post({ type: 'notification', notification });
   }
 
@@ -339,47 +339,47 @@ export class ConnectionFsm {
         return;
       }
       this.post({ type: 'update' });
-      this.#owner.received(this, update.value);
+      this.#session.received(this, update.value);
     } else {
       this.post({ type: 'update' });
     }
   }
 
-  #sendOpen(identity: Identity): void {
-    const open = openOf(identity);
-    this.#owner.counters.sent.open++;
+  #sendOpen(identity: LocalOpen): void {
+    const open = localOpenMessage(identity);
+    this.#session.counters.sent.open++;
     this.opens = { sent: open, received: undefined };
     this.write(encodeOpen(open));
   }
 
   #sendKeepalive(): void {
     // While the peer does not read there is a queue, and whatever is in it will keep the session alive as well.
-    if (this.#blocked) return;
-    this.#owner.counters.sent.keepalive++;
+    if (this.#isBackpressured) return;
+    this.#session.counters.sent.keepalive++;
     this.write(keepaliveMessage);
   }
 
   /** Destroying the connection at once could discard what was just written, so it may linger until the peer has read it. */
-  #finish(notification: Notification | undefined): void {
+  #closeWithNotification(notification: Notification | undefined): void {
     const link = this.#dropLink();
     const connection = link?.connection;
     if (link === undefined || connection === undefined) return;
     if (notification !== undefined) {
-      this.#owner.counters.sent.notification++;
-      countNotification(this.#owner.counters, 'sent', notification);
-      this.#owner.notification('sent', notification);
+      this.#session.counters.sent.notification++;
+      countNotification(this.#session.counters, 'sent', notification);
+      this.#session.notification('sent', notification);
       const message = encodeNotification(notification);
       link.tap.sent(message, this.#state.negotiated);
       connection.write(message);
     }
     connection.end();
-    link.cancelLinger = this.#owner.components.clock.after(lingerMilliseconds, () => connection.destroy());
+    link.cancelLinger = this.#session.components.clock.after(lingerMilliseconds, () => connection.destroy());
   }
 
   #dropLink(): Link | undefined {
     const link = this.#link;
     this.#link = undefined;
-    this.#blocked = false;
+    this.#isBackpressured = false;
     return link;
   }
 }

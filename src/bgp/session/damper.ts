@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Random } from '../../system/random.ts';
-import { flapped, noFlaps, penaltyAt, recentFlaps, type FlapRecord } from './flap-damping.ts';
+import { recordFlap, noFlaps, penaltyAt, recentFlaps, type FlapRecord } from './flap-damping.ts';
 
 /** Plain values. */
 export interface DampingStatus {
@@ -33,37 +33,37 @@ export class Damper {
   }
 
   /** Counts a flap; the milliseconds for which the session is now held back, or 0. */
-  flapped(): number {
+  recordFlap(): number {
     const { clock, random } = this.#components;
     const now = clock.now();
     const { heldUntil } = this.#record;
-    this.#record = flapped(this.#record, now, random());
-    if (this.#record.heldUntil !== heldUntil) this.#until = later(clock.date(), this.#record.heldUntil - now);
-    this.#holding = this.left > 0;
-    return this.left;
+    this.#record = recordFlap(this.#record, now, random());
+    if (this.#record.heldUntil !== heldUntil) this.#until = addMilliseconds(clock.date(), this.#record.heldUntil - now);
+    this.#holding = this.remainingHold > 0;
+    return this.remainingHold;
   }
 
   /** Milliseconds until the session may begin. */
-  get left(): number {
+  get remainingHold(): number {
     return this.#components.isOn() ? Math.max(0, this.#record.heldUntil - this.#components.clock.now()) : 0;
   }
 
   /** Whether a hold has ended since the last call. */
   takeEnd(): boolean {
-    const ended = this.#holding && this.left === 0;
+    const ended = this.#holding && this.remainingHold === 0;
     if (ended) this.#holding = false;
     return ended;
   }
 
   /** Somebody has seen to it. */
-  forget(): void {
+  clearFlaps(): void {
     this.#record = noFlaps;
     this.#until = undefined;
   }
 
   status(): DampingStatus {
     const now = this.#components.clock.now();
-    const until = this.left === 0 ? undefined : this.#until;
+    const until = this.remainingHold === 0 ? undefined : this.#until;
     return {
       penalty: Math.round(penaltyAt(this.#record, now)),
       flapsInLastHour: recentFlaps(this.#record, now).length,
@@ -72,7 +72,7 @@ export class Damper {
   }
 }
 
-function later(date: Date, milliseconds: number): Date {
+function addMilliseconds(date: Date, milliseconds: number): Date {
   date.setTime(date.getTime() + milliseconds);
   return date;
 }

@@ -21,7 +21,7 @@ export interface FlapRecord {
 export const noFlaps: FlapRecord = { penalty: 0, at: 0, flaps: [], heldUntil: -Infinity };
 
 /** The session went down. `random`: as `Random` gives it, so that sessions that went down together do not come back together. */
-export function flapped(record: FlapRecord, now: number, random: number): FlapRecord {
+export function recordFlap(record: FlapRecord, now: number, random: number): FlapRecord {
   const penalty = Math.min(penaltyAt(record, now) + damping.penaltyOfFlap, damping.maximumPenalty);
   const hold = Math.round(holdSeconds(penalty) * (0.75 + random / 4) * 1000);
   return {
@@ -56,7 +56,7 @@ export function countsAsFlap(problem: Problem, peerRestartsGracefully: boolean):
     case 'stopped':
       return isPathLoss(problem);
     case 'received':
-      return !isCease(problem.notification, asked);
+      return !isCease(problem.notification, deliberateSubcodes);
     case 'lost':
       return !peerRestartsGracefully;
     case 'suspended':
@@ -78,7 +78,7 @@ export function isPathLoss(problem: Problem): boolean {
 }
 
 /** What a router says for somebody who has typed it (RFC 4486 4). */
-const asked: readonly number[] = [
+const deliberateSubcodes: readonly number[] = [
   cease.administrativeShutdown,
   cease.peerDeconfigured,
   cease.administrativeReset,

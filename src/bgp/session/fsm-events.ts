@@ -1,5 +1,5 @@
 import type { Family } from '../../net/address.ts';
-import type { Identity } from '../negotiation/local-open.ts';
+import type { LocalOpen } from '../negotiation/local-open.ts';
 import type { Negotiated } from '../negotiation/negotiate.ts';
 import type { Problem, TransportFailure } from '../diagnosis/problem.ts';
 import type { Fault } from '../wire/fault.ts';
@@ -23,9 +23,9 @@ export interface FsmState {
    * Whether a pause in Idle ends when the peer connects. After an error of its own it does not, or a peer that disagrees with
    * us would set the pace (RFC 4271 8.1.1, DampPeerOscillations). Absent in Idle: stopped.
    */
-  readonly pause?: 'admitting' | 'refusing';
+  readonly idleHold?: 'admitting' | 'refusing';
   /** The peer did not take our optional parameters, so the next OPEN goes without (RFC 5492 3). */
-  readonly plainOpen?: true;
+  readonly withoutOptionalParameters?: true;
   /** In OpenConfirm and Established. */
   readonly negotiated?: Negotiated;
 }
@@ -66,7 +66,7 @@ export type EventOf<T extends EventType> = Extract<FsmEvent, { readonly type: T 
 
 export type Effect =
   | { readonly type: 'dial' }
-  | { readonly type: 'sendOpen'; readonly identity: Identity }
+  | { readonly type: 'sendOpen'; readonly identity: LocalOpen }
   | { readonly type: 'sendKeepalive' }
   /** Sends the NOTIFICATION, if any, half closes, and destroys the connection when the peer has read it or after a bounded time. */
   | { readonly type: 'finish'; readonly notification: Notification | undefined }
@@ -83,7 +83,7 @@ export type Effect =
 
 /** All times in seconds. */
 export interface FsmConfig {
-  readonly identity: Identity;
+  readonly localOpen: LocalOpen;
   /** We never dial. */
   readonly passive: boolean;
   readonly connectRetryTime: number;

@@ -12,7 +12,7 @@ import {
   type Step,
   type TimerName,
 } from './fsm-events.ts';
-import type { Identity } from '../negotiation/local-open.ts';
+import type { LocalOpen } from '../negotiation/local-open.ts';
 import { negotiate, type Negotiated } from '../negotiation/negotiate.ts';
 import type { Problem } from '../diagnosis/problem.ts';
 import { cease, errorCode, openError } from '../wire/codes.ts';
@@ -31,7 +31,7 @@ export function step(state: FsmState, event: FsmEvent, config: FsmConfig): Step 
 
 /** Whether a connection that the peer opens now may become the machine's own. */
 export function admits(state: FsmState): boolean {
-  return state.name === 'Active' || (state.name === 'Idle' && state.pause === 'admitting');
+  return state.name === 'Active' || (state.name === 'Idle' && state.idleHold === 'admitting');
 }
 
 type Cell<T extends EventType> = (state: FsmState, event: EventOf<T>, config: FsmConfig) => Step;
@@ -63,7 +63,7 @@ const startHandshake = (state: FsmState, _: unknown, config: FsmConfig): Step =>
   state: enter(state, 'OpenSent'),
   effects: [
     { type: 'cancel', timers: ['connect', 'connectRetry'] },
-    { type: 'sendOpen', identity: identityOf(state, config) },
+    { type: 'sendOpen', identity: localOpenFor(state, config) },
     arm('hold', config.openHoldTime),
   ],
 });
@@ -80,7 +80,7 @@ const dialTimedOut: Cell<'connectExpired'> = (state, _, config) =>
 const lostEarly: Cell<'closed'> = (state, { failure }, config) => pause(state, { kind: 'lost', failure, handshake: true }, config);
 
 const lost: Cell<'closed'> = (state, { failure }, config) => ({
-  state: { ...enter(state, 'Idle'), pause: 'admitting' },
+  state: { ...enter(state, 'Idle'), idleHold: 'admitting' },
   effects: [
     cancelAll,
     { type: 'close' },
@@ -90,7 +90,7 @@ const lost: Cell<'closed'> = (state, { failure }, config) => ({
 });
 
 const acceptOpen: Cell<'open'> = (state, { open }, config) => {
-  const result = negotiate(open, identityOf(state, config));
+  const result = negotiate(open, localOpenFor(state, config));
   if (!result.ok) return refuse(state, result.fault, config);
   const negotiated = result.value;
   return {
@@ -103,15 +103,15 @@ const establish: Cell<'keepalive'> = (state, _, config) => {
   const negotiated = negotiatedOf(state);
   return {
     state: { ...state, name: 'Established' },
-    effects: [...heard(state), arm('stable', config.maximumBackoff), { type: 'established', negotiated }],
+    effects: [...restartHoldTimer(state), arm('stable', config.maximumBackoff), { type: 'established', negotiated }],
   };
 };
 
-const stayAlive = (state: FsmState): Step => ({ state, effects: heard(state) });
+const stayAlive = (state: FsmState): Step => ({ state, effects: restartHoldTimer(state) });
 
 const readvertise: Cell<'routeRefresh'> = (state, { family }) => {
   const wanted = family !== undefined && negotiatedOf(state).families.includes(family);
-  return { state, effects: wanted ? [...heard(state), { type: 'readvertise', family }] : heard(state) };
+  return { state, effects: wanted ? [...restartHoldTimer(state), { type: 'readvertise', family }] : restartHoldTimer(state) };
 };
 
 const sendKeepalive: Cell<'keepaliveExpired'> = (state, _, config) => ({
@@ -137,12 +137,12 @@ const sendHoldExpired: Cell<'sendHoldExpired'> = (state, _, config) => {
 };
 
 /** The pause that the end of the session has earned may be longer. */
-const holdBack: Cell<'hold'> = (state, { milliseconds }) => ({
-  state: { ...state, pause: 'refusing' },
+const dampIdle: Cell<'hold'> = (state, { milliseconds }) => ({
+  state: { ...state, idleHold: 'refusing' },
   effects: [{ type: 'prolong', timer: 'connectRetry', milliseconds }],
 });
 
-const forget: Cell<'stableExpired'> = (state) => ({ state: { ...state, failures: 0 }, effects: [] });
+const clearFailures: Cell<'stableExpired'> = (state) => ({ state: { ...state, failures: 0 }, effects: [] });
 
 /** The peer may come back whenever it wants after a Cease. After anything else it does not like us, and would not the next time. */
 const received: Cell<'notification'> = (state, { notification }, config) => {
@@ -159,8 +159,8 @@ const received: Cell<'notification'> = (state, { notification }, config) => {
     state: {
       name: 'Idle',
       failures: state.failures + (isNoError ? 0 : 1),
-      pause: isCease ? 'admitting' : 'refusing',
-      ...(wantsPlainOpen(state, notification, config) ? { plainOpen: true } : {}),
+      idleHold: isCease ? 'admitting' : 'refusing',
+      ...(retryWithoutOptionalParameters(state, notification, config) ? { withoutOptionalParameters: true } : {}),
     },
     effects: [cancelAll, { type: 'close' }, retryLater(seconds), { type: 'down', problem: { kind: 'received', notification } }],
   };
@@ -188,7 +188,7 @@ const table: { readonly [S in StateName]: Row } = {
     keepaliveExpired: ignore,
     sendHoldExpired: ignore,
     stableExpired: ignore,
-    hold: holdBack,
+    hold: dampIdle,
     connected: drop,
     accepted: acceptInIdle,
     connectFailed: ignore,
@@ -295,7 +295,7 @@ const table: { readonly [S in StateName]: Row } = {
     holdExpired,
     keepaliveExpired: sendKeepalive,
     sendHoldExpired,
-    stableExpired: forget,
+    stableExpired: clearFailures,
     hold: ignore,
     connected: ignore,
     accepted: ignore,
@@ -324,7 +324,7 @@ function negotiatedOf(state: FsmState): Negotiated {
 }
 
 /** Something valid was received. */
-function heard(state: FsmState): Effect[] {
+function restartHoldTimer(state: FsmState): Effect[] {
   const { holdTime } = negotiatedOf(state);
   return holdTime === 0 ? [] : [arm('hold', holdTime)];
 }
@@ -341,19 +341,19 @@ function keepaliveTimer({ holdTime }: Negotiated, config: FsmConfig): Effect[] {
 }
 
 /** What lasts from one connection to the next. */
-function enter({ failures, plainOpen }: FsmState, name: StateName): FsmState {
+function enter({ failures, withoutOptionalParameters: plainOpen }: FsmState, name: StateName): FsmState {
   return { name, failures, ...defined({ plainOpen }) };
 }
 
 /** Who we say we are: without optional parameters where the peer did not take them. */
-function identityOf({ plainOpen }: FsmState, { identity }: FsmConfig): Identity {
-  return plainOpen === true ? { ...identity, plainOpen } : identity;
+function localOpenFor({ withoutOptionalParameters: plainOpen }: FsmState, { localOpen: identity }: FsmConfig): LocalOpen {
+  return plainOpen === true ? { ...identity, withoutOptionalParameters: plainOpen } : identity;
 }
 
 /** RFC 5492 3. What is left without capabilities is IPv4 unicast and AS numbers of two octets. */
-function wantsPlainOpen(state: FsmState, { code, subcode }: Notification, { identity }: FsmConfig): boolean {
+function retryWithoutOptionalParameters(state: FsmState, { code, subcode }: Notification, { localOpen: identity }: FsmConfig): boolean {
   const refused = code === errorCode.open && subcode === openError.optionalParameter && state.name === 'OpenSent';
-  return refused && state.plainOpen === undefined && identity.capabilityFallback === true && identity.families.includes(4);
+  return refused && state.withoutOptionalParameters === undefined && identity.capabilityFallback === true && identity.families.includes(4);
 }
 
 /** The pause stays the same however often the peer is not there: it must be found soon after it comes back. */
@@ -373,12 +373,12 @@ function refuse(state: FsmState, { code, subcode, data, problem }: Fault, config
 
 function protocolError(state: FsmState, notification: Notification, detail: string, config: FsmConfig): Step {
   const next = closeWith(state, notification, { kind: 'sent', notification, detail }, backoff(state, config));
-  return { ...next, state: { ...next.state, failures: state.failures + 1, pause: 'refusing' } };
+  return { ...next, state: { ...next.state, failures: state.failures + 1, idleHold: 'refusing' } };
 }
 
 function closeWith(state: FsmState, notification: Notification, problem: Problem, pauseSeconds: number): Step {
   return {
-    state: { ...enter(state, 'Idle'), pause: 'admitting' },
+    state: { ...enter(state, 'Idle'), idleHold: 'admitting' },
     effects: [cancelAll, { type: 'finish', notification }, retryLater(pauseSeconds), { type: 'down', problem }],
   };
 }

@@ -31,7 +31,7 @@ interface Components {
 }
 
 /** What the peers have to do with it. */
-interface Doorkeeper {
+interface IncomingHandler {
   /** False: the address is no peer's, or the peer does not want the connection now. */
   accept(incoming: Incoming): 'accepted' | 'unwanted' | 'stranger';
   keys(): readonly PeerKey[];
@@ -50,22 +50,22 @@ interface Socket {
 }
 
 /** The listening sockets of a speaker: opened again for as long as they fail, with the keys of all peers. */
-export class Listening {
+export class Listeners {
   /** Connections from addresses that are no peers. */
   strangers = 0;
   readonly #components: Components;
-  readonly #doorkeeper: Doorkeeper;
+  readonly #handler: IncomingHandler;
   #sockets: readonly Socket[] = [];
   #strangerLogged = -Infinity;
 
-  constructor(components: Components, addresses: readonly ListenAddress[], doorkeeper: Doorkeeper) {
+  constructor(components: Components, addresses: readonly ListenAddress[], doorkeeper: IncomingHandler) {
     this.#components = components;
-    this.#doorkeeper = doorkeeper;
-    this.set(addresses);
+    this.#handler = doorkeeper;
+    this.replaceAddresses(addresses);
   }
 
   /** Makes these the sockets, exactly; those that stay are not touched, nor are connections that exist. */
-  set(addresses: readonly ListenAddress[]): void {
+  replaceAddresses(addresses: readonly ListenAddress[]): void {
     const before = new Map(this.#sockets.map((socket) => [keyOf(socket.options), socket]));
     const wanted = new Map(
       addresses.map(({ address, port = 179 }) => {
@@ -137,7 +137,7 @@ export class Listening {
   #setKeys(socket: Socket): void {
     const { listener } = socket;
     if (listener === undefined) return;
-    const keys = this.#doorkeeper.keys();
+    const keys = this.#handler.keys();
     const problems = listener.setKeys(keys);
     socket.refused = keys.filter((_, index) => problems.has(index));
     const refused = keys
@@ -155,7 +155,7 @@ export class Listening {
       incoming.reject();
       return;
     }
-    const answer = this.#doorkeeper.accept(incoming);
+    const answer = this.#handler.accept(incoming);
     if (answer === 'accepted') return;
     incoming.reject();
     if (answer === 'stranger') this.#countStranger(incoming);

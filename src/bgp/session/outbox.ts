@@ -4,8 +4,8 @@ import type { ConnectionFsm } from './connection-fsm.ts';
 import type { Counters } from '../diagnosis/counters.ts';
 import { messagesPerTurn } from '../limits.ts';
 import type { Negotiated } from '../negotiation/negotiate.ts';
-import type { Outbound } from '../rib/update-format.ts';
-import type { RibOut } from '../rib/adj-rib-out.ts';
+import type { UpdateFormat } from '../rib/update-format.ts';
+import type { AdjRibOut } from '../rib/adj-rib-out.ts';
 import { refreshSubtype, safi } from '../wire/codes.ts';
 import { encodeRouteRefresh } from '../wire/route-refresh.ts';
 import { afiOf, encodeEndOfRib } from '../wire/update.ts';
@@ -17,7 +17,7 @@ interface Outgoing {
 
 interface Components {
   readonly clock: Clock;
-  readonly rib: RibOut;
+  readonly rib: AdjRibOut;
   readonly counters: Counters;
   /** The connection that is established. */
   established(): ConnectionFsm | undefined;
@@ -29,7 +29,7 @@ interface Components {
  */
 export class Outbox {
   /** How this session carries routes; undefined while it is not established. */
-  outbound: Outbound | undefined;
+  format: UpdateFormat | undefined;
   readonly #components: Components;
   readonly #refreshBegins = new Set<Family>();
   readonly #refreshEnds = new Set<Family>();
@@ -44,9 +44,9 @@ export class Outbox {
   }
 
   /** A session begins: everything is due, and the end of each family has to be marked, also where there is nothing (RFC 4724 2). */
-  begin({ families, gracefulRestart }: Negotiated, outbound: Outbound): void {
+  begin({ families, gracefulRestart }: Negotiated, outbound: UpdateFormat): void {
     this.end();
-    this.outbound = outbound;
+    this.format = outbound;
     this.#holdsEndOfRib = gracefulRestart !== undefined;
     for (const family of families) this.#endOfRib.add(family);
     this.ribChanged();
@@ -55,7 +55,7 @@ export class Outbox {
   /** The session is gone, and with it everything that was sent. */
   end(): void {
     this.#components.rib.reset();
-    this.outbound = undefined;
+    this.format = undefined;
     this.#refreshBegins.clear();
     this.#refreshEnds.clear();
     this.#endOfRib.clear();
@@ -82,7 +82,7 @@ export class Outbox {
 
   /** There is something to send, or there was and no longer is: changes of one turn are sent together. */
   ribChanged(): void {
-    if (this.#scheduled || this.outbound === undefined) return;
+    if (this.#scheduled || this.format === undefined) return;
     this.#scheduled = true;
     this.#components.clock.after(0, () => {
       this.#scheduled = false;
@@ -94,8 +94,8 @@ export class Outbox {
   send(): void {
     for (let i = 0; i < messagesPerTurn; i++) {
       const connection = this.#components.established();
-      if (connection === undefined || connection.blocked || this.outbound === undefined) return;
-      const outgoing = this.#next(this.outbound);
+      if (connection === undefined || connection.isBackpressured || this.format === undefined) return;
+      const outgoing = this.#next(this.format);
       if (outgoing === undefined) return;
       this.#components.counters.sent[outgoing.kind]++;
       connection.write(outgoing.message);
@@ -104,7 +104,7 @@ export class Outbox {
   }
 
   /** The next message; undefined when there is none. Counts as sent from here on. */
-  #next(outbound: Outbound): Outgoing | undefined {
+  #next(outbound: UpdateFormat): Outgoing | undefined {
     for (const family of this.#refreshBegins) {
       this.#refreshBegins.delete(family);
       return mark(family, refreshSubtype.begin);

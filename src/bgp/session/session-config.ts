@@ -1,20 +1,20 @@
 import { defined } from '../../lang/defined.ts';
 import { isLinkLocal, type Address } from '../../net/address.ts';
 import type { FsmConfig } from './fsm-events.ts';
-import type { Identity, RestartIdentity } from '../negotiation/local-open.ts';
+import type { LocalOpen, LocalRestart } from '../negotiation/local-open.ts';
 import { connectTimeout, maximumBackoff, minimumSendHoldTime, userTimeoutMargin } from '../limits.ts';
 import type { ResolvedOptions } from '../options/peer-options.ts';
 import type { DialOptions, SocketOptions } from '../transport/transport.ts';
 
 /** What a peer's options mean for its state machine, for OPEN and for its sockets. */
 
-export function fsmConfigOf(options: ResolvedOptions, identity: Identity): FsmConfig {
+export function fsmConfigOf(options: ResolvedOptions, identity: LocalOpen): FsmConfig {
   const { connectRetryTime, keepaliveTime, openHoldTime, passive, shutdownRetryTime } = options;
-  return { identity, passive, connectRetryTime, connectTimeout, openHoldTime, maximumBackoff, shutdownRetryTime, keepaliveTime };
+  return { localOpen: identity, passive, connectRetryTime, connectTimeout, openHoldTime, maximumBackoff, shutdownRetryTime, keepaliveTime };
 }
 
 /** `restart`: what of a graceful restart is true at this moment. */
-export function identityOf(options: ResolvedOptions, restart: Omit<RestartIdentity, 'restartTime'>): Identity {
+export function localOpenOf(options: ResolvedOptions, restart: Omit<LocalRestart, 'restartTime'>): LocalOpen {
   const { localAsn, peerAsn, holdTime, minimumHoldTime, families, strictRole, addPathReceive, capabilityFallback } = options;
   const { address, routerId, gracefulRestart, role, longLivedStaleTime } = options;
   return {

@@ -1,24 +1,24 @@
 import type { Address } from '../../net/address.ts';
-import { restartsGracefully, saysRestarted, survivor, type Direction } from '../negotiation/collision.ts';
-import { ConnectionFsm, type Components, type Opens, type Owner } from './connection-fsm.ts';
+import { restartsGracefully, hasRestartBit, connectionToKeep, type Direction } from '../negotiation/collision.ts';
+import { ConnectionFsm, type BgpComponents, type Opens, type SessionCallbacks } from './connection-fsm.ts';
 import { countFlap, newCounters, type Counters } from '../diagnosis/counters.ts';
 import { Damper } from './damper.ts';
 import { initialState, stateNames, type FsmConfig, type FsmEvent, type FsmState, type StateName } from './fsm-events.ts';
 import { admits } from './fsm.ts';
 import { countsAsFlap } from './flap-damping.ts';
 import { notificationStatus, PeerEvents } from '../diagnosis/events.ts';
-import type { Identity } from '../negotiation/local-open.ts';
+import type { LocalOpen } from '../negotiation/local-open.ts';
 import { collisionWindow, historyLength, maximumConnections } from '../limits.ts';
 import { negotiate, type Negotiated } from '../negotiation/negotiate.ts';
 import { Outbox } from './outbox.ts';
-import { outboundOf, type Outbound } from '../rib/update-format.ts';
+import { updateFormatOf, type UpdateFormat } from '../rib/update-format.ts';
 import type { ResolvedOptions } from '../options/peer-options.ts';
 import type { Problem } from '../diagnosis/problem.ts';
-import { ReceivedRoutes, tooManyPrefixes } from '../rib/adj-rib-in.ts';
+import { AdjRibIn, tooManyPrefixes } from '../rib/adj-rib-in.ts';
 import { negotiatedStatus } from '../negotiation/open-status.ts';
-import type { RibOut } from '../rib/adj-rib-out.ts';
-import { dialOptionsOf, fsmConfigOf, identityOf, socketOptionsOf } from './session-config.ts';
-import { SessionProblem } from '../diagnosis/last-problem.ts';
+import type { AdjRibOut } from '../rib/adj-rib-out.ts';
+import { dialOptionsOf, fsmConfigOf, localOpenOf, socketOptionsOf } from './session-config.ts';
+import { LastProblem } from '../diagnosis/last-problem.ts';
 import { Tap } from '../trace/tap.ts';
 import type { DialOptions, Incoming } from '../transport/transport.ts';
 import { cease } from '../wire/codes.ts';
@@ -48,15 +48,15 @@ export class Session {
   readonly counters: Counters = newCounters();
   readonly events = new PeerEvents();
   since: Date;
-  readonly problem: SessionProblem;
+  readonly problem: LastProblem;
   /** What passes on its connections, for whoever looks. */
   readonly tap: Tap;
-  received = new ReceivedRoutes();
-  readonly #components: Components;
+  adjRibIn = new AdjRibIn();
+  readonly #components: BgpComponents;
   readonly outbox: Outbox;
   readonly damper: Damper;
   readonly #changed: () => void;
-  readonly #owner: Owner;
+  readonly #callbacks: SessionCallbacks;
   readonly #history: HistoryEntry[] = [];
   readonly #open = new Set<object>();
   readonly #created: number;
@@ -66,17 +66,17 @@ export class Session {
   #discovered: Address | undefined;
   #primary: ConnectionFsm;
   /** A connection of the peer's beside ours. */
-  #rival: ConnectionFsm | undefined;
+  #colliding: ConnectionFsm | undefined;
   #establishedAt = -Infinity;
   /** The state that was told last. */
-  #noted: StateName = 'Idle';
+  #publishedState: StateName = 'Idle';
   #whenClosed: (() => void)[] = [];
 
   /** `changed` is called when the session was established, went down, or fails for another reason than before. */
   constructor(
-    components: Components,
+    components: BgpComponents,
     options: ResolvedOptions,
-    rib: RibOut,
+    rib: AdjRibOut,
     changed: () => void,
     { restarted }: Restart = { restarted: false },
   ) {
@@ -86,12 +86,12 @@ export class Session {
     this.#restarted = restarted;
     this.#created = components.clock.now();
     this.since = components.clock.date();
-    this.problem = new SessionProblem(components.transport);
+    this.problem = new LastProblem(components.transport);
     this.tap = new Tap(components.clock);
     this.outbox = new Outbox({ clock: components.clock, rib, counters: this.counters, established: () => this.#established });
     this.damper = new Damper({ clock: components.clock, random: components.random, isOn: () => this.#options.flapDamping });
-    this.#owner = this.#makeOwner();
-    this.#primary = new ConnectionFsm(this.#owner, initialState);
+    this.#callbacks = this.#makeCallbacks();
+    this.#primary = new ConnectionFsm(this.#callbacks, initialState);
   }
 
   /** The one of the connection that has come furthest. */
@@ -120,7 +120,7 @@ export class Session {
   }
 
   start(): void {
-    const { left } = this.damper;
+    const { remainingHold: left } = this.damper;
     this.#primary.post(left > 0 ? { type: 'hold', milliseconds: left } : { type: 'start' });
   }
 
@@ -134,9 +134,9 @@ export class Session {
    * Ends the session so that the peer keeps our routes until we are back; where it would not, with the NOTIFICATION (RFC 4724 4). While
    * the session comes back, the peer may hold routes of the one before.
    */
-  suspend(notification: Notification): void {
+  stopForRestart(notification: Notification): void {
     const { negotiated } = this;
-    const kept = negotiated === undefined ? this.#mayBeKept : negotiated.gracefulRestart !== undefined;
+    const kept = negotiated === undefined ? this.#peerMayRetainRoutes : negotiated.gracefulRestart !== undefined;
     this.#stopAll(kept ? undefined : notification, kept ? { kind: 'suspended' } : { kind: 'stopped', notification });
   }
 
@@ -151,7 +151,7 @@ export class Session {
     if (state.name === 'Idle' && !admits(state)) return false;
     // Whoever connects again and again without a word must not use up the descriptors of the process.
     if (this.#open.size >= maximumConnections) return false;
-    const target = admits(state) ? this.#primary : this.#newRival(state);
+    const target = admits(state) ? this.#primary : this.#newColliding(state);
     target.accept(incoming, socketOptionsOf(this.#options));
     return true;
   }
@@ -160,11 +160,11 @@ export class Session {
   discovered(address: Address): void {
     if (this.#discovered?.value === address.value) return;
     this.#discovered = address;
-    const { name, pause } = this.#primary.state;
+    const { name, idleHold: pause } = this.#primary.state;
     if (name === 'Active' || (name === 'Idle' && pause === 'admitting')) this.#primary.post({ type: 'connectRetryExpired' });
   }
 
-  get #mayBeKept(): boolean {
+  get #peerMayRetainRoutes(): boolean {
     const connected = rank(this.#foremost.state) >= rank({ name: 'OpenSent' });
     return connected && this.#options.gracefulRestart !== undefined;
   }
@@ -173,10 +173,10 @@ export class Session {
   configure(options: ResolvedOptions): void {
     // What was found on one interface is not on another.
     if (options.interface !== this.#options.interface || options.address !== undefined) this.#discovered = undefined;
-    const wasHeld = this.damper.left > 0;
+    const wasHeld = this.damper.remainingHold > 0;
     this.#options = options;
-    const { name, pause } = this.#primary.state;
-    const isReleased = wasHeld && this.damper.left === 0;
+    const { name, idleHold: pause } = this.#primary.state;
+    const isReleased = wasHeld && this.damper.remainingHold === 0;
     if (isReleased && name === 'Idle' && pause === 'refusing') this.#primary.post({ type: 'connectRetryExpired' });
   }
 
@@ -184,12 +184,12 @@ export class Session {
   renewNextHops(): void {
     const fsm = this.#established;
     if (fsm?.state.negotiated === undefined) return;
-    this.outbox.outbound = this.#outboundOf(fsm, fsm.state.negotiated);
+    this.outbox.format = this.#updateFormatOf(fsm, fsm.state.negotiated);
     for (const family of fsm.state.negotiated.families) this.outbox.refresh(family, false);
   }
 
   get #foremost(): ConnectionFsm {
-    const rival = this.#rival;
+    const rival = this.#colliding;
     return rival !== undefined && rank(rival.state) > rank(this.#primary.state) ? rival : this.#primary;
   }
 
@@ -197,14 +197,14 @@ export class Session {
     return this.state === 'Established' ? this.#foremost : undefined;
   }
 
-  #makeOwner(): Owner {
+  #makeCallbacks(): SessionCallbacks {
     return {
       components: this.#components,
       counters: this.counters,
       tap: this.tap,
       fsmConfig: () => this.#fsmConfig(),
       dialOptions: () => this.#dialOptions(),
-      judge: (fsm, open) => this.#judge(fsm, open),
+      resolveCollision: (fsm, open) => this.#resolveCollision(fsm, open),
       stepped: (fsm, event, from) => this.#stepped(fsm, event, from),
       established: (fsm, negotiated) => this.#enterEstablished(fsm, negotiated),
       down: (fsm, problem, wasEstablished) => this.#down(fsm, problem, wasEstablished),
@@ -224,47 +224,47 @@ export class Session {
   }
 
   #stopAll(notification: Notification | undefined, problem: Problem): void {
-    this.#rival?.post({ type: 'stop', notification, problem: { kind: 'collision' } });
+    this.#colliding?.post({ type: 'stop', notification, problem: { kind: 'collision' } });
     this.#primary.post({ type: 'stop', notification, problem });
   }
 
-  #newRival({ failures }: FsmState): ConnectionFsm {
+  #newColliding({ failures }: FsmState): ConnectionFsm {
     // A peer that connects again has given up its earlier connection.
-    if (this.#rival !== undefined) endCollision(this.#rival);
-    this.#rival = new ConnectionFsm(this.#owner, { name: 'Active', failures });
-    return this.#rival;
+    if (this.#colliding !== undefined) endCollision(this.#colliding);
+    this.#colliding = new ConnectionFsm(this.#callbacks, { name: 'Active', failures });
+    return this.#colliding;
   }
 
   /** An OPEN tells who the peer is, so that one of two connections can be chosen; the other one must have come as far. */
-  #judge(fsm: ConnectionFsm, open: OpenMessage): boolean {
-    const other = fsm === this.#primary ? this.#rival : this.#primary;
+  #resolveCollision(fsm: ConnectionFsm, open: OpenMessage): boolean {
+    const other = fsm === this.#primary ? this.#colliding : this.#primary;
     if (other?.state.negotiated === undefined || fsm.state.name !== 'OpenSent') return true;
-    const identity = this.#identity();
+    const identity = this.#localOpen();
     const result = negotiate(open, identity);
     if (!result.ok) return true;
-    const loser = this.#loser(fsm, other, open, result.value, identity);
+    const loser = this.#connectionToClose(fsm, other, open, result.value, identity);
     if (loser === 'restarted') other.post({ type: 'stop', notification: undefined, problem: { kind: 'peerRestarted' } });
     else endCollision(loser);
     return loser !== fsm;
   }
 
-  #loser(
+  #connectionToClose(
     fsm: ConnectionFsm,
     other: ConnectionFsm,
     open: OpenMessage,
     { peerAsn, peerRouterId }: Negotiated,
-    { routerId, localAsn }: Identity,
+    { routerId, localAsn }: LocalOpen,
   ): ConnectionFsm | 'restarted' {
     if (other.state.name === 'Established') {
       const settled = this.#components.clock.now() - this.#establishedAt > collisionWindow * 1000;
-      if (settled && saysRestarted(open)) return 'restarted';
+      if (settled && hasRestartBit(open)) return 'restarted';
       // Without keepalives nothing else would show that the old connection is dead.
       if (settled) other.probe();
       return fsm;
     }
     // Two connections of the peer's: it has given up the earlier one.
     if (fsm.direction === other.direction) return this.#primary;
-    const winner = survivor({ routerId, asn: localAsn }, { routerId: peerRouterId, asn: peerAsn });
+    const winner = connectionToKeep({ routerId, asn: localAsn }, { routerId: peerRouterId, asn: peerAsn });
     return fsm.direction === winner ? other : fsm;
   }
 
@@ -275,15 +275,15 @@ export class Session {
       if (this.#history.length > historyLength) this.#history.shift();
     }
     this.#dropIfOver(fsm);
-    this.#noteState();
+    this.#publishState();
     if (from === 'Idle' && to !== from && this.damper.takeEnd()) this.#changed();
   }
 
   /** The state of the session, when it is another one than the last time. */
-  #noteState(): void {
-    const [from, to] = [this.#noted, this.state];
+  #publishState(): void {
+    const [from, to] = [this.#publishedState, this.state];
     if (from === to) return;
-    this.#noted = to;
+    this.#publishedState = to;
     this.since = this.#components.clock.date();
     this.events.emit({ type: 'state', from, to, at: this.since });
   }
@@ -291,22 +291,22 @@ export class Session {
   /** Of two connections only one may begin anew. */
   #dropIfOver(fsm: ConnectionFsm): void {
     const { name } = fsm.state;
-    if ((name !== 'Idle' && name !== 'Active') || this.#rival === undefined) return;
-    if (fsm === this.#primary) this.#primary = this.#rival;
-    else if (fsm !== this.#rival) return;
-    this.#rival = undefined;
+    if ((name !== 'Idle' && name !== 'Active') || this.#colliding === undefined) return;
+    if (fsm === this.#primary) this.#primary = this.#colliding;
+    else if (fsm !== this.#colliding) return;
+    this.#colliding = undefined;
     fsm.discard();
   }
 
   #enterEstablished(fsm: ConnectionFsm, negotiated: Negotiated): void {
     const { clock, log } = this.#components;
-    const other = fsm === this.#primary ? this.#rival : this.#primary;
+    const other = fsm === this.#primary ? this.#colliding : this.#primary;
     if (other !== undefined) endCollision(other);
-    this.#noteState();
+    this.#publishState();
     this.#establishedAt = clock.now();
     this.counters.established++;
-    this.received = new ReceivedRoutes(this.#options.maximumPrefixes);
-    this.outbox.begin(negotiated, this.#outboundOf(fsm, negotiated));
+    this.adjRibIn = new AdjRibIn(this.#options.maximumPrefixes);
+    this.outbox.begin(negotiated, this.#updateFormatOf(fsm, negotiated));
     log.info({ peer: this.#options.name, peerAsn: negotiated.peerAsn, families: negotiated.families }, 'session established');
     this.events.emit({ type: 'established', negotiated: negotiatedStatus(negotiated) });
     this.#changed();
@@ -316,49 +316,49 @@ export class Session {
     if (wasEstablished) {
       countFlap(this.counters, problem);
       this.outbox.end();
-      this.received = new ReceivedRoutes();
-      if (countsAsFlap(problem, restartsGracefully(fsm.opens.received))) this.#flapped(fsm, problem);
+      this.adjRibIn = new AdjRibIn();
+      if (countsAsFlap(problem, restartsGracefully(fsm.opens.received))) this.#dampFlap(fsm, problem);
     }
-    const other = fsm === this.#primary ? this.#rival : this.#primary;
+    const other = fsm === this.#primary ? this.#colliding : this.#primary;
     const peerChose = problem.kind === 'received' && innermost(problem.notification).subcode === cease.connectionCollision;
     const continues = other !== undefined && rank(other.state) >= rank({ name: 'OpenSent' });
     if (problem.kind === 'collision' || (continues && peerChose)) return;
     // What is wrong with a connection beside one that works is in the history, and is no end of the session.
     if (!wasEstablished && other?.state.negotiated !== undefined) return;
-    this.#report(problem, wasEstablished);
+    this.#publishDown(problem, wasEstablished);
   }
 
   /** One flap too many: neither this connection nor one beside it goes on. Where we have stopped the session, the next start waits. */
-  #flapped(fsm: ConnectionFsm, problem: Problem): void {
-    const milliseconds = this.damper.flapped();
+  #dampFlap(fsm: ConnectionFsm, problem: Problem): void {
+    const milliseconds = this.damper.recordFlap();
     if (milliseconds === 0) return;
     const { flapsInLastHour, until } = this.damper.status();
     this.#components.log.warn({ peer: this.#options.name, flapsInLastHour, until }, 'session is held back because it flaps');
-    const other = fsm === this.#primary ? this.#rival : this.#primary;
+    const other = fsm === this.#primary ? this.#colliding : this.#primary;
     const notification = ceaseNotification(cease.connectionRejected);
     other?.post({ type: 'stop', notification, problem: { kind: 'collision' } });
     if (problem.kind !== 'stopped') fsm.post({ type: 'hold', milliseconds });
   }
 
-  #report(problem: Problem, wasEstablished: boolean): void {
-    const { text: reason, isOther } = this.problem.set(problem, this.#options, this.peerAddress);
+  #publishDown(problem: Problem, wasEstablished: boolean): void {
+    const { text: reason, changed: isOther } = this.problem.record(problem, this.#options, this.peerAddress);
     if (!wasEstablished && !isOther) return; // the same again and again is no news
     const expected = problem.kind === 'stopped' || problem.kind === 'suspended';
     this.#components.log[expected ? 'info' : 'warn']({ peer: this.#options.name, reason }, 'session down');
-    this.#noteState();
+    this.#publishState();
     this.events.emit({ type: 'down', reason, problem });
     this.#changed();
   }
 
   #receive(fsm: ConnectionFsm, update: UpdateMessage): void {
     this.counters.toleratedFaults += update.faults.length;
-    const exceeded = this.received.add(update);
+    const exceeded = this.adjRibIn.recordUpdate(update);
     if (exceeded !== undefined) fsm.post({ type: 'fault', fault: tooManyPrefixes(exceeded) });
     if (update.endOfRib !== undefined) this.events.emit({ type: 'endOfRib', family: update.endOfRib });
   }
 
-  #outboundOf({ localAddress }: ConnectionFsm, negotiated: Negotiated): Outbound {
-    return outboundOf(negotiated, this.#options.localAsn, localAddress, this.#options.nextHop);
+  #updateFormatOf({ localAddress }: ConnectionFsm, negotiated: Negotiated): UpdateFormat {
+    return updateFormatOf(negotiated, this.#options.localAsn, localAddress, this.#options.nextHop);
   }
 
   #dialOptions(): DialOptions | string {
@@ -370,15 +370,15 @@ export class Session {
   }
 
   /** The R bit goes out in the first session after the restart only; forwarding has been there ever since one was up. */
-  #identity(): Identity {
+  #localOpen(): LocalOpen {
     const first = this.counters.established === 0;
     const age = (this.#components.clock.now() - this.#created) / 1000;
     const inTime = age <= (this.#options.gracefulRestart?.restartTime ?? 0);
-    return identityOf(this.#options, { restarted: this.#restarted && first && inTime, forwardingPreserved: this.#restarted || !first });
+    return localOpenOf(this.#options, { restarted: this.#restarted && first && inTime, forwardingPreserved: this.#restarted || !first });
   }
 
   #fsmConfig(): FsmConfig {
-    return fsmConfigOf(this.#options, this.#identity());
+    return fsmConfigOf(this.#options, this.#localOpen());
   }
 }
 

@@ -54,7 +54,7 @@ export class Timers {
       this.#schedule(timer, running.deadline, left);
     } else if (timer === 'hold') {
       // If this process was held up, what the peer sent meanwhile waits in the socket: let it be read before judging.
-      const cancel = this.#clock.after(0, () => this.#judge(timer));
+      const cancel = this.#clock.after(0, () => this.#expireHold(timer));
       this.#running.set(timer, { ...running, cancel });
     } else {
       this.#running.delete(timer);
@@ -62,7 +62,7 @@ export class Timers {
     }
   }
 
-  #judge(timer: TimerName): void {
+  #expireHold(timer: TimerName): void {
     const running = this.#running.get(timer);
     if (running === undefined) return;
     const left = running.deadline - this.#clock.now();

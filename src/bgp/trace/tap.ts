@@ -13,7 +13,7 @@ import type { TracedConnection, TraceEvent, TracedMessage } from './trace-event.
 
 export type TraceStream = EventStream<TraceEvent>;
 
-type Happening = TraceEvent extends infer E ? (E extends TraceEvent ? Omit<E, 'at' | 'connection'> : never) : never;
+type TraceEventBody = TraceEvent extends infer E ? (E extends TraceEvent ? Omit<E, 'at' | 'connection'> : never) : never;
 
 /** Where the messages of one peer can be watched. While nobody does, one costs a comparison and nothing is kept. */
 export class Tap {
@@ -38,7 +38,7 @@ export class Tap {
         count: maximumTracedMessages,
         octets: maximumTracedOctets,
         octetsOf: (event) => ('octets' in event ? event.octets.length : 0),
-        leave: (ended) => this.#traces.delete(ended),
+        onEnd: (ended) => this.#traces.delete(ended),
       },
       signal,
     );
@@ -63,15 +63,15 @@ export class Tap {
   /** For its connections. */
   opened(connection: TappedConnection): void {
     this.#present.add(connection);
-    this.tell(connection, { type: 'opened' });
+    this.publish(connection, { type: 'opened' });
   }
 
   closed(connection: TappedConnection, by: 'us' | 'peer', problem: string | undefined): void {
     this.#present.delete(connection);
-    this.tell(connection, { type: 'closed', by, ...defined({ problem }) });
+    this.publish(connection, { type: 'closed', by, ...defined({ problem }) });
   }
 
-  tell({ facts }: TappedConnection, what: Happening): void {
+  publish({ facts }: TappedConnection, what: TraceEventBody): void {
     if (!this.isWatched) return;
     const event: TraceEvent = { at: this.#clock.date(), connection: facts, ...what };
     for (const stream of this.#traces) stream.push(event);
@@ -100,17 +100,17 @@ export class TappedConnection {
 
   /** A whole message, to which nobody writes any more. */
   sent(octets: Uint8Array, negotiated: Negotiated | undefined): void {
-    if (this.#tap.isWatched) this.#tap.tell(this, message('sent', octets, negotiated));
+    if (this.#tap.isWatched) this.#tap.publish(this, message('sent', octets, negotiated));
   }
 
   /** A copy is kept: the octets of the frame may be a small part of what was read at once. */
   received({ type, body }: Extract<Framing, { kind: 'frame' }>, negotiated: Negotiated | undefined): void {
     if (!this.#tap.isWatched) return;
-    this.#tap.tell(this, message('received', withHeader(type, body, maximumExtendedMessageLength), negotiated));
+    this.#tap.publish(this, message('received', withHeader(type, body, maximumExtendedMessageLength), negotiated));
   }
 
   unreadable({ fault, octets }: Extract<Framing, { kind: 'fault' }>): void {
-    if (this.#tap.isWatched) this.#tap.tell(this, { type: 'unreadable', octets: octets.slice(), problem: fault.problem });
+    if (this.#tap.isWatched) this.#tap.publish(this, { type: 'unreadable', octets: octets.slice(), problem: fault.problem });
   }
 }
 

@@ -5,7 +5,7 @@ import { systemRandom, type Random } from '../../system/random.ts';
 import { connectSocket, failedConnection } from './socket-connection.ts';
 import { failureOf } from './failure.ts';
 import { connectHost, linkLocalProblem } from './link-local.ts';
-import { loadLibc, type Libc } from '../../system/libc.ts';
+import { loadLibc, type Libc } from '../../system/ffi/libc.ts';
 import { LinuxListener } from './linux/listener.ts';
 import { passwordProblem, setSignatureKey } from './linux/md5.ts';
 import { RouterDiscovery } from './linux/router-discovery.ts';

@@ -6,7 +6,7 @@ import type { Connection, ConnectionEvents, SocketOptions } from './transport.ts
 /** Octets on their way after which a writer is asked to wait. */
 const window = 65_536;
 
-interface EndParts {
+interface ConnectionParts {
   readonly local: Address | undefined;
   readonly remote: Address;
   options: SocketOptions;
@@ -17,10 +17,10 @@ interface EndParts {
 }
 
 /** One end of a connection of a MemoryNetwork. */
-export class MemoryEnd implements Connection {
+export class MemoryConnection implements Connection {
   readonly #network: MemoryNetwork;
-  readonly #parts: EndParts;
-  #other: MemoryEnd | undefined;
+  readonly #parts: ConnectionParts;
+  #other: MemoryConnection | undefined;
   #hosts: { readonly mine: MemoryHost; readonly theirs: MemoryHost } | undefined;
   /** Arrived before anybody accepted the connection. */
   #early: ((events: ConnectionEvents) => void)[] = [];
@@ -28,14 +28,14 @@ export class MemoryEnd implements Connection {
   #blocked = false;
   #ended = false;
   #closed = false;
-  #abandoned = false;
+  #severed = false;
 
-  constructor(network: MemoryNetwork, parts: EndParts) {
+  constructor(network: MemoryNetwork, parts: ConnectionParts) {
     this.#network = network;
     this.#parts = parts;
   }
 
-  attach(other: MemoryEnd, hosts: { readonly mine: MemoryHost; readonly theirs: MemoryHost }): void {
+  attach(other: MemoryConnection, hosts: { readonly mine: MemoryHost; readonly theirs: MemoryHost }): void {
     this.#other = other;
     this.#hosts = hosts;
   }
@@ -66,9 +66,9 @@ export class MemoryEnd implements Connection {
   }
 
   /** The process that owns this end is dead, or with `told` false its whole host: none of its events come any more. */
-  abandon(told: boolean): void {
+  sever(told: boolean): void {
     if (told && !this.#closed) this.#send((other) => other.#receiveEnd(undefined));
-    this.#abandoned = true;
+    this.#severed = true;
     this.#closed = true;
   }
 
@@ -101,12 +101,12 @@ export class MemoryEnd implements Connection {
     this.#network.clock.after(0, () => this.#report(undefined));
   }
 
-  #send(deliver: (other: MemoryEnd) => void): void {
+  #send(deliver: (other: MemoryConnection) => void): void {
     const [other, hosts] = [this.#other, this.#hosts];
-    if (other === undefined || hosts === undefined || this.#abandoned) return;
+    if (other === undefined || hosts === undefined || this.#severed) return;
     this.#network.carry(hosts.mine, hosts.theirs, () => {
       // A host that came back knows nothing of the connection and resets it; one that is away says nothing.
-      if (!other.#abandoned) deliver(other);
+      if (!other.#severed) deliver(other);
       else if (this.#network.hostOf(this.#parts.remote) !== undefined) this.#finish({ kind: 'reset', detail: 'reset by the peer' });
     });
   }
@@ -145,7 +145,7 @@ export class MemoryEnd implements Connection {
 
   #report(failure: TransportFailure | undefined): void {
     this.#close();
-    if (!this.#abandoned) this.#parts.events?.closed(failure);
+    if (!this.#severed) this.#parts.events?.closed(failure);
   }
 
   #close(): void {

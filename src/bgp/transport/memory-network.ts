@@ -1,7 +1,7 @@
 import { formatAddress, isLinkLocal, sameAddress, type Address } from '../../net/address.ts';
 import { prefixContains } from '../../net/prefix.ts';
 import type { Clock } from '../../system/clock.ts';
-import { MemoryEnd } from './memory-connection.ts';
+import { MemoryConnection } from './memory-connection.ts';
 import type {
   Connection,
   ConnectionEvents,
@@ -90,7 +90,7 @@ export class MemoryHost implements Transport {
   readonly dialed: DialOptions[] = [];
   readonly #network: MemoryNetwork;
   readonly #listeners = new Set<MemoryListener>();
-  readonly #ends = new Set<MemoryEnd>();
+  readonly #ends = new Set<MemoryConnection>();
   readonly #discoveries = new Set<DiscoveryEvents>();
   #drops: KernelDrops = { missing: 0, unexpected: 0, wrong: 0, belowMinimumTtl: 0 };
 
@@ -170,14 +170,14 @@ export class MemoryHost implements Transport {
   kill(): void {
     this.#listeners.clear();
     this.#discoveries.clear();
-    for (const end of this.#ends) end.abandon(true);
+    for (const end of this.#ends) end.sever(true);
     this.#ends.clear();
   }
 
   /** The host is gone from one moment to the next, and nobody is told. */
   powerOff(): void {
     this.#network.remove(this);
-    for (const end of this.#ends) end.abandon(false);
+    for (const end of this.#ends) end.sever(false);
     this.#ends.clear();
     this.#listeners.clear();
     this.#discoveries.clear();
@@ -191,7 +191,7 @@ export class MemoryHost implements Transport {
     });
   }
 
-  #receiveSyn(from: MemoryHost, remoteEnd: MemoryEnd, source: Address, options: DialOptions): void {
+  #receiveSyn(from: MemoryHost, remoteEnd: MemoryConnection, source: Address, options: DialOptions): void {
     const answer = (deliver: () => void): void => this.#network.carry(this, from, deliver);
     if (!this.#has(options.address)) return; // powered off meanwhile: silence
     const listener = this.#listenerFor(options.address, options.port);
@@ -230,8 +230,8 @@ export class MemoryHost implements Transport {
     return false;
   }
 
-  #end(local: Address | undefined, remote: Address, options: { ttl: number }, events: ConnectionEvents | undefined): MemoryEnd {
-    const end = new MemoryEnd(this.#network, { local, remote, options, events, gone: () => void this.#ends.delete(end) });
+  #end(local: Address | undefined, remote: Address, options: { ttl: number }, events: ConnectionEvents | undefined): MemoryConnection {
+    const end = new MemoryConnection(this.#network, { local, remote, options, events, gone: () => void this.#ends.delete(end) });
     this.#ends.add(end);
     return end;
   }

@@ -1,5 +1,5 @@
-import { KubeClient } from '../../kube/client.ts';
-import { listPages } from '../../kube/list-pages.ts';
+import { KubeClient } from '../../kube/client/client.ts';
+import { listPages } from '../../kube/reflector/list-pages.ts';
 import { isRecord, type RawObject } from '../../kube/raw-object.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
 import { defaultNamespace } from '../options/default-namespace.ts';

@@ -9,7 +9,7 @@ import { renderSessions } from '../../explain/sessions/render-sessions.ts';
 import { routeTable } from '../../explain/routes/route-table.ts';
 import { sessionTable } from '../../explain/sessions/session-table.ts';
 import { unreadLines } from '../../explain/unread-objects.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { defaultNamespace } from '../options/default-namespace.ts';
 import type { Environment } from '../environment/environment.ts';
 import { serviceExplanation } from '../commands/explain-service.ts';

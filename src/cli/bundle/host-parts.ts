@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { runCommand, type CommandLine } from '../../dataplane/run-command.ts';
-import { httpGet } from '../../system/http-get.ts';
+import { httpGet } from '../../system/http/http-get.ts';
 import { formatAddress } from '../../net/address.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { limits } from '../limits.ts';
 import type { Bundle } from './bundle.ts';
 import type { Redaction } from './redaction.ts';

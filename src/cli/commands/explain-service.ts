@@ -4,8 +4,8 @@ import { explainClaims, isOwn, outsideText, type ProviderExplanation, type Servi
 import { renderService } from '../../explain/service/render-service.ts';
 import { explainService, narrowed, type ServiceExplanation } from '../../explain/service/service.ts';
 import { unreadLines, withUndecided } from '../../explain/unread-objects.ts';
-import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
-import type { Service } from '../../model/service.ts';
+import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
+import type { Service } from '../../model/objects/service.ts';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';
 import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';

@@ -7,7 +7,7 @@ import { isOwn } from '../../explain/provider/provider.ts';
 import { isEmptyPreview, renderPreviews, type ServicePreview } from '../../explain/provider/render-preview.ts';
 import { renderPlan } from '../../explain/plan/render-plan.ts';
 import { unreadLines } from '../../explain/unread-objects.ts';
-import type { Unread } from '../../model/unread.ts';
+import type { Unread } from '../../model/unreadable-kind.ts';
 import { silentLog } from '../../system/log.ts';
 import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
 import type { Environment, ProviderClaim } from '../environment/environment.ts';

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
-import type { Snapshot } from '../../model/snapshot.ts';
-import { Store } from '../../model/store.ts';
-import { clusterConfig } from '../../model/default-config.ts';
-import type { Unread } from '../../model/unread.ts';
-import { applied } from '../../sources/kubernetes/applied.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import { Store } from '../../model/store/store.ts';
+import { clusterConfig } from '../../model/kinds/default-config.ts';
+import type { Unread } from '../../model/unreadable-kind.ts';
+import { applied } from '../../sources/kubernetes/apply-preview.ts';
 import { readObjects } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';

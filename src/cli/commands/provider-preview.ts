@@ -1,7 +1,7 @@
-import type { Preview } from '../../controller/provider.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { Preview } from '../../controller/provider-parts.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { ProviderClaim } from '../environment/environment.ts';
 
 /** What a provider would do for a Service now. Undefined: it cannot say. An operating error (an Error with a `code`) is a preview that failed. */

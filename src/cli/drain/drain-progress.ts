@@ -1,6 +1,6 @@
 import type { ReturnOfRoutes } from '../../explain/plan/drain-forecast.ts';
-import type { HeraldConfig } from '../../model/configuration.ts';
-import type { NodeDrainReport, NodeState } from '../../model/node-state.ts';
+import type { HeraldConfig } from '../../model/kinds/types.ts';
+import type { NodeDrainReport, NodeState } from '../../model/objects/node-state.ts';
 
 /** What a report tells that the one before it did not, in lines for people. `before`: absent, this is the first. */
 export function progressLines(

@@ -1,10 +1,10 @@
-import { KubeClient } from '../../kube/client.ts';
+import { KubeClient } from '../../kube/client/client.ts';
 import { KubeError } from '../../kube/error.ts';
-import { listPages } from '../../kube/list-pages.ts';
+import { listPages } from '../../kube/reflector/list-pages.ts';
 import { isRecord } from '../../kube/raw-object.ts';
 import { annotations } from '../../model/annotations.ts';
-import type { Node } from '../../model/cluster.ts';
-import type { NodeState } from '../../model/node-state.ts';
+import type { Node } from '../../model/objects/cluster.ts';
+import type { NodeState } from '../../model/objects/node-state.ts';
 import { heraldApiVersion, parseObject } from '../../model/parse.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
 import { UsageError, type Environment } from '../environment/environment.ts';

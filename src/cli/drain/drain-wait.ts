@@ -1,7 +1,7 @@
 import { isBack, returnOfRoutes } from '../../explain/plan/drain-forecast.ts';
 import { KubeError, type KubeErrorCode } from '../../kube/error.ts';
-import type { HeraldConfig } from '../../model/configuration.ts';
-import { reportAge, staleAfterSeconds, type NodeDrainReport, type NodeState } from '../../model/node-state.ts';
+import type { HeraldConfig } from '../../model/kinds/types.ts';
+import { reportAge, staleAfterSeconds, type NodeDrainReport, type NodeState } from '../../model/objects/node-state.ts';
 import { sleep, type Clock } from '../../system/clock.ts';
 import { progressLines, returnText } from './drain-progress.ts';
 import type { DrainTarget } from './drain-target.ts';

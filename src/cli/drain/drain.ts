@@ -2,8 +2,8 @@ import { forecastDrain, isReporting, type DrainForecast } from '../../explain/pl
 import { unreadLines } from '../../explain/unread-objects.ts';
 import { withFix } from '../../explain/text/reason-lines.ts';
 import { annotations } from '../../model/annotations.ts';
-import type { Node } from '../../model/cluster.ts';
-import { drainWish } from '../../model/drain-wish.ts';
+import type { Node } from '../../model/objects/cluster.ts';
+import { drainWish } from '../../decisions/announcement/requested-drain.ts';
 import { reason } from '../../model/reasons.ts';
 import { drainStatus, type DrainOptions } from './drain-options.ts';
 import { count } from './drain-progress.ts';

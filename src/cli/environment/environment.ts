@@ -1,4 +1,5 @@
 import type { Provider } from '../../controller/provider.ts';
+import type { Previewable, ResourceHolder } from '../../controller/provider-parts.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
@@ -19,7 +20,7 @@ export interface ProviderNeeds {
   readonly modules?: readonly string[];
 }
 
-export type ProviderClaim = Pick<Provider, 'name' | 'claim'> & Partial<Pick<Provider, 'holds' | 'preview'>>;
+export type ProviderClaim = Pick<Provider, 'name' | 'claim'> & Partial<ResourceHolder & Previewable>;
 
 interface ClaimNeeds extends Pick<AwsFlags, 'awsClassless'> {
   /** Paths of modules that give more of them. */

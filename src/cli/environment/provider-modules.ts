@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Provider } from '../../controller/provider.ts';
 import * as contract from '../../controller/provider-module.ts';
-import { providerMethods, type CreateProvider, type ProviderComponents } from '../../controller/provider-module.ts';
+import { missingMethods, type CreateProvider, type ProviderComponents } from '../../controller/provider-module.ts';
 import { UsageError } from './environment.ts';
 
 /** Imports a module by its URL. */
@@ -47,8 +47,8 @@ async function loadProvider(path: string, components: ProviderComponents, load: 
   // It becomes a label of metrics, and part of messages.
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,62}$/.test(name))
     throw wrong(path, 'the `name` of its provider must be lower-case letters, digits and "-", 63 at most, and begin with a letter');
-  const missing = providerMethods.filter((method) => typeof (provider as Record<string, unknown>)[method] !== 'function');
-  if (missing.length > 0) throw wrong(path, `its provider lacks ${missing.join(', ')} (src/controller/provider.ts says what each does)`);
+  const missing = missingMethods(provider);
+  if (missing.length > 0) throw wrong(path, `its provider lacks ${missing.join(', ')} (src/controller/provider.ts and provider-parts.ts describe each)`);
   return provider as Provider;
 }
 

@@ -1,7 +1,7 @@
 import type { EventSink } from '../../controller/events/event-sink.ts';
 import type { StatusWriter } from '../../controller/status-writer.ts';
-import type { NodeState } from '../../model/node-state.ts';
-import type { KubernetesServiceMetadata } from '../../sources/kubernetes/service-metadata.ts';
+import type { NodeState } from '../../model/objects/node-state.ts';
+import type { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { Source } from '../../sources/source.ts';
 
 /** What the one controller of a directory or a cluster has. */

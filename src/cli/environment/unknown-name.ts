@@ -1,4 +1,4 @@
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { UsageError } from './environment.ts';
 
 /** Of an object that there is none of: names those there are. */

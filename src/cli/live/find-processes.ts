@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
-import { KubeClient } from '../../kube/client.ts';
+import { KubeClient } from '../../kube/client/client.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
 import { defaultNamespace } from '../options/default-namespace.ts';
 import type { Environment } from '../environment/environment.ts';

@@ -1,8 +1,8 @@
 import { defined } from '../../lang/defined.ts';
-import type { KubeClient } from '../../kube/client.ts';
-import { Deadline } from '../../kube/deadline.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { Deadline } from '../../kube/client/deadline.ts';
 import { KubeError } from '../../kube/error.ts';
-import { listPages } from '../../kube/list-pages.ts';
+import { listPages } from '../../kube/reflector/list-pages.ts';
 import { isRecord, type RawObject } from '../../kube/raw-object.ts';
 import { livePaths, type LiveIndex } from '../../live/contract.ts';
 import { sleep, type Clock } from '../../system/clock.ts';

@@ -1,6 +1,6 @@
 import type { LiveIndex } from '../../live/contract.ts';
 import { livePaths } from '../../live/contract.ts';
-import { askLocal, LocalSocketError } from '../../system/local-socket.ts';
+import { askLocal, LocalSocketError } from '../../system/http/local-socket.ts';
 import { limits } from '../limits.ts';
 import { LiveError, type LiveSource } from './live-client.ts';
 

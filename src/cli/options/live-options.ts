@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { isAbsolute } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { longestSocketPath } from '../../system/local-socket.ts';
+import { longestSocketPath } from '../../system/http/local-socket.ts';
 
 /** Where a process can be asked what it does at this moment (src/live/contract.ts). */
 export interface LiveOptions {

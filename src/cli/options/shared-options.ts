@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ListenAddress } from '../../bgp/index.ts';
 import { formatAddress, parseAddress } from '../../net/address.ts';
-import type { HttpPlace } from '../../system/http-listener.ts';
+import type { HttpPlace } from '../../system/http/http-listener.ts';
 
 /** Options that several commands have, with one wording. */
 export const sourceOption = (): Option => new Option('--source <dir>', 'directory of manifests; records are kept in its folder .herald');

@@ -24,7 +24,7 @@ export async function openWorkplace(
 ): Promise<Workplace> {
   const { source: directory } = options;
   let awaited = (): string | undefined => undefined;
-  const isRead = telemetry?.health.add({ name: 'objects', ready: () => awaited() ?? 'they are being read' });
+  const isRead = telemetry?.health.addCheck({ name: 'objects', ready: () => awaited() ?? 'they are being read' });
   const workplace =
     directory === undefined
       ? await openCluster(environment, options, log, telemetry?.api)

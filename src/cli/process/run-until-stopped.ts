@@ -39,7 +39,7 @@ export async function runUntilStopped(
   try {
     workplace = await openWorkplace(environment, options, log, telemetry);
     // Once it is known to be there. Whoever asks may have another name for it.
-    if (options.source !== undefined) telemetry.live.is({ directory: await realpath(options.source) });
+    if (options.source !== undefined) telemetry.live.setProcess({ directory: await realpath(options.source) });
     for await (const part of start(workplace, log, telemetry)) if (part !== undefined) running.unshift(part);
     const lost = running.flatMap((part) => part.lost ?? []);
     await Promise.race([aborted(environment.stopped), ...lost.map((one) => one.then(endWithLoss))]);

@@ -1,6 +1,6 @@
 import { Agent } from '../../agent/agent.ts';
-import { tellOfAgent } from '../../agent/live/live-queries.ts';
-import { traceAnswer } from '../../agent/live/bgp-trace-endpoint.ts';
+import { registerAgentQueries } from '../../agent/live/live-queries.ts';
+import { traceEndpoint } from '../../agent/live/bgp-trace-endpoint.ts';
 import { agentHealth } from '../../agent/metrics/agent-health.ts';
 import { AgentMetrics } from '../../agent/metrics/agent-metrics.ts';
 import { exposeBgp } from '../../agent/metrics/bgp-metrics.ts';
@@ -22,8 +22,8 @@ import { debugPaths } from '../../live/debug.ts';
 import { isSubdomainName } from '../../model/parse/metadata.ts';
 import { reason, says } from '../../model/reasons.ts';
 import { systemHost } from '../../system/host.ts';
-import { listenHttp } from '../../system/http-listener.ts';
-import { tcpForwarding } from '../../system/tcp-forwarder.ts';
+import { listenHttp } from '../../system/http/http-listener.ts';
+import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type Environment } from '../environment/environment.ts';
 import type { AgentProcessOptions } from '../options/shared-options.ts';
@@ -84,17 +84,17 @@ export async function startAgent(
     },
     { node, listenForPassivePeers: bgpListen === undefined, healthz: healthzBindAddress, kernelSettings },
   );
-  observer.follow(() => agent.figures());
-  const unexpose = exposeBgp(metrics, { speaker, sessions: () => agent.figures().sessions, bfd: () => bfd?.status() });
-  const unprobed = health.add(agentHealth(() => agent.figures(), clock));
+  observer.expose(() => agent.status());
+  const unexpose = exposeBgp(metrics, { speaker, sessions: () => agent.status().sessions, bfd: () => bfd?.status() });
+  const unprobed = health.addCheck(agentHealth(() => agent.status(), clock));
   const unfollow = telemetry.followNode(source, node);
-  telemetry.live.is({ node });
-  const untold = tellOfAgent(telemetry.live, agent.live());
-  const untraced = telemetry.local.add(debugPaths.bgpTrace, traceAnswer(speaker));
+  telemetry.live.setProcess({ node });
+  const untold = registerAgentQueries(telemetry.live, agent.live());
+  const untraced = telemetry.local.add(debugPaths.bgpTrace, traceEndpoint(speaker));
   await agent.start();
   return {
     stop: async () => {
-      if (onStop === 'shutdown') await agent.leave(environment.onHurry);
+      if (onStop === 'shutdown') await agent.gracefulShutdown(environment.onHurry);
       untold();
       untraced();
       unprobed();

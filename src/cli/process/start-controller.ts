@@ -27,7 +27,7 @@ export async function startController(
   const { clock, random } = environment;
   const { source } = workplace;
   let leads = (): boolean => false;
-  metrics.part('leader', ['herald_leader'], (put) => put('herald_leader', {}, leads() ? 1 : 0));
+  metrics.addCollector('leader', ['herald_leader'], (put) => put('herald_leader', {}, leads() ? 1 : 0));
   const post = await workplace.takeServices();
   if (post === undefined) return undefined;
   const { writer, events, release, lost, mayWrite = () => true, makeConfig } = post;

@@ -1,6 +1,6 @@
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { DirectorySource } from '../../sources/directory/directory-source.ts';
-import { readRecordedAddresses } from '../../sources/directory/recorded.ts';
+import { readRecordedAddresses } from '../../sources/directory/recorded-addresses.ts';
 import { silentLog } from '../../system/log.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';
 import type { Environment } from '../environment/environment.ts';

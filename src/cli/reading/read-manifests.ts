@@ -2,7 +2,7 @@ import { decodeObjects, readRawObjects, type RawObjects } from '../../sources/di
 import { readObjects } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 import { isRecord } from '../../model/parse/fields.ts';
-import { readPod } from '../../model/parse/pod.ts';
+import { readPod } from '../../model/parse/kubernetes/pod.ts';
 import { UsageError, type Environment } from '../environment/environment.ts';
 import { recordedConditions } from './recorded-conditions.ts';
 import type { Reading } from './reading.ts';

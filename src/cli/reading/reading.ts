@@ -1,9 +1,9 @@
 import type { Leadership } from '../../explain/overview/overview.ts';
-import type { Condition } from '../../model/condition.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { Pod } from '../../model/pod.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
-import type { Unread } from '../../model/unread.ts';
+import type { Condition } from '../../model/objects/condition.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Pod } from '../../model/objects/pod.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { Unread } from '../../model/unreadable-kind.ts';
 import type { RawEntry } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 

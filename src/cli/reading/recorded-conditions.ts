@@ -1,8 +1,8 @@
 import { isRecord } from '../../model/parse/fields.ts';
-import type { Condition } from '../../model/condition.ts';
-import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
+import type { Condition } from '../../model/objects/condition.ts';
+import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { RawObject } from '../../kube/raw-object.ts';
-import { ourConditions } from '../../sources/kubernetes/service-status.ts';
+import { ourConditions } from '../../sources/kubernetes/records/service-status.ts';
 
 /** What the status of Services says, as far as Herald has written it. */
 export function recordedConditions(objects: readonly unknown[]): ReadonlyMap<ServiceKey, readonly Condition[]> {

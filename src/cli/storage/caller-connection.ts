@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
-import { atServer, type Connection } from '../../kube/connection.ts';
-import { InCluster, inClusterServer } from '../../kube/in-cluster.ts';
-import { readKubeconfig } from '../../kube/kubeconfig.ts';
+import { atServer, type Connection } from '../../kube/client/connection.ts';
+import { InCluster, inClusterServer } from '../../kube/client/in-cluster.ts';
+import { readKubeconfig } from '../../kube/client/kubeconfig.ts';
 import { KubeError } from '../../kube/error.ts';
 import { UsageError, type Environment } from '../environment/environment.ts';
 import type { CallerOptions } from '../options/shared-options.ts';

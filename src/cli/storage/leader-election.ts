@@ -1,6 +1,6 @@
-import type { KubeClient } from '../../kube/client.ts';
-import { Election } from '../../kube/election.ts';
-import { leaseWatch } from '../../kube/watch-lease.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { Election } from '../../kube/election/election.ts';
+import { leaseWatch } from '../../kube/election/watch-lease.ts';
 import type { Log } from '../../system/log.ts';
 import { defaultNamespace } from '../options/default-namespace.ts';
 import type { Environment } from '../environment/environment.ts';

@@ -6,8 +6,8 @@ import type {
   ExternalIPPolicy,
   HeraldConfig,
   IPAddressPool,
-} from '../../model/configuration.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+} from '../../model/kinds/types.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /** What users write for Herald; the status of these objects is the controller's. */
 export type ConfigurationObject = IPAddressPool | BGPPeer | BGPAdvertisement | BFDProfile | Community | ExternalIPPolicy | HeraldConfig;

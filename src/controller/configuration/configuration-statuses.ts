@@ -1,5 +1,5 @@
 import type { KeptInPool, PoolUsage } from '../../decisions/allocation/allocator.ts';
-import { effectivePools } from '../../decisions/allocation/pools.ts';
+import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
 import { advertisementStatus } from '../../decisions/configuration/advertisement-status.ts';
 import type { ObjectStatus } from '../../decisions/configuration/object-status.ts';
 import { peerStatus } from '../../decisions/configuration/peer-status.ts';
@@ -7,11 +7,11 @@ import { nodeAddressesIn } from '../../decisions/configuration/node-addresses.ts
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
 import { poolStatus } from '../../decisions/configuration/pool-status.ts';
 import { heraldApiVersion } from '../../model/kinds.ts';
-import type { Condition } from '../../model/condition.ts';
-import { originText } from '../../model/metadata.ts';
-import type { ObjectEvent, ObjectReference } from '../../model/object-event.ts';
+import type { Condition } from '../../model/objects/condition.ts';
+import { originText } from '../../model/objects/metadata.ts';
+import type { ObjectEvent, ObjectReference } from '../../model/objects/object-event.ts';
 import type { Reason } from '../../model/reasons.ts';
-import type { Change, Snapshot } from '../../model/snapshot.ts';
+import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import type { Source } from '../../sources/source.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';

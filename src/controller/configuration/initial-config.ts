@@ -1,6 +1,6 @@
-import { BackOff } from '../../kube/back-off.ts';
+import { BackOff } from '../../kube/reflector/back-off.ts';
 import { KubeError } from '../../kube/error.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { sleep, type Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';

@@ -1,5 +1,5 @@
 import type { ObjectStatus } from '../../decisions/configuration/object-status.ts';
-import type { Condition } from '../../model/condition.ts';
+import type { Condition } from '../../model/objects/condition.ts';
 import { briefly, fix, says, type Reason } from '../../model/reasons.ts';
 
 /** Accepted has the sentence and the fix, which change only with the objects; Ready the brief text, without the counts of the moment. */

@@ -1,5 +1,5 @@
-import type { Condition } from '../../model/condition.ts';
-import type { ObjectEvent, ObjectReference } from '../../model/object-event.ts';
+import type { Condition } from '../../model/objects/condition.ts';
+import type { ObjectEvent, ObjectReference } from '../../model/objects/object-event.ts';
 import { eventOf } from '../events/object-event.ts';
 
 /** What is worth telling of a configuration object whose conditions were `before` and are `after`. */

@@ -1,8 +1,8 @@
 import { defined } from '../../lang/defined.ts';
 import { peersOnNode, type PeerOnNode, type PeerSummary } from '../../decisions/configuration/peer-status.ts';
-import { currentReport } from '../../model/node-state.ts';
+import { currentReport } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 
 interface Total {
   nodes: number;

@@ -1,5 +1,5 @@
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 import { configurationObject, isConfigurationKind, objectKeyOf, type ObjectKey } from './configuration-objects.ts';
 

@@ -1,8 +1,8 @@
-import { Causes } from '../../live/causes.ts';
+import { RecentChanges } from '../../live/causes.ts';
 import type { History } from '../../live/history.ts';
 import { limits } from '../../live/limits.ts';
-import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
-import type { ObjectEvent } from '../../model/object-event.ts';
+import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
+import type { ObjectEvent } from '../../model/objects/object-event.ts';
 import type { Source } from '../../sources/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { EventSink } from './event-sink.ts';
@@ -18,14 +18,14 @@ interface EventHistoryComponents {
 /** Events of Services are the history of a controller: with the objects that had changed just before. To be made before the controller. */
 export class EventHistory implements EventSink {
   readonly #components: EventHistoryComponents;
-  readonly #causes: Causes;
+  readonly #causes: RecentChanges;
   readonly #end: () => void;
 
   constructor(components: EventHistoryComponents) {
     const { source, clock } = components;
     this.#components = components;
-    this.#causes = new Causes(clock);
-    this.#end = source.onChange((changes) => this.#causes.heard(changes, source.snapshot));
+    this.#causes = new RecentChanges(clock);
+    this.#end = source.onChange((changes) => this.#causes.recordChanges(changes, source.snapshot));
   }
 
   record(event: ObjectEvent): void {
@@ -41,10 +41,10 @@ export class EventHistory implements EventSink {
   #tell(service: ServiceKey, { reason, note }: ObjectEvent): void {
     const { history, source } = this.#components;
     const text = note.length <= limits.words ? note : `${note.slice(0, limits.words - 1)}…`;
-    history.record('Service', service, { what: reason, text, causes: this.#causes.lately(service) });
+    history.record('Service', service, { what: reason, text, causes: this.#causes.takeRecentCauses(service) });
     if (!source.snapshot.services.has(service)) {
-      history.gone('Service', service);
-      this.#causes.forget(service);
+      history.markDeleted('Service', service);
+      this.#causes.forgetService(service);
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { ObjectEvent } from '../../model/object-event.ts';
+import type { ObjectEvent } from '../../model/objects/object-event.ts';
 
 /** Who takes Events: an API server, by way of a queue. Standalone there is nobody: what happened is in the log. */
 export interface EventSink {

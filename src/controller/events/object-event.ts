@@ -1,5 +1,5 @@
-import type { ObjectEvent, ObjectReference } from '../../model/object-event.ts';
-import type { Service } from '../../model/service.ts';
+import type { ObjectEvent, ObjectReference } from '../../model/objects/object-event.ts';
+import type { Service } from '../../model/objects/service.ts';
 import { eventTable, type EventName } from './event-table.ts';
 
 /** `code`: the reason, where the table leaves it to the "no". */

@@ -1,4 +1,4 @@
-import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Source } from '../../sources/source.ts';
 import { problemText } from '../../sources/source.ts';
 import { eventOf } from './object-event.ts';

@@ -1,5 +1,5 @@
-import type { Condition } from '../../model/condition.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { Condition } from '../../model/objects/condition.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Put } from '../../telemetry/metrics.ts';
 
 interface Count {

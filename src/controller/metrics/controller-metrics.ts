@@ -1,9 +1,10 @@
 import type { KeptInPool, PoolUsage } from '../../decisions/allocation/allocator.ts';
-import type { Condition } from '../../model/condition.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { Condition } from '../../model/objects/condition.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { ControllerObserver, QueueFigures, QueueName } from '../controller-observer.ts';
 import { limits } from '../limits.ts';
+import { keptInPools, poolUsage } from '../complete-provider.ts';
 import type { Provider, Reconciliation } from '../provider.ts';
 import { ConditionCounts } from './condition-counts.ts';
 import { PoolRefusals } from './pool-refusals.ts';
@@ -18,26 +19,28 @@ export class ControllerMetrics implements ControllerObserver {
   constructor(metrics: Metrics) {
     this.#metrics = metrics;
     this.#ends.push(
-      metrics.part('services', ['herald_service_conditions', 'herald_pending_services'], (put) => this.#conditions.put(put)),
-      metrics.part('refusals', ['herald_pending_services_by_pool'], (put) => this.#refusals.put(put)),
+      metrics.addCollector('services', ['herald_service_conditions', 'herald_pending_services'], (put) => this.#conditions.put(put)),
+      metrics.addCollector('refusals', ['herald_pending_services_by_pool'], (put) => this.#refusals.put(put)),
     );
   }
 
   /** Exposes how things are with the controller and its providers. */
   follow(controller: { readonly figures: () => Readonly<Record<QueueName, QueueFigures>> }, providers: readonly Provider[]): void {
     this.#ends.push(
-      this.#metrics.part('queues', ['herald_queue_depth', 'herald_queue_waiting_retries', 'herald_queue_longest_work_seconds'], (put) => {
-        for (const [queue, { depth, retries, longestMilliseconds }] of Object.entries(controller.figures())) {
-          put('herald_queue_depth', { queue }, depth);
-          put('herald_queue_waiting_retries', { queue }, retries);
-          put('herald_queue_longest_work_seconds', { queue }, longestMilliseconds / 1000);
-        }
-      }),
-      this.#metrics.part('pools', ['herald_pool_addresses', 'herald_pool_size_addresses'], (put) => {
-        const kept = keptByPool(providers.flatMap((provider) => provider.kept?.() ?? []));
-        for (const { pool, family: version, total, free, assigned } of firstPools(
-          providers.flatMap((provider) => provider.usage?.() ?? []),
-        )) {
+      this.#metrics.addCollector(
+        'queues',
+        ['herald_queue_depth', 'herald_queue_waiting_retries', 'herald_queue_longest_work_seconds'],
+        (put) => {
+          for (const [queue, { depth, retries, longestMilliseconds }] of Object.entries(controller.figures())) {
+            put('herald_queue_depth', { queue }, depth);
+            put('herald_queue_waiting_retries', { queue }, retries);
+            put('herald_queue_longest_work_seconds', { queue }, longestMilliseconds / 1000);
+          }
+        },
+      ),
+      this.#metrics.addCollector('pools', ['herald_pool_addresses', 'herald_pool_size_addresses'], (put) => {
+        const kept = keptByPool(keptInPools(providers));
+        for (const { pool, family: version, total, free, assigned } of firstPools(poolUsage(providers))) {
           const family = `ipv${version}`;
           put('herald_pool_size_addresses', { pool, family }, Number(total));
           put('herald_pool_addresses', { pool, family, state: 'free' }, Number(free));

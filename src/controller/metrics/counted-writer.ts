@@ -35,7 +35,7 @@ export function countedWriter(writer: StatusWriter, metrics: Metrics): StatusWri
 /** Counts Events, and those that were never written. */
 export function countedEvents(events: EventSink & { readonly lost?: ReadonlyMap<string, number> }, metrics: Metrics): EventSink {
   for (const type of ['Normal', 'Warning']) metrics.add('herald_events_total', { type }, 0);
-  metrics.part('events', ['herald_events_lost_total'], (put) => {
+  metrics.addCollector('events', ['herald_events_lost_total'], (put) => {
     for (const [why, count] of events.lost ?? []) put('herald_events_lost_total', { why }, count);
   });
   return {

@@ -1,4 +1,4 @@
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Put } from '../../telemetry/metrics.ts';
 import type { Reconciliation } from '../provider.ts';
 import { limits } from '../limits.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert';
 import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
-import { serviceKey } from '../../model/metadata.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
 import { catalogue } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
+import type { Service } from '../../model/objects/service.ts';
 import type { Claim, Reconciliation } from '../provider-module.ts';
 import type { Bed } from './in-memory-cluster.ts';
 import type { ProviderSubject } from './subject.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert';
-import { serviceKey, type Metadata, type ServiceKey } from '../../model/metadata.ts';
+import { serviceKey, type Metadata, type ServiceKey } from '../../model/objects/metadata.ts';
 import { parseObject } from '../../model/parse.ts';
-import type { Service } from '../../model/service.ts';
-import type { Change, HeraldObject, Snapshot } from '../../model/snapshot.ts';
-import { Store } from '../../model/store.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Change, HeraldObject, Snapshot } from '../../model/store/snapshot.ts';
+import { Store } from '../../model/store/store.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Source } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';

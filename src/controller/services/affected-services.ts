@@ -1,7 +1,7 @@
-import { currentReport, type NodeState } from '../../model/node-state.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import { assignedAddresses, type Service } from '../../model/service.ts';
-import type { Change, Kind, Snapshot } from '../../model/snapshot.ts';
+import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import { assignedAddresses, type Service } from '../../model/objects/service.ts';
+import type { Change, Kind, Snapshot } from '../../model/store/snapshot.ts';
 
 /** Kinds whose change may alter where any Service is announced. Their number is small and they change rarely. */
 const shared: ReadonlySet<Kind> = new Set<Kind>([

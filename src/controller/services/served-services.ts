@@ -1,25 +1,25 @@
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { Ingress, Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Ingress, Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { sameAddress, type Address } from '../../net/address.ts';
-import type { Provider } from '../provider.ts';
+import type { CompleteProvider } from '../complete-provider.ts';
 import type { Recorded } from '../status-writer.ts';
 
 /** A Service that a provider serves, as it was when the provider did so last. */
 export interface Served {
-  readonly provider: Provider;
+  readonly provider: CompleteProvider;
   readonly service: Service;
   readonly ingress: readonly Ingress[];
 }
 
 /** Which provider serves which Service, and which Services we have written about. */
 export class ServedServices {
-  readonly #providers: readonly Provider[];
+  readonly #providers: readonly CompleteProvider[];
   readonly #served = new Map<ServiceKey, Served>();
   /** By us, or by another of us before. */
   readonly #written = new Set<ServiceKey>();
 
-  constructor(providers: readonly Provider[]) {
+  constructor(providers: readonly CompleteProvider[]) {
     this.#providers = providers;
   }
 
@@ -73,12 +73,12 @@ export class ServedServices {
   }
 
   /** Whose the Service is; undefined: nobody's here. */
-  claimant(service: Service, snapshot: Snapshot): Provider | undefined {
+  claimant(service: Service, snapshot: Snapshot): CompleteProvider | undefined {
     return this.#providers.find((provider) => provider.claim(service, snapshot).mine);
   }
 
   /** Who holds something for the Service, whoever serves it now. */
-  holders(key: ServiceKey, service: Service | undefined): Provider[] {
+  holders(key: ServiceKey, service: Service | undefined): CompleteProvider[] {
     return this.#providers.filter((provider) => provider.holds(key, service));
   }
 
@@ -92,7 +92,7 @@ export class ServedServices {
   }
 
   /** Whose a Service is of which only the record is known: also that of a provider whose it would be by another HeraldConfig. */
-  wouldBe(key: ServiceKey, snapshot: Snapshot): Provider | undefined {
+  wouldBe(key: ServiceKey, snapshot: Snapshot): CompleteProvider | undefined {
     const service = snapshot.services.get(key);
     const claims = service === undefined ? [] : this.#providers.map((provider) => ({ provider, claim: provider.claim(service, snapshot) }));
     const other = claims.find(({ claim }) => !claim.mine && claim.reason.code === 'OtherLoadBalancerClass');

@@ -1,11 +1,11 @@
 import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
 import { whySessionDown } from '../../decisions/announcement/session-down.ts';
-import { conditionTypes } from '../../model/condition-types.ts';
-import { currentReport, type NodeState } from '../../model/node-state.ts';
-import { serviceKey } from '../../model/metadata.ts';
+import { conditionTypes } from '../../model/objects/condition-types.ts';
+import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
 import { briefly, reason, type Reason } from '../../model/reasons.ts';
-import { assignedAddresses, type Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import { assignedAddresses, type Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { limits } from '../limits.ts';
 import type { Reconciliation } from '../provider.ts';
 import type { Condition } from '../status-writer.ts';

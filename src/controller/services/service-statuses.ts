@@ -1,11 +1,11 @@
 import { defined } from '../../lang/defined.ts';
-import type { ObjectReference } from '../../model/object-event.ts';
-import { conditionTypes } from '../../model/condition-types.ts';
-import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
+import type { ObjectReference } from '../../model/objects/object-event.ts';
+import { conditionTypes } from '../../model/objects/condition-types.ts';
+import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import { fix, lasting, says, type Reason } from '../../model/reasons.ts';
-import { sameContent } from '../../model/same-content.ts';
-import type { Ingress, Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import { sameContent } from '../../model/store/same-content.ts';
+import type { Ingress, Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';

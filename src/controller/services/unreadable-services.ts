@@ -1,16 +1,17 @@
-import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import { fix, reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
+import type { Service } from '../../model/objects/service.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { Source } from '../../sources/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
-import type { Provider, RecordedAddresses } from '../provider.ts';
+import type { CompleteProvider } from '../complete-provider.ts';
+import type { RecordedAddresses } from '../provider-parts.ts';
 import type { Recorded, StatusWriter } from '../status-writer.ts';
 
 interface UnreadServicesComponents {
   readonly source: Source;
-  readonly providers: readonly Provider[];
+  readonly providers: readonly CompleteProvider[];
   readonly writer: StatusWriter;
   readonly clock: Clock;
   readonly log: Log;
@@ -19,7 +20,7 @@ interface UnreadServicesComponents {
 /** What the controller does when something could be read again. */
 interface Effects {
   look(key: ServiceKey, when: 'first' | 'inTurn'): void;
-  adopt(provider: Provider, service: Service, addresses: readonly Address[]): void;
+  adopt(provider: CompleteProvider, service: Service, addresses: readonly Address[]): void;
   released(key: ServiceKey, addresses: readonly Address[], why: string): void;
 }
 
@@ -90,13 +91,13 @@ export class UnreadServices {
   }
 
   #release(key: ServiceKey): void {
-    const { providers, log, clock } = this.#components;
+    const { source, providers, log, clock } = this.#components;
     for (const provider of providers) {
       provider
-        .release(key, clock.date().getTime())
-        .then(({ addresses, retry }) => {
+        .release(key, source.snapshot, clock.date().getTime())
+        .then(({ addresses = [], requeue = [] }) => {
           this.#effects.released(key, addresses, 'the Service, which could not be read, is gone');
-          return retry.forEach((other) => this.#effects.look(other, 'first'));
+          return requeue.forEach((other) => this.#effects.look(other, 'first'));
         })
         .catch((error: unknown) => log.error({ error, service: key }, 'release failed'));
     }
@@ -110,7 +111,7 @@ export class UnreadServices {
     this.#unreadable = unreadable;
     const [file] = unreadable.values();
     const why = file === undefined ? undefined : reason('RecordUnreadable', { file });
-    for (const provider of providers) provider.withhold(why);
+    for (const provider of providers) provider.suspendAllocation(why);
     if (why === undefined) log.info({}, 'all records can be read: addresses are given again');
     else log.error({ files: [...unreadable.values()], fix: fix(why) }, 'records cannot be read: no address is given');
     for (const key of source.snapshot.services.keys()) this.#effects.look(key, 'inTurn');

@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { fix, lasting, says, type Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
+import type { Service } from '../../model/objects/service.ts';
 import type { Log } from '../../system/log.ts';
 import { notReleased } from './service-conditions.ts';
 import { eventOf, referenceTo } from '../events/object-event.ts';

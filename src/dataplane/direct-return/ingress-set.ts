@@ -4,12 +4,12 @@ import { frontendFamily, type Frontend } from '../../net/frontend.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
-import { hashedClass, slotText } from '../nftables/classid.ts';
+import { hashedClass, slotText } from '../nftables/ruleset/classid.ts';
 import { elementsPerStatement } from '../nftables/limits.ts';
 import { ingressChanges, ingressRemoval, ingressSkeleton, type IngressElement } from './ingress-script.ts';
 import { pathCheckInterval } from './limits.ts';
-import { whyNot } from './why-not.ts';
-import { Serial } from '../../system/serial.ts';
+import { whyNot } from './kernel-refusal.ts';
+import { Serial } from '../../system/serial-queue.ts';
 
 /** The port for the table of mode l2: lines of nft's language, all of them or none. Rejects with DataplaneError. */
 export interface IngressTable {

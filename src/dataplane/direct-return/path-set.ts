@@ -5,8 +5,8 @@ import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { pathCheckInterval } from './limits.ts';
 import { itemKey, pathDifference, planPaths, tunnelItem, type PathPlan, type PathTable } from './paths.ts';
-import { whyNot } from './why-not.ts';
-import { Serial } from '../../system/serial.ts';
+import { whyNot } from './kernel-refusal.ts';
+import { Serial } from '../../system/serial-queue.ts';
 
 export interface PathPorts {
   readonly paths: PathTable;

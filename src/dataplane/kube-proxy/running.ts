@@ -1,4 +1,4 @@
-import { httpGet } from '../../system/http-get.ts';
+import { httpGet } from '../../system/http/http-get.ts';
 import { processesNamed } from '../../system/processes.ts';
 import { limits } from './limits.ts';
 

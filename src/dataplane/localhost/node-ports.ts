@@ -1,8 +1,8 @@
 import type { Family } from '../../net/address.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
-import { ListenError, type HttpPlace } from '../../system/http-listener.ts';
+import { ListenError, type HttpPlace } from '../../system/http/http-listener.ts';
 import type { Log } from '../../system/log.ts';
-import type { ForwardTcp, TcpForwarder } from '../../system/tcp-forwarder.ts';
+import type { ForwardTcp, TcpForwarder } from '../../system/http/tcp-forwarder.ts';
 import { limits } from './limits.ts';
 
 export interface LocalhostComponents {

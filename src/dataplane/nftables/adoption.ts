@@ -1,9 +1,9 @@
 import { SharedElements } from './diff.ts';
-import { ElementList, type PackedSet } from './element-list.ts';
-import { elementIdentity, type Element } from './elements.ts';
-import { frontendLength, isOfOneFrontend } from './layout.ts';
+import { ElementList, type PackedSet } from './ruleset/element-list.ts';
+import { elementIdentity, type Element } from './ruleset/elements.ts';
+import { frontendLength, isOfOneFrontend } from './ruleset/layout.ts';
 import { elementsOf, type Target } from './target.ts';
-import type { Turn } from '../../system/turn.ts';
+import type { Turn } from '../../system/time-slice.ts';
 
 /** Everything that some owners want, each element once, and how many want each of those that owners share. */
 export interface Wanted {

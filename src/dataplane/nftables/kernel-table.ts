@@ -6,13 +6,13 @@ import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { divideFound, nothingFound, wantedBy, type Wanted } from './adoption.ts';
 import { Difference, SharedElements } from './diff.ts';
-import { ElementList } from './element-list.ts';
+import { ElementList } from './ruleset/element-list.ts';
 import { OutcomeUnknown, Overtaken, type NftExecutor } from './executor.ts';
-import { families } from './layout.ts';
+import { families } from './ruleset/layout.ts';
 import { elementsPerTransaction } from './limits.ts';
-import type { Skeleton } from './skeleton.ts';
+import type { Skeleton } from './ruleset/skeleton.ts';
 import { elementsOf, frontendOf, type Target } from './target.ts';
-import { Turn } from '../../system/turn.ts';
+import { Turn } from '../../system/time-slice.ts';
 
 /** The owner of the elements that are not a frontend's. */
 export const nodeOwner = 'node';

@@ -4,7 +4,7 @@ import type { Frontend, NodeForwarding, ServiceForwarding } from '../../net/fron
 import type { Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
-import { Turn } from '../../system/turn.ts';
+import { Turn } from '../../system/time-slice.ts';
 import type { ConntrackCleaner } from '../conntrack/conntrack-cleaner.ts';
 import { FlowCleaning } from '../conntrack/flow-cleaning.ts';
 import { DataplaneError, type ApplyResult, type Dataplane, type ForwardingChanges, type QuarantinedFrontend } from '../dataplane.ts';
@@ -13,16 +13,16 @@ import type { IngressTable } from '../direct-return/ingress-set.ts';
 import type { PathTable } from '../direct-return/paths.ts';
 import type { RouteTable } from '../routes/unreachable-routes.ts';
 import { UnreachableSet } from '../routes/unreachable-set.ts';
-import { DesiredFrontends } from './desired.ts';
-import { frontendProblem, nodeElements } from './elements.ts';
+import { DesiredFrontends } from './desired-frontends.ts';
+import { frontendProblem, nodeElements } from './ruleset/elements.ts';
 import type { NftExecutor } from './executor.ts';
 import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
-import { markerChain, type PodInterfaces } from './layout.ts';
+import { markerChain, type PodInterfaces } from './ruleset/layout.ts';
 import { repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
-import { skeleton } from './skeleton.ts';
+import { skeleton } from './ruleset/skeleton.ts';
 import { frontendOf, type Target } from './target.ts';
-import { watchRuleset } from './watch.ts';
-import { Serial } from '../../system/serial.ts';
+import { watchRuleset } from './ruleset-monitor.ts';
+import { Serial } from '../../system/serial-queue.ts';
 
 export interface NftablesPorts {
   readonly executor: NftExecutor;
@@ -233,7 +233,8 @@ export class NftablesDataplane implements Dataplane {
       for (const key of this.#desired.set(service, forwarding)) touched.add(key);
       if (turn.isOver) await turn.end();
     }
-    if (this.#pathsTouched) for (const key of this.#desired.keys()) if (this.#desired.get(key)?.frontend.directReturn) touched.add(key);
+    if (this.#pathsTouched)
+      for (const key of this.#desired.keys()) if (this.#desired.get(key)?.frontend.directReturn) touched.add(key);
     this.#pathsTouched = false;
     return touched;
   }

@@ -7,7 +7,7 @@ import { routeNetlink } from '../routes/route-netlink.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { netlinkExecutor } from './netlink/netlink-executor.ts';
-import { nftCommand } from './nft-command.ts';
+import { nftCommand } from './nft/nft-command.ts';
 import type { NftablesPorts } from './nftables.ts';
 
 /** Another network namespace than this process's: its file for sockets, and the words that go before a command. */

@@ -4,7 +4,7 @@ import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } from '../nftables/limits.ts';
 import { planRoutes, type RouteTable } from './unreachable-routes.ts';
-import { Serial } from '../../system/serial.ts';
+import { Serial } from '../../system/serial-queue.ts';
 
 interface UnreachablePorts {
   readonly routes: RouteTable;

@@ -1,17 +1,17 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
-import type { IPAddressPool } from '../../model/configuration.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { ReleasedAddress } from '../../model/released-address.ts';
+import type { IPAddressPool } from '../../model/kinds/types.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import type { Reason } from '../../model/reasons.ts';
-import { createAddressSpace, type AddressSpace } from './address-space.ts';
-import { addressesOf, createHoldings, type Holding } from './holdings.ts';
-import type { Ledger } from './ledger.ts';
-import type { PoolRefusal, RefusedPool } from './pools.ts';
-import { createNamespaceUse, quotaOf } from './quota.ts';
+import { createAddressSpace, type AddressSpace } from './pools/address-space.ts';
+import { addressesOf, createHoldings, type Holding } from './ledger/holdings.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import type { PoolRefusal, RefusedPool } from './pools/pools.ts';
+import { createNamespaceUse, quotaOf } from './ledger/quota.ts';
 import { firstConflict, reconsider, termsDiffer, whyOutOfPlace } from './reconsider.ts';
 import type { AllocationRequest } from './request.ts';
-import { createReservations } from './reservations.ts';
+import { createReservations } from './ledger/reservations.ts';
 import { findAddresses, surveyPools } from './search.ts';
 
 /** What a Service holds after a decision, and why that is not what it asks for. */

@@ -1,6 +1,6 @@
-import type { HeraldConfig } from '../../model/configuration.ts';
+import type { HeraldConfig } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
+import type { Service } from '../../model/objects/service.ts';
 
 type AllocationClaim = { readonly mine: true } | { readonly mine: false; readonly reason: Reason };
 

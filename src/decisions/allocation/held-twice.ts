@@ -1,8 +1,8 @@
 import { formatAddress, type Address } from '../../net/address.ts';
-import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import { haveOneKey, type Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import { haveOneKey, type Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { decideAllocationClaim } from './claim.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /**
  * The order in which a controller that starts looks at the Services: what holds an address first, as it must not lose it to one

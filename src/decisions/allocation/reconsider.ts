@@ -1,14 +1,14 @@
 import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
 import { limits } from '../../model/limits.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { IPAddressPool } from '../../model/configuration.ts';
-import type { AddressSpace } from './address-space.ts';
-import type { Holding } from './holdings.ts';
-import type { Ledger } from './ledger.ts';
-import { whyPoolGivesNoMore, whyPoolRefuses } from './pool-eligibility.ts';
-import { whyNotThere, type PoolRefusal } from './pools.ts';
+import type { IPAddressPool } from '../../model/kinds/types.ts';
+import type { AddressSpace } from './pools/address-space.ts';
+import type { Holding } from './ledger/holdings.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import { whyPoolGivesNoMore, whyPoolRefuses } from './pools/pool-eligibility.ts';
+import { whyNotThere, type PoolRefusal } from './pools/pools.ts';
 import type { AllocationRequest } from './request.ts';
-import { whyInvalid } from './requested.ts';
+import { whyInvalid } from './requested-addresses.ts';
 import { findAddresses, pick } from './search.ts';
 
 /** What a Service should hold: what it has, more, less, or something else, and why not what it asks for. */

@@ -1,10 +1,10 @@
 import { defined } from '../../lang/defined.ts';
 import type { Address, Family } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
-import type { Labels, ServiceKey } from '../../model/metadata.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
-import { serviceKey } from '../../model/metadata.ts';
+import type { Labels, ServiceKey } from '../../model/objects/metadata.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
 import { namespaceLabels } from '../namespace-labels.ts';
 
 interface PortUse {

@@ -1,13 +1,13 @@
 import type { Address, Family } from '../../net/address.ts';
-import type { IPAddressPool } from '../../model/configuration.ts';
+import type { IPAddressPool } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import { addressesOf } from './holdings.ts';
-import { keptForAnother, type Ledger } from './ledger.ts';
-import { inOrderOfTrial, whyPoolGivesNoMore, whyPoolRefuses } from './pool-eligibility.ts';
-import { refusalOf, whyNotThere, type PoolRefusal } from './pools.ts';
-import { whyOverQuota } from './quota.ts';
+import { addressesOf } from './ledger/holdings.ts';
+import { keptForAnother, type Ledger } from './ledger/ledger.ts';
+import { inOrderOfTrial, whyPoolGivesNoMore, whyPoolRefuses } from './pools/pool-eligibility.ts';
+import { refusalOf, whyNotThere, type PoolRefusal } from './pools/pools.ts';
+import { whyOverQuota } from './ledger/quota.ts';
 import type { AllocationRequest } from './request.ts';
-import { whyInvalid, whyNotRequested } from './requested.ts';
+import { whyInvalid, whyNotRequested } from './requested-addresses.ts';
 
 type Found = { readonly addresses: readonly Address[] } | { readonly reason: Reason; readonly pools: readonly PoolRefusal[] };
 

@@ -1,8 +1,8 @@
 import { formatAddress, type Address } from '../../net/address.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Allocator } from './allocator.ts';
 import type { AllocationRequest } from './request.ts';
-import { servicesToRetry, type Waiting } from './waiting.ts';
+import { servicesToRetry, type Waiting } from './services-to-retry.ts';
 
 /**
  * The Services that wait for addresses, in the order in which they began to, and which of them are looked at when something becomes

@@ -1,10 +1,10 @@
 import { bitsOf, type Address } from '../../net/address.ts';
 import { maskedPrefix, formatPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
 import { rangeContains, rangeToPrefixes } from '../../net/range.ts';
-import type { AddressType, BGPAdvertisement, IPAddressPool } from '../../model/configuration.ts';
+import type { AddressType, BGPAdvertisement, IPAddressPool } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import { selects } from '../../model/selector.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import { selects } from '../../model/objects/label-selector.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { resolveCommunity, uniteCommunities } from './communities.ts';
 import type { RouteCommunity } from './route.ts';
 

@@ -1,5 +1,5 @@
 import { parsed, refused, type Parsed } from '../../net/parsed.ts';
-import type { Community } from '../../model/configuration.ts';
+import type { Community } from '../../model/kinds/types.ts';
 import type { RouteCommunity } from './route.ts';
 
 /** The IANA registry "BGP Well-known Communities", under the names that router software uses. */

@@ -1,7 +1,7 @@
 import type { Family } from '../../net/address.ts';
 import { limits } from '../../model/limits.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { placeOf, chooseEndpoints, targetsOf } from '../forwarding/endpoints.ts';
 import { uniteCommunities } from './communities.ts';
 import type { PeerAnnouncement } from './peer-routes.ts';

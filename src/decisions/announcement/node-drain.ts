@@ -1,8 +1,8 @@
-import { drainWish } from '../../model/drain-wish.ts';
-import { serviceKey } from '../../model/metadata.ts';
-import { currentReport } from '../../model/node-state.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import { drainWish } from './requested-drain.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
+import { currentReport } from '../../model/objects/node-state.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { PeerAnnouncement } from './peer-routes.ts';
 
 /** What the snapshot alone does not tell of the drain of nodes. */

@@ -1,10 +1,10 @@
 import { formatAddress, type Address } from '../../net/address.ts';
 import { prefixContains } from '../../net/prefix.ts';
-import type { AddressType } from '../../model/configuration.ts';
+import type { AddressType } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
-import { poolsOf } from '../allocation/pools.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import { poolsOf } from '../allocation/pools/pools.ts';
 import { serviceRanges } from '../forwarding/node.ts';
 import { allowedExternalPrefixes, whyExternalIPDenied } from '../forwarding/external-ips.ts';
 import { covers, poolPrefixes, type Origin } from './advertisements.ts';

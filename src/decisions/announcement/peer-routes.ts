@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { Address } from '../../net/address.ts';
 import { comparePrefixes, formatPrefix, isHostPrefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { ResolvedAdvertisement } from './advertisements.ts';
 import { uniteCommunities } from './communities.ts';
 import { carriesFamily, sessionWarning, type NodePeer } from './peers.ts';

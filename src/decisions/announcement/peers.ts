@@ -1,11 +1,11 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, isLinkLocal, sameAddress, type Address, type Family } from '../../net/address.ts';
-import type { Node } from '../../model/cluster.ts';
-import type { BGPPeer } from '../../model/configuration.ts';
-import type { SessionStatus } from '../../model/node-state.ts';
+import type { Node } from '../../model/objects/cluster.ts';
+import type { BGPPeer } from '../../model/kinds/types.ts';
+import type { SessionStatus } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import { anySelects } from '../../model/selector.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import { anySelects } from '../../model/objects/label-selector.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /** A BGPPeer that selects the node. */
 export interface NodePeer {

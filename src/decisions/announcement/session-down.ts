@@ -1,4 +1,4 @@
-import type { SessionStatus } from '../../model/node-state.ts';
+import type { SessionStatus } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 
 /** Why the routes that were decided are not at a peer; undefined: its session is up. `session`: as the agent reports it, if it does. */

@@ -1,7 +1,7 @@
 import { annotations } from '../../model/annotations.ts';
-import type { AddressType, HeraldConfig } from '../../model/configuration.ts';
+import type { AddressType, HeraldConfig } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
+import type { Service } from '../../model/objects/service.ts';
 
 /**
  * Why an address stays unannounced although a BGPAdvertisement covers it: its Service, or HeraldConfig for those that say nothing, has

@@ -1,8 +1,8 @@
 import { defined } from '../../lang/defined.ts';
-import type { BGPAdvertisement } from '../../model/configuration.ts';
+import type { BGPAdvertisement } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import { anySelects, selects } from '../../model/selector.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import { anySelects, selects } from '../../model/objects/label-selector.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { resolveCommunity } from '../announcement/communities.ts';
 import type { ObjectStatus } from './object-status.ts';
 

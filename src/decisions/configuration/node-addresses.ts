@@ -1,5 +1,5 @@
-import type { Node } from '../../model/cluster.ts';
-import type { IPAddressPool } from '../../model/configuration.ts';
+import type { Node } from '../../model/objects/cluster.ts';
+import type { IPAddressPool } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { formatAddress } from '../../net/address.ts';
 import { rangeContains } from '../../net/range.ts';

@@ -1,4 +1,4 @@
-import type { ObjectFields } from '../../model/manifest.ts';
+import type { ObjectFields } from '../../model/status-manifest.ts';
 import type { Reason } from '../../model/reasons.ts';
 
 /** What the status of a configuration object says. */

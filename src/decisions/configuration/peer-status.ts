@@ -1,8 +1,8 @@
 import { defined } from '../../lang/defined.ts';
-import type { BGPPeer } from '../../model/configuration.ts';
-import { currentReport } from '../../model/node-state.ts';
+import type { BGPPeer } from '../../model/kinds/types.ts';
+import { currentReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { peersOfNode, sessionWarning } from '../announcement/peers.ts';
 import type { ObjectStatus } from './object-status.ts';

@@ -1,6 +1,6 @@
 import { compareAddresses } from '../../net/address.ts';
 import { rangesOverlap, type AddressRange } from '../../net/range.ts';
-import type { IPAddressPool } from '../../model/configuration.ts';
+import type { IPAddressPool } from '../../model/kinds/types.ts';
 import { limits } from '../../model/limits.ts';
 
 interface Owned {

@@ -1,10 +1,10 @@
 import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
-import type { IPAddressPool } from '../../model/configuration.ts';
-import { releasedManifest, type ReleasedAddress } from '../../model/released-address.ts';
+import type { IPAddressPool } from '../../model/kinds/types.ts';
+import { releasedManifest, type ReleasedAddress } from '../../model/parse/released-address.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { PoolUsage } from '../allocation/allocator.ts';
-import { whyPoolGivesNoMore } from '../allocation/pool-eligibility.ts';
+import { whyPoolGivesNoMore } from '../allocation/pools/pool-eligibility.ts';
 import type { ObjectStatus } from './object-status.ts';
 
 /** The largest int64, which stands for more addresses than it can say, as in MetalLB. */

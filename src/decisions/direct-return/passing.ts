@@ -1,7 +1,7 @@
-import type { DirectReturnMode } from '../../model/configuration.ts';
-import type { DirectReturnReport } from '../../model/node-state.ts';
+import type { DirectReturnMode } from '../../model/kinds/types.ts';
+import type { DirectReturnReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { compareAddresses, type Address, type Family } from '../../net/address.ts';
 import { tunnelOverhead, type DirectReturnNode, type Passing, type PassingTarget } from '../../net/direct-return.ts';
 import { prefixContains } from '../../net/prefix.ts';

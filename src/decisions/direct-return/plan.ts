@@ -1,8 +1,8 @@
-import type { HeraldConfig } from '../../model/configuration.ts';
-import { serviceKey } from '../../model/metadata.ts';
+import type { HeraldConfig } from '../../model/kinds/types.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Passing } from '../../net/direct-return.ts';
 import { frontendFamily, type Frontend } from '../../net/frontend.ts';

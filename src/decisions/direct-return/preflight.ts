@@ -1,5 +1,5 @@
-import type { DirectReturnMode } from '../../model/configuration.ts';
-import type { DirectReturnReport } from '../../model/node-state.ts';
+import type { DirectReturnMode } from '../../model/kinds/types.ts';
+import type { DirectReturnReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { bitsOf, formatAddress, parseAddressLeniently, sameAddress, type Address, type Family } from '../../net/address.ts';
 import { passingWays, tunnelOverhead, type PassingWay } from '../../net/direct-return.ts';

@@ -1,7 +1,7 @@
-import type { HeraldConfig } from '../../model/configuration.ts';
-import { serviceKey } from '../../model/metadata.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { HeraldConfig } from '../../model/kinds/types.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { compareAddresses, formatAddress } from '../../net/address.ts';
 import type { Hashed } from '../../net/connection-hash.ts';
 import { slotTableSizes, type SlotTable, type SlotTableSize } from '../../net/frontend.ts';

@@ -1,9 +1,9 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, type Family } from '../../net/address.ts';
-import type { Endpoint } from '../../model/endpoint-slice.ts';
-import { serviceKey } from '../../model/metadata.ts';
-import type { Service, ServicePort } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Endpoint } from '../../model/objects/endpoint-slice.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
+import type { Service, ServicePort } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /** Where the node that decides is: its name, and its zone ("" or absent: unknown). */
 export interface NodePlace {

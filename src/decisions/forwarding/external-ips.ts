@@ -2,8 +2,8 @@ import type { Address } from '../../net/address.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { formatAddress } from '../../net/address.ts';
-import { selects } from '../../model/selector.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import { selects } from '../../model/objects/label-selector.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { namespaceLabels } from '../namespace-labels.ts';
 
 /** The prefixes around an external IP that ExternalIPPolicies allow to a namespace. None: it is neither forwarded nor announced. */

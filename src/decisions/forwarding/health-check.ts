@@ -1,10 +1,10 @@
 import { formatAddress, parseAddress, type Family } from '../../net/address.ts';
 import { prefix, prefixContains, type Prefix } from '../../net/prefix.ts';
-import { serviceKey } from '../../model/metadata.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { targetsOf } from './endpoints.ts';
-import { whyNotServed } from './served.ts';
+import { whyNotServed } from './service-proxy-name.ts';
 
 /** Of each family, the addresses on which the ports are served. */
 export type HealthCheckAddresses = ReadonlyMap<Family, readonly string[]>;

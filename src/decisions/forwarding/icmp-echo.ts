@@ -1,6 +1,6 @@
 import type { Frontend } from '../../net/frontend.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /**
  * The frontends, those whose address answers ICMP echo marked with the address of the node that does it in its place: its

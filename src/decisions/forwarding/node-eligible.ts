@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /**
  * Whether load balancers should send new traffic to the node, as kube-proxy's /healthz has it (KEP-3836): it has a Node object

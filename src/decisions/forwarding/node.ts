@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import type { FrontendScope, NodeForwarding } from '../../net/frontend.ts';
 import { comparePrefixes, formatPrefix, hostPrefix, type Prefix } from '../../net/prefix.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { directReturnNode } from '../direct-return/passing.ts';
 import { isInScope } from './scope.ts';
 

@@ -11,10 +11,10 @@ import {
   type SlotTable,
 } from '../../net/frontend.ts';
 import { familyOf, hostPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
-import { serviceKey } from '../../model/metadata.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
-import { assignedAddresses, type Service, type ServicePort } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import { assignedAddresses, type Service, type ServicePort } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { consistentHashing, slotTable, sortTargets, type ConsistentHashing } from './balancing.ts';
 import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { planDirectReturn } from '../direct-return/plan.ts';
@@ -22,7 +22,7 @@ import { chooseEndpoints, placeOf, targetsOf, type NodePlace, type Target } from
 import { withIcmpEcho } from './icmp-echo.ts';
 import { whyExternalIPDenied } from './external-ips.ts';
 import { isInScope } from './scope.ts';
-import { whyNotServed } from './served.ts';
+import { whyNotServed } from './service-proxy-name.ts';
 
 interface ForwardingDecision {
   /** What Herald forwards. Absent: this node does nothing for the Service, and `reasons` says why. */

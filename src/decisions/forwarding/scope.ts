@@ -1,4 +1,4 @@
-import type { ServicesScope } from '../../model/configuration.ts';
+import type { ServicesScope } from '../../model/kinds/types.ts';
 import type { Frontend } from '../../net/frontend.ts';
 
 /** Whether Herald itself forwards a frontend, or leaves it to another program. */

@@ -1,9 +1,9 @@
 import { defined } from '../../lang/defined.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import { currentReport, reportAge } from '../../model/node-state.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import { currentReport, reportAge } from '../../model/objects/node-state.ts';
 import { fix, reason, says, type Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { ageText } from '../text/age.ts';
 import { announcementsOfNode } from '../routes/node-announcements.ts';

@@ -1,8 +1,8 @@
 import { defined } from '../../lang/defined.ts';
 import { peerStatus, peersOnNode } from '../../decisions/configuration/peer-status.ts';
-import { currentReport } from '../../model/node-state.ts';
+import { currentReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { announcementsOfNode } from '../routes/node-announcements.ts';
 import { routeText, type SentRoute } from '../routes/route-text.ts';

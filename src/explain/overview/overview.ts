@@ -1,9 +1,9 @@
 import { defined } from '../../lang/defined.ts';
-import type { Condition } from '../../model/condition.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import { currentReport, reportAge } from '../../model/node-state.ts';
+import type { Condition } from '../../model/objects/condition.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import { currentReport, reportAge } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { reason } from '../../model/reasons.ts';
 import { poolTable, type PoolTable } from '../pools/pool-table.ts';
 import { isUp, sessionCounts, sessionTable, type SessionRow } from '../sessions/session-table.ts';

@@ -1,8 +1,8 @@
 import { decideAnnouncement } from '../../decisions/announcement/decision.ts';
-import type { Node } from '../../model/cluster.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import { currentReport, type NodeState } from '../../model/node-state.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Node } from '../../model/objects/cluster.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { announcementsOfNode } from '../routes/node-announcements.ts';
 import { valuesOf } from './plan.ts';

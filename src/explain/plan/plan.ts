@@ -1,14 +1,14 @@
 import { defined } from '../../lang/defined.ts';
-import { holdersIn } from '../../model/address-index.ts';
+import { holdersIn } from '../../model/store/address-index.ts';
 import { peersOfNode, type PeerSession, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
 import { routesByPeer } from '../../decisions/announcement/merge-routes.ts';
 import { nodeForwarding } from '../../decisions/forwarding/node.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
-import type { Ingress, Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Ingress, Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { address, formatAddress } from '../../net/address.ts';
 import { frontendKey } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';

@@ -3,12 +3,12 @@ import { createAllocator, type Allocator } from '../../decisions/allocation/allo
 import { decideAllocationClaim, keepsHolding } from '../../decisions/allocation/claim.ts';
 import { inOrderOfPrecedence } from '../../decisions/allocation/held-twice.ts';
 import { inOrderOfService } from '../../decisions/allocation/order.ts';
-import { effectivePools } from '../../decisions/allocation/pools.ts';
+import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
 import { allocationRequest } from '../../decisions/allocation/request.ts';
-import { assignedAddresses, type Service } from '../../model/service.ts';
-import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
+import { assignedAddresses, type Service } from '../../model/objects/service.ts';
+import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 
 export interface AllocationExplanation {

@@ -1,12 +1,12 @@
 import { defined } from '../../lang/defined.ts';
 import { covers } from '../../decisions/announcement/advertisements.ts';
-import { effectivePools, refusalOf } from '../../decisions/allocation/pools.ts';
+import { effectivePools, refusalOf } from '../../decisions/allocation/pools/pools.ts';
 import { allocationRequest } from '../../decisions/allocation/request.ts';
 import { nodeAddressesIn } from '../../decisions/configuration/node-addresses.ts';
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
 import { poolStatus } from '../../decisions/configuration/pool-status.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatRange } from '../../net/range.ts';
 import { allocatorOf } from './allocation.ts';
 import { waitingServices } from './pool.ts';

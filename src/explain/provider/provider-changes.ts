@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
-import type { Labels, ServiceKey } from '../../model/metadata.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Labels, ServiceKey } from '../../model/objects/metadata.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { isOwn, type Claimant } from './provider.ts';
 
 /** A Service that a provider of a module would begin to serve, go on to serve after a change of the Service, or cease to serve. Plain data. */

@@ -1,7 +1,7 @@
-import type { Condition } from '../../model/condition.ts';
+import type { Condition } from '../../model/objects/condition.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { PreviewedService } from './render-preview.ts';
 
 /** Who gives the Service its address, why it is he, and what he has said of it. Plain data. */

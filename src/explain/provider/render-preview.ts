@@ -1,4 +1,4 @@
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { fix, says, type Reason } from '../../model/reasons.ts';
 import { outsideText } from './provider.ts';
 

@@ -1,5 +1,5 @@
 import { whySessionDown } from '../../decisions/announcement/session-down.ts';
-import type { NodeState } from '../../model/node-state.ts';
+import type { NodeState } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 
 /** Routes of one address of a Service to one peer. */

@@ -1,8 +1,8 @@
 import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
 import { routesByPeer } from '../../decisions/announcement/merge-routes.ts';
-import type { BGPPeer } from '../../model/configuration.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { BGPPeer } from '../../model/kinds/types.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { sentRoute, type SentRoute } from './route-text.ts';
 
 interface NodeAnnouncements {

@@ -5,10 +5,10 @@ import { peersOfNode, type SessionIntent } from '../../decisions/announcement/pe
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { frontendsOfAddress } from '../../decisions/forwarding/address-frontends.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import { currentReport, type NodeState } from '../../model/node-state.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, isLinkLocal, type Address, type Family } from '../../net/address.ts';
 import { comparePrefixes, formatPrefix } from '../../net/prefix.ts';
 import { isOfOneAs } from './node-announcements.ts';

@@ -1,5 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import { assignedAddresses, type Service } from '../../model/service.ts';
+import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import { says, type Reason } from '../../model/reasons.ts';
 import { formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';

@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import type { LiveRoute } from '../../live/contract.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason } from '../../model/reasons.ts';
 import { comparePrefixes, parsePrefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';

@@ -1,7 +1,7 @@
-import type { Labels } from '../../model/metadata.ts';
-import type { Pod } from '../../model/pod.ts';
+import type { Labels } from '../../model/objects/metadata.ts';
+import type { Pod } from '../../model/objects/pod.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
+import type { Service } from '../../model/objects/service.ts';
 import { limits } from '../limits.ts';
 
 /**

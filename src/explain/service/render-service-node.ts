@@ -1,4 +1,4 @@
-import { sameContent } from '../../model/same-content.ts';
+import { sameContent } from '../../model/store/same-content.ts';
 import { ageText } from '../text/age.ts';
 import { liveRouteText } from './live-routes.ts';
 import { routeText } from '../routes/route-text.ts';

@@ -1,10 +1,10 @@
 import { defined } from '../../lang/defined.ts';
 import { chooseEndpoints, placeOf, targetsOf, type Target } from '../../decisions/forwarding/endpoints.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { Pod } from '../../model/pod.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Pod } from '../../model/objects/pod.ts';
 import type { Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { explainPods } from './pod-reasons.ts';
 

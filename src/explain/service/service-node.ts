@@ -5,11 +5,11 @@ import { frontendsOfAddress } from '../../decisions/forwarding/address-frontends
 import { decideHealthCheck } from '../../decisions/forwarding/health-check.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import type { LiveRoute } from '../../live/contract.ts';
-import { serviceKey } from '../../model/metadata.ts';
-import { currentReport, reportAge, type DirectReturnReport } from '../../model/node-state.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
+import { currentReport, reportAge, type DirectReturnReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { frontendKey, type Frontend } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';

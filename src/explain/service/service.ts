@@ -1,12 +1,12 @@
 import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { consistentHashing } from '../../decisions/forwarding/balancing.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
-import { whyNotServed } from '../../decisions/forwarding/served.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { Pod } from '../../model/pod.ts';
+import { whyNotServed } from '../../decisions/forwarding/service-proxy-name.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Pod } from '../../model/objects/pod.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Hashed } from '../../net/connection-hash.ts';
 import { explainAllocation, type AllocationExplanation } from '../pools/allocation.ts';

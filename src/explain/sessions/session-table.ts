@@ -1,8 +1,8 @@
 import { defined } from '../../lang/defined.ts';
 import { whySessionDown } from '../../decisions/announcement/session-down.ts';
-import { currentReport, reportAge } from '../../model/node-state.ts';
+import { currentReport, reportAge } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { sessionsOfNode, type SessionExplanation } from './session.ts';
 
 /** A session of a node, and why it is not up. Plain data. */

@@ -1,8 +1,8 @@
 import { defined } from '../../lang/defined.ts';
 import { peersOfNode, type NodePeer } from '../../decisions/announcement/peers.ts';
-import { currentReport, type SessionStatus } from '../../model/node-state.ts';
+import { currentReport, type SessionStatus } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { ageText, secondsSince } from '../text/age.ts';
 

@@ -1,4 +1,4 @@
-import { OldestFirst } from './oldest-first.ts';
+import { OldestFirst } from './lru-map.ts';
 
 interface Bucket {
   readonly tokens: number;

@@ -1,6 +1,6 @@
-import type { ObjectEvent } from '../../model/object-event.ts';
+import type { ObjectEvent } from '../../model/objects/object-event.ts';
 import type { Random } from '../../system/random.ts';
-import { microTime } from '../lease-object.ts';
+import { microTime } from '../election/lease-object.ts';
 import { limits } from '../limits.ts';
 
 /** Who says it. */

@@ -1,14 +1,14 @@
-import type { ObjectEvent } from '../../model/object-event.ts';
+import type { ObjectEvent } from '../../model/objects/object-event.ts';
 import { sleep, type Cancel, type Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
-import { BackOff } from '../back-off.ts';
-import type { KubeClient } from '../client.ts';
+import { BackOff } from '../reflector/back-off.ts';
+import type { KubeClient } from '../client/client.ts';
 import { KubeError, type KubeErrorCode } from '../error.ts';
 import { limits } from '../limits.ts';
 import { EventBudget } from './event-budget.ts';
 import { eventManifest, eventName, eventNamespace, seriesManifest, type EventReporter, type EventSeries } from './event-object.ts';
-import { OldestFirst } from './oldest-first.ts';
+import { OldestFirst } from './lru-map.ts';
 
 interface EventRecorderComponents {
   /** One that writes only while we lead. */

@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import { passingWays } from '../../net/direct-return.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
-import type { ServiceKey } from '../metadata.ts';
+import type { ServiceKey } from '../objects/metadata.ts';
 import {
   bfdStates,
   differenceAspects,
@@ -13,7 +13,7 @@ import {
   type ServiceDifference,
   type SessionFamily,
   type SessionStatus,
-} from '../node-state.ts';
+} from '../objects/node-state.ts';
 import { catalogue, reason, says, type Reason } from '../reasons.ts';
 import { anything, boolean, integer, list, map, object, text } from '../schema/fields.ts';
 import { defineKind } from '../schema/kind.ts';

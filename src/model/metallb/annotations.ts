@@ -1,5 +1,5 @@
 import { annotations } from '../annotations.ts';
-import type { Labels } from '../metadata.ts';
+import type { Labels } from '../objects/metadata.ts';
 
 /** One annotation of a Service that MetalLB knows: what is read in its place, and what the reference page says of it. */
 interface AnnotationRow {

@@ -1,5 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import { serviceKey, type ServiceKey } from '../metadata.ts';
+import { serviceKey, type ServiceKey } from '../objects/metadata.ts';
 import { isRecord } from '../parse/fields.ts';
 import { meaningOf, translateAnnotations } from './annotations.ts';
 import type { RawInput, Remark } from './import.ts';

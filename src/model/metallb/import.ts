@@ -1,4 +1,4 @@
-import { originText, type Origin } from '../metadata.ts';
+import { originText, type Origin } from '../objects/metadata.ts';
 import { parseObject } from '../parse.ts';
 import { isRecord } from '../parse/fields.ts';
 import { fieldText } from '../parse/problem.ts';

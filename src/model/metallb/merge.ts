@@ -1,6 +1,6 @@
-import { originText, type Origin } from '../metadata.ts';
-import type { Change, HeraldObject, Kind } from '../snapshot.ts';
-import { objectKey, type Store } from '../store.ts';
+import { originText, type Origin } from '../objects/metadata.ts';
+import type { Change, HeraldObject, Kind } from '../store/snapshot.ts';
+import { objectKey, type Store } from '../store/store.ts';
 import { metallbKinds } from './kinds.ts';
 
 /** Kinds of which both groups have objects. */

@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
-import type { Compat, HeraldConfig } from '../configuration.ts';
-import { defaultConfig } from '../default-config.ts';
-import type { Origin } from '../metadata.ts';
+import type { Compat, HeraldConfig } from '../kinds/types.ts';
+import { defaultConfig } from '../kinds/default-config.ts';
+import type { Origin } from '../objects/metadata.ts';
 import { parseObject } from '../parse.ts';
 import { isRecord } from '../parse/fields.ts';
 import { addProblem, fieldText, type FieldPath, type FieldProblem } from '../parse/problem.ts';

@@ -1,6 +1,6 @@
 import { isRecord } from '../parse/fields.ts';
 import { limits } from '../limits.ts';
-import { nearest } from '../parse/nearest.ts';
+import { nearest } from '../parse/closest-name.ts';
 import type { FieldPath } from '../parse/problem.ts';
 
 /** What is not the same in the translation of one object. */

@@ -1,5 +1,5 @@
 import { heraldApiVersion } from '../parse.ts';
-import type { Origin } from '../metadata.ts';
+import type { Origin } from '../objects/metadata.ts';
 import { isRecord } from '../parse/fields.ts';
 import { metallbGroup } from './group.ts';
 import { metallbKinds, reportKinds } from './kinds.ts';

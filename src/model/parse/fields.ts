@@ -1,6 +1,6 @@
 import type { Parsed } from '../../net/parsed.ts';
 import { limits } from '../limits.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from './closest-name.ts';
 import { addProblem, type FieldPath, type Findings } from './problem.ts';
 
 interface FieldsOptions {

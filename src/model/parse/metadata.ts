@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { limits } from '../limits.ts';
-import type { Metadata } from '../metadata.ts';
+import type { Metadata } from '../objects/metadata.ts';
 import { meaningOf } from '../metallb/annotations.ts';
 import type { Fields } from './fields.ts';
 import { identityText, type ParseOptions } from './result.ts';

@@ -1,6 +1,6 @@
-import type { EndpointSlice } from '../endpoint-slice.ts';
-import type { Origin } from '../metadata.ts';
-import type { HeraldObject } from '../snapshot.ts';
+import type { EndpointSlice } from '../objects/endpoint-slice.ts';
+import type { Origin } from '../objects/metadata.ts';
+import type { HeraldObject } from '../store/snapshot.ts';
 import type { FieldProblem } from './problem.ts';
 
 /** Which object a manifest describes, known even where the object itself cannot be used. */

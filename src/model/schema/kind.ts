@@ -1,4 +1,4 @@
-import type { Metadata } from '../metadata.ts';
+import type { Metadata } from '../objects/metadata.ts';
 import { Fields } from '../parse/fields.ts';
 import { readMetadata } from '../parse/metadata.ts';
 import type { Findings } from '../parse/problem.ts';

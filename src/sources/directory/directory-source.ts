@@ -1,21 +1,21 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { HeraldObject, Change, Snapshot } from '../../model/snapshot.ts';
+import type { HeraldObject, Change, Snapshot } from '../../model/store/snapshot.ts';
 import { MergedObjects, sourceKey } from '../../model/metallb/merge.ts';
 import { modeOf, sameMode, type ReadingMode } from '../../model/metallb/read.ts';
-import { Store } from '../../model/store.ts';
+import { Store } from '../../model/store/store.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { shadowProblems } from '../shadow-problems.ts';
 import { SourceError, type Source, type SourceProblem } from '../source.ts';
-import { Batch } from './batch.ts';
+import { Batch } from './path-batch.ts';
 import { limits } from './limits.ts';
 import { roleOf } from './layout.ts';
 import { compareProblems, ManifestSet } from './manifest-set.ts';
 import { readManifests } from './manifests.ts';
 import { readBounded, type FileContent } from './read-file.ts';
 import { RecordSet } from './record-set.ts';
-import { FolderWatch } from './watch.ts';
+import { FolderWatch } from './folder-watch.ts';
 
 interface DirectorySourceComponents {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 import { isSubdomainName } from '../../model/parse/metadata.ts';
-import type { NamespacedName } from '../../model/metadata.ts';
+import type { NamespacedName } from '../../model/objects/metadata.ts';
 import { SourceError } from '../source.ts';
 
 /** The folder that Herald writes, inside the directory of manifests. It is never read as manifests. */

@@ -1,5 +1,5 @@
 import { identityText, type Identity } from '../../model/parse/result.ts';
-import type { HeraldObject } from '../../model/snapshot.ts';
+import type { HeraldObject } from '../../model/store/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
 import type { Position } from './documents.ts';
 import { limits } from './limits.ts';

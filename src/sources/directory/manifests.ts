@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import { readObject, type ReadingMode } from '../../model/metallb/read.ts';
 import { expandList, type FieldProblem } from '../../model/parse.ts';
 import { identityText, type Identity } from '../../model/parse/result.ts';
-import type { HeraldObject } from '../../model/snapshot.ts';
+import type { HeraldObject } from '../../model/store/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
 import { decodeDocuments, type DecodedDocument, type Position } from './documents.ts';
 

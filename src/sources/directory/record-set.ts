@@ -1,8 +1,8 @@
 import { isRecord } from '../../model/parse/fields.ts';
-import { readServiceRecord } from '../../model/parse/service-record.ts';
-import { serviceKey, type NamespacedName } from '../../model/metadata.ts';
-import type { Change } from '../../model/snapshot.ts';
-import type { Store } from '../../model/store.ts';
+import { readServiceRecord } from '../../model/parse/service/service-record.ts';
+import { serviceKey, type NamespacedName } from '../../model/objects/metadata.ts';
+import type { Change } from '../../model/store/snapshot.ts';
+import type { Store } from '../../model/store/store.ts';
 import type { SourceProblem } from '../source.ts';
 import { decodeDocuments } from './documents.ts';
 import type { FileContent } from './read-file.ts';

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import type { Condition } from '../../model/condition.ts';
-import { ingressManifest, nodeStateManifest, type ObjectFields } from '../../model/manifest.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import type { ObjectReference } from '../../model/object-event.ts';
-import type { NodeState } from '../../model/node-state.ts';
+import type { Condition } from '../../model/objects/condition.ts';
+import { ingressManifest, nodeStateManifest, type ObjectFields } from '../../model/status-manifest.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { ObjectReference } from '../../model/objects/object-event.ts';
+import type { NodeState } from '../../model/objects/node-state.ts';
 import { isRecord } from '../../model/parse/fields.ts';
-import type { Ingress } from '../../model/service.ts';
+import type { Ingress } from '../../model/objects/service.ts';
 import { formatTime } from '../../model/time.ts';
 import type { Clock } from '../../system/clock.ts';
 import { readIfThere, removeFile, replaceFile } from './atomic-file.ts';
 import { fileOf, nodesFolder, objectStatusFolder, statusFolder } from './layout.ts';
-import { readRecordedAddresses, type RecordedAddresses } from './recorded.ts';
+import { readRecordedAddresses, type RecordedAddresses } from './recorded-addresses.ts';
 
 export interface RecordedServiceStatus {
   readonly ingress: readonly Ingress[];

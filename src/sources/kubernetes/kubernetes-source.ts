@@ -1,24 +1,24 @@
 import type { RawObject } from '../../kube/raw-object.ts';
-import type { ReflectorComponents } from '../../kube/reflector.ts';
-import { clusterConfig } from '../../model/default-config.ts';
-import type { ServiceKey } from '../../model/metadata.ts';
-import { drainWish } from '../../model/drain-wish.ts';
+import type { ReflectorComponents } from '../../kube/reflector/reflector.ts';
+import { clusterConfig } from '../../model/kinds/default-config.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import { drainWish } from '../../decisions/announcement/requested-drain.ts';
 import { MergedObjects } from '../../model/metallb/merge.ts';
 import { readObject, type ReadingMode } from '../../model/metallb/read.ts';
 import type { ParseResult } from '../../model/parse.ts';
-import type { Change, Kind, Snapshot } from '../../model/snapshot.ts';
-import { Store } from '../../model/store.ts';
+import type { Change, Kind, Snapshot } from '../../model/store/snapshot.ts';
+import { Store } from '../../model/store/store.ts';
 import { shadowProblems } from '../shadow-problems.ts';
 import { problemText, type Source, type SourceProblem } from '../source.ts';
 import { Subscribers } from '../subscribers.ts';
-import { Collection, type CollectionEvents } from './collection.ts';
-import { ConfigGate } from './config-gate.ts';
-import { ConfigPresence } from './config-presence.ts';
-import { Followed } from './followed.ts';
-import { configKind, kindsOfAgent, kindsOfController, kindsOfMetalLB, reports, serviceKind, type WatchedKind } from './kinds.ts';
+import { Collection, type CollectionEvents } from './collections/collection.ts';
+import { ConfigGate } from './collections/config-gate.ts';
+import { ConfigPresence } from './collections/config-presence.ts';
+import { Followed } from './collections/watched-collection.ts';
+import { configKind, kindsOfAgent, kindsOfController, kindsOfMetalLB, reports, serviceKind, type WatchedKind } from './collections/watched-kinds.ts';
 import { limits } from './limits.ts';
-import { MetalLBCollection } from './metallb-collection.ts';
-import { PeerSecrets } from './peer-secrets.ts';
+import { MetalLBCollection } from './collections/metallb-collection.ts';
+import { PeerSecrets } from './collections/peer-secrets.ts';
 
 export interface KubernetesSourceOptions {
   /** The node whose agent reads. Undefined: the controller, which reads more. */

@@ -1,12 +1,12 @@
-import type { KubeClient } from '../../kube/client.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import { KubeError } from '../../kube/error.ts';
-import { listPages } from '../../kube/list-pages.ts';
+import { listPages } from '../../kube/reflector/list-pages.ts';
 import { isRecord, rawKey, type RawObject } from '../../kube/raw-object.ts';
 import { parseObject } from '../../model/parse.ts';
 import { modeOf, type ReadingMode } from '../../model/metallb/read.ts';
-import type { Kind } from '../../model/snapshot.ts';
-import type { Unread } from '../../model/unread.ts';
-import { configKind, kindsOfController, kindsOfMetalLB, serviceKind, type WatchedKind } from './kinds.ts';
+import type { Kind } from '../../model/store/snapshot.ts';
+import type { Unread } from '../../model/unreadable-kind.ts';
+import { configKind, kindsOfController, kindsOfMetalLB, serviceKind, type WatchedKind } from './collections/watched-kinds.ts';
 
 interface ListedObjects {
   /** With apiVersion and kind, which elements of a list do not have. */

@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.ts';
-import { Turn } from '../turn.ts';
+import { Turn } from '../time-slice.ts';
 import { AnswerLost, MalformedNetlink, NetlinkError } from './error.ts';
 import { dumpAttempts, requestsPerDatagram } from './limits.ts';
 import { messageFlags, messageTypes, readAcknowledgement, readMessages, type Message } from './message.ts';
 import { MessageWriter } from './message-writer.ts';
 import type { NetlinkSocket } from './socket.ts';
-import { Serial } from '../serial.ts';
+import { Serial } from '../serial-queue.ts';
 
 /** A request: its type, its flags beside "request", and what comes after the header. */
 export interface Request {

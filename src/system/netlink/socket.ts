@@ -1,8 +1,8 @@
 import { ok as assert } from 'node:assert';
 import { closeSync, openSync } from 'node:fs';
 import { NetlinkError } from './error.ts';
-import { loadLibc, type Libc } from '../libc.ts';
-import { attachFilter, everything, jumpIfEqual, loadOctet, take, type FilterInstruction } from '../socket-filter.ts';
+import { loadLibc, type Libc } from '../ffi/libc.ts';
+import { attachFilter, everything, jumpIfEqual, loadOctet, take, type FilterInstruction } from '../ffi/socket-filter.ts';
 import { datagramBytes, receiveBufferBytes, sendBufferBytes } from './limits.ts';
 
 // Numbers of Linux, equal on x86-64 and arm64.

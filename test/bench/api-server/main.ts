@@ -8,7 +8,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
-import { KubeClient } from '../../../src/kube/client.ts';
+import { KubeClient } from '../../../src/kube/client/client.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { KubernetesCluster } from '../../conformance/cluster.ts';
 

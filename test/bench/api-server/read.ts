@@ -14,7 +14,7 @@ const readers: Readonly<Record<string, () => Promise<() => Promise<number>>>> = 
 
 /** Herald as an agent reads: every kind, parsed into the model. */
 async function herald(streamed: boolean): Promise<() => Promise<number>> {
-  const { KubeClient } = await import('../../../src/kube/client.ts');
+  const { KubeClient } = await import('../../../src/kube/client/client.ts');
   const { answerError } = await import('../../../src/kube/error.ts');
   const { KubernetesSource } = await import('../../../src/sources/kubernetes/kubernetes-source.ts');
   const { systemClock } = await import('../../../src/system/clock.ts');

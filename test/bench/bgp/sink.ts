@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { maximumExtendedMessageLength } from '../../../src/bgp/limits.ts';
-import { openOf } from '../../../src/bgp/negotiation/local-open.ts';
+import { localOpenMessage } from '../../../src/bgp/negotiation/local-open.ts';
 import { messageType } from '../../../src/bgp/wire/codes.ts';
 import { Framer } from '../../../src/bgp/wire/framer.ts';
 import { keepaliveMessage } from '../../../src/bgp/wire/header.ts';
@@ -10,7 +10,9 @@ import { receiverAddress, receiverAsn, senderAsn } from './addresses.ts';
 import { answerCalls } from './senders/caller.ts';
 
 /** A peer that does nothing but note when which MED arrived: the far end of the measurement of single changes. */
-const open = encodeOpen(openOf({ localAsn: receiverAsn, peerAsn: senderAsn, routerId: 1, holdTime: 90, families: [4], overIpv6: false }));
+const open = encodeOpen(
+  localOpenMessage({ localAsn: receiverAsn, peerAsn: senderAsn, routerId: 1, holdTime: 90, families: [4], overIpv6: false }),
+);
 const arrivals = new Map<number, string>();
 let prefixes = 0;
 

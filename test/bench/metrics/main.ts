@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { ControllerMetrics } from '../../../src/controller/metrics/controller-metrics.ts';
 import { AgentMetrics } from '../../../src/agent/metrics/agent-metrics.ts';
-import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
-import { exposeProcess } from '../../../src/telemetry/process-figures.ts';
+import { registerProcessMetrics } from '../../../src/telemetry/process-figures.ts';
 import { basics, testbed, web } from '../../unit/agent/testbed.ts';
 import { pool } from '../../unit/decisions/fixtures.ts';
 
@@ -38,13 +38,13 @@ async function scrapes(of: Line['of'], services: number, metrics: Metrics): Prom
 
 async function ofAgent(count: number): Promise<Line> {
   const metrics = new Metrics();
-  exposeProcess(metrics);
+  registerProcessMetrics(metrics);
   const address = (i: number): string => `10.9.${i >> 8}.${i & 255}`;
   const services = Array.from({ length: count }, (_, i) => web(`web-${i}`, [address(i)])).flat();
   const bed = testbed([...basics, pool({ name: 'many', addresses: ['10.9.0.0/16'] }), ...services], {
     observer: ({ source, clock }) => new AgentMetrics({ metrics, source, clock }),
   });
-  bed.observer?.follow(() => bed.agent.figures());
+  bed.observer?.expose(() => bed.agent.status());
   const start = { isOver: false };
   void bed.agent.start().then(() => (start.isOver = true));
   while (!start.isOver) await bed.settle();
@@ -53,7 +53,7 @@ async function ofAgent(count: number): Promise<Line> {
 
 async function ofController(count: number): Promise<Line> {
   const metrics = new Metrics();
-  exposeProcess(metrics);
+  registerProcessMetrics(metrics);
   const observer = new ControllerMetrics(metrics);
   const queue = { depth: 0, retries: 0, longestMilliseconds: 0 };
   const usage = Array.from({ length: 50 }, (_, i) => ({ pool: `pool-${i}`, family: 4 as const, total: 256n, free: 1n, assigned: 255 }));

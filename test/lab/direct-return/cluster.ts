@@ -3,9 +3,9 @@ import { machinePorts, namespaceNamed } from '../../../src/dataplane/nftables/po
 import { directReturnPreflight } from '../../../src/decisions/direct-return/preflight.ts';
 import { nodeForwarding } from '../../../src/decisions/forwarding/node.ts';
 import { decideForwarding } from '../../../src/decisions/forwarding/plan.ts';
-import type { DirectReturnMode } from '../../../src/model/configuration.ts';
-import type { NodeState } from '../../../src/model/node-state.ts';
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import type { DirectReturnMode } from '../../../src/model/kinds/types.ts';
+import type { NodeState } from '../../../src/model/objects/node-state.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { address, type Family } from '../../../src/net/address.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';

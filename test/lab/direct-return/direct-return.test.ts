@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { DirectReturnMode } from '../../../src/model/configuration.ts';
+import type { DirectReturnMode } from '../../../src/model/kinds/types.ts';
 import { address, formatAddress, type Family } from '../../../src/net/address.ts';
 import { slotOf } from '../../../src/net/connection-hash.ts';
 import type { Frontend } from '../../../src/net/frontend.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert';
 import { createAllocator, type Allocator } from '../../../src/decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../../src/decisions/allocation/claim.ts';
-import { effectivePools } from '../../../src/decisions/allocation/pools.ts';
+import { effectivePools } from '../../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../../src/decisions/allocation/request.ts';
-import { whyNotShared } from '../../../src/decisions/allocation/sharing.ts';
+import { whyNotShared } from '../../../src/decisions/allocation/ledger/sharing.ts';
 import { formatAddress } from '../../../src/net/address.ts';
 import { service } from '../../unit/decisions/fixtures.ts';
 import { serviceKeys } from './random-objects.ts';

@@ -1,6 +1,6 @@
-import type { IPAddressPool } from '../../../src/model/configuration.ts';
-import type { ServiceKey } from '../../../src/model/metadata.ts';
-import type { Service } from '../../../src/model/service.ts';
+import type { IPAddressPool } from '../../../src/model/kinds/types.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
 import type { Random } from '../../fuzz/random.ts';
 import { matching, pool, service } from '../../unit/decisions/fixtures.ts';
 

@@ -1,9 +1,9 @@
-import type { HeraldConfig, IPAddressPool } from '../../../src/model/configuration.ts';
-import type { Namespace } from '../../../src/model/cluster.ts';
-import type { ServiceKey } from '../../../src/model/metadata.ts';
-import type { Ingress, Service } from '../../../src/model/service.ts';
-import type { HeraldObject, Kind } from '../../../src/model/snapshot.ts';
-import type { ReleasedAddress } from '../../../src/model/released-address.ts';
+import type { HeraldConfig, IPAddressPool } from '../../../src/model/kinds/types.ts';
+import type { Namespace } from '../../../src/model/objects/cluster.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
+import type { Ingress, Service } from '../../../src/model/objects/service.ts';
+import type { HeraldObject, Kind } from '../../../src/model/store/snapshot.ts';
+import type { ReleasedAddress } from '../../../src/model/parse/released-address.ts';
 import type { Random } from '../../fuzz/random.ts';
 
 export interface Recorded {

@@ -715,7 +715,7 @@ describe('stopping', () => {
       const bed = await started(...web('a', ['192.0.2.1', '2001:db8:1::1']));
       expect(routes.map((route) => isLastResort(bed, route))).toEqual([false, false]);
       let left = false;
-      const leaving = bed.agent.leave(never).then(() => (left = true));
+      const leaving = bed.agent.gracefulShutdown(never).then(() => (left = true));
       await bed.advance(4_999);
       expect(routes.map((route) => isLastResort(bed, route))).toEqual([true, true]);
       expect([...(bed.peers.tables.get('tor1') ?? [])]).toEqual(routes);
@@ -730,7 +730,7 @@ describe('stopping', () => {
 
     test('goes on meanwhile: routes that come are a last resort too, others go, and sessions that begin say the same', async () => {
       const bed = await started(...web('a', ['192.0.2.1']), ...web('b', ['192.0.2.2']));
-      const leaving = bed.agent.leave(never);
+      const leaving = bed.agent.gracefulShutdown(never);
       for (const object of web('b', ['192.0.2.2'])) bed.source.remove(object);
       bed.source.put(...web('c', ['192.0.2.3']), peer({ name: 'tor2', peerAddress: '10.0.0.253' }));
       await bed.settle();
@@ -744,7 +744,7 @@ describe('stopping', () => {
     test('does not wait where nobody wants it to', async () => {
       const bed = await started(...web('a', ['192.0.2.1']));
       let hurry: (() => void) | undefined;
-      const leaving = bed.agent.leave((callback) => {
+      const leaving = bed.agent.gracefulShutdown((callback) => {
         hurry = callback;
         return () => (hurry = undefined);
       });
@@ -757,7 +757,7 @@ describe('stopping', () => {
 
     test('does not wait where no router has a route', async () => {
       const bed = await started();
-      await bed.agent.leave(never);
+      await bed.agent.gracefulShutdown(never);
       expect(bed.clock.now()).toBe(0);
     });
   });

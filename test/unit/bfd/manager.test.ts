@@ -22,8 +22,8 @@ function pair(seed = 1) {
   const a = manager('a', ourAddress);
   const b = manager('bb', peerAddress);
   const connect = (options: Partial<SessionOptions> = {}, others: Partial<SessionOptions> = {}): void => {
-    a.set([{ name: 'x', peer: peerAddress, ...options }]);
-    b.set([{ name: 'x', peer: ourAddress, ...others }]);
+    a.replaceSessions([{ name: 'x', peer: peerAddress, ...options }]);
+    b.replaceSessions([{ name: 'x', peer: ourAddress, ...others }]);
   };
   const states = (): (string | undefined)[] => [a, b].map((one) => one.status().sessions[0]?.state);
   return { clock, wire, changes, a, b, connect, states };
@@ -132,7 +132,7 @@ describe('two managers', () => {
     connect();
     clock.advance(3_000);
     const [before] = a.status().sessions;
-    a.set([]);
+    a.replaceSessions([]);
     expect(a.status().sessions).toEqual([]);
     connect();
     expect(a.status().sessions[0]?.discriminator).toBe(before?.discriminator);
@@ -146,7 +146,7 @@ describe('two managers', () => {
     const wire = new MemoryWire(clock);
     const transport = wire.host(address(ourAddress));
     const manager = new Manager({ clock, random: seededRandom(1), transport }, { changed: () => undefined });
-    manager.set(Array.from({ length: 500 }, (_, i) => ({ name: `s${i}`, peer: `10.1.${i >> 8}.${i & 255}` })));
+    manager.replaceSessions(Array.from({ length: 500 }, (_, i) => ({ name: `s${i}`, peer: `10.1.${i >> 8}.${i & 255}` })));
     clock.advance(0);
     expect(wire.log).toHaveLength(500);
     expect(clock.pending).toBeLessThanOrEqual(1 + 500 /* packets that fly */);
@@ -164,8 +164,8 @@ test('BFD-029 ten sessions at 50 ms: each packet leaves between three quarters o
     new Manager({ clock, random: seededRandom(seed), transport: wire.host(address(at)) }, { changed: () => {} });
   const peers = Array.from({ length: 10 }, (_, i) => `10.0.1.${i + 1}`);
   const ours = manager(ourAddress, 1);
-  ours.set(peers.map((peer) => ({ name: peer, peer, ...fast })));
-  for (const [i, at] of peers.entries()) manager(at, i + 2).set([{ name: 'x', peer: ourAddress, ...fast }]);
+  ours.replaceSessions(peers.map((peer) => ({ name: peer, peer, ...fast })));
+  for (const [i, at] of peers.entries()) manager(at, i + 2).replaceSessions([{ name: 'x', peer: ourAddress, ...fast }]);
   clock.advance(10_000);
   expect(ours.status().sessions.map(({ state, polling }) => `${state} ${polling}`)).toEqual(peers.map(() => 'Up false'));
   wire.log.length = 0;
@@ -196,7 +196,7 @@ describe('which session a packet is for', () => {
 
   test('BFD-007 BFD-026 of two peers with one address the one on the interface that the packet came in by', () => {
     const peer = new ScriptedPeer();
-    peer.manager.set([
+    peer.manager.replaceSessions([
       { name: 'one', peer: 'fe80::1', interface: 'eth0' },
       { name: 'two', peer: 'fe80::1', interface: 'eth1' },
       { name: 'any', peer: '10.0.0.9' },
@@ -276,7 +276,7 @@ describe('what sessions there can be', () => {
 
   test('two sessions with one peer are refused, because the peer has one; the first is left alone', () => {
     const peer = new ScriptedPeer();
-    const refused = peer.manager.set([
+    const refused = peer.manager.replaceSessions([
       { name: 'a', peer: peerAddress },
       { name: 'b', peer: peerAddress },
       { name: 'c', peer: peerAddress, multihop: { minimumTtl: 250 } },
@@ -288,7 +288,7 @@ describe('what sessions there can be', () => {
   test('a session whose new options cannot be goes on with its earlier ones', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
-    const refused = peer.manager.set([{ name: 'peer', peer: peerAddress, detectMultiplier: 0 }]);
+    const refused = peer.manager.replaceSessions([{ name: 'peer', peer: peerAddress, detectMultiplier: 0 }]);
     expect([...refused.keys()]).toEqual(['peer']);
     expect(peer.status()).toMatchObject({ state: 'Up', advertised: { detectMultiplier: 3 } });
   });

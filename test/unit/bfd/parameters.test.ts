@@ -1,53 +1,53 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Parameters } from '../../../src/bfd/parameters.ts';
+import { PollSequence } from '../../../src/bfd/parameters.ts';
 
 const at = (desiredMinTx: number, requiredMinRx: number) => ({ desiredMinTx, requiredMinRx });
 
 describe('changes of intervals while the session is up', () => {
   test('BFD-009 are said at once, with a poll', () => {
-    const parameters = new Parameters(at(1000, 300));
-    parameters.change(at(300, 300));
+    const parameters = new PollSequence(at(1000, 300));
+    parameters.startPoll(at(300, 300));
     expect(parameters.polling).toBe(true);
     expect(parameters.advertised).toEqual(at(300, 300));
   });
 
   test('BFD-015 slower sending waits for Final, faster sending does not', () => {
-    const parameters = new Parameters(at(300, 300));
-    parameters.change(at(1000, 300));
+    const parameters = new PollSequence(at(300, 300));
+    parameters.startPoll(at(1000, 300));
     expect(parameters.inForce.desiredMinTx).toBe(300);
-    parameters.final();
+    parameters.finalReceived();
     expect(parameters.inForce.desiredMinTx).toBe(1000);
-    parameters.change(at(50, 300));
+    parameters.startPoll(at(50, 300));
     expect(parameters.inForce.desiredMinTx).toBe(50);
   });
 
   test('BFD-015 a shorter detection time waits for Final, a longer one does not', () => {
-    const parameters = new Parameters(at(300, 300));
-    parameters.change(at(300, 50));
+    const parameters = new PollSequence(at(300, 300));
+    parameters.startPoll(at(300, 50));
     expect(parameters.inForce.requiredMinRx).toBe(300);
-    parameters.final();
+    parameters.finalReceived();
     expect(parameters.inForce.requiredMinRx).toBe(50);
-    parameters.change(at(300, 1000));
+    parameters.startPoll(at(300, 1000));
     expect(parameters.inForce.requiredMinRx).toBe(1000);
   });
 
   test('BFD-015 the same again is no poll, and Final without a poll changes nothing', () => {
-    const parameters = new Parameters(at(300, 300));
-    parameters.change(at(300, 300));
+    const parameters = new PollSequence(at(300, 300));
+    parameters.startPoll(at(300, 300));
     expect(parameters.polling).toBe(false);
-    parameters.final();
+    parameters.finalReceived();
     expect(parameters.inForce).toEqual(at(300, 300));
   });
 
   test('BFD-015 what is changed while a poll runs is polled after it: its answer may be to the question before', () => {
-    const parameters = new Parameters(at(300, 300));
-    parameters.change(at(1000, 300));
-    parameters.change(at(2000, 300));
+    const parameters = new PollSequence(at(300, 300));
+    parameters.startPoll(at(1000, 300));
+    parameters.startPoll(at(2000, 300));
     expect(parameters.advertised).toEqual(at(1000, 300));
-    parameters.final();
+    parameters.finalReceived();
     expect(parameters).toMatchObject({ polling: true, advertised: at(2000, 300), inForce: at(1000, 300) });
-    parameters.final();
+    parameters.finalReceived();
     expect(parameters).toMatchObject({ polling: false, inForce: at(2000, 300) });
   });
 
@@ -57,14 +57,14 @@ describe('changes of intervals while the session is up', () => {
     const final = fc.constant({ type: 'final' as const });
     fc.assert(
       fc.property(fc.array(fc.oneof(change, final)), (steps) => {
-        const parameters = new Parameters(at(5, 5));
+        const parameters = new PollSequence(at(5, 5));
         // What the peer may believe: everything that was said since it was known to have heard something.
         let believed = [at(5, 5)];
         for (const step of steps) {
-          if (step.type === 'change') parameters.change(at(step.tx, step.rx));
+          if (step.type === 'change') parameters.startPoll(at(step.tx, step.rx));
           else {
             believed = [parameters.advertised];
-            parameters.final();
+            parameters.finalReceived();
           }
           believed.push(parameters.advertised);
           expect(parameters.inForce.desiredMinTx).toBeLessThanOrEqual(Math.min(...believed.map(({ desiredMinTx }) => desiredMinTx)));

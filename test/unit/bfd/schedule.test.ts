@@ -17,10 +17,10 @@ describe('the schedule', () => {
           const one = alarms[alarm];
           if (one === undefined) continue;
           if (due === undefined) {
-            schedule.clear(one);
+            schedule.clearAlarm(one);
             expected.delete(alarm);
           } else {
-            schedule.set(one, due);
+            schedule.setAlarm(one, due);
             expected.set(alarm, due);
           }
         }
@@ -38,7 +38,7 @@ describe('the schedule', () => {
   test('a thousand alarms are one timer of the clock', () => {
     const clock = new VirtualClock();
     const schedule = new Schedule(clock);
-    for (let due = 1000; due > 0; due--) schedule.set(new Alarm(() => undefined), due);
+    for (let due = 1000; due > 0; due--) schedule.setAlarm(new Alarm(() => undefined), due);
     expect(clock.pending).toBe(1);
   });
 
@@ -48,9 +48,9 @@ describe('the schedule', () => {
     const rung: number[] = [];
     const alarm: Alarm = new Alarm((now) => {
       rung.push(now);
-      schedule.set(alarm, now + 10);
+      schedule.setAlarm(alarm, now + 10);
     });
-    schedule.set(alarm, 5);
+    schedule.setAlarm(alarm, 5);
     clock.advance(30);
     schedule.stop();
     clock.advance(30);

@@ -40,7 +40,7 @@ export class ScriptedPeer {
 
   /** The one session with the peer; milliseconds of virtual time afterwards. */
   configure(options: Partial<SessionOptions> = {}, milliseconds = 0): void {
-    this.manager.set([{ name: 'peer', peer: peerAddress, ...options }]);
+    this.manager.replaceSessions([{ name: 'peer', peer: peerAddress, ...options }]);
     this.clock.advance(milliseconds);
   }
 

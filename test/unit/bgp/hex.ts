@@ -2,7 +2,7 @@ export const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(tex
 export const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 export const marker = 'ff'.repeat(16);
 
-/** Splits whole messages: type and body of each. */
+/** Splits octets into whole messages; returns type, body and length of each. */
 export function messages(bytes: Uint8Array): { readonly type: number; readonly body: Uint8Array; readonly length: number }[] {
   const found = [];
   for (let offset = 0; offset < bytes.length;) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../../..');
-/** A program that uses the package: it has nothing else, neither koffi nor Herald. */
+/** The directory of a program that uses the package and has nothing else, neither koffi nor Herald. */
 let consumer: string;
 let built: string;
 
@@ -22,19 +22,19 @@ function build(folder: string): void {
   execFileSync(process.execPath, [join(root, 'scripts/build-bgp.ts'), folder], { encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** Runs a program of the consumer with plain Node, and answers with what it prints as JSON. */
+/** Runs a program in the consumer directory with plain Node and parses its output as JSON. */
 function run(program: string): unknown {
   writeFileSync(join(consumer, 'program.js'), program);
   return JSON.parse(execFileSync(process.execPath, ['program.js'], { cwd: consumer, encoding: 'utf8', timeout: 30_000 }));
 }
 
-test('in the repository the same names are the source', async () => {
+test("inside the repository the package's names resolve to the source", async () => {
   const [source, testing, wire] = await Promise.all([import('herald/bgp'), import('herald/bgp/testing'), import('herald/bgp/wire')]);
   expect(source.Speaker).toBe((await import('../../../src/bgp/index.ts')).Speaker);
   expect([typeof testing.VirtualClock, typeof wire.decodeOpen]).toEqual(['function', 'function']);
 });
 
-test('the package holds the library and the leaves, compiled, with types, README and licence', () => {
+test('the package holds the compiled library, its leaf rooms, types, README and licence', () => {
   const files = globSync('**/*.*', { cwd: built });
   expect(new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))).toEqual(new Set(['bgp', 'net', 'system']));
   expect(files.filter((file) => !/\.(?:d\.ts|js)$/.test(file)).toSorted()).toEqual(['README.md', 'package.json']);
@@ -51,7 +51,7 @@ test('every import is inside the package, of Node, or of koffi', () => {
   expect(foreign).toEqual([]);
 });
 
-test('nothing in the README points outside the package', () => {
+test('the README has no link to a place outside the package', () => {
   const text = readFileSync(join(built, 'README.md'), 'utf8');
   expect(text).not.toContain('](../');
   expect(text).not.toContain('herald/bgp');
@@ -71,13 +71,13 @@ test('plain Node imports the codec', () => {
   });
 });
 
-/** An example of the README, as it is written there. */
+/** Returns an example of the README as it is written there. */
 function example(index: 0 | 1): string {
   const examples = readFileSync(join(built, 'README.md'), 'utf8').matchAll(/```ts\n(.*?)```/gs);
   return [...examples][index]?.[1] ?? '';
 }
 
-/** In the place of the package: its Speaker on a network in memory, with a router that shuts the session down when it has the route. */
+/** Replaces the package: exports its Speaker on a network in memory, with a router that shuts the session down when it has the route. */
 const inMemory = `
   import { parseAddress, Speaker as RealSpeaker } from 'herald-bgp';
   import { MemoryNetwork } from 'herald-bgp/testing';
@@ -101,7 +101,7 @@ const inMemory = `
   }
 `;
 
-test("the README's example has ten lines, and does what it says", () => {
+test("the README's example has ten lines and prints the output that the README shows", () => {
   expect(
     example(0)
       .split('\n')
@@ -115,7 +115,7 @@ test("the README's example has ten lines, and does what it says", () => {
   expect(printed).toMatch(/type: 'down',\s+reason: 'the peer closed the session:/);
 });
 
-test('the example of a test runs, and prints what it says', () => {
+test("the README's test example runs and prints the output in its last comment", () => {
   writeFileSync(join(consumer, 'example.js'), example(1));
   const printed = execFileSync(process.execPath, ['example.js'], { cwd: consumer, encoding: 'utf8', timeout: 30_000 });
   const [, promised = 'nothing'] = /\/\/ (.*)\n$/.exec(example(1)) ?? [];
@@ -151,7 +151,7 @@ test('a TypeScript program finds the types of all three entries', () => {
   expect(check(program.replace('pending: number', 'pending: string'))).toContain('TS2322');
 });
 
-test('a folder that holds something else is left alone', () => {
+test('the build refuses to overwrite a folder that holds other files', () => {
   const folder = join(consumer, 'precious');
   mkdirSync(folder);
   writeFileSync(join(folder, 'thesis.txt'), 'years of work');

@@ -5,7 +5,7 @@ import { fieldClass, type StreamedEvent } from '../../../src/bgp/index.ts';
 
 const readme = readFileSync(join(import.meta.dirname, '../../../src/bgp/README.md'), 'utf8');
 
-/** The rows of the first table of a chapter, cell by cell, without its head. */
+/** Returns the cells of each row of the first table in a chapter, without the table's head. */
 function table(chapter: string): string[][] {
   const [, text = ''] = readme.split(`\n## ${chapter}\n`);
   const lines = text.split('\n## ')[0]?.split('\n') ?? [];
@@ -16,11 +16,11 @@ function table(chapter: string): string[][] {
 
 const code = (cell: string | undefined): string => cell?.replaceAll('`', '') ?? '';
 
-test('the README has every option of a peer and what a change of it costs', () => {
+test('the README lists every peer option and the effect of changing it', () => {
   expect(Object.fromEntries(table('Peer options').map(([, name, , change]) => [code(name), change]))).toEqual(fieldClass);
 });
 
-test('the README has every event', () => {
+test('the README lists every event', () => {
   const types: Readonly<Record<StreamedEvent['type'], true>> = {
     state: true,
     established: true,

@@ -27,14 +27,14 @@ beforeEach(() => {
 
 const plain = (med?: number): string => attributesText([], med, 1);
 
-/** Prefixes that the router was told, with their attributes. */
+/** Returns the routes that the router received: attributes by prefix. */
 function heard(router: string): Record<string, string> {
   routers.exchange();
   return Object.fromEntries(routers.table(router) ?? []);
 }
 
 describe('options', () => {
-  test('text does as well as values, and the speaker says what the peer does not', () => {
+  test("options may be text or values, and the speaker's options are defaults for its peers", () => {
     const peer = speaker.addPeer({ address: '10.0.0.1', peerAsn: 64513, sourceAddress: '10.0.0.11', nextHop: { ipv6: '2001:db8::11' } });
     const values = {
       address: address('10.0.0.3'),
@@ -50,7 +50,7 @@ describe('options', () => {
     expect(routers.transport.dialed).toMatchObject([{ sourceAddress: address('10.0.0.11') }, { sourceAddress: address('10.0.0.12') }]);
   });
 
-  test('a peer without an address has the name of its interface', () => {
+  test('a peer without address and name is named after its interface', () => {
     expect(speaker.addPeer({ interface: 'eth1', peerAsn: 'external' }).name).toBe('eth1');
   });
 
@@ -63,7 +63,7 @@ describe('options', () => {
     ['sourceAddress', { address: '10.0.0.1', peerAsn: 1, sourceAddress: 'eth0' }, '"eth0"'],
     ['nextHop', { address: '10.0.0.1', peerAsn: 1, nextHop: { ipv6: '2001:db8::x' } }, '"2001:db8::x"'],
     ['nextHop', { address: '10.0.0.1', peerAsn: 1, nextHop: { ipv6: '192.0.2.1' } }, 'IPv6'],
-  ])('%s of %j is refused with what to write', (field, options, text) => {
+  ])('an invalid %s is refused with a message that says what to write: %j', (field, options, text) => {
     const add = (): unknown => speaker.addPeer(options);
     expect(add).toThrow(PeerOptionsError);
     expect(add).toThrow(text);
@@ -71,7 +71,7 @@ describe('options', () => {
     expect(speaker.peers).toEqual([]);
   });
 
-  test('where neither peer nor speaker say them, AS number and identifier are missed by name', () => {
+  test('a missing AS number or router ID is named when neither peer nor speaker have it', () => {
     const bare = new Speaker({ clock, transport: routers.transport });
     expect(() => bare.addPeer({ address: '10.0.0.1', peerAsn: 1 })).toThrow(
       'localAsn: is missing: give it to the peer, or asn to the speaker',
@@ -86,14 +86,14 @@ describe('options', () => {
     ['routerId', { routerId: '2001:db8::1' }],
     ['routerId', { routerId: 'me' }],
     ['listen', { listen: [{ address: 'localhost' }] }],
-  ])('%s of the speaker is refused: %j', (option, options) => {
+  ])('an invalid %s of the speaker is refused: %j', (option, options) => {
     const make = (): Speaker => new Speaker({ ...options, transport: routers.transport });
     expect(make).toThrow(SpeakerError);
     expect(make).toThrow(new RegExp(`^${option}: `));
     expect(make).toThrow(expect.objectContaining({ code: 'ERR_BGP_SPEAKER_OPTIONS' }));
   });
 
-  test('a speaker listens where the text says', () => {
+  test('a speaker listens at the address and port given as text', () => {
     const transport = new MemoryTransport(clock);
     expect(new Speaker({ clock, transport, listen: [{ address: '10.0.0.11', port: 1790 }] }).listening().sockets).toMatchObject([
       { address: '10.0.0.11', port: 1790 },
@@ -101,7 +101,7 @@ describe('options', () => {
     expect(transport.listening).toEqual([{ address: address('10.0.0.11'), port: 1790 }]);
   });
 
-  test('a peer keeps the name that it was given by its first address', () => {
+  test('a peer named after its first address keeps that name', () => {
     const peer = speaker.addPeer({ address: '10.0.0.1', peerAsn: 64513 });
     peer.reconfigure({ address: '10.0.0.2', peerAsn: 64513 });
     expect(peer.status()).toMatchObject({ name: '10.0.0.1', address: '10.0.0.2' });
@@ -115,7 +115,7 @@ describe('routes for all peers', () => {
     speaker.addPeer({ name: 'tor2', address: '10.0.0.2', peerAsn: 64513 });
   });
 
-  test('every peer gets them, and one that is added later; then the change, and nothing twice', () => {
+  test('every peer, also one added later, gets the shared routes and their changes once', () => {
     speaker.rib.set([{ prefix: '192.0.2.1/32', communities: ['64512:100', '64512:1:2'] }, { prefix: '192.0.2.2/32' }]);
     const standard = { kind: 'standard', value: 64512 * 65536 + 100 } as const;
     const large = { kind: 'large', globalAdministrator: 64512, localData1: 1, localData2: 2 } as const;
@@ -133,7 +133,7 @@ describe('routes for all peers', () => {
     for (const router of ['10.0.0.1', '10.0.0.2', '10.0.0.3']) expect(Object.keys(heard(router))).toEqual(['192.0.2.2/32', '192.0.2.3/32']);
   });
 
-  test("a peer's own route counts before them, and they come back after it", () => {
+  test("a peer's own route overrides the shared one, which returns when the own route is withdrawn", () => {
     const [tor1] = speaker.peers;
     speaker.rib.set([{ prefix: '192.0.2.1/32', med: 10 }]);
     tor1?.routes.update({ announce: [{ prefix: '192.0.2.1/32', med: 1 }] });
@@ -147,7 +147,7 @@ describe('routes for all peers', () => {
   test.each<[string, readonly RouteInput[]]>([
     ['prefix', [{ prefix: '192.0.2.9/32' }, { prefix: '192.0.2.9' }]],
     ['communities', [{ prefix: '192.0.2.9/32' }, { prefix: '192.0.2.8/32', communities: ['nobody'] }]],
-  ])('where one is written wrongly nothing changes: %s', (field, routes) => {
+  ])('an invalid route changes nothing for any peer: wrong %s', (field, routes) => {
     speaker.rib.set([{ prefix: '192.0.2.1/32' }]);
     const [tor1] = speaker.peers;
     const attempts = [
@@ -163,7 +163,7 @@ describe('routes for all peers', () => {
     expect(heard('10.0.0.1')).toEqual({ '192.0.2.1/32': plain() });
   });
 
-  test('a removed peer hears nothing more, and leaves nothing behind', async () => {
+  test('a removed peer gets no more routes and holds none', async () => {
     speaker.rib.set([{ prefix: '192.0.2.1/32' }]);
     routers.exchange();
     const [tor1] = speaker.peers;
@@ -176,10 +176,10 @@ describe('routes for all peers', () => {
   });
 });
 
-describe('with graceful restart, End-of-RIB', () => {
+describe('End-of-RIB of shared routes with graceful restart', () => {
   const gracefulRestart = { restartTime: 60 };
 
-  /** Two speakers that meet in memory, and which families the second has heard the end of. */
+  /** Connects two speakers in memory; `ended` lists the families whose End-of-RIB the second speaker received. */
   function meet(before: (speaker: Speaker) => void): { readonly announcer: Speaker; readonly ended: number[] } {
     const network = new MemoryNetwork(clock);
     const make = (asn: number, routerId: string): Speaker =>
@@ -196,7 +196,7 @@ describe('with graceful restart, End-of-RIB', () => {
     return { announcer, ended };
   }
 
-  test('waits until the routes for all peers were set, single routes do not count', () => {
+  test('End-of-RIB is sent after the shared routes were set; single announcements do not count', () => {
     const { announcer, ended } = meet(() => {});
     announcer.rib.announce({ prefix: '192.0.2.1/32' });
     clock.advance(1_000);
@@ -206,12 +206,12 @@ describe('with graceful restart, End-of-RIB', () => {
     expect(ended).toEqual([4]);
   });
 
-  test('comes at once to a peer that is added after they were set', () => {
+  test('a peer added after the shared routes were set gets End-of-RIB at once', () => {
     expect(meet(({ rib }) => rib.set([])).ended).toEqual([4]);
   });
 });
 
-test('BGP-099 what one peer announces is counted, and nobody else hears of it', () => {
+test('BGP-099 routes received from one peer are counted and not passed on to another', () => {
   const network = new MemoryNetwork(clock);
   const make = (asn: number, own: string): Speaker =>
     new Speaker({ asn, routerId: own, listen: [{}], clock, random: () => 0.5, transport: network.host([address(own)]) });

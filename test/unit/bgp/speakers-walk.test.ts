@@ -32,7 +32,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('announce' as const), side, count: fc.nat(20) }) },
 );
 
-/** Two speakers that both dial and both listen, and what may happen to them. */
+/** Two speakers that both dial and listen, and the commands that can be applied to them. */
 class World {
   readonly pair: Pair;
   readonly wanted: Record<Side, number> = { left: 0, right: 0 };
@@ -111,7 +111,7 @@ class World {
     }
   }
 
-  /** In the speakers' histories, one machine that enters Established while another is in it would be two sessions. */
+  /** Checks the speakers' histories: two connections in Established at the same time would be two sessions. */
   check(): void {
     for (const end of [this.pair.left, this.pair.right]) {
       const established = { dialed: false, accepted: false };
@@ -119,7 +119,7 @@ class World {
         established[connection] = to === 'Established';
         expect(established.dialed && established.accepted, 'two established connections').toBe(false);
       }
-      // One that is used, one that collides with it, and those that hand over their last word.
+      // Connections can be: the one in use, one that collides with it, and those that still write their last NOTIFICATION.
       expect(end.host.connections).toBeLessThan(8);
     }
   }
@@ -129,7 +129,7 @@ class World {
   }
 
   #abandon(which: Side): void {
-    // The timers of a process that is dead would go on in this one.
+    // Stops the old speaker: the timers of a killed process would go on running in the test's process.
     void this.#end(which).speaker.stop();
   }
 
@@ -153,8 +153,8 @@ class World {
   }
 }
 
-describe.each([false, true])('whatever happens to two speakers, with graceful restart: %s', (graceful) => {
-  test('BGP-033 BGP-059 never two sessions, and in the end one is up with all routes', async () => {
+describe.each([false, true])('two speakers after any sequence of events, with graceful restart: %s', (graceful) => {
+  test('BGP-033 BGP-059 two speakers never have two sessions, and end with one that has all routes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, { maxLength: 25 }), async (commands) => {
         const world = new World(graceful);
@@ -168,7 +168,7 @@ describe.each([false, true])('whatever happens to two speakers, with graceful re
         expect([left.host.connections, right.host.connections]).toEqual([1, 1]);
         expect(left.peer.status().prefixesAdvertised.ipv4).toBe(world.wanted.left);
         expect(right.peer.status().prefixesAdvertised.ipv4).toBe(world.wanted.right);
-        // Nothing runs on once both have stopped.
+        // No connection and no timer is left after both have stopped.
         void left.speaker.stop();
         void right.speaker.stop();
         world.pair.clock.advance(10_000);

@@ -4,7 +4,7 @@ import { address } from '../../../src/net/address.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { logInto } from './scripted-router.ts';
 
-/** One end of the network for two: a host, the speaker on it and its peer, which is the other end. */
+/** One end of a network with two hosts: a host, its speaker, and the speaker's peer, which is the other end. */
 export class End {
   readonly logged: string[] = [];
   readonly options: PeerOptions;
@@ -19,19 +19,19 @@ export class End {
     this.host = network.host([address(own)]);
   }
 
-  /** A process begins; `change` is of its one peer. */
+  /** Starts the speaker with its one peer; `change` overrides the peer's options. */
   start(change: Partial<PeerOptions> = {}, options: SpeakerOptions = { listen: [{}] }): void {
     const components = { clock: this.#network.clock, random: () => 0.999_999, transport: this.host, log: logInto(this.logged) };
     this.speaker = new Speaker({ ...components, ...options });
     this.peer = this.speaker.addPeer({ ...this.options, ...change });
   }
 
-  /** kill -9: the kernel closes the connections, and nobody says why. */
+  /** Kills the process like kill -9: the kernel closes its connections without a NOTIFICATION. */
   kill(): void {
     this.host.kill();
   }
 
-  /** The machine is gone from one moment to the next, and is another one when it comes back. */
+  /** Powers the host off at once and puts a new host in its place, which knows nothing of the old connections. */
   loseMachine(): void {
     const { addresses } = this.host;
     this.host.powerOff();
@@ -46,13 +46,13 @@ export class End {
 export interface Pair {
   readonly clock: VirtualClock;
   readonly network: MemoryNetwork;
-  /** 10.0.0.1, AS 64512, router ID 10.0.0.1. */
+  /** Address and router ID 10.0.0.1, AS 64512. */
   readonly left: End;
-  /** 10.0.0.2, AS 65001, router ID 10.0.0.2: the larger one. */
+  /** Address and router ID 10.0.0.2 (the larger identifier), AS 65001. */
   readonly right: End;
 }
 
-/** Two real speakers, one millisecond apart, which do not run yet. */
+/** Returns two real speakers, one millisecond apart, that are not started yet. */
 export function pair(): Pair {
   const clock = new VirtualClock();
   const network = new MemoryNetwork(clock, 1);

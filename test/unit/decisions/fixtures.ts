@@ -1,10 +1,10 @@
 import { defined } from '../../../src/lang/defined.ts';
-import { defaultConfig } from '../../../src/model/default-config.ts';
+import { defaultConfig } from '../../../src/model/kinds/default-config.ts';
 import { address, type Family } from '../../../src/net/address.ts';
 import type { Protocol } from '../../../src/net/frontend.ts';
 import { prefix } from '../../../src/net/prefix.ts';
 import { parseRange } from '../../../src/net/range.ts';
-import type { Namespace, Node, Secret, ServiceCIDR } from '../../../src/model/cluster.ts';
+import type { Namespace, Node, Secret, ServiceCIDR } from '../../../src/model/objects/cluster.ts';
 import type {
   BGPAdvertisement,
   BFDProfile,
@@ -13,14 +13,14 @@ import type {
   ExternalIPPolicy,
   HeraldConfig,
   IPAddressPool,
-} from '../../../src/model/configuration.ts';
-import type { Endpoint, EndpointSlice } from '../../../src/model/endpoint-slice.ts';
-import { serviceKey, type Labels, type Metadata, type NamespacedName, type ServiceKey } from '../../../src/model/metadata.ts';
-import type { NodeDrainReport, NodeState } from '../../../src/model/node-state.ts';
-import type { LabelSelector } from '../../../src/model/selector.ts';
-import type { Service, ServicePort } from '../../../src/model/service.ts';
-import { holdersIn } from '../../../src/model/address-index.ts';
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+} from '../../../src/model/kinds/types.ts';
+import type { Endpoint, EndpointSlice } from '../../../src/model/objects/endpoint-slice.ts';
+import { serviceKey, type Labels, type Metadata, type NamespacedName, type ServiceKey } from '../../../src/model/objects/metadata.ts';
+import type { NodeDrainReport, NodeState } from '../../../src/model/objects/node-state.ts';
+import type { LabelSelector } from '../../../src/model/objects/label-selector.ts';
+import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
+import { holdersIn } from '../../../src/model/store/address-index.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 
 /** Small literals to model objects: text where the model has addresses, and the API's defaults for what is left out. */
 

@@ -10,9 +10,9 @@ import { renderSessions } from '../../../src/explain/sessions/render-sessions.ts
 import { routeTable } from '../../../src/explain/routes/route-table.ts';
 import { sessionCounts, sessionTable } from '../../../src/explain/sessions/session-table.ts';
 import { tableLines } from '../../../src/explain/text/table-text.ts';
-import type { NodeState, SessionStatus } from '../../../src/model/node-state.ts';
+import type { NodeState, SessionStatus } from '../../../src/model/objects/node-state.ts';
 import { reason } from '../../../src/model/reasons.ts';
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { cluster, metadata, type ClusterLiteral } from '../decisions/fixtures.ts';
 
 const now = Date.UTC(2026, 0, 1, 12);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { BackOff } from '../../../src/kube/back-off.ts';
-import { Deadline } from '../../../src/kube/deadline.ts';
+import { BackOff } from '../../../src/kube/reflector/back-off.ts';
+import { Deadline } from '../../../src/kube/client/deadline.ts';
 import { answerError } from '../../../src/kube/error.ts';
 import { limits } from '../../../src/kube/limits.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
-import { Causes } from '../../../src/live/causes.ts';
+import { RecentChanges } from '../../../src/live/causes.ts';
 import { limits } from '../../../src/live/limits.ts';
-import { serviceKey } from '../../../src/model/metadata.ts';
-import type { HeraldObject } from '../../../src/model/snapshot.ts';
+import { serviceKey } from '../../../src/model/objects/metadata.ts';
+import type { HeraldObject } from '../../../src/model/store/snapshot.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { node, pool, service } from '../decisions/fixtures.ts';
 import { TestSource } from '../test-source.ts';
@@ -11,17 +11,17 @@ const web = service({ name: 'web' });
 const key = serviceKey(web.metadata);
 let clock: VirtualClock;
 let source: TestSource;
-let causes: Causes;
+let causes: RecentChanges;
 
 beforeEach(() => {
   clock = new VirtualClock();
   clock.advance(3_600_000);
   source = new TestSource();
-  causes = new Causes(clock);
-  source.onChange((changes) => causes.heard(changes, source.snapshot));
+  causes = new RecentChanges(clock);
+  source.onChange((changes) => causes.recordChanges(changes, source.snapshot));
 });
 
-const lately = (): string[] | undefined => causes.lately(key)?.map(({ kind, name }) => `${kind} ${name}`);
+const lately = (): string[] | undefined => causes.takeRecentCauses(key)?.map(({ kind, name }) => `${kind} ${name}`);
 
 let version = 1;
 const newer = (object: HeraldObject): HeraldObject => ({

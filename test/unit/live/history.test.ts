@@ -69,7 +69,7 @@ describe('the history of a process', () => {
   test('of too many objects those go first that are gone, then the one that has been quiet the longest', () => {
     const history = new History(new VirtualClock(), { historyObjects: 3, historyEntries: 100, historyEntriesOfObject: 5 });
     for (const name of ['a', 'b', 'c']) history.record('Service', name, happened(name));
-    history.gone('Service', 'c');
+    history.markDeleted('Service', 'c');
     history.record('Service', 'd', happened('d'));
     expect(history.entries().map(({ name }) => name)).toEqual(['a', 'b', 'd']);
     history.record('Service', 'a', happened('again'));
@@ -80,7 +80,7 @@ describe('the history of a process', () => {
   test('one that comes back is gone no more', () => {
     const history = new History(new VirtualClock(), { historyObjects: 2, historyEntries: 100, historyEntriesOfObject: 5 });
     history.record('Service', 'a', happened('1'));
-    history.gone('Service', 'a');
+    history.markDeleted('Service', 'a');
     history.record('Service', 'b', happened('1'));
     history.record('Service', 'a', happened('2'));
     history.record('Service', 'c', happened('1'));
@@ -93,7 +93,7 @@ describe('the history of a process', () => {
     const next = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
     for (let n = 0; n < 5000; n++) {
       const name = `s${next(12)}`;
-      if (next(5) === 0) history.gone('Service', name);
+      if (next(5) === 0) history.markDeleted('Service', name);
       else history.record('Service', name, happened(String(n)));
       const all = history.entries();
       const byName = Map.groupBy(all, (entry) => entry.name);

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { livePaths } from '../../../src/live/contract.ts';
-import { Live } from '../../../src/live/live.ts';
+import { LiveApi } from '../../../src/live/live.ts';
 import { pageOf } from '../../../src/live/query.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
 const names = Array.from({ length: 2500 }, (_, i) => ({ peer: `p${1000 + i}` }));
 
 function asked() {
-  const live = new Live(new VirtualClock(), { command: 'agent', version: '1.2.3' });
-  live.is({ node: 'node1' });
-  live.add(livePaths.sessions, {
+  const live = new LiveApi(new VirtualClock(), { command: 'agent', version: '1.2.3' });
+  live.setProcess({ node: 'node1' });
+  live.addList(livePaths.sessions, {
     parameters: ['family'],
     items: (query) => {
       query.oneOf('family', ['IPv4', 'IPv6']);

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import { livePaths } from '../../../src/live/contract.ts';
-import { Live } from '../../../src/live/live.ts';
-import { LiveOnPort } from '../../../src/live/on-port.ts';
+import { LiveApi } from '../../../src/live/live.ts';
+import { LivePortHandler } from '../../../src/live/on-port.ts';
 import { pageOf } from '../../../src/live/query.ts';
-import { listenHttp } from '../../../src/system/http-listener.ts';
+import { listenHttp } from '../../../src/system/http/http-listener.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
 const all = Array.from({ length: 1200 }, (_, i) => ({ peer: `p${1000 + i}` }));
 
-function begunPort(): LiveOnPort {
-  const live = new Live(new VirtualClock(), { command: 'agent', version: '1.2.3' });
-  live.add(livePaths.sessions, { parameters: [], items: (query) => pageOf(all, ({ peer }) => peer, query) });
-  return new LiveOnPort(live);
+function begunPort(): LivePortHandler {
+  const live = new LiveApi(new VirtualClock(), { command: 'agent', version: '1.2.3' });
+  live.addList(livePaths.sessions, { parameters: [], items: (query) => pageOf(all, ({ peer }) => peer, query) });
+  return new LivePortHandler(live);
 }
 
 function begun() {

@@ -6,7 +6,7 @@ import { metallbMetrics } from '../../../scripts/metallb-rest.ts';
 import type { FlapReason } from '../../../src/bgp/index.ts';
 import { metricTable } from '../../../src/telemetry/metric-table.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
-import { exposeProcess, figuresOf } from '../../../src/telemetry/process-figures.ts';
+import { registerProcessMetrics, registeredMetrics } from '../../../src/telemetry/process-figures.ts';
 import { alerts, promtool, rules, type Series } from './promtool.ts';
 import { changed, constant, healthy, minutes } from './recorded.ts';
 
@@ -166,6 +166,6 @@ describe('what manifests/monitoring asks for', () => {
 
 function processFigures(): string[] {
   const metrics = new Metrics();
-  exposeProcess(metrics);
-  return figuresOf(metrics).map(({ name }) => name);
+  registerProcessMetrics(metrics);
+  return registeredMetrics(metrics).map(({ name }) => name);
 }

@@ -7,7 +7,7 @@ import { peersOfNode } from '../../../src/decisions/announcement/peers.ts';
 import { frontendsOfAddress } from '../../../src/decisions/forwarding/address-frontends.ts';
 import { decideForwarding } from '../../../src/decisions/forwarding/plan.ts';
 import { hasBackends } from '../../../src/decisions/forwarding/scope.ts';
-import type { HeraldObject } from '../../../src/model/snapshot.ts';
+import type { HeraldObject } from '../../../src/model/store/snapshot.ts';
 import { address, formatAddress } from '../../../src/net/address.ts';
 import { frontendKey, type Frontend } from '../../../src/net/frontend.ts';
 import { formatPrefix, prefix, prefixContains } from '../../../src/net/prefix.ts';

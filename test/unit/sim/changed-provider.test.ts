@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Service } from '../../../src/model/service.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
 import { Cluster } from '../aws/support/controller-fixture.ts';
 import { awsMember } from '../aws/support/stack-fixture.ts';
 import { config, service } from '../decisions/fixtures.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { parseObject, type ParseOptions, type ParseResult } from '../../../src/model/parse.ts';
 import { isRecord } from '../../../src/model/parse/fields.ts';
-import { Store } from '../../../src/model/store.ts';
+import { Store } from '../../../src/model/store/store.ts';
 
 export type Document = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,7 @@ import { serviceConditions } from '../../../src/controller/services/service-cond
 import { parseObject } from '../../../src/model/parse.ts';
 import { rawObject } from '../../../src/kube/raw-object.ts';
 import { address } from '../../../src/net/address.ts';
-import { ourConditions, statusPatch } from '../../../src/sources/kubernetes/service-status.ts';
+import { ourConditions, statusPatch } from '../../../src/sources/kubernetes/records/service-status.ts';
 import { documentsIn, read, snapshotOf } from './documents.ts';
 
 describe('an object with fields of the next version', () => {

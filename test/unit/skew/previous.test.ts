@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { serviceConditions } from '../../../src/controller/services/service-conditions.ts';
-import { nodeStateManifest } from '../../../src/model/manifest.ts';
-import { readServiceRecord } from '../../../src/model/parse/service-record.ts';
+import { nodeStateManifest } from '../../../src/model/status-manifest.ts';
+import { readServiceRecord } from '../../../src/model/parse/service/service-record.ts';
 import { formatAddress } from '../../../src/net/address.ts';
-import { isRecorded } from '../../../src/sources/kubernetes/service-status.ts';
+import { isRecorded } from '../../../src/sources/kubernetes/records/service-status.ts';
 import { rawObject } from '../../../src/kube/raw-object.ts';
 import { documentsIn, read, snapshotOf } from './documents.ts';
 

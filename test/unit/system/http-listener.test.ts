@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { get, request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { listenHttp, type HttpAnswer, type HttpBounds, type HttpListener } from '../../../src/system/http-listener.ts';
+import { listenHttp, type HttpAnswer, type HttpBounds, type HttpListener } from '../../../src/system/http/http-listener.ts';
 
 const bounds: HttpBounds = { connections: 4, headerBytes: 2_048, requestMilliseconds: 200, idleMilliseconds: 10_000 };
 const say = (path: string): HttpAnswer => ({ status: 503, headers: { 'X-Path': path }, body: path });

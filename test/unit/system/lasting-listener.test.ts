@@ -1,16 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { ListenError } from '../../../src/system/http-listener.ts';
-import { LastingListener, type LastingListenerOptions } from '../../../src/system/lasting-listener.ts';
+import { ListenError } from '../../../src/system/http/http-listener.ts';
+import { RetryingListener, type RetryingListenerOptions } from '../../../src/system/http/retrying-listener.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
 /** A place that is taken or not the host's, as `outcomes` say one after the other; then it is free. */
-function begun(outcomes: readonly ListenError['code'][], options: Partial<LastingListenerOptions> = {}) {
+function begun(outcomes: readonly ListenError['code'][], options: Partial<RetryingListenerOptions> = {}) {
   const clock = new VirtualClock();
   const told: (string | undefined)[] = [];
   const log: string[] = [];
   const left = [...outcomes];
-  const listener = new LastingListener(clock, {
+  const listener = new RetryingListener(clock, {
     listen: async () => {
       const code = left.shift();
       log.push(code ?? 'open');

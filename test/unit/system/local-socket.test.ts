@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { askLocal, listenLocal, type AnswerLocal, type LocalListener } from '../../../src/system/local-socket.ts';
+import { askLocal, listenLocal, type AnswerLocal, type LocalListener } from '../../../src/system/http/local-socket.ts';
 
 const bounds = { connections: 4, headerBytes: 4096, requestMilliseconds: 10_000, idleMilliseconds: 1000 };
 const signal = new AbortController().signal;

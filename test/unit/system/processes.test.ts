@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { httpGet } from '../../../src/system/http-get.ts';
+import { httpGet } from '../../../src/system/http/http-get.ts';
 import { processesNamed } from '../../../src/system/processes.ts';
 
 describe('processes by name', () => {

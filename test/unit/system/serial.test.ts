@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Serial } from '../../../src/system/serial.ts';
+import { Serial } from '../../../src/system/serial-queue.ts';
 
 test('work is done one after the other, whatever fails', async () => {
   const serial = new Serial();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
-import { tcpForwarding, type TcpForwarder } from '../../../src/system/tcp-forwarder.ts';
+import { tcpForwarding, type TcpForwarder } from '../../../src/system/http/tcp-forwarder.ts';
 
 const open: (Server | TcpForwarder)[] = [];
 const addresses = ['127.0.0.1', '::1'];

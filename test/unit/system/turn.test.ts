@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { turnMilliseconds } from '../../../src/system/limits.ts';
-import { Turn } from '../../../src/system/turn.ts';
+import { Turn } from '../../../src/system/time-slice.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
 test('long work gives way after its turn, and has another one then', async () => {

@@ -34,10 +34,10 @@ test('when a resource was heard of last, as long as somebody follows it', async 
   const start = clock.date().getTime() / 1000;
   api.listed('/api/v1/services');
   clock.advance(60_000);
-  api.heard('/api/v1/services', 'bookmark');
+  api.watchEvent('/api/v1/services', 'bookmark');
   const at = 'herald_watch_last_heard_timestamp_seconds{resource="services"}';
   expect(sampleOf(await metrics.text(), at)).toBe(start + 60);
   expect(sampleOf(await metrics.text(), 'herald_watch_lists_total{resource="services"}')).toBe(1);
-  api.ended('/api/v1/services');
+  api.watchEnded('/api/v1/services');
   expect(samplesOf(await metrics.text(), 'herald_watch_last_heard_timestamp_seconds').size).toBe(0);
 });

@@ -10,7 +10,7 @@ test('a process that has no parts yet is alive', () => {
 test('what is not ready yet is alive: readyz alone fails, and says which part and why', () => {
   const health = new Health();
   let problem: string | undefined = 'the first pass is not committed';
-  health.add({ name: 'forwarding', ready: () => problem });
+  health.addCheck({ name: 'forwarding', ready: () => problem });
   expect(health.answer('/readyz')).toMatchObject({
     status: 503,
     body: '[+]ping ok\n[-]forwarding: the first pass is not committed\nreadyz check failed\n',
@@ -25,7 +25,7 @@ test('what is not ready yet is alive: readyz alone fails, and says which part an
 
 test('what hangs is neither alive nor ready', () => {
   const health = new Health();
-  const remove = health.add({ name: 'passes', live: () => 'a pass has been running for 601 s', ready: () => undefined });
+  const remove = health.addCheck({ name: 'passes', live: () => 'a pass has been running for 601 s', ready: () => undefined });
   for (const path of ['/livez', '/healthz', '/readyz']) {
     expect([path, health.answer(path).status]).toEqual([path, 503]);
     expect(health.answer(path).body).toContain('[-]passes: a pass has been running for 601 s\n');

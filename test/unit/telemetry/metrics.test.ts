@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
-import { inTime } from '../../../src/telemetry/in-time.ts';
+import { collectWithTimeout } from '../../../src/telemetry/in-time.ts';
 import { limits } from '../../../src/telemetry/limits.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
-import { exposeProcess } from '../../../src/telemetry/process-figures.ts';
+import { registerProcessMetrics } from '../../../src/telemetry/process-figures.ts';
 import { sampleOf, samplesOf } from './scrape.ts';
 
 describe('what is counted when it happens', () => {
@@ -55,7 +55,7 @@ describe('what is read when somebody scrapes', () => {
   test('has the values of that moment: what is not said again is gone', async () => {
     const metrics = new Metrics();
     let pools = ['a', 'b'];
-    metrics.part('pools', ['herald_pool_size_addresses'], (put) => {
+    metrics.addCollector('pools', ['herald_pool_size_addresses'], (put) => {
       for (const pool of pools) put('herald_pool_size_addresses', { pool, family: 'ipv4' }, pools.length);
     });
     expect([...samplesOf(await metrics.text(), 'herald_pool_size_addresses').values()]).toEqual([2, 2]);
@@ -68,7 +68,7 @@ describe('what is read when somebody scrapes', () => {
   test('totals of others are taken over as they are', async () => {
     const metrics = new Metrics();
     let flaps = 3;
-    metrics.part('bgp', ['herald_bgp_session_established_total'], (put) =>
+    metrics.addCollector('bgp', ['herald_bgp_session_established_total'], (put) =>
       put('herald_bgp_session_established_total', { peer: 'tor1' }, flaps),
     );
     await metrics.text();
@@ -78,7 +78,7 @@ describe('what is read when somebody scrapes', () => {
 
   test('two scrapes at once do not disturb each other', async () => {
     const metrics = new Metrics();
-    metrics.part('bfd', ['herald_bfd_session_ups_total'], async (put) => {
+    metrics.addCollector('bfd', ['herald_bfd_session_ups_total'], async (put) => {
       await Promise.resolve();
       put('herald_bfd_session_ups_total', { peer: 'tor1' }, 4);
     });
@@ -88,12 +88,12 @@ describe('what is read when somebody scrapes', () => {
 
   test('a part that fails, or takes too long, is missing, and the rest is there', async () => {
     const clock = new VirtualClock();
-    const metrics = new Metrics(inTime({ clock, log: silentLog }));
-    metrics.part('bfd', ['herald_bfd_session_up'], () => new Promise(() => undefined));
-    metrics.part('bgp', ['herald_bgp_session_up'], () => {
+    const metrics = new Metrics(collectWithTimeout({ clock, log: silentLog }));
+    metrics.addCollector('bfd', ['herald_bfd_session_up'], () => new Promise(() => undefined));
+    metrics.addCollector('bgp', ['herald_bgp_session_up'], () => {
       throw new Error('a bug');
     });
-    metrics.part('leader', ['herald_leader'], (put) => put('herald_leader', {}, 1));
+    metrics.addCollector('leader', ['herald_leader'], (put) => put('herald_leader', {}, 1));
     const scrape = metrics.text();
     await Promise.resolve();
     clock.advance(limits.partMilliseconds);
@@ -105,7 +105,7 @@ describe('what is read when somebody scrapes', () => {
 
   test('ends when whoever fills it ends', async () => {
     const metrics = new Metrics();
-    const end = metrics.part('peers', ['herald_bgp_session_up'], (put) => put('herald_bgp_session_up', { peer: 'tor1' }, 1));
+    const end = metrics.addCollector('peers', ['herald_bgp_session_up'], (put) => put('herald_bgp_session_up', { peer: 'tor1' }, 1));
     await metrics.text();
     end();
     expect(samplesOf(await metrics.text(), 'herald_bgp_session_up').size).toBe(0);
@@ -114,7 +114,7 @@ describe('what is read when somebody scrapes', () => {
 
 test('the process tells of itself: memory, processor, event loop; nothing that is called a counter and is none', async () => {
   const metrics = new Metrics();
-  exposeProcess(metrics);
+  registerProcessMetrics(metrics);
   const text = await metrics.text();
   expect(sampleOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
   expect(text).toContain('nodejs_eventloop_lag_p99_seconds');

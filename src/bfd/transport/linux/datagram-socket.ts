@@ -1,7 +1,7 @@
 import type { Family } from '../../../net/address.ts';
-import { AF_INET, AF_INET6, InetSocket, SOCK_CLOEXEC, SOCK_NONBLOCK, SOL_SOCKET } from '../../../system/inet-socket.ts';
-import { systemError, type Libc } from '../../../system/libc.ts';
-import { attachFilter, type FilterInstruction } from '../../../system/socket-filter.ts';
+import { AF_INET, AF_INET6, InetSocket, SOCK_CLOEXEC, SOCK_NONBLOCK, SOL_SOCKET } from '../../../system/ffi/inet-socket.ts';
+import { systemError, type Libc } from '../../../system/ffi/libc.ts';
+import { attachFilter, type FilterInstruction } from '../../../system/ffi/socket-filter.ts';
 
 const SOCK_DGRAM = 2;
 const SO_RCVBUF = 8;

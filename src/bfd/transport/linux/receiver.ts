@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import type { Address, Family } from '../../../net/address.ts';
-import type { Libc } from '../../../system/libc.ts';
+import type { Libc } from '../../../system/ffi/libc.ts';
 import { receiveBufferBytes } from '../../limits.ts';
 import { multihopPort, singleHopPort, type TransportEvents } from '../transport.ts';
 import { DatagramSocket } from './datagram-socket.ts';
@@ -41,12 +41,12 @@ export class Receiver {
   }
 
   /** The peers of multihop sessions are in the filter, each with its own smallest TTL. One that is there already gets this one. */
-  add(user: object, peer: Address, minimumTtl: number): void {
+  addPeer(user: object, peer: Address, minimumTtl: number): void {
     this.#peers.set(user, { peer, minimumTtl });
     this.#renewFilter();
   }
 
-  remove(user: object): void {
+  removePeer(user: object): void {
     this.#peers.delete(user);
     this.#renewFilter();
   }
@@ -82,7 +82,7 @@ export class Receiver {
   }
 
   /** Where its interface is gone, or another one has its name now, the socket hears nothing any more, and does not say so: it is closed. */
-  check(): void {
+  closeIfInterfaceGone(): void {
     const { interface: networkInterface } = this.kind;
     if (networkInterface !== undefined && this.#raw?.isBoundTo(networkInterface) === false) this.close();
   }

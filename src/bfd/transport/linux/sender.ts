@@ -1,6 +1,6 @@
 import { addressBytes } from '../../../net/address.ts';
-import { inetAddress } from '../../../system/inet-socket.ts';
-import { systemError, type Libc } from '../../../system/libc.ts';
+import { inetAddress } from '../../../system/ffi/inet-socket.ts';
+import { systemError, type Libc } from '../../../system/ffi/libc.ts';
 import type { Random } from '../../../system/random.ts';
 import { maximumPortAttempts, sourcePorts } from '../../limits.ts';
 import { fullTtl, multihopPort, singleHopPort, type Endpoint } from '../transport.ts';
@@ -10,7 +10,7 @@ import { nothing } from './ttl-filter.ts';
 const MSG_DONTWAIT = 0x40;
 
 /** The system's words for a socket that is bound to what is there no more: another one has to be made. */
-const outlived = new Set(['ENODEV', 'ENXIO', 'EADDRNOTAVAIL', 'EINVAL']);
+const staleSocketErrors = new Set(['ENODEV', 'ENXIO', 'EADDRNOTAVAIL', 'EINVAL']);
 
 /** Sends the packets of one session, by FFI: nothing is allocated for a packet, and it has left, or not, when the call returns. */
 export class Sender {
@@ -42,7 +42,7 @@ export class Sender {
     }
     if (this.#libc.sendto(this.#socket.fd, packet, packet.length, MSG_DONTWAIT, this.#to, this.#to.length) >= 0) return undefined;
     const error = systemError(this.#libc, 'sending');
-    if (outlived.has(error.code ?? '') || !this.#hasInterface(this.#socket)) this.#close();
+    if (staleSocketErrors.has(error.code ?? '') || !this.#hasInterface(this.#socket)) this.#close();
     return error;
   }
 
@@ -55,7 +55,7 @@ export class Sender {
   /** For good: another session may have the port. */
   close(): void {
     this.#close();
-    this.#giveUpPort();
+    this.#releasePort();
   }
 
   #close(): void {
@@ -63,7 +63,7 @@ export class Sender {
     this.#socket = undefined;
   }
 
-  #giveUpPort(): void {
+  #releasePort(): void {
     if (this.#port !== undefined) this.#portsTaken.delete(this.#port);
     this.#port = undefined;
   }
@@ -89,7 +89,7 @@ export class Sender {
     const { localAddress } = this.#endpoint;
     const local = localAddress === undefined ? undefined : addressBytes(localAddress);
     for (let attempt = 1; ; attempt++) {
-      const port = this.#port ?? this.#anyPort();
+      const port = this.#port ?? this.#pickPort();
       try {
         socket.bindTo(local, port, localAddress === undefined ? 'taking a source port' : 'binding the local address');
         this.#port = port;
@@ -97,13 +97,13 @@ export class Sender {
         return;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || attempt === maximumPortAttempts) throw error;
-        this.#giveUpPort();
+        this.#releasePort();
       }
     }
   }
 
   /** There are many more ports than sessions. */
-  #anyPort(): number {
+  #pickPort(): number {
     const { first, last } = sourcePorts;
     for (;;) {
       const port = first + Math.floor(this.#random() * (last - first + 1));

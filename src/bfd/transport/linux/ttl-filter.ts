@@ -7,7 +7,7 @@ import {
   loadWord,
   take,
   type FilterInstruction,
-} from '../../../system/socket-filter.ts';
+} from '../../../system/ffi/socket-filter.ts';
 import { fullTtl } from '../transport.ts';
 
 /**

@@ -4,7 +4,7 @@ import { formatPrefix } from '../../../net/prefix.ts';
 import { acceptSocket, failedConnection, offerSocket } from '../socket-connection.ts';
 import { failureOf, listenFailureOf } from '../failure.ts';
 import type { Connection, ConnectionEvents, Listener, ListenerEvents, ListenOptions, PeerKey, SocketOptions } from '../transport.ts';
-import type { Libc } from '../../../system/libc.ts';
+import type { Libc } from '../../../system/ffi/libc.ts';
 import { passwordProblem, setSignatureKey } from './md5.ts';
 import { RawSocket } from './socket.ts';
 

@@ -1,8 +1,8 @@
 import { networkInterfaces } from 'node:os';
 import { addressBytes, addressFromBytes, address, parseAddress, type Address } from '../../../net/address.ts';
 import { routerMessageLength } from '../../limits.ts';
-import { AF_INET6, int32, IPPROTO_IPV6, SOCK_CLOEXEC, SOCK_NONBLOCK } from '../../../system/inet-socket.ts';
-import { systemError, type Libc } from '../../../system/libc.ts';
+import { AF_INET6, int32, IPPROTO_IPV6, SOCK_CLOEXEC, SOCK_NONBLOCK } from '../../../system/ffi/inet-socket.ts';
+import { systemError, type Libc } from '../../../system/ffi/libc.ts';
 import { routerAdvertisement, routerSolicitation } from './router-advertisement.ts';
 import type { InterfaceFacts, ReceivedPacket, RouterSocket } from './router-discovery.ts';
 import { RawSocket } from './socket.ts';

@@ -1,6 +1,6 @@
 import { addressBytes, type Address, type Family } from '../../../net/address.ts';
-import { AF_INET, AF_INET6, InetSocket, IPPROTO_IP, IPPROTO_IPV6, SOCK_CLOEXEC, SOCK_NONBLOCK } from '../../../system/inet-socket.ts';
-import { systemError, type Libc } from '../../../system/libc.ts';
+import { AF_INET, AF_INET6, InetSocket, IPPROTO_IP, IPPROTO_IPV6, SOCK_CLOEXEC, SOCK_NONBLOCK } from '../../../system/ffi/inet-socket.ts';
+import { systemError, type Libc } from '../../../system/ffi/libc.ts';
 import type { SocketOptions } from '../transport.ts';
 
 // Numbers of Linux, equal on x86-64 and arm64.

@@ -1,6 +1,6 @@
-import { KubeClient } from '../../../kube/client.ts';
+import { KubeClient } from '../../../kube/client/client.ts';
 import { KubeError } from '../../../kube/error.ts';
-import { listPages } from '../../../kube/list-pages.ts';
+import { listPages } from '../../../kube/reflector/list-pages.ts';
 import type { RawInput } from '../../../model/metallb/import.ts';
 import { watchedKinds } from '../../../model/metallb/kinds.ts';
 import { connectAsCaller } from '../../storage/caller-connection.ts';

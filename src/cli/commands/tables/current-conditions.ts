@@ -2,8 +2,8 @@ import { serviceConditions } from '../../../controller/services/service-conditio
 import { decideAllocationClaim } from '../../../decisions/allocation/claim.ts';
 import { allocationRequest } from '../../../decisions/allocation/request.ts';
 import { allocatorOf } from '../../../explain/pools/allocation.ts';
-import type { Condition } from '../../../model/condition.ts';
-import type { ServiceKey } from '../../../model/metadata.ts';
+import type { Condition } from '../../../model/objects/condition.ts';
+import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { reason } from '../../../model/reasons.ts';
 import type { Reading } from '../../reading/reading.ts';
 

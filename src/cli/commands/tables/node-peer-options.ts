@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import type { Snapshot } from '../../../model/snapshot.ts';
+import type { Snapshot } from '../../../model/store/snapshot.ts';
 import { unknownName } from '../../environment/unknown-name.ts';
 
 /** Options that narrow a table to one node, to one peer. */

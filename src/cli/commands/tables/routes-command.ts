@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { defined } from '../../../lang/defined.ts';
 import { renderRoutes } from '../../../explain/routes/render-routes.ts';
 import { routeTable, type RouteTable } from '../../../explain/routes/route-table.ts';
-import type { ServiceKey } from '../../../model/metadata.ts';
+import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import type { Environment } from '../../environment/environment.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { withLiveRoutes } from '../../../explain/service/live-routes.ts';

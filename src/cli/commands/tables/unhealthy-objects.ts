@@ -3,8 +3,8 @@ import { advertisementStatus } from '../../../decisions/configuration/advertisem
 import type { ObjectStatus } from '../../../decisions/configuration/object-status.ts';
 import { peerStatus } from '../../../decisions/configuration/peer-status.ts';
 import type { TroubledObject } from '../../../explain/overview/overview.ts';
-import type { BGPAdvertisement, BGPPeer } from '../../../model/configuration.ts';
-import { originText } from '../../../model/metadata.ts';
+import type { BGPAdvertisement, BGPPeer } from '../../../model/kinds/types.ts';
+import { originText } from '../../../model/objects/metadata.ts';
 import type { ReasonCode } from '../../../model/reasons.ts';
 import type { Reading } from '../../reading/reading.ts';
 

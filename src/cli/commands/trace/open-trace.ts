@@ -1,8 +1,8 @@
 import { decodeTraceLine, type Streamed, type TraceEvent } from '../../../bgp/index.ts';
-import { LineFramer } from '../../../kube/line-framer.ts';
+import { LineFramer } from '../../../kube/reflector/line-framer.ts';
 import { livePaths, type LiveIndex, type LiveProblem } from '../../../live/contract.ts';
 import { debugPaths } from '../../../live/debug.ts';
-import { askLocal, LocalSocketError, type LocalAnswer } from '../../../system/local-socket.ts';
+import { askLocal, LocalSocketError, type LocalAnswer } from '../../../system/http/local-socket.ts';
 import { UsageError } from '../../environment/environment.ts';
 import { limits } from '../../limits.ts';
 

@@ -1,11 +1,11 @@
 import { defined } from '../../../lang/defined.ts';
 import type { ListenerOptions } from '../../../agent/host/retrying-http-listener.ts';
-import type { LastingListener } from '../../../system/lasting-listener.ts';
+import type { RetryingListener } from '../../../system/http/retrying-listener.ts';
 import type { Log } from '../../../system/log.ts';
 
 interface NodeListenersOptions {
   readonly port: number;
-  readonly listen: (options: Pick<ListenerOptions, 'place' | 'after'>) => LastingListener;
+  readonly listen: (options: Pick<ListenerOptions, 'place' | 'after'>) => RetryingListener;
   readonly log: Log;
 }
 
@@ -14,7 +14,7 @@ const loopback = ['127.0.0.1', '::1'];
 /** What is served at the addresses of a Node, which may get them after its agent has begun, and others later. */
 export class NodeListeners {
   readonly #options: NodeListenersOptions;
-  readonly #listeners = new Map<string, LastingListener>();
+  readonly #listeners = new Map<string, RetryingListener>();
   /** By address: the same one may be wanted again before its port is free. */
   readonly #closing = new Map<string, Promise<void>>();
 

@@ -1,5 +1,5 @@
-import type { Live } from '../../../live/live.ts';
-import type { AnswerLocal, LocalRequest } from '../../../system/local-socket.ts';
+import type { LiveApi } from '../../../live/live.ts';
+import type { AnswerLocal, LocalRequest } from '../../../system/http/local-socket.ts';
 
 const plain = { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' } as const;
 
@@ -8,10 +8,10 @@ const plain = { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'n
  * an answer that goes on.
  */
 export class LocalAnswers {
-  readonly #live: Live;
+  readonly #live: LiveApi;
   readonly #debug = new Map<string, AnswerLocal>();
 
-  constructor(live: Live) {
+  constructor(live: LiveApi) {
     this.#live = live;
   }
 

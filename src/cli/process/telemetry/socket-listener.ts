@@ -1,7 +1,7 @@
 import { limits } from '../../../live/limits.ts';
 import type { Clock } from '../../../system/clock.ts';
-import { LastingListener } from '../../../system/lasting-listener.ts';
-import { listenLocal, type AnswerLocal } from '../../../system/local-socket.ts';
+import { RetryingListener } from '../../../system/http/retrying-listener.ts';
+import { listenLocal, type AnswerLocal } from '../../../system/http/local-socket.ts';
 import type { Log } from '../../../system/log.ts';
 
 /** Answers at a socket, as soon as nobody else does: the one that has it may be the process before this one. A process without it does its work all the same. */
@@ -9,9 +9,9 @@ export function lastingSocket(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   path: string,
   answer: AnswerLocal,
-): LastingListener {
+): RetryingListener {
   const { connections, headerBytes, requestMilliseconds, idleMilliseconds, retryMilliseconds } = limits;
-  return new LastingListener(clock, {
+  return new RetryingListener(clock, {
     listen: () => listenLocal(path, answer, { connections, headerBytes, requestMilliseconds, idleMilliseconds }),
     retryMilliseconds,
     changed: (problem) => {

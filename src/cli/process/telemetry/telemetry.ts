@@ -1,21 +1,21 @@
-import { lastingHttp, type ListenerComponents, type ListenerOptions } from '../../../agent/host/retrying-http-listener.ts';
+import { retryingHttpListener, type ListenerComponents, type ListenerOptions } from '../../../agent/host/retrying-http-listener.ts';
 import { History } from '../../../live/history.ts';
-import { Live } from '../../../live/live.ts';
-import { LiveOnPort } from '../../../live/on-port.ts';
+import { LiveApi } from '../../../live/live.ts';
+import { LivePortHandler } from '../../../live/on-port.ts';
 import { livePaths, type LiveProcess } from '../../../live/contract.ts';
 import { formatAddress } from '../../../net/address.ts';
-import type { Snapshot } from '../../../model/snapshot.ts';
+import type { Snapshot } from '../../../model/store/snapshot.ts';
 import type { Source } from '../../../sources/source.ts';
-import { listenHttp, type AnswerHttp, type ListenHttp } from '../../../system/http-listener.ts';
-import type { LastingListener } from '../../../system/lasting-listener.ts';
+import { listenHttp, type AnswerHttp, type ListenHttp } from '../../../system/http/http-listener.ts';
+import type { RetryingListener } from '../../../system/http/retrying-listener.ts';
 import type { Log } from '../../../system/log.ts';
 import { ApiServerMetrics } from '../../../telemetry/api-server.ts';
 import { Health } from '../../../telemetry/health.ts';
-import { inTime } from '../../../telemetry/in-time.ts';
+import { collectWithTimeout } from '../../../telemetry/in-time.ts';
 import { limits } from '../../../telemetry/limits.ts';
 import { metricsAnswer } from '../../../telemetry/metrics-answer.ts';
 import { Metrics } from '../../../telemetry/metrics.ts';
-import { exposeProcess } from '../../../telemetry/process-figures.ts';
+import { registerProcessMetrics } from '../../../telemetry/process-figures.ts';
 import type { Environment } from '../../environment/environment.ts';
 import { lastingSocket } from './socket-listener.ts';
 import type { LiveOptions } from '../../options/live-options.ts';
@@ -28,7 +28,7 @@ import { version } from '../../version.ts';
 export class Telemetry {
   readonly metrics: Metrics;
   /** Asked at the socket, and at the port of metrics unless that was switched off. */
-  readonly live: Live;
+  readonly live: LiveApi;
   /** What happened to objects since the process began. */
   readonly history: History;
   /** Asked at the socket: on this host alone. */
@@ -36,10 +36,10 @@ export class Telemetry {
   readonly health = new Health();
   readonly api: ApiServerMetrics;
   readonly #components: ListenerComponents;
-  readonly #listeners: LastingListener[] = [];
+  readonly #listeners: RetryingListener[] = [];
   /** Undefined: metrics are not asked for at the addresses of a Node. */
   readonly #atNode: NodeListeners | undefined;
-  readonly #socket: LastingListener | undefined;
+  readonly #socket: RetryingListener | undefined;
 
   constructor(
     { clock, nodejs }: Pick<Environment, 'clock' | 'nodejs'>,
@@ -48,18 +48,18 @@ export class Telemetry {
     listen: ListenHttp = listenHttp,
   ) {
     this.#components = { listenHttp: listen, clock, log };
-    this.metrics = new Metrics(inTime({ clock, log }));
+    this.metrics = new Metrics(collectWithTimeout({ clock, log }));
     this.api = new ApiServerMetrics(this.metrics, clock);
-    exposeProcess(this.metrics);
+    registerProcessMetrics(this.metrics);
     this.metrics.set('herald_build_info', { version, nodejs }, 1);
-    this.metrics.part('health', ['herald_ready'], (put) => put('herald_ready', {}, this.health.ready ? 1 : 0));
+    this.metrics.addCollector('health', ['herald_ready'], (put) => put('herald_ready', {}, this.health.ready ? 1 : 0));
     const { command, socket, live } = options;
-    this.live = new Live(clock, { command, version });
+    this.live = new LiveApi(clock, { command, version });
     this.history = new History(clock);
-    this.live.add(livePaths.history, this.history.list);
+    this.live.addList(livePaths.history, this.history.list);
     this.local = new LocalAnswers(this.live);
     if (socket !== 'none') this.#socket = lastingSocket({ clock, log }, socket, this.local.answer);
-    const onPort = new LiveOnPort(this.live);
+    const onPort = new LivePortHandler(this.live);
     const answer: AnswerHttp = (path, query) =>
       (live === 'metrics' ? onPort.answer(path, query) : undefined) ?? metricsAnswer(this.metrics, path);
     for (const place of options.healthAddress.places) this.#listeners.push(this.#listen((path) => this.health.answer(path), { place }));
@@ -87,7 +87,7 @@ export class Telemetry {
     };
     count();
     source.onProblem(count);
-    this.metrics.part('objects', ['herald_objects', 'herald_source_problems'], (put) => {
+    this.metrics.addCollector('objects', ['herald_objects', 'herald_source_problems'], (put) => {
       for (const [kind, objects] of Object.entries(objectsOf(source.snapshot))) put('herald_objects', { kind }, objects.size);
       for (const severity of ['error', 'warning'] as const) put('herald_source_problems', { severity }, problems[severity]);
     });
@@ -97,14 +97,14 @@ export class Telemetry {
     await Promise.all([...this.#listeners.map((listener) => listener.close()), this.#atNode?.close(), this.#socket?.close()]);
   }
 
-  #listen(answer: AnswerHttp, options: Pick<ListenerOptions, 'place' | 'after'>): LastingListener {
+  #listen(answer: AnswerHttp, options: Pick<ListenerOptions, 'place' | 'after'>): RetryingListener {
     const bounds = {
       connections: limits.connections,
       headerBytes: limits.headerBytes,
       requestMilliseconds: limits.requestMilliseconds,
       idleMilliseconds: limits.idleMilliseconds,
     };
-    return lastingHttp(this.#components, { ...options, answer, bounds, news: () => undefined });
+    return retryingHttpListener(this.#components, { ...options, answer, bounds, onStatusChanged: () => undefined });
   }
 }
 

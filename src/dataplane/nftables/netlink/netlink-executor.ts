@@ -3,22 +3,22 @@ import { sleep, type Clock } from '../../../system/clock.ts';
 import { AnswerLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { DataplaneError } from '../../dataplane.ts';
-import type { ElementList } from '../element-list.ts';
+import type { ElementList } from '../ruleset/element-list.ts';
 import { OutcomeUnknown, Overtaken, type Monitor, type MonitorEvents, type NftExecutor, type Transaction } from '../executor.ts';
-import { families, revisionSet, tableName } from '../layout.ts';
+import { families, revisionSet, tableName } from '../ruleset/layout.ts';
 import { attemptPause, maximumAttempts, maximumBatchBytes, maximumHeardElements } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
-import type { Skeleton } from '../skeleton.ts';
-import { Turn } from '../../../system/turn.ts';
+import type { Skeleton } from '../ruleset/skeleton.ts';
+import { Turn } from '../../../system/time-slice.ts';
 import type { Batch } from './batch.ts';
 import { elementAttributes, listElement, messages, tableFlags } from './constants.ts';
 import { Conversation, type Refusal } from './conversation.ts';
 import { beginElements, writeData, writeElements } from './element-messages.ts';
-import { hostNumber } from './expressions.ts';
+import { hostNumber } from './rules/expressions.ts';
 import { followChanges } from './follow-changes.ts';
 import { readTable } from './read-table.ts';
 import { tableText, writeRemoval, writeSkeleton, writeTable } from './skeleton-messages.ts';
-import { unheard, type Listener } from './unheard.ts';
+import { unheard, type Listener } from './muted-transaction.ts';
 
 /** Reasons that pass: memory, another program's transaction, a change between two looks. */
 const passing = new Set(['EAGAIN', 'EBUSY', 'EINTR', 'ENOBUFS', 'ENOMEM', 'ERESTART']);

@@ -1,18 +1,18 @@
 import type { Family } from '../../../net/address.ts';
 import { listAttributes, readAttributes, readNumber, readText } from '../../../system/netlink/attributes.ts';
 import { NetlinkError } from '../../../system/netlink/error.ts';
-import { ElementList } from '../element-list.ts';
-import { allSets, revisionSet, tableName, type SetName } from '../layout.ts';
+import { ElementList } from '../ruleset/element-list.ts';
+import { allSets, revisionSet, tableName, type SetName } from '../ruleset/layout.ts';
 import { maximumListedElements } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
-import type { Skeleton } from '../skeleton.ts';
-import type { Turn } from '../../../system/turn.ts';
-import { askElements } from './ask-elements.ts';
+import type { Skeleton } from '../ruleset/skeleton.ts';
+import type { Turn } from '../../../system/time-slice.ts';
+import { askElements } from './get-elements.ts';
 import { chainAttributes, elementListAttributes, messages, ruleAttributes, setAttributes, setFlags, tableAttributes } from './constants.ts';
 import type { Conversation } from './conversation.ts';
 import { entriesOf, isListedInHalves, readElements, type Entry } from './entries.ts';
-import { compileRule } from './rule-compiler.ts';
-import { anonymousSetsOf, hasAttributes } from './same-attributes.ts';
+import { compileRule } from './rules/rule-compiler.ts';
+import { anonymousSetsOf, hasAttributes } from './rules/same-attributes.ts';
 import { chainContent, verdictContent } from './skeleton-messages.ts';
 
 type Listed = ReadonlyMap<number, Uint8Array>;

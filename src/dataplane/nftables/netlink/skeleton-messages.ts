@@ -1,9 +1,9 @@
 import type { Family } from '../../../net/address.ts';
 import { messageFlags } from '../../../system/netlink/message.ts';
-import { classNumber } from '../classid.ts';
-import { tableFamily, tableName } from '../layout.ts';
-import { classOctets, type Octets } from '../octets.ts';
-import type { Chain, Skeleton } from '../skeleton.ts';
+import { classNumber } from '../ruleset/classid.ts';
+import { tableFamily, tableName } from '../ruleset/layout.ts';
+import { classOctets, type Octets } from '../ruleset/octets.ts';
+import type { Chain, Skeleton } from '../ruleset/skeleton.ts';
 import type { Batch } from './batch.ts';
 import {
   acceptPolicy,
@@ -25,9 +25,9 @@ import {
   type DataType,
 } from './constants.ts';
 import { beginElements, writeData } from './element-messages.ts';
-import { expressionList, hostNumber, verdictData, writeAttributes, type Attributes, type Verdict } from './expressions.ts';
-import { anonymousName, compileRule, type AnonymousSet } from './rule-compiler.ts';
-import { readDeclaration, typeLength, typeNumber, type SetDeclaration } from './set-declaration.ts';
+import { expressionList, hostNumber, verdictData, writeAttributes, type Attributes, type Verdict } from './rules/expressions.ts';
+import { anonymousName, compileRule, type AnonymousSet } from './rules/rule-compiler.ts';
+import { readDeclaration, typeLength, typeNumber, type SetDeclaration } from './rules/set-declaration.ts';
 
 const { create, append } = messageFlags;
 

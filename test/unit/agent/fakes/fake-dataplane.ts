@@ -1,5 +1,11 @@
-import type { ApplyResult, Dataplane, DataplaneError, ForwardingChanges, QuarantinedFrontend } from '../../../../src/dataplane/dataplane.ts';
-import { DesiredFrontends } from '../../../../src/dataplane/nftables/desired.ts';
+import type {
+  ApplyResult,
+  Dataplane,
+  DataplaneError,
+  ForwardingChanges,
+  QuarantinedFrontend,
+} from '../../../../src/dataplane/dataplane.ts';
+import { DesiredFrontends } from '../../../../src/dataplane/nftables/desired-frontends.ts';
 import type { DirectReturnLacks } from '../../../../src/dataplane/direct-return/direct-return.ts';
 import { formatAddress, type Address } from '../../../../src/net/address.ts';
 import type { Frontend, NodeForwarding, ServiceForwarding } from '../../../../src/net/frontend.ts';

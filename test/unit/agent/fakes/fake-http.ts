@@ -1,4 +1,4 @@
-import { ListenError, type AnswerHttp, type HttpAnswer, type HttpListener, type HttpPlace } from '../../../../src/system/http-listener.ts';
+import { ListenError, type AnswerHttp, type HttpAnswer, type HttpListener, type HttpPlace } from '../../../../src/system/http/http-listener.ts';
 
 /** The ports of a host, and who listens on them. */
 export class FakeHttp {

@@ -1,4 +1,4 @@
-import { openOf } from '../../../../src/bgp/negotiation/local-open.ts';
+import { localOpenMessage } from '../../../../src/bgp/negotiation/local-open.ts';
 import type { Community } from '../../../../src/bgp/index.ts';
 import { MemoryTransport, type RemoteEnd } from '../../../../src/bgp/transport/memory-transport.ts';
 import type { Connection, ConnectionEvents, DialOptions } from '../../../../src/bgp/transport/transport.ts';
@@ -68,7 +68,7 @@ export class Routers {
   /** Hold time 0: nobody's timers run. */
   #greet(remote: RemoteEnd): void {
     const overIpv6 = remote.options.address.family === 6;
-    remote.send(encodeOpen(openOf({ localAsn: 64513, peerAsn: 64512, routerId: 7, holdTime: 0, families: [4, 6], overIpv6 })));
+    remote.send(encodeOpen(localOpenMessage({ localAsn: 64513, peerAsn: 64512, routerId: 7, holdTime: 0, families: [4, 6], overIpv6 })));
   }
 
   #update(body: Uint8Array, table: Map<string, string>): void {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../src/agent/limits.ts';
-import type { DirectReturnReport, NodeState } from '../../../../src/model/node-state.ts';
+import type { DirectReturnReport, NodeState } from '../../../../src/model/objects/node-state.ts';
 import type { Frontend } from '../../../../src/net/frontend.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 import { config, metadata, node, service, slice } from '../../decisions/fixtures.ts';

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { hostFacts } from '../../../../src/agent/host/host-check.ts';
 import { limits } from '../../../../src/agent/limits.ts';
 import type { HostFilter } from '../../../../src/net/host-filter.ts';
-import type { HeraldObject } from '../../../../src/model/snapshot.ts';
-import { Store } from '../../../../src/model/store.ts';
+import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
+import { Store } from '../../../../src/model/store/store.ts';
 import { config, node, peer, service } from '../../decisions/fixtures.ts';
 import { basics, testbed, web, type Testbed } from '../testbed.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../src/agent/limits.ts';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
-import type { HeraldObject } from '../../../../src/model/snapshot.ts';
+import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { config, node, service, slice, type ServiceLiteral } from '../../decisions/fixtures.ts';
 import { basics, testbed, type Testbed } from '../testbed.ts';
 

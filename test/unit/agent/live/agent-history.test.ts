@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { History } from '../../../../src/live/history.ts';
 import type { HistoryEntry } from '../../../../src/live/contract.ts';
-import type { HeraldObject } from '../../../../src/model/snapshot.ts';
+import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { advertisement, peer } from '../../decisions/fixtures.ts';
 import { basics, testbed, web, type Testbed } from '../testbed.ts';
 

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest';
-import { RoutePile } from '../../../../src/agent/live/route-group.ts';
+import { RouteGroup } from '../../../../src/agent/live/route-group.ts';
 import type { RouteIntent } from '../../../../src/decisions/announcement/route.ts';
 import { limits } from '../../../../src/live/limits.ts';
 
 /** What a pile does with a route is no matter of what is in it. */
 const route = {} as RouteIntent;
 
-function pileOf(...peers: string[]): RoutePile {
-  const pile = new RoutePile();
-  for (const peer of peers) pile.add(peer, '192.0.2.1/32', route);
+function pileOf(...peers: string[]): RouteGroup {
+  const pile = new RouteGroup();
+  for (const peer of peers) pile.addRoute(peer, '192.0.2.1/32', route);
   return pile;
 }
 
-const peersOf = (pile: RoutePile): string[] => pile.told().routes.map(({ peer }) => peer);
+const peersOf = (pile: RouteGroup): string[] => pile.toHistory().routes.map(({ peer }) => peer);
 
 test('routes of which the same is to be said are told together, others apart', () => {
   const why: Record<string, string | undefined> = { tor1: 'down', tor2: 'not selected', tor3: 'down', tor4: undefined };
-  const found = pileOf('tor1', 'tor2', 'tor3', 'tor4').by(
+  const found = pileOf('tor1', 'tor2', 'tor3', 'tor4').groupBy(
     (peer) => why[peer],
     (text) => text ?? '',
   );
@@ -28,7 +28,7 @@ test('routes of which the same is to be said are told together, others apart', (
 });
 
 test('of too many things to say the last are left out, and no route', () => {
-  const found = pileOf('a', 'b', 'c', 'd', 'e', 'f').by(
+  const found = pileOf('a', 'b', 'c', 'd', 'e', 'f').groupBy(
     (peer) => peer,
     (text) => text,
   );
@@ -38,8 +38,8 @@ test('of too many things to say the last are left out, and no route', () => {
 });
 
 test('routes beyond those that an entry names are counted', () => {
-  const { routes, moreRoutes } = pileOf(...Array.from({ length: limits.routesOfEntry + 5 }, (_, n) => `p${n}`)).told();
+  const { routes, moreRoutes } = pileOf(...Array.from({ length: limits.routesOfEntry + 5 }, (_, n) => `p${n}`)).toHistory();
   expect(routes).toHaveLength(limits.routesOfEntry);
   expect(moreRoutes).toBe(5);
-  expect(pileOf('one').told()).toEqual({ routes: [{ peer: 'one', prefix: '192.0.2.1/32' }] });
+  expect(pileOf('one').toHistory()).toEqual({ routes: [{ peer: 'one', prefix: '192.0.2.1/32' }] });
 });

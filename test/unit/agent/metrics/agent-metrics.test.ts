@@ -31,7 +31,7 @@ async function measured(): Promise<{
   const bed = testbed([...basics, ...web('web', ['192.0.2.1'])], {
     observer: ({ source, clock }) => new AgentMetrics({ metrics, source, clock }),
   });
-  bed.observer?.follow(() => bed.agent.figures());
+  bed.observer?.expose(() => bed.agent.status());
   await bed.agent.start();
   await bed.settle();
   return { bed, metrics, value: async (series) => sampleOf(await metrics.text(), series) };
@@ -237,7 +237,7 @@ test('health checks are counted by what was answered', async () => {
 test('an agent is ready after its first pass, and hangs when a pass does not end', async () => {
   const bed = testbed([...basics, ...web('web', ['192.0.2.1'])]);
   const health = new Health();
-  health.add(agentHealth(() => bed.agent.figures(), bed.clock));
+  health.addCheck(agentHealth(() => bed.agent.status(), bed.clock));
   expect(health.answer('/readyz').body).toContain('the first pass has not been committed yet');
   await bed.agent.start();
   await bed.settle();

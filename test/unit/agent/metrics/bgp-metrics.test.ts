@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { defined } from '../../../../src/lang/defined.ts';
 import { exposeBgp } from '../../../../src/agent/metrics/bgp-metrics.ts';
 import type { Speaker } from '../../../../src/bgp/index.ts';
-import type { SessionStatus } from '../../../../src/model/node-state.ts';
+import type { SessionStatus } from '../../../../src/model/objects/node-state.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { pair } from '../../bgp/two-speakers.ts';
 import { sampleOf } from '../../telemetry/scrape.ts';

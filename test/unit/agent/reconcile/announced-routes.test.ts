@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RouteTable, type PeerRoutes, type RoutesByPeer } from '../../../../src/agent/reconcile/announced-routes.ts';
+import { AnnouncedRoutes, type PeerRouteChanges, type RoutesByPeer } from '../../../../src/agent/reconcile/announced-routes.ts';
 import type { RouteIntent } from '../../../../src/decisions/announcement/route.ts';
 import { formatPrefix, prefix } from '../../../../src/net/prefix.ts';
 
@@ -16,7 +16,7 @@ function toTor1(...routes: readonly RouteIntent[]): RoutesByPeer {
   return new Map([['tor1', routes]]);
 }
 
-function texts(changes: Map<string, PeerRoutes>): unknown {
+function texts(changes: Map<string, PeerRouteChanges>): unknown {
   return Object.fromEntries(
     [...changes].map(([peer, { announce, withdraw }]) => [
       peer,
@@ -32,47 +32,47 @@ function texts(changes: Map<string, PeerRoutes>): unknown {
 
 describe('the route table', () => {
   test('announces what a Service wants and withdraws what it no longer wants', () => {
-    const table = new RouteTable();
-    table.set('a/a', toTor1(route('192.0.2.1/32'), route('2001:db8::1/128')));
+    const table = new AnnouncedRoutes();
+    table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32'), route('2001:db8::1/128')));
     expect(texts(table.takeChanges())).toEqual({ tor1: { announce: ['192.0.2.1/32', '2001:db8::1/128'], withdraw: [] } });
-    table.set('a/a', toTor1(route('2001:db8::1/128', [7])));
+    table.replaceRoutes('a/a', toTor1(route('2001:db8::1/128', [7])));
     expect(texts(table.takeChanges())).toEqual({ tor1: { announce: ['2001:db8::1/128 7'], withdraw: ['192.0.2.1/32'] } });
     expect(table.takeChanges().size).toBe(0);
   });
 
   test('a prefix that several Services want has their merged attributes, and goes when the last lets go', () => {
-    const table = new RouteTable();
-    table.set('a/a', toTor1(route('192.0.2.1/32', [1])));
-    table.set('a/b', toTor1(route('192.0.2.1/32', [2])));
+    const table = new AnnouncedRoutes();
+    table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32', [1])));
+    table.replaceRoutes('a/b', toTor1(route('192.0.2.1/32', [2])));
     expect(texts(table.takeChanges())).toEqual({ tor1: { announce: ['192.0.2.1/32 1 2'], withdraw: [] } });
-    table.set('a/a', new Map());
+    table.replaceRoutes('a/a', new Map());
     expect(texts(table.takeChanges())).toEqual({ tor1: { announce: ['192.0.2.1/32 2'], withdraw: [] } });
-    table.set('a/b', new Map());
+    table.replaceRoutes('a/b', new Map());
     expect(texts(table.takeChanges())).toEqual({ tor1: { announce: [], withdraw: ['192.0.2.1/32'] } });
   });
 
   test('a session that begins is told everything once', () => {
-    const table = new RouteTable();
-    table.set('a/a', toTor1(route('192.0.2.1/32')));
-    table.set('a/b', toTor1(route('192.0.2.1/32'), route('192.0.2.2/32')));
+    const table = new AnnouncedRoutes();
+    table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32')));
+    table.replaceRoutes('a/b', toTor1(route('192.0.2.1/32'), route('192.0.2.2/32')));
     expect(table.allRoutes('tor1').map(({ prefix }) => formatPrefix(prefix))).toEqual(['192.0.2.1/32', '192.0.2.2/32']);
     expect(table.allRoutes('tor2')).toEqual([]);
   });
 
   test('an aggregate is listed as long as anybody wants it, at any peer', () => {
-    const table = new RouteTable();
-    table.set(
+    const table = new AnnouncedRoutes();
+    table.replaceRoutes(
       'a/a',
       new Map([
         ['tor1', [route('192.0.2.0/24')]],
         ['tor2', [route('192.0.2.0/24')]],
       ]),
     );
-    table.set('a/b', toTor1(route('192.0.2.0/24'), route('192.0.2.7/32')));
+    table.replaceRoutes('a/b', toTor1(route('192.0.2.0/24'), route('192.0.2.7/32')));
     expect(table.aggregates().map(formatPrefix)).toEqual(['192.0.2.0/24']);
-    table.set('a/a', new Map());
+    table.replaceRoutes('a/a', new Map());
     expect(table.aggregates()).toHaveLength(1);
-    table.set('a/b', toTor1(route('192.0.2.7/32')));
+    table.replaceRoutes('a/b', toTor1(route('192.0.2.7/32')));
     expect(table.aggregates()).toEqual([]);
   });
 });

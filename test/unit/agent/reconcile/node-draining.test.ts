@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { NodeDrainReport, NodeState } from '../../../../src/model/node-state.ts';
+import type { NodeDrainReport, NodeState } from '../../../../src/model/objects/node-state.ts';
 import { config, metadata, node, slice } from '../../decisions/fixtures.ts';
 import { basics, testbed, web, type Testbed } from '../testbed.ts';
 

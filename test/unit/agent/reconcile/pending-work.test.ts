@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { WorkToDo } from '../../../../src/agent/reconcile/pending-work.ts';
-import type { Change, HeraldObject, Kind } from '../../../../src/model/snapshot.ts';
+import { PendingWork } from '../../../../src/agent/reconcile/pending-work.ts';
+import type { Change, HeraldObject, Kind } from '../../../../src/model/store/snapshot.ts';
 import { advertisement, cluster, metadata, peer, pool, service } from '../../decisions/fixtures.ts';
 
 const snapshot = cluster({
@@ -11,8 +11,8 @@ const snapshot = cluster({
 const all = ['default/a', 'default/b', 'other/c'];
 
 function workAfter(...changes: readonly Change[]): { services: string[]; node: boolean } {
-  const work = new WorkToDo('n1');
-  work.add(changes, snapshot);
+  const work = new PendingWork('n1');
+  work.addChanges(changes, snapshot);
   const { services, node } = work.take();
   return { services: services.toSorted(), node };
 }
@@ -47,8 +47,8 @@ describe('what a change makes necessary', () => {
         { service: 'c', endpoints: ['10.1.0.3@n2'] },
       ],
     });
-    const work = new WorkToDo('n1');
-    work.add([{ kind: 'Node', key: 'n2' }], snapshot);
+    const work = new PendingWork('n1');
+    work.addChanges([{ kind: 'Node', key: 'n2' }], snapshot);
     expect(work.take()).toMatchObject({ services: ['default/a'], node: true });
   });
 
@@ -60,8 +60,8 @@ describe('what a change makes necessary', () => {
 
 describe('work that could not be done', () => {
   test('comes back together with what has come since', () => {
-    const work = new WorkToDo('n1');
-    work.add(
+    const work = new PendingWork('n1');
+    work.addChanges(
       [
         { kind: 'Service', key: 'default/a' },
         { kind: 'Node', key: 'n2' },
@@ -69,50 +69,50 @@ describe('work that could not be done', () => {
       snapshot,
     );
     const first = work.take();
-    expect(work.empty).toBe(true);
-    work.add([{ kind: 'Service', key: 'default/b' }], snapshot);
-    work.putBack(first);
+    expect(work.isEmpty).toBe(true);
+    work.addChanges([{ kind: 'Service', key: 'default/b' }], snapshot);
+    work.requeueFailed(first);
     expect(work.take()).toMatchObject({ services: ['default/a', 'default/b'], node: true });
-    expect(work.empty).toBe(true);
+    expect(work.isEmpty).toBe(true);
   });
 
   test('is not looked at again for the sake of what has come since', () => {
-    const work = new WorkToDo('n1');
-    work.add([{ kind: 'Service', key: 'default/a' }], snapshot);
-    work.putBack(work.take());
-    work.add([{ kind: 'Service', key: 'default/b' }], snapshot);
+    const work = new PendingWork('n1');
+    work.addChanges([{ kind: 'Service', key: 'default/a' }], snapshot);
+    work.requeueFailed(work.take());
+    work.addChanges([{ kind: 'Service', key: 'default/b' }], snapshot);
     const fresh = work.takeNew();
     expect(fresh.services).toEqual(['default/b']);
-    work.putBack(fresh);
+    work.requeueFailed(fresh);
     expect(work.takeNew().services).toEqual([]);
-    expect(work.empty).toBe(false);
+    expect(work.isEmpty).toBe(false);
     expect(work.take().services).toEqual(['default/a', 'default/b']);
   });
 
-  test.each<[string, (work: WorkToDo) => void]>([
-    ['a change', (work) => work.add([{ kind: 'BGPPeer', key: 'tor1' }], snapshot)],
-    ['everything', (work) => work.addEverything(snapshot)],
+  test.each<[string, (work: PendingWork) => void]>([
+    ['a change', (work) => work.addChanges([{ kind: 'BGPPeer', key: 'tor1' }], snapshot)],
+    ['everything', (work) => work.addAll(snapshot)],
   ])('is about the node as well, once, where %s asks for it, and still when the rest is done', (_, ask) => {
-    const work = new WorkToDo('n1');
-    work.add([{ kind: 'Service', key: 'default/a' }], snapshot);
-    work.putBack(work.take());
+    const work = new PendingWork('n1');
+    work.addChanges([{ kind: 'Service', key: 'default/a' }], snapshot);
+    work.requeueFailed(work.take());
     ask(work);
     const fresh = work.takeNew();
     expect(fresh.node).toBe(true);
-    work.putBack(fresh);
+    work.requeueFailed(fresh);
     expect(work.takeNew().node).toBe(false);
-    expect(work.empty).toBe(false);
+    expect(work.isEmpty).toBe(false);
     expect(work.take().node).toBe(true);
-    expect(work.empty).toBe(true);
+    expect(work.isEmpty).toBe(true);
   });
 
   test('a first pass that failed was none', () => {
-    const work = new WorkToDo('n1');
-    work.addEverything(snapshot);
-    work.putBack(work.take());
-    expect(work.begun).toBe(false);
-    work.done(work.take());
-    expect(work.begun).toBe(true);
+    const work = new PendingWork('n1');
+    work.addAll(snapshot);
+    work.requeueFailed(work.take());
+    expect(work.hasSynced).toBe(false);
+    work.markDone(work.take());
+    expect(work.hasSynced).toBe(true);
   });
 });
 
@@ -123,33 +123,33 @@ describe('the resourceVersions that were acted upon', () => {
   });
 
   test('count when the work is done, not before, and never go back', () => {
-    const work = new WorkToDo('n1');
+    const work = new PendingWork('n1');
     const services = new Map([
       ['default/a', at(service({ name: 'a' }), '12')],
       ['default/b', at(service({ name: 'b' }), '9')],
     ] as const);
     const changes: Change[] = [...services.keys()].map((key) => ({ kind: 'Service' as Kind, key }));
-    work.add(changes, { ...snapshot, services });
+    work.addChanges(changes, { ...snapshot, services });
     const first = work.take();
     expect(work.consumed).toEqual({});
-    work.putBack(first);
-    work.done(work.take());
+    work.requeueFailed(first);
+    work.markDone(work.take());
     expect(work.consumed).toEqual({ Service: '12' });
-    work.add(changes.slice(1), { ...snapshot, services });
-    work.done(work.take());
+    work.addChanges(changes.slice(1), { ...snapshot, services });
+    work.markDone(work.take());
     expect(work.consumed).toEqual({ Service: '12' });
   });
 
   test('are those of all kinds after everything was looked at; an object without one counts as 0', () => {
-    const work = new WorkToDo('n1');
+    const work = new PendingWork('n1');
     const named = <T extends HeraldObject>(object: T): Map<string, T> => new Map([[object.metadata.name, object]]);
-    work.addEverything({
+    work.addAll({
       ...snapshot,
       peers: named(at(peer({ name: 'tor1' }), '18446744073709551617')),
       pools: named(at(pool({ name: 'main', addresses: [] }), '')),
       advertisements: named({ ...advertisement({ name: 'all' }), metadata: { ...metadata('all'), resourceVersion: '4' } }),
     });
-    work.done(work.take());
+    work.markDone(work.take());
     expect(work.consumed).toEqual({ Service: '1', Node: '1', BGPPeer: '18446744073709551617', IPAddressPool: '0', BGPAdvertisement: '4' });
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
-import type { ServicesScope } from '../../../../src/model/configuration.ts';
-import type { HeraldObject } from '../../../../src/model/snapshot.ts';
+import type { ServicesScope } from '../../../../src/model/kinds/types.ts';
+import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { advertisement, config } from '../../decisions/fixtures.ts';
 import { basics, testbed, web, type Testbed } from '../testbed.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Speaker } from '../../../../src/bgp/index.ts';
-import { KubeClient } from '../../../../src/kube/client.ts';
+import { KubeClient } from '../../../../src/kube/client/client.ts';
 import { KubernetesSource } from '../../../../src/sources/kubernetes/kubernetes-source.ts';
 import { systemClock } from '../../../../src/system/clock.ts';
 import { silentLog } from '../../../../src/system/log.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { NodeReport } from '../../../../src/agent/report/node-report.ts';
-import type { NodeState } from '../../../../src/model/node-state.ts';
+import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
 interface Bench {
@@ -38,9 +38,9 @@ function bench(write: (state: NodeState) => Promise<void> = async () => undefine
 describe('the report of a node', () => {
   test('comes soon after news, once for a burst of it, with what is true then', async () => {
     const { report, written, advance } = bench();
-    report.news();
+    report.scheduleWrite();
     await advance(30);
-    report.news();
+    report.scheduleWrite();
     expect(written).toEqual([]);
     await advance(20);
     expect(written).toMatchObject([
@@ -50,7 +50,7 @@ describe('the report of a node', () => {
 
   test('comes every half minute without news, and not sooner', async () => {
     const { report, written, advance } = bench();
-    report.news();
+    report.scheduleWrite();
     await advance(50);
     await advance(29_999);
     expect(written).toHaveLength(1);
@@ -60,10 +60,10 @@ describe('the report of a node', () => {
 
   test('news do not wait for the half minute', async () => {
     const { report, written, advance } = bench();
-    report.news();
+    report.scheduleWrite();
     await advance(50);
     await advance(1_000);
-    report.news();
+    report.scheduleWrite();
     await advance(50);
     expect(written).toHaveLength(2);
   });
@@ -71,10 +71,10 @@ describe('the report of a node', () => {
   test('is written one at a time; news that come while a write takes its time are one more', async () => {
     const ends: (() => void)[] = [];
     const { report, written, advance, clock } = bench(() => new Promise((resolve) => void ends.push(resolve)));
-    report.news();
+    report.scheduleWrite();
     await advance(50);
     for (let i = 0; i < 20; i++) {
-      report.news();
+      report.scheduleWrite();
       await advance(50);
     }
     expect(written).toHaveLength(1);
@@ -92,7 +92,7 @@ describe('the report of a node', () => {
     const { report, written, warnings, advance } = bench(async () => {
       if (failing) throw new Error('disk full');
     });
-    report.news();
+    report.scheduleWrite();
     await advance(50);
     failing = false;
     expect(warnings).toHaveLength(1);
@@ -104,9 +104,9 @@ describe('the report of a node', () => {
   test('is written a last time at the end, after the write that is under way, and never again', async () => {
     const ends: (() => void)[] = [];
     const { report, written, advance, clock } = bench(() => new Promise((resolve) => void ends.push(resolve)));
-    report.news();
+    report.scheduleWrite();
     await advance(50);
-    report.news();
+    report.scheduleWrite();
     const closed = report.close();
     await advance(0);
     expect(written).toHaveLength(1);
@@ -115,7 +115,7 @@ describe('the report of a node', () => {
     expect(written).toHaveLength(2);
     ends[1]?.();
     await closed;
-    report.news();
+    report.scheduleWrite();
     expect(clock.pending).toBe(0);
   });
 });

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { RouteTable } from '../../../../src/agent/reconcile/announced-routes.ts';
-import { Sessions } from '../../../../src/agent/sessions/bgp-sessions.ts';
+import { AnnouncedRoutes } from '../../../../src/agent/reconcile/announced-routes.ts';
+import { BgpSessions } from '../../../../src/agent/sessions/bgp-sessions.ts';
 import { Speaker } from '../../../../src/bgp/index.ts';
-import type { SessionStatus } from '../../../../src/model/node-state.ts';
+import type { SessionStatus } from '../../../../src/model/objects/node-state.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { cluster, type BfdProfileLiteral, type ClusterLiteral, type PeerLiteral } from '../../decisions/fixtures.ts';
@@ -16,7 +16,7 @@ export class WatchBed {
   readonly clock = new VirtualClock();
   readonly routers = new Routers(this.clock);
   readonly bfd = new FakeBfd();
-  readonly sessions: Sessions;
+  readonly sessions: BgpSessions;
   /** Times that BFD was started, and that there were news. */
   started = 0;
   news = 0;
@@ -28,7 +28,7 @@ export class WatchBed {
       return start?.() ?? this.bfd;
     };
     const components = { speaker, clock: this.clock, log: silentLog, startBfd };
-    this.sessions = new Sessions(components, new RouteTable(), () => void this.news++);
+    this.sessions = new BgpSessions(components, new AnnouncedRoutes(), () => void this.news++);
   }
 
   async reconcile(
@@ -36,7 +36,7 @@ export class WatchBed {
     bfdProfiles: readonly BfdProfileLiteral[] = [fast],
     more: Pick<ClusterLiteral, 'running'> = {},
   ): Promise<void> {
-    this.sessions.start(cluster({ nodes: [{ name: 'n1' }], peers, bfdProfiles, ...more }), 'n1');
+    this.sessions.reconcile(cluster({ nodes: [{ name: 'n1' }], peers, bfdProfiles, ...more }), 'n1');
     await this.exchange();
   }
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { RouteTable } from '../../../../src/agent/reconcile/announced-routes.ts';
-import { Sessions, sessionChange, type SessionsOptions } from '../../../../src/agent/sessions/bgp-sessions.ts';
+import { AnnouncedRoutes } from '../../../../src/agent/reconcile/announced-routes.ts';
+import { BgpSessions, sessionChange, type BgpSessionsOptions } from '../../../../src/agent/sessions/bgp-sessions.ts';
 import { Speaker } from '../../../../src/bgp/index.ts';
 import { maximumPeers } from '../../../../src/bgp/limits.ts';
 import { peersOfNode, type SessionIntent } from '../../../../src/decisions/announcement/peers.ts';
@@ -19,29 +19,29 @@ const route = (text: string) => ({ prefix: prefix(text), communities: [], asPath
 let clock: VirtualClock;
 let routers: Routers;
 let speaker: Speaker;
-let table: RouteTable;
-let sessions: Sessions;
+let table: AnnouncedRoutes;
+let sessions: BgpSessions;
 
 beforeEach(() => {
   clock = new VirtualClock();
   routers = new Routers(clock);
   speaker = new Speaker({ clock, random: () => 0.5, transport: routers.transport });
-  table = new RouteTable();
+  table = new AnnouncedRoutes();
   sessions = newSessions();
 });
 
-function newSessions(options: SessionsOptions = {}): Sessions {
+function newSessions(options: BgpSessionsOptions = {}): BgpSessions {
   const components = { speaker, clock, log: silentLog, startBfd: () => new FakeBfd() };
-  return new Sessions(components, table, () => undefined, options);
+  return new BgpSessions(components, table, () => undefined, options);
 }
 
 function reconcile(...peers: readonly PeerLiteral[]): void {
-  sessions.start(cluster({ nodes: [{ name: 'n1' }], peers }), 'n1');
+  sessions.reconcile(cluster({ nodes: [{ name: 'n1' }], peers }), 'n1');
   routers.exchange();
 }
 
 function tell(): void {
-  sessions.tell(table.takeChanges());
+  sessions.applyRouteChanges(table.takeChanges());
   routers.exchange();
 }
 
@@ -57,7 +57,7 @@ const prefixes = (router: string): string[] | undefined => {
 describe('sessions', () => {
   test('one that starts late gets every route, one that runs only what changes', () => {
     reconcile(tor1);
-    table.set(
+    table.replaceRoutes(
       'a/a',
       new Map([
         ['tor1', [route('192.0.2.1/32')]],
@@ -68,18 +68,18 @@ describe('sessions', () => {
     expect(prefixes('10.0.0.254')).toEqual(['192.0.2.1/32']);
     reconcile(tor1, tor6);
     expect(prefixes('fd00::254')).toEqual(['2001:db8::1/128']);
-    table.set('a/a', new Map());
+    table.replaceRoutes('a/a', new Map());
     tell();
     expect([prefixes('10.0.0.254'), prefixes('fd00::254')]).toEqual([[], []]);
   });
 
   test('one that was lost has everything again on return', () => {
     reconcile(tor1);
-    table.set('a/a', new Map([['tor1', [route('192.0.2.1/32')]]]));
+    table.replaceRoutes('a/a', new Map([['tor1', [route('192.0.2.1/32')]]]));
     tell();
     routers.sessions[0]?.close();
     routers.exchange();
-    table.set('a/b', new Map([['tor1', [route('192.0.2.2/32')]]]));
+    table.replaceRoutes('a/b', new Map([['tor1', [route('192.0.2.2/32')]]]));
     tell();
     expect(routers.table('10.0.0.254')).toBeUndefined();
     clock.advance(10_000);
@@ -125,7 +125,7 @@ describe('sessions', () => {
     ['dualStackAddressFamily', { dualStackAddressFamily: true }],
   ])('%s resets the session, which comes back with its routes', async (_, change) => {
     reconcile(tor1);
-    table.set('a/a', new Map([['tor1', [route('192.0.2.1/32')]]]));
+    table.replaceRoutes('a/a', new Map([['tor1', [route('192.0.2.1/32')]]]));
     tell();
     reconcile({ ...tor1, ...change });
     // The old connection ends before the next begins.
@@ -236,7 +236,7 @@ describe('a session whose Secret is deleted', () => {
   const password = 'correct horse';
   const running = { n1: { tor1: '10.0.0.254' } };
   const start = (literal: ClusterLiteral): void => {
-    sessions.start(cluster({ nodes, peers: [locked], ...literal }), 'n1');
+    sessions.reconcile(cluster({ nodes, peers: [locked], ...literal }), 'n1');
     routers.exchange();
   };
 

@@ -7,7 +7,7 @@ import { peersOfNode, type SessionIntent } from '../../../../src/decisions/annou
 import { importObjects } from '../../../../src/model/metallb/import.ts';
 import { MergedObjects } from '../../../../src/model/metallb/merge.ts';
 import { readObject } from '../../../../src/model/metallb/read.ts';
-import { Store } from '../../../../src/model/store.ts';
+import { Store } from '../../../../src/model/store/store.ts';
 
 const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
 const file = join(import.meta.dirname, '../../../../examples/metallb/installation.yaml');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { NetworkInterface } from '../../../../providers/aws/cloud/ec2.ts';
-import type { EndpointSlice } from '../../../../src/model/endpoint-slice.ts';
+import type { EndpointSlice } from '../../../../src/model/objects/endpoint-slice.ts';
 import { slice } from '../../decisions/fixtures.ts';
 import { Town } from '../support/provider-fixture.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { config, pool } from '../../decisions/fixtures.ts';
 import { Cluster } from '../support/controller-fixture.ts';
 import { awsMember, node } from '../support/stack-fixture.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import { finalizer } from '../../../../providers/aws/model/service-metadata.ts';
-import { Store } from '../../../../src/model/store.ts';
-import { KubernetesServiceMetadata } from '../../../../src/sources/kubernetes/service-metadata.ts';
+import { Store } from '../../../../src/model/store/store.ts';
+import { KubernetesServiceMetadata } from '../../../../src/sources/kubernetes/records/service-metadata.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
 import { furnish } from '../../../aws/fake/world.ts';

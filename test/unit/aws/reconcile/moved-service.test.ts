@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
-import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { Town } from '../support/provider-fixture.ts';
 

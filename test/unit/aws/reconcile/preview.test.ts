@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import { keptAnnotation } from '../../../../providers/aws/model/service-metadata.ts';
-import type { Preview } from '../../../../src/controller/provider.ts';
-import { serviceKey, type ServiceKey } from '../../../../src/model/metadata.ts';
-import type { Service } from '../../../../src/model/service.ts';
+import type { Preview } from '../../../../src/controller/provider-parts.ts';
+import { serviceKey, type ServiceKey } from '../../../../src/model/objects/metadata.ts';
+import type { Service } from '../../../../src/model/objects/service.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { Cluster } from '../support/controller-fixture.ts';
 import { awsMember, type AwsServiceLiteral } from '../support/stack-fixture.ts';

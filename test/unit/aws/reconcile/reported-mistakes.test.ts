@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { Service } from '../../../../src/model/service.ts';
+import type { Service } from '../../../../src/model/objects/service.ts';
 import { Cluster } from '../support/controller-fixture.ts';
 import { acmCertificate, awsMember, node } from '../support/stack-fixture.ts';
 

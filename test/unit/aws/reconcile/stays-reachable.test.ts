@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Crash } from '../../../aws/fake/cloud.ts';
 import { isWrite } from '../../../../providers/aws/cloud/operations.ts';
-import type { Node } from '../../../../src/model/cluster.ts';
+import type { Node } from '../../../../src/model/objects/cluster.ts';
 import { vpcId } from '../../../aws/fake/world.ts';
 import { slice } from '../../decisions/fixtures.ts';
 import { classicAnnotations, maybe, nlbAnnotations } from '../support/arbitrary-services.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Service } from '../../../../src/model/service.ts';
+import type { Service } from '../../../../src/model/objects/service.ts';
 import { config, service } from '../../decisions/fixtures.ts';
 import { Cluster } from '../support/controller-fixture.ts';
 import { awsMember } from '../support/stack-fixture.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../providers/aws/model/limits.ts';
 import { NodeRules } from '../../../../providers/aws/node-rules/node-rules.ts';
 import { Stacks } from '../../../../providers/aws/stacks/stack-registry.ts';
-import { Store } from '../../../../src/model/store.ts';
+import { Store } from '../../../../src/model/store/store.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
 import { furnish } from '../../../aws/fake/world.ts';
 import { service } from '../../decisions/fixtures.ts';

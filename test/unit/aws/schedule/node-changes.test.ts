@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nodeFacts, noNodes } from '../../../../providers/aws/schedule/node-changes.ts';
-import type { Node } from '../../../../src/model/cluster.ts';
+import type { Node } from '../../../../src/model/objects/cluster.ts';
 import { Town } from '../support/provider-fixture.ts';
 import { node } from '../support/stack-fixture.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../../providers/aws/model/limits.ts';
 import { Patience } from '../../../../providers/aws/schedule/poll-intervals.ts';
-import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { Town } from '../support/provider-fixture.ts';
 
 const key = 'default/web' as ServiceKey;

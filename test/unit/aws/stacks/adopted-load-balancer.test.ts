@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { Town } from '../support/provider-fixture.ts';
 
 /** An NLB that somebody has made, with these tags. Resolves to its ARN. */

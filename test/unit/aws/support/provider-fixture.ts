@@ -2,9 +2,9 @@ import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import type { ServiceMetadata } from '../../../../providers/aws/model/service-metadata.ts';
 import type { AwsSettings } from '../../../../providers/aws/model/settings.ts';
 import type { Reconciliation } from '../../../../src/controller/provider.ts';
-import { serviceKey, type ServiceKey } from '../../../../src/model/metadata.ts';
-import type { Service } from '../../../../src/model/service.ts';
-import { Store } from '../../../../src/model/store.ts';
+import { serviceKey, type ServiceKey } from '../../../../src/model/objects/metadata.ts';
+import type { Service } from '../../../../src/model/objects/service.ts';
+import { Store } from '../../../../src/model/store/store.ts';
 import { silentLog, type Log } from '../../../../src/system/log.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
 import { furnish } from '../../../aws/fake/world.ts';
@@ -100,7 +100,7 @@ export class Town {
     for (const key of this.services.keys().toArray()) await this.#look(key);
     for (let passed = 0; passed < seconds; passed += 10) {
       this.cloud.world.clock.advance(10_000);
-      for (const key of this.provider.expire(this.cloud.world.clock.date().getTime())) await this.#look(key);
+      for (const key of this.provider.runDue(this.cloud.world.clock.date().getTime())) await this.#look(key);
       // What runs in the background.
       for (let turn = 0; turn < 200; turn++) await Promise.resolve();
     }

@@ -7,10 +7,10 @@ import { memberOf, stackOf, type Member } from '../../../../providers/aws/desire
 import type { StackIdentity } from '../../../../providers/aws/model/circumstances.ts';
 import type { BalancerKind } from '../../../../providers/aws/annotations/entry.ts';
 import { defaultSettings, type AwsSettings } from '../../../../providers/aws/model/settings.ts';
-import type { Node } from '../../../../src/model/cluster.ts';
-import type { EndpointSlice } from '../../../../src/model/endpoint-slice.ts';
+import type { Node } from '../../../../src/model/objects/cluster.ts';
+import type { EndpointSlice } from '../../../../src/model/objects/endpoint-slice.ts';
 import { balancerPrefix } from '../../../../providers/aws/annotations/entry.ts';
-import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
 import { furnish, vpcId } from '../../../aws/fake/world.ts';
 import { metadata, service, type ServiceLiteral } from '../../decisions/fixtures.ts';

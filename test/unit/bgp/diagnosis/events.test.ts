@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { notificationStatus, PeerClosedError, PeerEvents, type PeerEvent, type StreamedEvent } from '../../../../src/bgp/diagnosis/events.ts';
+import {
+  notificationStatus,
+  PeerClosedError,
+  PeerEvents,
+  type PeerEvent,
+  type StreamedEvent,
+} from '../../../../src/bgp/diagnosis/events.ts';
 import { maximumQueuedEvents } from '../../../../src/bgp/limits.ts';
 import type { NegotiatedStatus } from '../../../../src/bgp/negotiation/open-status.ts';
 import { ceaseNotification } from '../../../../src/bgp/wire/notification.ts';
@@ -16,7 +22,7 @@ async function takeAll(stream: AsyncIterable<StreamedEvent>): Promise<StreamedEv
   return taken;
 }
 
-test('a listener hears its type only, until it is taken off', () => {
+test('a listener receives only its event type, until it is removed', () => {
   const events = new PeerEvents();
   const heard: number[] = [];
   const off = events.on('refresh', ({ family }) => heard.push(family));
@@ -28,7 +34,7 @@ test('a listener hears its type only, until it is taken off', () => {
   expect(heard).toEqual([4]);
 });
 
-test('one function may listen twice and is taken off one at a time', () => {
+test('a function registered twice is called twice, and each removal removes one registration', () => {
   const events = new PeerEvents();
   let calls = 0;
   const listener = (): void => void calls++;
@@ -40,7 +46,7 @@ test('one function may listen twice and is taken off one at a time', () => {
   expect(calls).toBe(3);
 });
 
-test('a listener that throws keeps nobody from hearing', () => {
+test('a listener that throws does not keep the next listener from its event', () => {
   const errors: unknown[] = [];
   const events = new PeerEvents((error) => errors.push(error));
   const heard: string[] = [];
@@ -53,7 +59,7 @@ test('a listener that throws keeps nobody from hearing', () => {
   expect(errors).toEqual([new Error('mine')]);
 });
 
-test('a stream yields in order what happens after it was asked for, and ends when the peer is removed', async () => {
+test('a stream yields the events after its creation in order, and ends when the peer is removed', async () => {
   const events = new PeerEvents();
   events.emit(refresh(4));
   const stream = events.events();
@@ -65,7 +71,7 @@ test('a stream yields in order what happens after it was asked for, and ends whe
   expect(await takeAll(events.events())).toEqual([]);
 });
 
-test('whoever waits gets the next event, and two takers share them out', async () => {
+test('two pending reads of one stream get one event each', async () => {
   const events = new PeerEvents();
   const stream = events.events();
   const taken = Promise.all([stream.next(), stream.next(), stream.next()]);
@@ -75,7 +81,7 @@ test('whoever waits gets the next event, and two takers share them out', async (
   expect((await taken).map(({ value }) => value)).toEqual([established, refresh(4), undefined]);
 });
 
-test('a stream that nobody reads keeps the latest events and says how many it lost', async () => {
+test('a stream without a reader keeps the latest events and reports how many it lost', async () => {
   const events = new PeerEvents();
   const stream = events.events();
   events.emit(established);
@@ -86,7 +92,7 @@ test('a stream that nobody reads keeps the latest events and says how many it lo
   expect(await takeAll(stream)).toEqual(Array.from({ length: maximumQueuedEvents }, () => refresh(4)));
 });
 
-test('after a loss was told, the next one is counted anew', async () => {
+test('a stream counts losses from zero after it reported a loss', async () => {
   const events = new PeerEvents();
   const stream = events.events();
   for (let i = 0; i < maximumQueuedEvents + 3; i++) events.emit(refresh(4));
@@ -95,7 +101,7 @@ test('after a loss was told, the next one is counted anew', async () => {
   expect((await stream.next()).value).toEqual({ type: 'lost', count: 1 });
 });
 
-test('leaving the loop ends the stream', async () => {
+test('a stream ends when its for-await loop is left', async () => {
   const events = new PeerEvents();
   const stream = events.events();
   events.emit(refresh(4));
@@ -108,7 +114,7 @@ test('leaving the loop ends the stream', async () => {
   expect(await stream.next()).toEqual({ done: true, value: undefined });
 });
 
-test('a signal ends the iteration with its reason, once', async () => {
+test('an aborted signal ends a stream: one read rejects with the reason, later reads return done', async () => {
   const events = new PeerEvents();
   const controller = new AbortController();
   const stream = events.events({ signal: controller.signal });
@@ -121,7 +127,7 @@ test('a signal ends the iteration with its reason, once', async () => {
   await expect(takeAll(events.events({ signal: AbortSignal.abort(new Error('before')) }))).rejects.toThrow('before');
 });
 
-test('a signal that aborts after the end changes nothing', async () => {
+test('a signal that aborts after the end of a stream changes nothing', async () => {
   const events = new PeerEvents();
   const controller = new AbortController();
   const stream = events.events({ signal: controller.signal });
@@ -131,7 +137,7 @@ test('a signal that aborts after the end changes nothing', async () => {
   expect(await takeAll(stream)).toEqual([refresh(4)]);
 });
 
-test('established resolves at once while the session is up, and waits for the next one after it went down', async () => {
+test('established() resolves at once while the session is up, else with the next session', async () => {
   const events = new PeerEvents();
   const first = events.established();
   events.emit(established);
@@ -147,7 +153,7 @@ test('established resolves at once while the session is up, and waits for the ne
   expect(order).toEqual(['emitted', 'established']);
 });
 
-test('waiting for a session ends with the signal, or with the peer', async () => {
+test('established() rejects when its signal aborts or the peer is closed', async () => {
   const events = new PeerEvents();
   const controller = new AbortController();
   const aborted = events.established({ signal: controller.signal });
@@ -160,7 +166,7 @@ test('waiting for a session ends with the signal, or with the peer', async () =>
   await expect(events.established({ signal: controller.signal })).rejects.toThrow('enough');
 });
 
-test('a NOTIFICATION has its numbers, its name and its text', () => {
+test('the status of a NOTIFICATION has its numbers, its name and its text', () => {
   expect(notificationStatus('received', ceaseNotification(2, 'maintenance'))).toEqual({
     direction: 'received',
     code: 6,

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { openOf } from '../../../../src/bgp/negotiation/local-open.ts';
+import { localOpenMessage } from '../../../../src/bgp/negotiation/local-open.ts';
 import { Speaker, type Peer, type StreamedEvent } from '../../../../src/bgp/index.ts';
 import { MemoryTransport } from '../../../../src/bgp/transport/memory-transport.ts';
 import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
@@ -31,7 +31,7 @@ function send(...parts: readonly Uint8Array[]): void {
 
 function establish(): void {
   clock.advance(0);
-  send(encodeOpen(openOf(routerIdentity)), keepaliveMessage);
+  send(encodeOpen(localOpenMessage(routerIdentity)), keepaliveMessage);
 }
 
 async function collect(stream: AsyncIterable<StreamedEvent>): Promise<string[]> {
@@ -58,7 +58,7 @@ function inWords(event: StreamedEvent): string {
   }
 }
 
-test('the life of a session, in order', async () => {
+test('a peer emits the events of a whole session in order', async () => {
   const stream = peer.events();
   establish();
   send(encodeEndOfRib(4), encodeRouteRefresh({ afi: 1, subtype: 0, safi: 1 }));
@@ -79,7 +79,7 @@ test('the life of a session, in order', async () => {
   ]);
 });
 
-test('what we send is told as well, and the status is up to date when it is', () => {
+test('a sent NOTIFICATION emits an event, and status() is up to date when a listener runs', () => {
   establish();
   const told: unknown[] = [];
   peer.on('notification', (event) => told.push(event));
@@ -93,7 +93,7 @@ test('what we send is told as well, and the status is up to date when it is', ()
   ]);
 });
 
-test('the same failure again and again is told once', () => {
+test('a repeated failure emits one down event', () => {
   transport.answer = { kind: 'refused', detail: 'connection refused' };
   const reasons: string[] = [];
   peer.on('down', ({ reason }) => reasons.push(reason));
@@ -102,7 +102,7 @@ test('the same failure again and again is told once', () => {
   expect(reasons).toHaveLength(1);
 });
 
-test('established waits for the session, and again after it went down', async () => {
+test('established() waits for the session, and for the next one after a loss', async () => {
   const first = peer.established();
   establish();
   expect(await first).toMatchObject({ holdTime: 9, peerAsn: 65001, peerRouterId: '0.0.0.7', families: [4] });
@@ -113,18 +113,18 @@ test('established waits for the session, and again after it went down', async ()
   await Promise.resolve();
   expect(again).toBe(false);
   clock.advance(5_000);
-  send(encodeOpen(openOf(routerIdentity)), keepaliveMessage);
+  send(encodeOpen(localOpenMessage(routerIdentity)), keepaliveMessage);
   expect(await second).toBe(true);
 });
 
-test('a listener may remove the peer in the midst of an event', () => {
+test('a listener may remove the peer during an event', () => {
   peer.on('established', () => speaker.removePeer('tor', 'enough'));
   establish();
   expect(speaker.peers).toEqual([]);
   expect(lastWords()).toBe('Cease: Administrative Shutdown (6/2): "enough"');
 });
 
-test('await using: the end of the block removes the peer, and of the speaker stops it', async () => {
+test('await using removes a peer, and stops a speaker, at the end of the block', async () => {
   establish();
   {
     await using tor = peer;
@@ -142,7 +142,7 @@ test('await using: the end of the block removes the peer, and of the speaker sto
   expect(() => speaker.addPeer({ name: 'x', localAsn: 1, peerAsn: 2, routerId: address('10.0.0.2') })).toThrow('stopped');
 });
 
-test('removing a peer twice only waits, whatever has its name now', async () => {
+test('a second remove() does not remove a new peer that has the same name', async () => {
   const other = { name: 'tor', address: address('10.0.0.3'), localAsn: 64512, peerAsn: 65001, routerId: address('10.0.0.2') };
   await peer.remove();
   const next = speaker.addPeer(other);

@@ -18,7 +18,7 @@ const context: ProblemContext = {
 };
 const timeout = { kind: 'connectTimeout', seconds: 10 } as const;
 
-describe('BGP-054 silence is explained by what the kernel dropped', () => {
+describe('BGP-054 explanation of a connect timeout by kernel drop counters', () => {
   test.each<[string, Partial<ProblemContext>, RegExp]>([
     ['nothing, and no password', {}, /may demand a TCP MD5 password or TTL security, or packets are dropped/],
     ['nothing, and a password', { hasPassword: true }, /password may differ/],
@@ -34,19 +34,19 @@ describe('BGP-054 silence is explained by what the kernel dropped', () => {
       { ttlSecurityHops: 1, drops: { ...noDrops, belowMinimumTtl: 5 } },
       /does not send with TTL 255.* 5 .*below 255/,
     ],
-    // The counters are for all connections together: what cannot be ours is not blamed.
+    // The counters include all connections: without a password or TTL security of ours, the drops belong to other connections.
     ['drops that are not ours', { drops: { ...noDrops, wrong: 9, belowMinimumTtl: 9 } }, /or packets are dropped on the way/],
-  ])('%s', (_, change, expected) => {
+  ])('the explanation names %s', (_, change, expected) => {
     expect(describeProblem(timeout, { ...context, ...change })).toMatch(expected);
   });
 
-  test('only what was dropped since the dial counts', () => {
+  test('only drops since the dial are counted', () => {
     expect(newDrops({ ...noDrops, wrong: 7 }, { ...noDrops, wrong: 9 })).toEqual({ ...noDrops, wrong: 2 });
     expect(newDrops(undefined, noDrops)).toBeUndefined();
   });
 });
 
-test('a peer that refuses our AS number: ours is named', () => {
+test('the problem names our AS number when the peer refuses it', () => {
   const problem = { kind: 'received', notification: { code: 2, subcode: 2, data: noData } } as const;
   expect(describeProblem(problem, context)).toBe(
     'the peer closed the session: OPEN Message Error: Bad Peer AS (2/2): it expects another AS number of us than 64512',
@@ -58,12 +58,12 @@ test.each([
   [undefined, false, 'the peer closed the connection without saying why'],
   [{ kind: 'reset', detail: 'reset by the peer' }, true, 'the connection was lost: reset by the peer: it may not have us as a neighbour'],
   [{ kind: 'other', detail: 'no TTL security' }, true, 'the connection was lost: no TTL security'],
-] as const)('a lost connection: %j, before OPEN: %s', (failure, handshake, words) => {
+] as const)('a lost connection is explained: failure %j, before OPEN: %s', (failure, handshake, words) => {
   expect(describeProblem({ kind: 'lost', failure, handshake }, context)).toBe(words);
 });
 
-describe('between two speakers', () => {
-  test('BGP-013 a wrong AS number: the one side names both numbers, the other its own', () => {
+describe('problems between two speakers', () => {
+  test('BGP-013 a wrong AS number: our side names both numbers, the refused peer its own', () => {
     const { clock, left, right } = pair();
     left.start({ peerAsn: 65009 }, {});
     right.start({ passive: true });
@@ -72,7 +72,7 @@ describe('between two speakers', () => {
     expect(right.peer.status().lastError).toMatch(/expects another AS number of us than 65001/);
   });
 
-  test('BGP-052 the status keeps who said what, and how often', () => {
+  test('BGP-052 status() keeps the last NOTIFICATION and the counters after the session ended', () => {
     const { clock, left, right } = pair();
     left.start({}, {});
     right.start({ passive: true });
@@ -93,7 +93,7 @@ describe('between two speakers', () => {
     expect(left.peer.status().counters.received.keepalive).toBeGreaterThan(0);
   });
 
-  test('BGP-031 what both said in OPEN, and what came of it', () => {
+  test('BGP-031 status() shows the capabilities of both OPENs and what was negotiated', () => {
     const { clock, left, right } = pair();
     left.start({ gracefulRestart: { restartTime: 30 }, families: [4, 6] }, {});
     right.start({ passive: true });
@@ -108,7 +108,7 @@ describe('between two speakers', () => {
     expect(left.peer.status().negotiated).not.toHaveProperty('gracefulRestart');
   });
 
-  test('TTL security: both sides send 255 and demand it; with one side only the words say so', () => {
+  test('TTL security works when both sides have it; with one side only, the error names it', () => {
     const { clock, left, right } = pair();
     left.start({ ttlSecurityHops: 1 }, {});
     right.start({ passive: true, ttlSecurityHops: 1 });
@@ -124,7 +124,7 @@ describe('between two speakers', () => {
   });
 });
 
-test('BGP-085 more prefixes than allowed end the session with 6/1, and only where a maximum is set', () => {
+test('BGP-085 a peer above the configured maximum of prefixes is closed with 6/1', () => {
   const { clock, left, right } = pair();
   left.start({ maximumPrefixes: { ipv4: 2 } }, {});
   right.start({ passive: true });
@@ -133,7 +133,7 @@ test('BGP-085 more prefixes than allowed end the session with 6/1, and only wher
     right.peer.routes.set(hosts.map((host) => ({ prefix: { address: address(`192.0.2.${host}`), length: 32 } })));
   announce(1, 2);
   clock.advance(100);
-  announce(2, 3); // one away, one new: two at a time
+  announce(2, 3); // one prefix withdrawn, one new: two at a time
   clock.advance(100);
   expect(left.state).toBe('Established');
   announce(2, 3, 4);
@@ -145,7 +145,7 @@ test('BGP-085 more prefixes than allowed end the session with 6/1, and only wher
 });
 
 describe('a peer without an address', () => {
-  test('is found on its interface, and both come up with IPv4 over link-local addresses', () => {
+  test('two peers find each other on an interface and exchange IPv4 over link-local addresses', () => {
     const { clock, network, left, right } = pair();
     left.host = network.host([address('fe80::1')], 'eth1');
     right.host = network.host([address('fe80::2')], 'eth1');
@@ -167,7 +167,7 @@ describe('a peer without an address', () => {
   });
 });
 
-test('the same reason with other numbers is no news', () => {
+test('a reason that differs only in its numbers emits no second down event', () => {
   const clock = new VirtualClock();
   const transport = new MemoryTransport(clock);
   transport.answer = 'silent';
@@ -183,7 +183,7 @@ test('the same reason with other numbers is no news', () => {
   expect(peer.status().lastError).not.toBe(reasons[0]);
 });
 
-test('flaps are counted by why, NOTIFICATIONs by the names of the RFCs', () => {
+test('flaps are counted by cause, and NOTIFICATIONs by their RFC names', () => {
   const { clock, left, right } = pair();
   left.start({}, {});
   right.start({ passive: true });
@@ -197,7 +197,7 @@ test('flaps are counted by why, NOTIFICATIONs by the names of the RFCs', () => {
   });
 });
 
-test('a peer cannot make up names of NOTIFICATIONs', () => {
+test('unknown codes of NOTIFICATIONs are counted together, so that a peer cannot create counters', () => {
   const counters = newCounters();
   for (let subcode = 0; subcode < 256; subcode++)
     for (const code of [0, 6, 9, 255]) countNotification(counters, 'received', { code, subcode, data: new Uint8Array() });

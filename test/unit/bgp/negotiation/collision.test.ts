@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { survivor } from '../../../../src/bgp/negotiation/collision.ts';
+import { connectionToKeep } from '../../../../src/bgp/negotiation/collision.ts';
 import { PeerOptionsError } from '../../../../src/bgp/index.ts';
 import { address } from '../../../../src/net/address.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
@@ -8,30 +8,30 @@ import { pair, type End, type Pair } from '../two-speakers.ts';
 
 const cease = (end: End): number => end.peer.status().counters.sent.notification;
 
-describe('which of two connections lives', () => {
-  test('BGP-057 the one that the larger identifier has opened, compared as unsigned numbers', () => {
-    expect(survivor({ routerId: 0xc000_0001, asn: 1 }, { routerId: 0x0a00_0001, asn: 2 })).toBe('dialed');
-    expect(survivor({ routerId: 0x0a00_0001, asn: 2 }, { routerId: 0xc000_0001, asn: 1 })).toBe('accepted');
+describe('choice between two connections', () => {
+  test('BGP-057 the connection opened by the larger identifier is kept, compared as unsigned numbers', () => {
+    expect(connectionToKeep({ routerId: 0xc000_0001, asn: 1 }, { routerId: 0x0a00_0001, asn: 2 })).toBe('dialed');
+    expect(connectionToKeep({ routerId: 0x0a00_0001, asn: 2 }, { routerId: 0xc000_0001, asn: 1 })).toBe('accepted');
   });
 
-  test('BGP-058 between equal identifiers the larger AS number decides', () => {
-    expect(survivor({ routerId: 7, asn: 65001 }, { routerId: 7, asn: 64512 })).toBe('dialed');
-    expect(survivor({ routerId: 7, asn: 64512 }, { routerId: 7, asn: 65001 })).toBe('accepted');
+  test('BGP-058 the larger AS number decides between equal identifiers', () => {
+    expect(connectionToKeep({ routerId: 7, asn: 65001 }, { routerId: 7, asn: 64512 })).toBe('dialed');
+    expect(connectionToKeep({ routerId: 7, asn: 64512 }, { routerId: 7, asn: 65001 })).toBe('accepted');
   });
 
-  test('both sides always choose the same one', () => {
+  test('both sides always choose the same connection', () => {
     const speaker = fc.record({ routerId: fc.integer({ min: 1, max: 5 }), asn: fc.integer({ min: 1, max: 3 }) });
     fc.assert(
       fc.property(speaker, speaker, (a, b) => {
-        // Inside one AS equal identifiers are refused before.
+        // Equal identifiers inside one AS are refused before collision detection.
         fc.pre(a.routerId !== b.routerId || a.asn !== b.asn);
-        expect(survivor(a, b)).not.toBe(survivor(b, a));
+        expect(connectionToKeep(a, b)).not.toBe(connectionToKeep(b, a));
       }),
     );
   });
 });
 
-describe('both connect at once', () => {
+describe('two speakers that dial each other at once', () => {
   const startBoth = ({ clock, left, right }: Pair, equalIds = false): void => {
     left.start(equalIds ? { routerId: address('10.0.0.2') } : {});
     right.start();
@@ -51,24 +51,24 @@ describe('both connect at once', () => {
       expect(end.host.connections).toBe(1);
       expect(end.peer.status().lastError).toBeUndefined();
     }
-    // The larger identifier, or with equal ones the larger AS number, is on the right.
+    // The right side has the larger identifier or, with equal identifiers, the larger AS number.
     expect(left.peer.history().findLast(({ to }) => to === 'Established')?.connection).toBe('accepted');
     expect(right.peer.history().findLast(({ to }) => to === 'Established')?.connection).toBe('dialed');
   });
 
-  test('BGP-062 nothing is decided when the connection is accepted, only when its OPEN comes', () => {
+  test('BGP-062 a collision is resolved when OPEN arrives, not when the connection is accepted', () => {
     const { clock, left, right } = pair();
     left.start();
     right.start();
     clock.advance(1);
-    // Both SYNs have arrived: two connections on each side, in OpenSent, and nobody has said anything against one of them.
+    // Both SYNs have arrived: each side has two connections in OpenSent, and no side has closed one.
     expect([left.host.connections, right.host.connections]).toEqual([2, 2]);
     expect(cease(left) + cease(right)).toBe(0);
     clock.advance(500);
     expect([left.state, right.state]).toEqual(['Established', 'Established']);
   });
 
-  test('routes go over the connection that was chosen', () => {
+  test('routes travel over the kept connection', () => {
     const both = pair();
     startBoth(both);
     both.left.peer.routes.set([{ prefix: prefix('192.0.2.1/32') }]);
@@ -78,7 +78,7 @@ describe('both connect at once', () => {
 });
 
 describe('listening', () => {
-  test('BGP-063 a passive peer is never dialed and comes up when it connects; without listening it is refused', () => {
+  test('BGP-063 a passive peer never dials and comes up when the other side connects', () => {
     const { clock, left, right } = pair();
     left.start({ passive: true });
     clock.advance(60_000);
@@ -90,7 +90,7 @@ describe('listening', () => {
     expect(() => right.speaker.addPeer({ ...right.options, name: 'other', passive: true })).toThrow(PeerOptionsError);
   });
 
-  test('BGP-063 a speaker that does not listen is not reached', () => {
+  test('BGP-063 a speaker that does not listen is not reachable, and its own dial brings the session up', () => {
     const { clock, left, right } = pair();
     left.start({}, {});
     right.start({ connectRetryTime: 60 });
@@ -100,7 +100,7 @@ describe('listening', () => {
     expect(right.peer.history().some(({ connection }) => connection === 'accepted')).toBe(true);
   });
 
-  test('BGP-056 a stranger is turned away at once and counted, and the log is not filled', () => {
+  test('BGP-056 connections from an unknown address are closed and counted, and logged once', () => {
     const { clock, network, left, right } = pair();
     left.start({ passive: true });
     const stranger = network.host([address('10.0.0.66')]);
@@ -121,7 +121,7 @@ describe('listening', () => {
     expect(left.state).toBe('Established');
   });
 
-  test('a port that is taken is tried again, and the status says so meanwhile', () => {
+  test('a speaker retries a port that is in use, and its status shows the error meanwhile', () => {
     const { clock, left } = pair();
     const other = left.host.listen({ port: 179 }, { listening: () => {}, connection: (incoming) => incoming.reject(), failed: () => {} });
     left.start({ passive: true });
@@ -133,7 +133,7 @@ describe('listening', () => {
     expect(left.speaker.listening().sockets).toEqual([{ port: 179, listening: true }]);
   });
 
-  test('a peer with a password is accepted only with it, and the key changes with the options', async () => {
+  test('a peer with a password is accepted only with that password, and reconfigure() replaces the key', async () => {
     const { clock, left, right } = pair();
     left.start({ passive: true, password: 'right' });
     right.start({ password: 'wrong' });
@@ -146,7 +146,7 @@ describe('listening', () => {
     expect([left.state, right.state]).toEqual(['Established', 'Established']);
   });
 
-  test('a peer whose session was ended by an administrator is turned away', () => {
+  test('a peer with adminDown is rejected', () => {
     const { clock, left, right } = pair();
     left.start({ adminDown: true });
     right.start();
@@ -157,12 +157,12 @@ describe('listening', () => {
 });
 
 describe('a second connection of an established peer', () => {
-  test('BGP-059 is closed, and the session stays', () => {
+  test('BGP-059 a second connection is closed with 6/7, and the session stays', () => {
     const { clock, left, right } = pair();
     left.start({ passive: true });
     right.start();
     clock.advance(5_000);
-    // A second peer object for the same router, on the other side, plays the other connection.
+    // A second peer object on the other side, for the same router, opens the other connection.
     const second = right.speaker.addPeer({ ...right.options, name: 'second' });
     clock.advance(2_000);
     expect(second.status().lastError).toMatch(/Connection Collision Resolution \(6\/7\)/);
@@ -170,7 +170,7 @@ describe('a second connection of an established peer', () => {
     expect(left.peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
   });
 
-  test('BGP-060 of a peer that says it restarted takes over, and the old connection ends silently', () => {
+  test("BGP-060 a restarted peer's new connection takes over, and the old one closes without NOTIFICATION", () => {
     const { clock, left, right } = pair();
     left.start({ passive: true, gracefulRestart: {} });
     right.start({ gracefulRestart: {} });
@@ -185,7 +185,7 @@ describe('a second connection of an established peer', () => {
     expect(cease(left)).toBe(sent);
   });
 
-  test('BGP-060 without the restart bit the old session lives until it is seen to be dead', () => {
+  test('BGP-060 without the restart bit the old session stays until it is found dead', () => {
     const { clock, left, right } = pair();
     left.start({ passive: true });
     right.start();

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { openOf, type Identity, type Role } from '../../../../src/bgp/negotiation/local-open.ts';
+import { localOpenMessage, type LocalOpen, type Role } from '../../../../src/bgp/negotiation/local-open.ts';
 import { negotiate, type Negotiated } from '../../../../src/bgp/negotiation/negotiate.ts';
 import type { Capability } from '../../../../src/bgp/wire/capability.ts';
 import { decodeOpen, encodeOpen, type OpenMessage } from '../../../../src/bgp/wire/open.ts';
 import { hex, marker, toHex } from '../hex.ts';
 
-const identity: Identity = { localAsn: 64512, peerAsn: 65001, routerId: 0x0a000001, holdTime: 90, families: [4, 6], overIpv6: false };
+const identity: LocalOpen = { localAsn: 64512, peerAsn: 65001, routerId: 0x0a000001, holdTime: 90, families: [4, 6], overIpv6: false };
 const multiprotocol = (afi: number, safi = 1): Capability => ({ kind: 'multiprotocol', afi, safi });
 const fourOctetAsn = (asn: number): Capability => ({ kind: 'fourOctetAsn', asn });
 const peer: OpenMessage = {
@@ -16,14 +16,14 @@ const peer: OpenMessage = {
   capabilities: [multiprotocol(1), multiprotocol(2), { kind: 'routeRefresh' }, fourOctetAsn(65001)],
 };
 
-function agreed(open: Partial<OpenMessage>, change: Partial<Identity> = {}): Negotiated {
+function agreed(open: Partial<OpenMessage>, change: Partial<LocalOpen> = {}): Negotiated {
   const result = negotiate({ ...peer, ...open }, { ...identity, ...change });
   if (!result.ok) throw new Error(result.fault.problem);
   return result.value;
 }
 
-/** "2/2 data: problem". */
-function refused(open: Partial<OpenMessage>, change: Partial<Identity> = {}): string {
+/** Returns the refusal as "2/2 data: problem". */
+function refused(open: Partial<OpenMessage>, change: Partial<LocalOpen> = {}): string {
   const result = negotiate({ ...peer, ...open }, { ...identity, ...change });
   if (result.ok) throw new Error('not refused');
   const { disposition, code, subcode, data, problem } = result.fault;
@@ -36,20 +36,20 @@ const without = (kind: Capability['kind'], ...more: Capability[]): Partial<OpenM
 });
 
 describe('the AS number of the peer', () => {
-  test('BGP-013 the capability counts, not the field of two octets', () => {
+  test('BGP-013 the AS number of the capability overrides the two-octet field', () => {
     const big = { asn: 23456, ...without('fourOctetAsn', fourOctetAsn(4_200_000_000)) };
     expect(agreed(big, { peerAsn: 4_200_000_000 }).peerAsn).toBe(4_200_000_000);
     expect(refused(without('fourOctetAsn', fourOctetAsn(65002)))).toMatch(/^2\/2 : .*65002.*65001/);
     expect(refused({ asn: 65002, ...without('fourOctetAsn') })).toMatch(/^2\/2 : .*65002.*65001/);
   });
 
-  test('BGP-013 of two capabilities the last one counts', () => {
+  test('BGP-013 the last of two AS number capabilities counts', () => {
     expect(agreed(without('fourOctetAsn', fourOctetAsn(7), fourOctetAsn(65001))).peerAsn).toBe(65001);
   });
 
   const says = (asn: number): Partial<OpenMessage> => ({ asn, ...without('fourOctetAsn', fourOctetAsn(asn)) });
 
-  test('BGP-013 external takes any other AS, internal ours only, auto either, and what was learned is known', () => {
+  test('BGP-013 external accepts other ASes, internal only ours, auto both; the learned AS is kept', () => {
     expect(agreed(says(7), { peerAsn: 'external' })).toMatchObject({ peerAsn: 7, internal: false });
     expect(refused(says(64512), { peerAsn: 'external' })).toMatch(/^2\/2 : /);
     expect(agreed(says(64512), { peerAsn: 'internal' })).toMatchObject({ peerAsn: 64512, internal: true });
@@ -58,12 +58,15 @@ describe('the AS number of the peer', () => {
     expect(agreed(says(64512), { peerAsn: 'auto' })).toMatchObject({ peerAsn: 64512, internal: true });
   });
 
-  test.each(['internal', 'external', 'auto', 65001] as const)('BGP-014 AS 0 in either place is refused, with peerASN %s', (peerAsn) => {
-    expect(refused({ asn: 0 }, { peerAsn })).toMatch(/^2\/2 : .*AS 0/);
-    expect(refused(without('fourOctetAsn', fourOctetAsn(0)), { peerAsn })).toMatch(/^2\/2 : .*AS 0/);
-  });
+  test.each(['internal', 'external', 'auto', 65001] as const)(
+    'BGP-014 AS 0 is refused in the field and in the capability, with peerASN %s',
+    (peerAsn) => {
+      expect(refused({ asn: 0 }, { peerAsn })).toMatch(/^2\/2 : .*AS 0/);
+      expect(refused(without('fourOctetAsn', fourOctetAsn(0)), { peerAsn })).toMatch(/^2\/2 : .*AS 0/);
+    },
+  );
 
-  test('BGP-014 AS_TRANS without the real number is refused', () => {
+  test('BGP-014 AS_TRANS is refused when no capability carries the real number', () => {
     for (const peerAsn of ['external', 'auto', 23456] as const) {
       expect(refused({ asn: 23456, ...without('fourOctetAsn') }, { peerAsn })).toMatch(/^2\/2 : .*23456/);
     }
@@ -74,30 +77,30 @@ describe('the hold time', () => {
   test.each([
     [1, '0001'],
     [2, '0002'],
-  ])('BGP-015 %i s is refused with the value as data', (holdTime, data) => {
+  ])('BGP-015 a hold time of %i s is refused with the value as data', (holdTime, data) => {
     expect(refused({ holdTime })).toMatch(new RegExp(`^2/6 ${data}: `));
   });
 
-  test('BGP-016 0 is taken, and it is the smaller of both otherwise', () => {
+  test('BGP-016 the smaller hold time is used, and 0 is accepted', () => {
     expect(agreed({ holdTime: 0 }).holdTime).toBe(0);
     expect(agreed({}, { holdTime: 0 }).holdTime).toBe(0);
     expect(agreed({ holdTime: 3 }).holdTime).toBe(3);
     expect(agreed({ holdTime: 180 }).holdTime).toBe(90);
   });
 
-  test('BGP-016 BGP-017 a minimum refuses less, and none at all', () => {
+  test('BGP-016 BGP-017 a configured minimum refuses smaller hold times and 0', () => {
     expect(agreed({ holdTime: 30 }, { minimumHoldTime: 30 }).holdTime).toBe(30);
     expect(refused({ holdTime: 29 }, { minimumHoldTime: 30 })).toMatch(/^2\/6 001d: /);
     expect(refused({ holdTime: 0 }, { minimumHoldTime: 30 })).toMatch(/^2\/6 0000: /);
   });
 });
 
-describe('the identifier', () => {
-  test('BGP-018 0.0.0.0 is refused', () => {
+describe('the BGP identifier', () => {
+  test('BGP-018 the identifier 0.0.0.0 is refused', () => {
     expect(refused({ routerId: 0 })).toMatch(/^2\/3 : /);
   });
 
-  test('BGP-018 ours is refused inside one AS, and taken between two', () => {
+  test('BGP-018 our own identifier is refused inside one AS and accepted between two', () => {
     const same = { routerId: identity.routerId };
     expect(agreed(same).peerRouterId).toBe(identity.routerId);
     const inside = { ...same, asn: 64512, ...without('fourOctetAsn', fourOctetAsn(64512)) };
@@ -107,15 +110,15 @@ describe('the identifier', () => {
 });
 
 describe('capabilities', () => {
-  test('BGP-021 duplicates count once', () => {
+  test('BGP-021 duplicate capabilities count once', () => {
     expect(agreed({ capabilities: [...peer.capabilities, ...peer.capabilities] })).toEqual(agreed({}));
   });
 
-  test('BGP-022 unknown ones change nothing', () => {
+  test('BGP-022 unknown capabilities change nothing', () => {
     expect(agreed(without('other', { kind: 'other', code: 128, data: hex('00') }))).toEqual(agreed({}));
   });
 
-  test('BGP-023 none at all: IPv4 unicast, AS numbers of two octets, nothing else', () => {
+  test('BGP-023 a peer without capabilities gets IPv4 unicast with two-octet AS numbers only', () => {
     expect(agreed({ capabilities: [] })).toMatchObject({
       families: [4],
       fourOctetAsn: false,
@@ -127,7 +130,7 @@ describe('capabilities', () => {
     });
   });
 
-  test('BGP-025 no family in common: 2/7 with what we want as data', () => {
+  test('BGP-025 a peer without a common family is refused with 2/7, with our families as data', () => {
     const evpn = without('multiprotocol', multiprotocol(25, 70));
     expect(refused(evpn)).toMatch(/^2\/7 010400010001010400020001: .*neither/);
     expect(refused(evpn, { families: [6] })).toMatch(/^2\/7 010400020001: /);
@@ -135,8 +138,8 @@ describe('capabilities', () => {
     expect(agreed(without('multiprotocol', multiprotocol(25, 70), multiprotocol(2))).families).toEqual([6]);
   });
 
-  test('BGP-007 messages are long only where both sides say so: we always do', () => {
-    expect(openOf(identity).capabilities).toContainEqual({ kind: 'extendedMessage' });
+  test('BGP-007 long messages are used only when the peer offers them too; we always offer them', () => {
+    expect(localOpenMessage(identity).capabilities).toContainEqual({ kind: 'extendedMessage' });
     expect(agreed({}).extendedMessages).toBe(false);
     expect(agreed(without('other', { kind: 'extendedMessage' })).extendedMessages).toBe(true);
   });
@@ -157,7 +160,7 @@ describe('capabilities', () => {
     }
   });
 
-  test('BGP-028 no role is refused in strict mode only, two different ones always', () => {
+  test('BGP-028 a missing role is refused in strict mode only, two different roles always', () => {
     expect(agreed({}, { role: 'peer' }).peerRole).toBeUndefined();
     expect(refused({}, { role: 'peer', strictRole: true })).toMatch(/^2\/11 : /);
     expect(refused(without('role', { kind: 'role', role: 4 }, { kind: 'role', role: 3 }), { role: 'peer' })).toMatch(/^2\/11 : /);
@@ -165,7 +168,7 @@ describe('capabilities', () => {
     expect(agreed(without('role', { kind: 'role', role: 9 })).peerRole).toBeUndefined();
   });
 
-  test('BGP-029 a malformed graceful restart is none', () => {
+  test('BGP-029 a malformed graceful restart capability counts as absent', () => {
     const ours = { gracefulRestart: { restartTime: 120, restarted: false, forwardingPreserved: true } };
     const body = (capability: string): OpenMessage => {
       const length = hex(capability).length;
@@ -177,7 +180,7 @@ describe('capabilities', () => {
     expect(agreed(body('4002 c078'), ours).gracefulRestart).toEqual({ peerRestartTime: 120, peerRestarted: true, notification: true });
   });
 
-  test('BGP-030 of extended next hops only IPv4 unicast over IPv6 counts', () => {
+  test('BGP-030 the extended next hop capability counts only for IPv4 unicast over IPv6', () => {
     const tuples = (...list: readonly (readonly [number, number, number])[]): Partial<OpenMessage> =>
       without('extendedNextHop', { kind: 'extendedNextHop', tuples: list.map(([afi, safi, nextHopAfi]) => ({ afi, safi, nextHopAfi })) });
     const over = { overIpv6: true };
@@ -189,7 +192,7 @@ describe('capabilities', () => {
     expect(agreed(tuples([1, 1, 2]), { overIpv6: false }).extendedNextHop).toBe(false);
   });
 
-  test('path identifiers come in the families that we take and the peer sends', () => {
+  test('path identifiers are received in families where we accept them and the peer sends them', () => {
     const sends = without('addPath', {
       kind: 'addPath',
       families: [
@@ -202,8 +205,8 @@ describe('capabilities', () => {
   });
 });
 
-describe('our OPEN is the same octets for the same configuration', () => {
-  test.each<[string, Identity, string]>([
+describe('encoding of our OPEN', () => {
+  test.each<[string, LocalOpen, string]>([
     [
       'two families',
       identity,
@@ -214,7 +217,7 @@ describe('our OPEN is the same octets for the same configuration', () => {
       { ...identity, localAsn: 4_200_000_000, families: [4], overIpv6: true },
       `${marker} 0039 01 04 5ba0 005a 0a000001 1c  02 1a  0104 00010001  0200  0506 0001 0001 0002  0600  4104 fa56ea00  4600`,
     ],
-    ['without optional parameters', { ...identity, plainOpen: true }, `${marker} 001d 01 04 fc00 005a 0a000001 00`],
+    ['without optional parameters', { ...identity, withoutOptionalParameters: true }, `${marker} 001d 01 04 fc00 005a 0a000001 00`],
     [
       'everything',
       {
@@ -229,7 +232,7 @@ describe('our OPEN is the same octets for the same configuration', () => {
        4104 0000fc00  4504 0001 01 01  4600  4707 0001 01 80 000e10`,
     ],
   ])('BGP-032 %s', (_, identity, bytes) => {
-    expect(toHex(encodeOpen(openOf(identity)))).toBe(toHex(hex(bytes)));
-    expect(toHex(encodeOpen(openOf({ ...identity })))).toBe(toHex(hex(bytes)));
+    expect(toHex(encodeOpen(localOpenMessage(identity)))).toBe(toHex(hex(bytes)));
+    expect(toHex(encodeOpen(localOpenMessage({ ...identity })))).toBe(toHex(hex(bytes)));
   });
 });

@@ -1,6 +1,6 @@
 import type { Negotiated } from '../../../../src/bgp/negotiation/negotiate.ts';
 
-/** What two ordinary speakers in different ASes agree on. */
+/** The negotiation result of two ordinary speakers in different ASes. */
 export const ordinary: Negotiated = {
   peerAsn: 65001,
   peerRouterId: 1,

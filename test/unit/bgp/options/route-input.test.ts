@@ -11,7 +11,7 @@ test.each([
   ['large:64512:1:2', { kind: 'large', globalAdministrator: 64512, localData1: 1, localData2: 2 }],
   ['no-export', { kind: 'standard', value: 0xffff_ff01 }],
   ['graceful-shutdown', { kind: 'standard', value: 0xffff_0000 }],
-])('community %s', (text, community) => {
+])('the text %s is a community', (text, community) => {
   expect(parseCommunity(text)).toEqual({ ok: true, value: community });
 });
 
@@ -30,11 +30,11 @@ test.each([
   ' 1:2',
   'toString',
   '0x1:2',
-])('no community: %j', (text) => {
+])('the text %j is no community', (text) => {
   expect(parseCommunity(text).ok).toBe(false);
 });
 
-test('text becomes values, and the rest stays', () => {
+test('toRoute parses text fields and copies the others', () => {
   const large = { kind: 'large', globalAdministrator: 1, localData1: 2, localData2: 3 } as const;
   expect(toRoute({ prefix: '2001:db8::/64', communities: ['64512:1', large], med: 7, localPref: 0, asPathPrepend: 2 })).toEqual({
     prefix: prefix('2001:db8::/64'),
@@ -46,7 +46,7 @@ test('text becomes values, and the rest stays', () => {
   expect(toRoute({ prefix: '192.0.2.1/32' })).toEqual({ prefix: prefix('192.0.2.1/32') });
 });
 
-test('a route without text is the same object', () => {
+test('toRoute returns the same object for a route without text', () => {
   const route = { prefix: prefix('192.0.2.1/32'), communities: [{ kind: 'standard', value: 1 }] } as const;
   expect(toRoute(route)).toBe(route);
 });
@@ -55,7 +55,7 @@ test.each([
   ['an array', (inputs: RouteInput[]) => inputs],
   ['a set', (inputs: RouteInput[]) => new Set(inputs)],
   ['what can be read only once', (inputs: RouteInput[]) => inputs.values()],
-])('many routes from %s: all are checked before the first is given out, and they can be read again', (_, from) => {
+])('toRoutes reads routes from %s, checks all of them first, and its result can be iterated twice', (_, from) => {
   const good: RouteInput[] = [{ prefix: '192.0.2.1/32' }, { prefix: prefix('192.0.2.2/32'), med: 1 }];
   const routes = toRoutes(from(good));
   for (let n = 0; n < 2; n++) {
@@ -72,7 +72,7 @@ test.each<[keyof RouteInput, Partial<RouteInput>, string]>([
   ['med', { med: 2 ** 32 }, '4294967295'],
   ['localPref', { localPref: 1.5 }, 'whole number'],
   ['asPathPrepend', { asPathPrepend: 33 }, '32'],
-])('%s: %j is refused with what to write', (field, change, text) => {
+])('an invalid %s is refused with a message that says what to write: %j', (field, change, text) => {
   const read = (): unknown => toRoute({ prefix: '192.0.2.1/32', ...change });
   expect(read).toThrow(RouteError);
   expect(read).toThrow(text);
@@ -86,7 +86,7 @@ test.each<[string, 4 | 6, bigint, number, RegExp]>([
   ['broken', 4, 0n, 24.5, /24.5 is not a length/],
   ['bits beyond the length', 4, 0xc000_0201n, 24, /192.0.2.1\/24 has bits beyond its length/],
   ['the same in IPv6', 6, 1n, 127, /::1\/127 has bits beyond its length/],
-])('a prefix that a program put together is checked: %s', (_, family, value, length, words) => {
+])('a prefix object is checked: %s', (_, family, value, length, words) => {
   const wrong = { address: { family, value }, length };
   expect(() => toRoute({ prefix: wrong })).toThrow(words);
   expect(() => toPrefix(wrong)).toThrow(RouteError);

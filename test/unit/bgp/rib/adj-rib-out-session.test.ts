@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { address } from '../../../../src/net/address.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { GRACEFUL_SHUTDOWN } from '../../../../src/bgp/options/well-known-communities.ts';
-import { openOf, type Identity } from '../../../../src/bgp/negotiation/local-open.ts';
+import { localOpenMessage, type LocalOpen } from '../../../../src/bgp/negotiation/local-open.ts';
 import { Speaker, type Peer, type PeerOptions, type Route } from '../../../../src/bgp/index.ts';
 import { MemoryTransport, type RemoteEnd } from '../../../../src/bgp/transport/memory-transport.ts';
 import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
@@ -22,7 +22,7 @@ const options: PeerOptions = {
   families: [4, 6],
   nextHop: nextHops,
 };
-const identity: Identity = { localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime: 90, families: [4, 6], overIpv6: false };
+const identity: LocalOpen = { localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime: 90, families: [4, 6], overIpv6: false };
 const endOfRibs = new Set(['00000000', '00000006800f03000201']);
 
 let clock: VirtualClock;
@@ -36,18 +36,18 @@ beforeEach(() => {
   speaker = new Speaker({ clock, random: () => 0.999_999, transport });
 });
 
-/** A router at the far end of the latest connection: what it was sent is in its table. */
+/** A router at the other end of the latest connection; `receiver.table` holds the routes it was sent. */
 class Router {
   receiver = new Receiver();
   readonly remote: RemoteEnd;
 
   constructor() {
     this.remote = transport.remote;
-    for (const part of [encodeOpen(openOf(identity)), keepaliveMessage]) this.remote.send(part);
+    for (const part of [encodeOpen(localOpenMessage(identity)), keepaliveMessage]) this.remote.send(part);
     clock.advance(0);
   }
 
-  /** Types of messages since the last look, and "end" for an End-of-RIB. */
+  /** Returns the types of the messages since the last call, with "end" for an End-of-RIB. */
   read(): string[] {
     const order: string[] = [];
     const bytes = this.remote.take();
@@ -71,8 +71,8 @@ function addPeer(change: Partial<PeerOptions> = {}): Peer {
 const routes = (count: number, more: Partial<Route> = {}): Route[] =>
   Array.from({ length: count }, (_, n) => ({ prefix: host(n, n % 2 === 0 ? 4 : 6), ...more }));
 
-describe('a session and its RIB', () => {
-  test('BGP-097 a session begins with everything, and End-of-RIB of each family behind it; so does the next one', () => {
+describe('a session and its Adj-RIB-Out', () => {
+  test('BGP-097 every new session sends all routes first, then End-of-RIB for each family', () => {
     const peer = addPeer();
     peer.routes.set(routes(10));
     const first = new Router();
@@ -85,12 +85,12 @@ describe('a session and its RIB', () => {
     expect(second.receiver.table.size).toBe(10);
   });
 
-  test('BGP-097 BGP-099 a session without routes sends End-of-RIB and nothing else', () => {
+  test('BGP-097 BGP-099 a session without routes sends only End-of-RIB', () => {
     addPeer().routes.set([]);
     expect(new Router().read()).toEqual(['1', '4', 'end', 'end']);
   });
 
-  test('BGP-098 what changed while the session was down is merged, and nothing that is gone is announced', () => {
+  test('BGP-098 a new session sends merged changes from the downtime and no withdrawn route', () => {
     const peer = addPeer();
     peer.routes.set(routes(10));
     const first = new Router();
@@ -107,7 +107,7 @@ describe('a session and its RIB', () => {
     expect(second.receiver.table.get('10.0.0.2/32')).toMatch(/^med 7/);
   });
 
-  test('BGP-106 the first announcement leaves as soon as the session is established, and a change in the turn after it', () => {
+  test('BGP-106 the first route is sent on Established, and a change in the next event loop turn', () => {
     const peer = addPeer();
     peer.routes.set(routes(1));
     const before = clock.now();
@@ -119,7 +119,7 @@ describe('a session and its RIB', () => {
     expect(clock.now()).toBe(before);
   });
 
-  test('BGP-095 changes of one turn leave together, and what was taken back in it not at all', () => {
+  test('BGP-095 changes in one turn are sent together, and a route withdrawn in the same turn is not sent', () => {
     const peer = addPeer();
     peer.routes.set([]);
     const router = new Router();
@@ -131,7 +131,7 @@ describe('a session and its RIB', () => {
     expect(router.receiver).toMatchObject({ announced: 50, withdrawn: 0 });
   });
 
-  test('BGP-101 a drain is one burst to say so, one to withdraw, and then the end', () => {
+  test('BGP-101 a drain sends GRACEFUL_SHUTDOWN, then withdrawals, then the NOTIFICATION: one burst each', () => {
     const peer = addPeer();
     peer.routes.set(routes(200));
     const router = new Router();
@@ -150,7 +150,7 @@ describe('a session and its RIB', () => {
     expect(router.read()).toEqual(['3']);
   });
 
-  test('BGP-083 a refresh sends the family again', () => {
+  test('BGP-083 a refresh sends all routes of the family again', () => {
     const peer = addPeer();
     peer.routes.set(routes(10));
     const router = new Router();
@@ -161,11 +161,11 @@ describe('a session and its RIB', () => {
     expect(router.receiver).toMatchObject({ announced: 15, withdrawn: 0 });
   });
 
-  test('BGP-043 a peer that does not read is not sent the rest of a burst until it reads', () => {
+  test('BGP-043 a peer that does not read gets the rest of a burst only when it reads again', () => {
     const peer = addPeer({ holdTime: 9 });
     const router = new Router();
     router.read();
-    // One UPDATE each, three turns of the event loop long.
+    // One UPDATE each, enough for three turns of the event loop.
     peer.routes.set(Array.from({ length: 150 }, (_, n) => ({ prefix: host(n), med: n })));
     router.remote.block();
     clock.advance(0);
@@ -179,11 +179,11 @@ describe('a session and its RIB', () => {
     expect(router.receiver.table.size).toBe(150);
   });
 
-  test('peers of one kind are sent the same, whichever of them is slow', () => {
+  test('peers with equal sessions get the same routes, even when one of them reads slowly', () => {
     const peers = ['a', 'b', 'c'].map((name, n) => speaker.addPeer({ ...options, name, address: address(`10.0.0.${n + 10}`) }));
     clock.advance(0);
     const routers = transport.remotes.map((remote) => {
-      for (const part of [encodeOpen(openOf(identity)), keepaliveMessage]) remote.send(part);
+      for (const part of [encodeOpen(localOpenMessage(identity)), keepaliveMessage]) remote.send(part);
       clock.advance(0);
       return remote;
     });

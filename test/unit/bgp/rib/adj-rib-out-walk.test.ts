@@ -2,21 +2,21 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { address, type Family } from '../../../../src/net/address.ts';
 import { formatPrefix, maskedPrefix, type Prefix } from '../../../../src/net/prefix.ts';
-import { outboundOf, type Outbound } from '../../../../src/bgp/rib/update-format.ts';
-import { RibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
+import { updateFormatOf, type UpdateFormat } from '../../../../src/bgp/rib/update-format.ts';
+import { AdjRibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
 import { RibStore } from '../../../../src/bgp/rib/rib-store.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
 import { expectedText, negotiated, nextHops, outboundFor, Receiver } from './receiver.ts';
 
-/** Kinds of sessions; two are equal, so that they share what is packed. */
-const sessions: readonly Outbound[] = [
+/** Formats of different sessions; the first two are equal, so that they share packed UPDATEs. */
+const sessions: readonly UpdateFormat[] = [
   outboundFor(),
   outboundFor(),
   outboundFor({ fourOctetAsn: false }),
   outboundFor({ internal: true }, 64512),
   outboundFor({ extendedMessages: true }),
-  outboundOf({ ...negotiated, families: [4] }, 1, undefined, nextHops),
-  outboundOf(negotiated, 1, address('2001:db8::2'), { ipv4: address('10.0.0.2'), ipv6LinkLocal: address('fe80::2') }),
+  updateFormatOf({ ...negotiated, families: [4] }, 1, undefined, nextHops),
+  updateFormatOf(negotiated, 1, address('2001:db8::2'), { ipv4: address('10.0.0.2'), ipv6LinkLocal: address('fe80::2') }),
 ];
 
 const community: fc.Arbitrary<Community> = fc.oneof(
@@ -37,7 +37,7 @@ const smallPrefix: fc.Arbitrary<Prefix> = fc.oneof(
     .tuple(fc.nat(15), fc.integer({ min: 100, max: 128 }))
     .map(([n, length]) => maskedPrefix({ family: 6, value: (1n << 125n) + BigInt(n * 65536) }, length)),
 );
-/** More than a message of 4096 octets holds, and less than one of 65535. */
+/** More communities than a message of 4096 octets holds, and fewer than one of 65535 holds. */
 const many: readonly Community[] = Array.from({ length: 1000 }, (_, value) => ({ kind: 'standard', value }));
 const smallRoute: fc.Arbitrary<Route> = fc.record(
   {
@@ -65,20 +65,20 @@ const action = fc.oneof(
   fc.record({ do: fc.constant('another next hop' as const), peer, possible: fc.boolean() }),
 );
 
-/** Whether the session can carry the route, found another way than the RIB does. */
-function possible(route: Route, session: Outbound): boolean {
+/** Says if the session can carry the route, computed independently of the Adj-RIB-Out. */
+function possible(route: Route, session: UpdateFormat): boolean {
   const size = (route.communities ?? []).length;
-  return session.carriage[route.prefix.address.family].kind !== 'impossible' && (size < 900 || session.maximumLength > 4096);
+  return session.nextHops[route.prefix.address.family].kind !== 'impossible' && (size < 900 || session.maximumLength > 4096);
 }
 
 class Side {
-  readonly rib: RibOut;
+  readonly rib: AdjRibOut;
   receiver = new Receiver();
   desired = new Map<string, Route>();
-  session: Outbound;
+  session: UpdateFormat;
 
-  constructor(store: RibStore, session: Outbound) {
-    this.rib = new RibOut(store);
+  constructor(store: RibStore, session: UpdateFormat) {
+    this.rib = new AdjRibOut(store);
     this.session = session;
   }
 
@@ -94,7 +94,7 @@ class Side {
   }
 }
 
-test('BGP-095 BGP-092 BGP-094 BGP-098 after any walk of changes, resets, refreshes and half-sent bursts each of several peers holds what is desired', () => {
+test('BGP-095 BGP-092 BGP-094 BGP-098 peers hold the desired routes after any changes, resets and refreshes', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 40 }), (walk) => {
       const store = new RibStore();
@@ -104,7 +104,7 @@ test('BGP-095 BGP-092 BGP-094 BGP-098 after any walk of changes, resets, refresh
         if (step.do === 'set' || step.do === 'update') {
           for (const side of named(step.peers)) {
             if (step.do === 'set') {
-              side.rib.set(step.routes);
+              side.rib.replaceRoutes(step.routes);
               side.desired.clear();
             } else {
               for (const prefix of step.withdraw) {
@@ -127,10 +127,10 @@ test('BGP-095 BGP-092 BGP-094 BGP-098 after any walk of changes, resets, refresh
         } else if (step.do === 'refresh') {
           side.rib.readvertise(step.family);
         } else {
-          // As a session does: the routes are sent again with the new next hop, or taken back where there is none.
+          // Does what a session does: the routes are sent again with the new next hop, or withdrawn when there is none.
           const ipv6 = step.possible ? ({ kind: 'multiprotocol', nextHop: new Uint8Array(16).fill(7) } as const) : undefined;
-          const carriage = { ...side.session.carriage, 6: ipv6 ?? ({ kind: 'impossible', why: 'for a test' } as const) };
-          side.session = { ...side.session, carriage };
+          const carriage = { ...side.session.nextHops, 6: ipv6 ?? ({ kind: 'impossible', why: 'for a test' } as const) };
+          side.session = { ...side.session, nextHops: carriage };
           for (const family of [4, 6] as const) side.rib.readvertise(family);
         }
       }
@@ -142,7 +142,7 @@ test('BGP-095 BGP-092 BGP-094 BGP-098 after any walk of changes, resets, refresh
   );
 });
 
-test('many rounds of other routes leave nothing behind: slots and attribute sets are used again', () => {
+test('slots and attribute sets are reused when routes are replaced many times', () => {
   const store = new RibStore();
   const sides = [sessions[0], sessions[1], sessions[2]].map((session) => new Side(store, session ?? outboundFor()));
   for (let round = 0; round < 60; round++) {
@@ -152,7 +152,7 @@ test('many rounds of other routes leave nothing behind: slots and attribute sets
         n % 2 === 0 ? { address: { family: 4 as const, value }, length: 32 } : { address: { family: 6 as const, value }, length: 128 };
       return { prefix, med: round * 10 + (n % 10) };
     });
-    for (const { rib } of sides) rib.set(routes);
+    for (const { rib } of sides) rib.replaceRoutes(routes);
     for (const { rib, receiver, session } of sides) receiver.drain(rib, session);
     if (round % 10 === 9) {
       for (const side of sides) {
@@ -161,7 +161,7 @@ test('many rounds of other routes leave nothing behind: slots and attribute sets
       }
     }
   }
-  // Old and new routes at most, at any time: 2 x 250 a family, in tables that grow in powers of two.
+  // At most the old and the new routes exist at once: 2 x 250 per family, in tables whose capacity grows in powers of two.
   expect([store.tables[4].capacity, store.tables[6].capacity]).toEqual([512, 512]);
   expect([store.tables[4].size, store.tables[6].size, store.sets.size]).toEqual([250, 250, 10]);
   for (const { rib } of sides) rib.close();

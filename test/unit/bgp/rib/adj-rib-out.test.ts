@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { address, type Family } from '../../../../src/net/address.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
-import { outboundOf } from '../../../../src/bgp/rib/update-format.ts';
-import { RibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
+import { updateFormatOf } from '../../../../src/bgp/rib/update-format.ts';
+import { AdjRibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
 import { RibStore } from '../../../../src/bgp/rib/rib-store.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
 import { host, negotiated, odd, outboundFor, Receiver } from './receiver.ts';
@@ -11,30 +11,30 @@ import { host, negotiated, odd, outboundFor, Receiver } from './receiver.ts';
 const outbound = outboundFor();
 const standard = (count: number): Community[] => Array.from({ length: count }, (_, value) => ({ kind: 'standard', value }));
 
-describe('the RIB to a peer', () => {
-  test('BGP-095 the same set again sends nothing, and a change sends that change', () => {
-    const rib = new RibOut();
+describe('an Adj-RIB-Out', () => {
+  test('BGP-095 setting the same routes sends nothing, and setting others sends only the difference', () => {
+    const rib = new AdjRibOut();
     const receiver = new Receiver();
     const routes = Array.from({ length: 100 }, (_, n): Route => ({ prefix: host(n), med: n % 3 }));
-    rib.set(routes);
+    rib.replaceRoutes(routes);
     receiver.drain(rib);
     expect(receiver).toMatchObject({ announced: 100, withdrawn: 0, messages: 3 });
-    rib.set(routes.map((route) => ({ ...route, communities: [] })));
+    rib.replaceRoutes(routes.map((route) => ({ ...route, communities: [] })));
     expect(rib.next(outbound)).toBeUndefined();
-    rib.set([...routes.slice(1), { prefix: host(200) }]);
+    rib.replaceRoutes([...routes.slice(1), { prefix: host(200) }]);
     receiver.drain(rib);
     expect(receiver).toMatchObject({ announced: 101, withdrawn: 1 });
   });
 
-  test('BGP-095 announced and withdrawn before it was sent: nothing', () => {
-    const rib = new RibOut();
+  test('BGP-095 a route announced and withdrawn before it was sent sends nothing', () => {
+    const rib = new AdjRibOut();
     rib.announce({ prefix: host(1) });
     rib.withdraw(host(1));
     expect(rib.next(outbound)).toBeUndefined();
   });
 
-  test('BGP-095 withdrawn and announced again before it was sent: nothing', () => {
-    const rib = new RibOut();
+  test('BGP-095 a route withdrawn and announced again before it was sent sends nothing', () => {
+    const rib = new AdjRibOut();
     rib.announce({ prefix: host(1), med: 1 });
     new Receiver().drain(rib);
     rib.withdraw(host(1));
@@ -42,10 +42,10 @@ describe('the RIB to a peer', () => {
     expect(rib.next(outbound)).toBeUndefined();
   });
 
-  test('of two routes with one prefix the last counts', () => {
-    const rib = new RibOut();
+  test('the last of two routes with one prefix counts', () => {
+    const rib = new AdjRibOut();
     const receiver = new Receiver();
-    rib.set([
+    rib.replaceRoutes([
       { prefix: host(1), med: 1 },
       { prefix: host(1), med: 2 },
     ]);
@@ -54,16 +54,16 @@ describe('the RIB to a peer', () => {
     expect([...receiver.table.values()]).toEqual([expect.stringMatching(/^med 2/)]);
   });
 
-  test('BGP-099 without routes nothing is sent, and withdrawing what never was is no error', () => {
-    const rib = new RibOut();
-    rib.set([]);
+  test('BGP-099 an empty Adj-RIB-Out sends nothing, and withdrawing an unknown prefix is no error', () => {
+    const rib = new AdjRibOut();
+    rib.replaceRoutes([]);
     rib.withdraw(host(1));
     rib.withdraw(host(1, 6));
     expect(rib.next(outbound)).toBeUndefined();
   });
 
-  test('BGP-094 withdrawals leave before announcements', () => {
-    const rib = new RibOut();
+  test('BGP-094 withdrawals are sent before announcements', () => {
+    const rib = new AdjRibOut();
     rib.announce({ prefix: host(1) });
     rib.announce({ prefix: host(1, 6) });
     new Receiver().drain(rib);
@@ -77,8 +77,8 @@ describe('the RIB to a peer', () => {
     expect(third?.subarray(19, 21)).toEqual(Uint8Array.of(0, 0));
   });
 
-  test('BGP-096 other attributes are one announcement and no withdrawal', () => {
-    const rib = new RibOut();
+  test('BGP-096 changed attributes are sent as one announcement without a withdrawal', () => {
+    const rib = new AdjRibOut();
     const receiver = new Receiver();
     rib.announce({ prefix: host(1), med: 1 });
     receiver.drain(rib);
@@ -88,25 +88,28 @@ describe('the RIB to a peer', () => {
     expect([...receiver.table.values()]).toEqual([expect.stringMatching(/^med 2/)]);
   });
 
-  test.each([4, 6] as const)('BGP-091 BGP-093 IPv%i: ten thousand prefixes take as few messages as possible, both ways', (family) => {
-    const rib = new RibOut();
-    const receiver = new Receiver();
-    rib.set(Array.from({ length: 10_000 }, (_, n) => ({ prefix: host(n, family) })));
-    receiver.drain(rib);
-    const size = family === 4 ? 5 : 17;
-    const attributes = 4 + 9 + (family === 4 ? 7 : 4 + 21);
-    expect(receiver.messages).toBe(Math.ceil(10_000 / Math.floor((4096 - 23 - attributes) / size)));
-    receiver.messages = 0;
-    rib.set([]);
-    receiver.drain(rib);
-    expect(receiver).toMatchObject({
-      withdrawn: 10_000,
-      messages: Math.ceil(10_000 / Math.floor((4096 - 23 - (family === 4 ? 0 : 7)) / size)),
-    });
-    expect(receiver.table.size).toBe(0);
-  });
+  test.each([4, 6] as const)(
+    'BGP-091 BGP-093 ten thousand IPv%i prefixes take the fewest possible messages, also to withdraw',
+    (family) => {
+      const rib = new AdjRibOut();
+      const receiver = new Receiver();
+      rib.replaceRoutes(Array.from({ length: 10_000 }, (_, n) => ({ prefix: host(n, family) })));
+      receiver.drain(rib);
+      const size = family === 4 ? 5 : 17;
+      const attributes = 4 + 9 + (family === 4 ? 7 : 4 + 21);
+      expect(receiver.messages).toBe(Math.ceil(10_000 / Math.floor((4096 - 23 - attributes) / size)));
+      receiver.messages = 0;
+      rib.replaceRoutes([]);
+      receiver.drain(rib);
+      expect(receiver).toMatchObject({
+        withdrawn: 10_000,
+        messages: Math.ceil(10_000 / Math.floor((4096 - 23 - (family === 4 ? 0 : 7)) / size)),
+      });
+      expect(receiver.table.size).toBe(0);
+    },
+  );
 
-  test('BGP-092 no message is too long, whatever the attributes; what cannot fit is reported with its size', () => {
+  test('BGP-092 no message is too long for any attributes, and a route that cannot fit is reported with its size', () => {
     const sizes = fc.record({
       standard: fc.oneof(fc.nat(1000), fc.constantFrom(62, 63, 64, 900, 950)),
       large: fc.oneof(fc.nat(400), fc.constantFrom(20, 21, 22)),
@@ -122,9 +125,9 @@ describe('the RIB to a peer', () => {
           ...Array.from({ length: large }, (_, n): Community => ({ kind: 'large', globalAdministrator: n, localData1: 0, localData2: 0 })),
           ...Array.from({ length: extended }, (_, value): Community => ({ kind: 'extended', type: 0, subtype: 2, value })),
         ];
-        // More than one message whatever the attributes, of prefixes of all lengths.
-        const rib = new RibOut();
-        rib.set(
+        // Prefixes of all lengths, too many for one message.
+        const rib = new AdjRibOut();
+        rib.replaceRoutes(
           Array.from({ length: 1200 }, (_, n) => ({
             prefix: n % 3 === 0 ? host(n, family) : odd(n, family),
             communities,
@@ -144,8 +147,8 @@ describe('the RIB to a peer', () => {
     );
   });
 
-  test('a route that becomes too large is withdrawn, not left behind as it was', () => {
-    const rib = new RibOut();
+  test('a route is withdrawn when its new attributes are too large to send', () => {
+    const rib = new AdjRibOut();
     const receiver = new Receiver();
     rib.announce({ prefix: host(1) });
     receiver.drain(rib);
@@ -165,8 +168,8 @@ describe('the RIB to a peer', () => {
     ['a bandwidth below zero', { linkBandwidth: -1 }, /^linkBandwidth -1 is no number/],
     ['a bandwidth that is no number', { linkBandwidth: Number.NaN }, /^linkBandwidth NaN is no number/],
     ['a bandwidth without end', { linkBandwidth: Infinity }, /^linkBandwidth Infinity is no number/],
-  ] as const)('%s: refused by any session, and known without one', (_, wrong, why) => {
-    const rib = new RibOut();
+  ] as const)('%s: the route is not sent in any session, and is reported even without one', (_, wrong, why) => {
+    const rib = new AdjRibOut();
     const receiver = new Receiver();
     rib.announce({ prefix: host(1) });
     receiver.drain(rib);
@@ -175,18 +178,18 @@ describe('the RIB to a peer', () => {
     expect(receiver.table.size).toBe(0);
     expect([...rib.notPossible(undefined)]).toEqual([{ prefix: host(1), why: expect.stringMatching(why) }]);
     expect([rib.notPossibleCount(undefined), rib.notPossibleCount(outbound)]).toEqual([1, 1]);
-    rib.set([{ prefix: host(2), ...wrong }]);
+    rib.replaceRoutes([{ prefix: host(2), ...wrong }]);
     expect([...rib.notPossible(undefined)].map(({ prefix }) => formatPrefix(prefix))).toEqual(['10.0.0.2/32']);
     rib.withdraw(host(2));
     expect(rib.notPossibleCount(undefined)).toBe(0);
   });
 
-  test('BGP-088 a family that loses its next hop is taken back, and comes again with it', () => {
-    const rib = new RibOut();
+  test('BGP-088 routes of a family without next hop are withdrawn, and announced again when it has one', () => {
+    const rib = new AdjRibOut();
     const receiver = new Receiver();
-    rib.set([{ prefix: host(1) }, { prefix: host(1, 6) }]);
+    rib.replaceRoutes([{ prefix: host(1) }, { prefix: host(1, 6) }]);
     receiver.drain(rib);
-    const without6 = outboundOf(negotiated, 1, address('10.0.0.2'), {});
+    const without6 = updateFormatOf(negotiated, 1, address('10.0.0.2'), {});
     for (const family of [4, 6] as const) rib.readvertise(family);
     receiver.drain(rib, without6);
     expect([...receiver.table.keys()]).toEqual(['10.0.0.1/32']);
@@ -197,10 +200,10 @@ describe('the RIB to a peer', () => {
     expect(rib.notPossibleCount(outbound)).toBe(0);
   });
 
-  test('BGP-083 a refresh of one family sends that family again, without a withdrawal', () => {
-    const rib = new RibOut();
+  test('BGP-083 a refresh of one family sends only that family again, without withdrawals', () => {
+    const rib = new AdjRibOut();
     const receiver = new Receiver();
-    rib.set([{ prefix: host(1) }, { prefix: host(2) }, { prefix: host(1, 6) }]);
+    rib.replaceRoutes([{ prefix: host(1) }, { prefix: host(2) }, { prefix: host(1, 6) }]);
     receiver.drain(rib);
     rib.readvertise(4);
     receiver.drain(rib);
@@ -208,9 +211,9 @@ describe('the RIB to a peer', () => {
     expect([rib.advertised(4), rib.advertised(6)]).toEqual([2, 1]);
   });
 
-  test('a prefix is desired whether it can be sent or not, and no longer after its withdrawal', () => {
+  test('desires() is true for a route that can or cannot be sent, until it is withdrawn', () => {
     const store = new RibStore();
-    const [rib, other] = [new RibOut(store), new RibOut(store)];
+    const [rib, other] = [new AdjRibOut(store), new AdjRibOut(store)];
     rib.announce({ prefix: host(1) });
     rib.announce({ prefix: host(2), asPathPrepend: 99 });
     expect([1, 2, 3].map((n) => rib.desires(host(n)))).toEqual([true, true, false]);
@@ -221,9 +224,9 @@ describe('the RIB to a peer', () => {
     expect([1, 2].map((n) => rib.desires(host(n)))).toEqual([false, false]);
   });
 
-  test('a prefix that is desired again right after its withdrawal was sent is held once', () => {
+  test('a prefix announced and withdrawn again after its withdrawal was sent is released', () => {
     const store = new RibStore();
-    const rib = new RibOut(store);
+    const rib = new AdjRibOut(store);
     for (const family of [4, 6] as const) {
       rib.announce({ prefix: host(1, family) });
       rib.next(outbound);
@@ -235,13 +238,13 @@ describe('the RIB to a peer', () => {
     }
   });
 
-  test('after close it is empty and takes nothing more', () => {
+  test('a closed Adj-RIB-Out is empty and accepts no routes', () => {
     const store = new RibStore();
-    const rib = new RibOut(store);
-    rib.set([{ prefix: host(1) }, { prefix: host(1, 6), asPathPrepend: 99 }]);
+    const rib = new AdjRibOut(store);
+    rib.replaceRoutes([{ prefix: host(1) }, { prefix: host(1, 6), asPathPrepend: 99 }]);
     rib.next(outbound);
     rib.close();
-    rib.set([{ prefix: host(2) }]);
+    rib.replaceRoutes([{ prefix: host(2) }]);
     rib.announce({ prefix: host(3) });
     expect([store.tables[4].size, store.tables[6].size, store.sets.size, store.groups.size]).toEqual([0, 0, 0, 0]);
     expect(rib.notPossibleCount(undefined)).toBe(0);
@@ -251,8 +254,8 @@ describe('the RIB to a peer', () => {
 describe('peers with one store', () => {
   const routes = Array.from({ length: 2000 }, (_, n): Route => ({ prefix: host(n), med: n % 2 }));
 
-  /** What each of the peers is sent, taken in turns. */
-  function burst(ribs: readonly RibOut[], sessions = ribs.map(() => outboundFor())): Uint8Array[][] {
+  /** Returns the messages sent to each of the peers, which take turns. */
+  function burst(ribs: readonly AdjRibOut[], sessions = ribs.map(() => outboundFor())): Uint8Array[][] {
     const sent: Uint8Array[][] = ribs.map(() => []);
     for (let more = true; more;) {
       more = false;
@@ -266,21 +269,21 @@ describe('peers with one store', () => {
     return sent;
   }
 
-  const made = (count: number): { readonly store: RibStore; readonly ribs: RibOut[] } => {
+  const made = (count: number): { readonly store: RibStore; readonly ribs: AdjRibOut[] } => {
     const store = new RibStore();
-    const ribs = Array.from({ length: count }, () => new RibOut(store));
-    for (const rib of ribs) rib.set(routes);
-    // All are members before the first UPDATE is packed, as sessions that are up are.
+    const ribs = Array.from({ length: count }, () => new AdjRibOut(store));
+    for (const rib of ribs) rib.replaceRoutes(routes);
+    // Makes all of them members of the update group before the first UPDATE is packed, as sessions that are up are.
     for (const rib of ribs) rib.notPossibleCount(outboundFor());
     return { store, ribs };
   };
 
-  test('of one kind are handed the very same messages, and nothing is kept when all have them', () => {
+  test('peers with equal formats get the same message objects, which are dropped after the last peer', () => {
     const { store, ribs } = made(3);
     for (const change of [
       () => {},
-      () => ribs.forEach((rib) => rib.set(routes.slice(0, 1000))),
-      () => ribs.forEach((rib) => rib.set([])),
+      () => ribs.forEach((rib) => rib.replaceRoutes(routes.slice(0, 1000))),
+      () => ribs.forEach((rib) => rib.replaceRoutes([])),
     ]) {
       change();
       const [first = [], second = [], third = []] = burst(ribs);
@@ -293,13 +296,13 @@ describe('peers with one store', () => {
     }
   });
 
-  test('of different kinds are not', () => {
+  test('peers with different formats get different messages', () => {
     const { ribs } = made(2);
     const [first = [], second = []] = burst(ribs, [outboundFor(), outboundFor({ internal: true })]);
     expect(first.some((message) => second.includes(message))).toBe(false);
   });
 
-  test('that wait for other prefixes get messages of their own, and the right ones', () => {
+  test('peers that wait for different prefixes get their own messages with the right prefixes', () => {
     const { ribs } = made(2);
     ribs[1]?.withdraw(host(7));
     ribs[0]?.announce({ prefix: host(9000) });
@@ -315,11 +318,11 @@ describe('peers with one store', () => {
     ]);
   });
 
-  test('a slot that got another prefix meanwhile is not taken for the one that was packed', () => {
+  test('a packed UPDATE is not reused when one of its slots holds another prefix meanwhile', () => {
     const store = new RibStore();
-    const ribs = Array.from({ length: 3 }, () => new RibOut(store));
+    const ribs = Array.from({ length: 3 }, () => new AdjRibOut(store));
     const [gone, slow] = ribs;
-    // One prefix keeps the table and the attributes as they are.
+    // One prefix keeps the table and the attributes alive.
     for (const rib of ribs) {
       rib.announce({ prefix: host(0) });
       rib.notPossibleCount(outboundFor());
@@ -334,9 +337,9 @@ describe('peers with one store', () => {
     expect([...receiver.table.keys()]).toEqual(['10.0.0.2/32']);
   });
 
-  test('a message for the first of what waits is not taken where one message holds all of it', () => {
+  test('a cached message with fewer prefixes is not used where one message holds all pending prefixes', () => {
     const store = new RibStore();
-    const [fast, slow] = [new RibOut(store), new RibOut(store)];
+    const [fast, slow] = [new AdjRibOut(store), new AdjRibOut(store)];
     for (const rib of [fast, slow]) rib.notPossibleCount(outboundFor());
     for (const rib of [fast, slow]) rib.announce({ prefix: host(1) });
     fast.next(outboundFor());
@@ -346,12 +349,12 @@ describe('peers with one store', () => {
     expect(receiver).toMatchObject({ announced: 2, messages: 1 });
   });
 
-  test('a peer that does not read makes nobody keep more than a bounded number of messages', () => {
+  test('the number of messages kept for a peer that does not read is bounded', () => {
     const store = new RibStore();
-    const [fast, slow] = [new RibOut(store), new RibOut(store)];
+    const [fast, slow] = [new AdjRibOut(store), new AdjRibOut(store)];
     for (const rib of [fast, slow]) rib.notPossibleCount(outbound);
     const manySets = Array.from({ length: 600 }, (_, n): Route => ({ prefix: host(n), med: n }));
-    for (const rib of [fast, slow]) rib.set(manySets);
+    for (const rib of [fast, slow]) rib.replaceRoutes(manySets);
     new Receiver().drain(fast);
     expect(store.groups.kept).toBe(128);
     const receiver = new Receiver();

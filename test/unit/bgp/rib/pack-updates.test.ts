@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { address } from '../../../../src/net/address.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
-import { outboundOf } from '../../../../src/bgp/rib/update-format.ts';
+import { updateFormatOf } from '../../../../src/bgp/rib/update-format.ts';
 import type { Negotiated } from '../../../../src/bgp/negotiation/negotiate.ts';
-import { RibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
+import { AdjRibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
 import {
   BLACKHOLE,
   GRACEFUL_SHUTDOWN,
@@ -19,24 +19,24 @@ import { host, negotiated, outboundFor } from './receiver.ts';
 
 const routes = (...texts: string[]): Route[] => texts.map((text) => ({ prefix: prefix(text) }));
 
-/** What a session is sent for the routes, in hexadecimal. */
-function sent(rib: RibOut, change: Partial<Negotiated> = {}, localAsn = 64512): string[] {
+/** Returns the messages of a session for the routes, in hexadecimal. */
+function sent(rib: AdjRibOut, change: Partial<Negotiated> = {}, localAsn = 64512): string[] {
   const session = outboundFor(change, localAsn);
   const messages: string[] = [];
   for (let message = rib.next(session); message !== undefined; message = rib.next(session)) messages.push(toHex(message));
   return messages;
 }
 
-function ribOf(...routes: readonly Route[]): RibOut {
-  const rib = new RibOut();
-  rib.set(routes);
+function ribOf(...routes: readonly Route[]): AdjRibOut {
+  const rib = new AdjRibOut();
+  rib.replaceRoutes(routes);
   return rib;
 }
 
 const same = (...texts: string[]): string[] => texts.map((text) => toHex(hex(text)));
 const standard = (value: number): Community => ({ kind: 'standard', value });
 
-/** The attribute block of the UPDATE that announces 0.0.0.0/0 with these attributes. */
+/** Returns the attribute block of the UPDATE that announces 0.0.0.0/0 with these attributes. */
 function attributesOf(change: Partial<Negotiated>, localAsn: number, extra: Omit<Route, 'prefix'>): string {
   const [message = '', ...others] = sent(ribOf({ prefix: prefix('0.0.0.0/0'), ...extra }), change, localAsn);
   expect(others).toEqual([]);
@@ -45,7 +45,7 @@ function attributesOf(change: Partial<Negotiated>, localAsn: number, extra: Omit
   return message.slice(46, 46 + 2 * length);
 }
 
-describe('attributes', () => {
+describe('encoded path attributes', () => {
   test.each([
     ['BGP-086 BGP-087 external, 4-octet', {}, 64512, {}, '400101 00  400206 0201 0000fc00  400304 0a000002'],
     ['BGP-086 BGP-087 internal', { internal: true }, 64512, {}, '400101 00  400200  400304 0a000002  400504 00000064'],
@@ -123,7 +123,7 @@ describe('attributes', () => {
   test.each([
     [63, 'c008fc'],
     [64, 'd0080100'],
-  ])('BGP-100 the header of %i communities: the extended length where it is needed', (count, header) => {
+  ])('BGP-100 a header of %i communities uses the extended length only when needed', (count, header) => {
     const communities = Array.from({ length: count }, (_, n) => standard(n));
     const block = attributesOf({}, 1, { communities: [...communities, ...communities] });
     const list = communities.map((community) => ('value' in community ? community.value.toString(16).padStart(8, '0') : ''));
@@ -133,15 +133,15 @@ describe('attributes', () => {
   test('communities in another order are the same attributes', () => {
     const rib = ribOf({ prefix: host(1), communities: [standard(1), standard(2)] });
     expect(sent(rib)).toHaveLength(1);
-    rib.set([{ prefix: host(1), communities: [standard(2), standard(1)] }]);
+    rib.replaceRoutes([{ prefix: host(1), communities: [standard(2), standard(1)] }]);
     expect(sent(rib)).toEqual([]);
-    rib.set([{ prefix: host(1), communities: [standard(2), standard(3)] }]);
+    rib.replaceRoutes([{ prefix: host(1), communities: [standard(2), standard(3)] }]);
     expect(sent(rib)).toHaveLength(1);
   });
 });
 
-describe('messages', () => {
-  test('BGP-087 two nodes send the same octets but for the next hop', () => {
+describe('packed UPDATEs', () => {
+  test('BGP-087 two nodes send the same octets except for the next hop', () => {
     const all = [...routes('192.0.2.1/32', '192.0.2.2/32', '2001:db8::1/128')].map((route) => ({
       ...route,
       med: 3,
@@ -151,20 +151,20 @@ describe('messages', () => {
     const [first, second] = ['2', '3'].map((host) => {
       const hops = { ipv4: address(`10.0.0.${host}`), ipv6: address(`2001:db8::${host}`) };
       const rib = ribOf(...all);
-      const session = outboundOf(negotiated, 64512, undefined, hops);
+      const session = updateFormatOf(negotiated, 64512, undefined, hops);
       return [rib.next(session), rib.next(session)].map((message) => toHex(message ?? hex('')));
     });
     expect(first).not.toEqual(second);
     expect(first?.map((text) => text.replace('0a000002', '0a000003').replace(/(20010db80{23})2/, '$13'))).toEqual(second);
   });
 
-  test('BGP-088 IPv4 goes into the NLRI field', () => {
+  test('BGP-088 IPv4 prefixes are in the NLRI field', () => {
     expect(sent(ribOf(...routes('192.0.2.1/32', '198.51.100.0/24', '0.0.0.0/0', '10.0.0.0/9')))).toEqual(
       same(`${marker} 0038 02 0000 0014 40010100 40020602010000fc00 4003040a000002  20c0000201 18c63364 00 090a00`),
     );
   });
 
-  test('BGP-089 IPv6 goes into MP_REACH_NLRI, which comes first', () => {
+  test('BGP-089 IPv6 prefixes are in MP_REACH_NLRI, the first attribute', () => {
     expect(sent(ribOf(...routes('2001:db8::/33', '::/0')))).toEqual(
       same(
         `${marker} 0043 02 0000 002c  800e1c 0002 01 10 20010db8000000000000000000000002 00 2120010db800 00  40010100 40020602010000fc00`,
@@ -172,19 +172,19 @@ describe('messages', () => {
     );
   });
 
-  test('BGP-090 withdrawals: the withdrawn routes for IPv4, MP_UNREACH_NLRI for IPv6', () => {
+  test('BGP-090 IPv4 withdrawals use the withdrawn routes field, IPv6 withdrawals MP_UNREACH_NLRI', () => {
     const rib = ribOf(...routes('192.0.2.1/32', '2001:db8::/32'));
     sent(rib);
-    rib.set([]);
+    rib.replaceRoutes([]);
     expect(sent(rib)).toEqual(same(`${marker} 001c 02 0005 20c0000201 0000`, `${marker} 0022 02 0000 000b 800f08 000201 2020010db8`));
   });
 
-  test('MP_REACH_NLRI and MP_UNREACH_NLRI get the extended length where they need it', () => {
+  test('MP_REACH_NLRI and MP_UNREACH_NLRI use the extended length only when needed', () => {
     for (const count of [13, 14, 15, 16]) {
       const rib = ribOf(...Array.from({ length: count }, (_, n) => ({ prefix: host(n, 6) })));
       const value = 21 + 17 * count;
       expect(sent(rib)[0]?.slice(46, 54)).toBe(value > 255 ? `900e0${value.toString(16)}` : `800e${value.toString(16)}00`);
-      rib.set([]);
+      rib.replaceRoutes([]);
       const withdrawn = 3 + 17 * count;
       expect(sent(rib)[0]?.slice(46, 54)).toBe(withdrawn > 255 ? `900f0${withdrawn.toString(16)}` : `800f${withdrawn.toString(16)}00`);
     }
@@ -193,14 +193,14 @@ describe('messages', () => {
   test.each([
     [{ extendedMessages: false }, 4096],
     [{ extendedMessages: true }, 65_535],
-  ])('BGP-007 BGP-091 BGP-092 messages are filled up to what the session allows: %j', (change, maximum) => {
+  ])("BGP-007 BGP-091 BGP-092 messages are filled up to the session's maximum length: %j", (change, maximum) => {
     const rib = ribOf(...Array.from({ length: 20_000 }, (_, n) => ({ prefix: host(n) })));
     const lengths = (): number[] => sent(rib, change).map((message) => message.length / 2);
     for (const fixed of [19 + 4 + 20, 19 + 4]) {
       const each = Math.floor((maximum - fixed) / 5);
       const full = Math.floor(20_000 / each);
       expect(lengths()).toEqual([...Array<number>(full).fill(fixed + 5 * each), fixed + 5 * (20_000 - full * each)]);
-      rib.set([]);
+      rib.replaceRoutes([]);
     }
   });
 });

@@ -7,13 +7,13 @@ import { countNlri, readNlri } from '../../../../src/bgp/wire/nlri.ts';
 
 const anyPrefix = (family: Family): fc.Arbitrary<Prefix> => {
   const bits = family === 4 ? 32 : 128;
-  // Few different ones, so that they meet again, and any at all.
+  // A few small values, so that prefixes repeat, or any value at all.
   const value = fc.oneof(fc.bigInt({ min: 0n, max: 40n }), fc.bigInt({ min: 0n, max: (1n << BigInt(bits)) - 1n }));
   return fc.tuple(value, fc.constantFrom(0, 1, 8, 24, bits - 1, bits)).map(([value, length]) => maskedPrefix({ family, value }, length));
 };
 
 describe.each([4, 6] as const)('the table of IPv%i prefixes', (family) => {
-  test('agrees with a map from text to holders after any walk', () => {
+  test('acquire and release agree with a Map of reference counts after any sequence', () => {
     const step = fc.record({ hold: fc.boolean(), prefix: anyPrefix(family) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), (walk) => {
@@ -43,7 +43,7 @@ describe.each([4, 6] as const)('the table of IPv%i prefixes', (family) => {
     );
   });
 
-  test('writes a prefix as the decoder reads it', () => {
+  test('write() encodes a prefix as the decoder reads it', () => {
     fc.assert(
       fc.property(anyPrefix(family), (prefix) => {
         const table = new PrefixTable(family);
@@ -60,7 +60,7 @@ describe.each([4, 6] as const)('the table of IPv%i prefixes', (family) => {
     );
   });
 
-  test('grows, and, and gives the memory back with the last prefix', () => {
+  test('the table grows, and frees its memory with the last prefix', () => {
     const table = new PrefixTable(family);
     const slots = Array.from({ length: 5000 }, (_, n) => table.acquire({ address: { family, value: BigInt(n) }, length: 32 }));
     expect([table.size, table.capacity]).toEqual([5000, 8192]);
@@ -75,11 +75,11 @@ test.each([
   ['most', 100, 90, 0],
   ['most, and some of them stay', 100, 90, 3],
   ['all', 100, 100, 0],
-])('releases a chain: %s', (_, size, chained, staying) => {
+])('releaseChain releases %s', (_, size, chained, staying) => {
   const table = new PrefixTable(4);
   const slots = Array.from({ length: size }, (_, n) => table.acquire({ address: { family: 4, value: BigInt(n) }, length: 32 }));
   const [next, except] = [new Int32Array(size).fill(-1), new Int32Array(size)];
-  // From the last to the first.
+  // Links the chain from the last slot to the first.
   for (let n = 1; n < chained; n++) next[n] = n - 1;
   for (let n = 0; n < staying; n++) except[n * 7] = 1;
   table.releaseChain(chained - 1, next, chained, except);
@@ -90,7 +90,7 @@ test.each([
   }
 });
 
-test('what is remembered by slot is void once a slot has been given away again, and not before', () => {
+test('the generation changes when a released slot is used again, and not before', () => {
   const table = new PrefixTable(4);
   const [kept, gone] = [table.acquire(prefix('10.0.0.0/8')), table.acquire(prefix('10.0.0.0/9'))];
   const before = table.generation;

@@ -2,8 +2,8 @@ import assert from 'node:assert';
 import { address, type Family } from '../../../../src/net/address.ts';
 import { formatPrefix, maskedPrefix, type Prefix } from '../../../../src/net/prefix.ts';
 import type { Negotiated } from '../../../../src/bgp/negotiation/negotiate.ts';
-import { outboundOf, type NextHops, type Outbound } from '../../../../src/bgp/rib/update-format.ts';
-import type { RibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
+import { updateFormatOf, type NextHops, type UpdateFormat } from '../../../../src/bgp/rib/update-format.ts';
+import type { AdjRibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
 import { readNlri } from '../../../../src/bgp/wire/nlri.ts';
 import { decodeUpdate } from '../../../../src/bgp/wire/update.ts';
@@ -14,21 +14,22 @@ export const negotiated: Negotiated = ordinary;
 
 export const nextHops: NextHops = { ipv4: address('10.0.0.2'), ipv6: address('2001:db8::2') };
 
-export const outboundFor = (change: Partial<Negotiated> = {}, localAsn = 4_200_000_000): Outbound =>
-  outboundOf({ ...negotiated, ...change }, localAsn, undefined, nextHops);
+export const outboundFor = (change: Partial<Negotiated> = {}, localAsn = 4_200_000_000): UpdateFormat =>
+  updateFormatOf({ ...negotiated, ...change }, localAsn, undefined, nextHops);
 
 /**
- * A router that knows nothing but the RFCs: what its table holds is what a real one would hold. It fails on what no
- * speaker may send: a message that is too long, a prefix in both parts of one message, the withdrawal of what is not there.
+ * A router that knows only the RFCs: its table holds the routes that a real router would hold. It throws when it receives what no speaker
+ * may send: a message that is too long, a prefix that is both announced and withdrawn in one message, or the withdrawal of an unknown
+ * prefix.
  */
 export class Receiver {
-  /** Prefix to its attributes, as text. */
+  /** Attributes as text, by prefix. */
   readonly table = new Map<string, string>();
   announced = 0;
   withdrawn = 0;
   messages = 0;
 
-  receive(message: Uint8Array, session: Outbound): void {
+  receive(message: Uint8Array, session: UpdateFormat): void {
     this.messages++;
     assert(message.length <= session.maximumLength, `a message of ${message.length} octets`);
     assert.equal((message[16] ?? 0) * 256 + (message[17] ?? 0), message.length);
@@ -50,7 +51,7 @@ export class Receiver {
       }
     }
     for (const { family, bytes, nextHop } of announced) {
-      const carriage = session.carriage[family];
+      const carriage = session.nextHops[family];
       assert(carriage.kind !== 'impossible');
       assert.deepEqual(nextHop, carriage.nextHop);
       for (const prefix of readNlri(family, bytes)) {
@@ -61,8 +62,8 @@ export class Receiver {
     }
   }
 
-  /** Takes what the RIB has for the session, at most that many messages. */
-  drain(rib: RibOut, session: Outbound = outboundFor(), most = Infinity): void {
+  /** Receives up to `most` messages that the RIB has for the session. */
+  drain(rib: AdjRibOut, session: UpdateFormat = outboundFor(), most = Infinity): void {
     for (let i = 0; i < most; i++) {
       const message = rib.next(session);
       if (message === undefined) return;
@@ -71,8 +72,8 @@ export class Receiver {
   }
 }
 
-/** What a receiver should hold of the route. */
-export function expectedText(route: Route, session: Outbound): string {
+/** Returns the attributes, as text, that a receiver must hold for the route. */
+export function expectedText(route: Route, session: UpdateFormat): string {
   const { med, asPathPrepend = 0, communities = [], localPref = 100, linkBandwidth } = route;
   const of = (kind: Community['kind']): string =>
     [...new Set(communities.filter((c) => c.kind === kind).map(communityHex))].toSorted().join('');
@@ -106,7 +107,7 @@ function textOf(med: number | undefined, pathLength: number, localPref: number |
   return `med ${med ?? '-'} path ${pathLength} preference ${localPref ?? '-'} ${communities}`;
 }
 
-/** The value of one attribute of an UPDATE, in hexadecimal; empty where it is absent. */
+/** Returns the value of one attribute of an UPDATE in hexadecimal, or '' when the attribute is absent. */
 function attributeValue(message: Uint8Array, wanted: number, each: number): string {
   const at = (offset: number): number => (message[offset] ?? 0) * 256 + (message[offset + 1] ?? 0);
   let offset = 21 + at(19);
@@ -130,6 +131,6 @@ export const host = (n: number, family: Family = 4): Prefix =>
     ? maskedPrefix({ family, value: BigInt(0x0a000000 + n) }, 32)
     : maskedPrefix({ family, value: (0x20010db8n << 96n) + BigInt(n) }, 128);
 
-/** Prefixes that take other numbers of octets on the wire; all different. */
+/** Returns the n-th of a series of different prefixes, whose lengths on the wire differ from those of `host`. */
 export const odd = (n: number, family: Family): Prefix =>
   family === 4 ? maskedPrefix({ family, value: BigInt(n) << 8n }, 24) : maskedPrefix({ family, value: BigInt(n) << 96n }, 48 + (n % 17));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { address } from '../../../../src/net/address.ts';
-import { outboundOf } from '../../../../src/bgp/rib/update-format.ts';
+import { updateFormatOf } from '../../../../src/bgp/rib/update-format.ts';
 import { negotiated } from './receiver.ts';
 import { hex } from '../hex.ts';
 
@@ -29,12 +29,12 @@ test.each([
   ['IPv6 not negotiated', 6, v6, { families: [4] as const }, {}, 'impossible', ''],
   ['an unknown local address', 4, undefined, {}, {}, 'impossible', ''],
 ] as const)('%s', (_, family, local, change, hops, kind, nextHop) => {
-  const carriage = outboundOf({ ...negotiated, ...change }, 1, local, hops).carriage[family];
+  const carriage = updateFormatOf({ ...negotiated, ...change }, 1, local, hops).nextHops[family];
   expect(carriage.kind).toBe(kind);
   expect('nextHop' in carriage ? carriage.nextHop : hex('')).toEqual(hex(nextHop));
 });
 
-test('BGP-007 messages are long only where both sides said so', () => {
-  const lengths = [false, true].map((extendedMessages) => outboundOf({ ...negotiated, extendedMessages }, 1, v4, {}).maximumLength);
+test('BGP-007 messages are long only when both sides offered them', () => {
+  const lengths = [false, true].map((extendedMessages) => updateFormatOf({ ...negotiated, extendedMessages }, 1, v4, {}).maximumLength);
   expect(lengths).toEqual([4096, 65535]);
 });

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { lingerMilliseconds, maximumConnections } from '../../../../src/bgp/limits.ts';
-import { openOf } from '../../../../src/bgp/negotiation/local-open.ts';
+import { localOpenMessage } from '../../../../src/bgp/negotiation/local-open.ts';
 import { Speaker, type Peer, type PeerOptions } from '../../../../src/bgp/index.ts';
 import { MemoryTransport, type RemoteEnd } from '../../../../src/bgp/transport/memory-transport.ts';
 import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
@@ -40,10 +40,10 @@ function say(remote: RemoteEnd, ...parts: readonly Uint8Array[]): void {
   clock.advance(0);
 }
 
-const open = encodeOpen(openOf(routerIdentity));
+const open = encodeOpen(localOpenMessage(routerIdentity));
 const notifications = (remote: RemoteEnd): string[] => notificationsIn(remote.take());
 
-test('BGP-059 a session that the peer opened ends our dial at once', () => {
+test('BGP-059 an established incoming connection ends our own dial at once', () => {
   transport.answer = 'silent';
   const peer = start();
   const remote = connect();
@@ -54,7 +54,7 @@ test('BGP-059 a session that the peer opened ends our dial at once', () => {
   expect(peer.history().some(({ event }) => event === 'connectExpired')).toBe(false);
 });
 
-test('BGP-057 our connection is ended by one of the peer’s that came as far, when ours is in OpenSent only when that is up', () => {
+test("BGP-057 our connection in OpenSent is closed when the peer's connection is established", () => {
   const peer = start();
   const ours = transport.remote;
   const theirs = connect();
@@ -66,7 +66,7 @@ test('BGP-057 our connection is ended by one of the peer’s that came as far, w
   expect(ours.ended).toBe(true);
 });
 
-test('a peer that connects once more has given up its earlier connection, before OPEN and after it', () => {
+test("a new incoming connection replaces the peer's earlier one, before and after OPEN", () => {
   const peer = start({ passive: true });
   const first = connect();
   const second = connect();
@@ -80,7 +80,7 @@ test('a peer that connects once more has given up its earlier connection, before
   expect(notifications(third)).toEqual([]);
 });
 
-test('the end of an old connection does not touch the next one', () => {
+test('the end of an old connection does not affect the next one', () => {
   const peer = start({ connectRetryTime: 0.1 });
   const first = transport.remote;
   say(first, open, keepaliveMessage);
@@ -95,7 +95,7 @@ test('the end of an old connection does not touch the next one', () => {
   expect(peer.status().state).toBe('Established');
 });
 
-test('what the peer sends over the connection that was not chosen is not looked at', () => {
+test('messages on the connection that lost the collision are ignored', () => {
   const peer = start();
   const ours = transport.remote;
   const theirs = connect();
@@ -106,7 +106,7 @@ test('what the peer sends over the connection that was not chosen is not looked 
   expect(peer.status().lastError).toBeUndefined();
 });
 
-test('an error on one of two connections leaves the other, and is not what the status shows', () => {
+test('a failed connection leaves the other one alone, and status() does not show its error', () => {
   const peer = start();
   const ours = transport.remote;
   const theirs = connect();
@@ -120,14 +120,14 @@ test('an error on one of two connections leaves the other, and is not what the s
   expect(peer.status().counters.connectAttempts).toBe(1);
 });
 
-test('nonsense on a second connection is no news of an established session', () => {
+test('malformed messages on a second connection emit no event for an established session', () => {
   const peer = start();
   const told: string[] = [];
   peer.on('down', ({ reason }) => told.push(reason));
   speaker.onChange(() => told.push('changed'));
   say(transport.remote, open, keepaliveMessage);
   expect(told).toEqual(['changed']);
-  for (const nonsense of [new Uint8Array(19), encodeOpen(openOf({ ...routerIdentity, localAsn: 65002 }))]) {
+  for (const nonsense of [new Uint8Array(19), encodeOpen(localOpenMessage({ ...routerIdentity, localAsn: 65002 }))]) {
     const second = connect();
     say(second, nonsense);
     expect(second.ended).toBe(true);
@@ -138,7 +138,7 @@ test('nonsense on a second connection is no news of an established session', () 
   expect(peer.history().filter(({ event }) => event === 'fault')).toHaveLength(1);
 });
 
-test('what a listener of the speaker throws neither disturbs the session nor keeps it from the next listener', () => {
+test('an error thrown by a speaker listener reaches neither the session nor the next listener', () => {
   const later = vi.spyOn(globalThis, 'queueMicrotask').mockImplementation(() => {});
   const states: string[] = [];
   speaker.onChange(() => {
@@ -155,7 +155,7 @@ test('what a listener of the speaker throws neither disturbs the session nor kee
   later.mockRestore();
 });
 
-test('a peer that connects again and again has a bounded number of connections, and its session stays', () => {
+test('a peer that keeps connecting has a bounded number of connections, and its session stays', () => {
   const peer = start();
   say(transport.remote, open, keepaliveMessage);
   const flood = (): number => Array.from({ length: 100 }, () => transport.connectFrom(address('10.0.0.1'))).filter(Boolean).length;
@@ -165,12 +165,12 @@ test('a peer that connects again and again has a bounded number of connections, 
   say(transport.remotes[0] as RemoteEnd, keepaliveMessage);
   clock.advance(lingerMilliseconds);
   clock.advance(0);
-  // All but the session's own and the last of the others are gone.
+  // Two connections are left: the session's own and the last of the others.
   expect(flood()).toBe(maximumConnections - 2);
   expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
 });
 
-test('BGP-060 a peer that lost power is not locked out by its old connection, also without keepalives', () => {
+test('BGP-060 an old session is probed with a KEEPALIVE on a collision, also with hold time 0', () => {
   start({ holdTime: 0 });
   const first = transport.remote;
   say(first, open, keepaliveMessage);
@@ -181,6 +181,6 @@ test('BGP-060 a peer that lost power is not locked out by its old connection, al
     say(second, open);
     expect(notifications(second)).toEqual([collision]);
   }
-  // The kernel of a peer that knows nothing of the connection answers this with a reset.
+  // A peer that lost power does not know the old connection, and its kernel answers this KEEPALIVE with a reset.
   expect(messages(first.take()).map(({ type }) => type)).toEqual([4]);
 });

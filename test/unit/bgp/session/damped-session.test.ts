@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openOf } from '../../../../src/bgp/negotiation/local-open.ts';
+import { localOpenMessage } from '../../../../src/bgp/negotiation/local-open.ts';
 import { Speaker, type Peer, type PeerOptions } from '../../../../src/bgp/index.ts';
 import { damping } from '../../../../src/bgp/limits.ts';
 import { MemoryTransport, type RemoteEnd } from '../../../../src/bgp/transport/memory-transport.ts';
@@ -12,7 +12,7 @@ import { seededRandom } from '../../../../src/system/random.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { logInto, routerIdentity, routerOptions } from '../scripted-router.ts';
 
-/** Peers that come up at once, and go down again. */
+/** Options of a peer whose sessions come up at once and go down again. */
 const options: PeerOptions = { ...routerOptions, connectRetryTime: 1 };
 
 let clock: VirtualClock;
@@ -24,7 +24,7 @@ let news: string[];
 beforeEach(() => {
   clock = new VirtualClock();
   transport = new MemoryTransport(clock);
-  transport.onAccept = (remote) => remote.send(new Uint8Array([...encodeOpen(openOf(routerIdentity)), ...keepaliveMessage]));
+  transport.onAccept = (remote) => remote.send(new Uint8Array([...encodeOpen(localOpenMessage(routerIdentity)), ...keepaliveMessage]));
   logged = [];
   news = [];
   speaker = new Speaker({ clock, random: () => 0.999_999, transport, listen: [{}], log: logInto(logged) });
@@ -45,7 +45,7 @@ const says =
   (remote) =>
     remote.send(encodeNotification(ceaseNotification(subcode)));
 
-/** The session goes down, and comes up again as soon as it may, unless it is held back. */
+/** Ends the session repeatedly; after each end it comes up again after the usual pause, unless it is damped. */
 function flap(times: number, end: End = reset): void {
   for (let i = 0; i < times; i++) {
     end(transport.remote);
@@ -58,8 +58,8 @@ const until = (peer: Peer): number => {
   return until === undefined ? 0 : until.getTime() - clock.date().getTime();
 };
 
-describe('BGP-107 a session that flaps', () => {
-  test('comes back after the usual pause three times, and is then held back, which is said', () => {
+describe('BGP-107 a flapping session', () => {
+  test('the fourth flap holds the session in Idle, with one log line and the end time in status()', () => {
     const peer = start();
     flap(3);
     expect(peer.status()).toMatchObject({ state: 'Established', damping: { flapsInLastHour: 3 } });
@@ -68,7 +68,7 @@ describe('BGP-107 a session that flaps', () => {
     expect(peer.status()).toMatchObject({ state: 'Idle', damping: { flapsInLastHour: 4 }, lastError: expect.stringContaining('reset') });
     expect(news).toEqual(['Idle held']);
     expect(logged.filter((line) => line.startsWith('session is held back'))).toHaveLength(1);
-    // One more than the threshold of 3000, less what has faded in three seconds.
+    // The penalty is one flap above the threshold of 3000, minus its decay in three seconds.
     expect(until(peer) / 1000).toBeCloseTo(20 - 1, 0);
     clock.advance(until(peer) - 1);
     expect(peer.status().state).toBe('Idle');
@@ -78,7 +78,7 @@ describe('BGP-107 a session that flaps', () => {
     expect(news).toEqual(['Idle held', 'Connect', 'Established']);
   });
 
-  test('turns the peer away meanwhile, and so do passive sessions, which then wait again', () => {
+  test('incoming connections are rejected during the hold; afterwards a passive session waits again', () => {
     for (const passive of [false, true]) {
       const name = `tor-${passive}`;
       const peer = speaker.addPeer({ ...options, name, address: address(passive ? '10.0.0.3' : '10.0.0.1'), passive });
@@ -107,7 +107,7 @@ describe('BGP-107 a session that flaps', () => {
     }
   });
 
-  test('does not go on over a connection that the peer has opened beside the one that went down', () => {
+  test('a second incoming connection does not continue the session when the hold begins', () => {
     const peer = start();
     flap(3);
     const current = transport.remote;
@@ -121,7 +121,7 @@ describe('BGP-107 a session that flaps', () => {
     expect(beside?.ended).toBe(true);
   });
 
-  test('is not held back for what somebody has asked for, or a peer that restarts gracefully', async () => {
+  test('administrative closes, changed options and graceful restarts do not count as flaps', async () => {
     const peer = start({ holdTime: 90 });
     flap(5, says(cease.administrativeReset));
     expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 5 } });
@@ -130,7 +130,7 @@ describe('BGP-107 a session that flaps', () => {
       clock.advance(60_000);
     }
     expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 8 }, damping: { penalty: 0, flapsInLastHour: 0 } });
-    // Changes of our own options forget what was counted before them as well.
+    // A change of our own options also clears the flaps that were recorded before it.
     for (let i = 0; i < 5; i++) {
       flap(1);
       peer.reconfigure({ ...options, holdTime: 30 + i });
@@ -140,7 +140,7 @@ describe('BGP-107 a session that flaps', () => {
     }
     expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 18 }, damping: { penalty: 0, flapsInLastHour: 0 } });
     const families = [{ afi: 1, safi: 1, forwardingPreserved: true }];
-    const restarting = openOf(routerIdentity);
+    const restarting = localOpenMessage(routerIdentity);
     const capability = { kind: 'gracefulRestart', restarted: false, notification: false, restartTime: 120, families } as const;
     const open = encodeOpen({ ...restarting, capabilities: [...restarting.capabilities, capability] });
     transport.onAccept = (remote) => remote.send(new Uint8Array([...open, ...keepaliveMessage]));
@@ -149,7 +149,7 @@ describe('BGP-107 a session that flaps', () => {
     expect(peer.status()).toMatchObject({ state: 'Established', damping: { flapsInLastHour: 0 } });
   });
 
-  test('waits for the path that BFD has lost, and then for the end of the hold', async () => {
+  test('the session waits for the lost BFD path and then for the end of the hold', async () => {
     const peer = start();
     const lose = async (): Promise<void> => {
       peer.pathLost();
@@ -169,7 +169,7 @@ describe('BGP-107 a session that flaps', () => {
     expect(peer.status().state).toBe('Established');
   });
 
-  test('does not begin over a path that is still lost when the hold is over', async () => {
+  test('the session does not dial over a lost path when the hold ends', async () => {
     const peer = start();
     flap(3);
     const dialed = transport.dialed.length;
@@ -182,7 +182,7 @@ describe('BGP-107 a session that flaps', () => {
     expect(peer.status().state).toBe('Idle');
   });
 
-  test('keeps to a path that is lost while it is held back', async () => {
+  test('a path lost during the hold keeps the session in Idle after the hold', async () => {
     const peer = start();
     flap(4);
     peer.pathLost();
@@ -195,7 +195,7 @@ describe('BGP-107 a session that flaps', () => {
     expect(peer.status().state).toBe('Established');
   });
 
-  test('a longer pause after errors of the peer is not cut short', () => {
+  test('damping does not shorten a longer pause after a Cease of the peer', () => {
     const peer = start({ shutdownRetryTime: 3_600 });
     flap(3);
     says(cease.maximumPrefixes)(transport.remote);
@@ -207,8 +207,8 @@ describe('BGP-107 a session that flaps', () => {
   });
 });
 
-describe('BGP-107 the operator', () => {
-  test('turns it off while a session is held back, which then begins at once; flaps are counted all the same', () => {
+describe('BGP-107 flap damping options', () => {
+  test('switching damping off ends the hold at once, and flaps are still counted', () => {
     const peer = start();
     flap(4);
     expect(peer.status().state).toBe('Idle');
@@ -220,7 +220,7 @@ describe('BGP-107 the operator', () => {
     expect(peer.status().damping.until).toBeUndefined();
   });
 
-  test('turns it on without touching the session', () => {
+  test('switching damping on does not touch the session', () => {
     const peer = start({ flapDamping: false });
     peer.reconfigure({ ...options, flapDamping: true });
     clock.advance(0);
@@ -230,7 +230,7 @@ describe('BGP-107 the operator', () => {
   test.each<[string, Partial<PeerOptions>]>([
     ['another password', { password: 'right' }],
     ['adminDown and back', { adminDown: true }],
-  ])('mends the peer: %s is tried at once, and the flaps are forgotten', async (_, change) => {
+  ])('%s makes the session dial at once and clears the flaps', async (_, change) => {
     const peer = start();
     flap(4);
     peer.reconfigure({ ...options, ...change });
@@ -242,7 +242,7 @@ describe('BGP-107 the operator', () => {
   });
 });
 
-test('BGP-035 BGP-107 a hundred peers that flap together never come back in step, nor more often than they may', () => {
+test('BGP-035 BGP-107 a hundred peers that flap together do not reconnect in step or too often', () => {
   const seed = 20_260_217;
   const count = 100;
   const random = seededRandom(seed);
@@ -251,13 +251,13 @@ test('BGP-035 BGP-107 a hundred peers that flap together never come back in step
   transport.onAccept = (remote) => {
     const peer = formatAddress(remote.options.address);
     dialedAt.set(peer, [...(dialedAt.get(peer) ?? []), clock.now()]);
-    remote.send(new Uint8Array([...encodeOpen(openOf(routerIdentity)), ...keepaliveMessage]));
+    remote.send(new Uint8Array([...encodeOpen(localOpenMessage(routerIdentity)), ...keepaliveMessage]));
   };
   for (let i = 0; i < count; i++) {
     storm.addPeer({ ...options, name: `tor${i}`, address: address(`10.1.0.${i + 1}`), connectRetryTime: 5 });
   }
   clock.advance(0);
-  // The switch goes down every ten minutes at first, then whenever its sessions are up again: all that there are, in one moment.
+  // The switch drops all current connections at one moment, every ten seconds.
   const cut = (): void => {
     for (const remote of transport.remotes.splice(0)) if (!remote.closed) reset(remote);
   };
@@ -268,13 +268,13 @@ test('BGP-035 BGP-107 a hundred peers that flap together never come back in step
   const attempts = [...dialedAt.values()];
   expect(attempts).toHaveLength(count);
   const gaps = attempts.map((times) => times.slice(1).map((time, i) => time - (times[i] ?? 0)));
-  // Held back at the end: never sooner than a quarter less than what the penalty says.
+  // The gaps of sessions that are damped. None is shorter than the hold of the penalty minus a quarter.
   const settled = gaps.flatMap((own) => own.slice(8));
   expect(settled.length).toBeGreaterThan(count * 10);
   expect(Math.min(...settled)).toBeGreaterThan(60_000);
   expect(Math.max(...settled)).toBeLessThanOrEqual((damping.longestHold + 15) * 1000);
   for (const times of attempts) expect(times.length).toBeLessThan(120);
-  // How many of them try in the same tenth of a second, once there was jitter at all: together they would be a hundred.
+  // Counts the attempts in each tenth of a second, after the first (which has no jitter). In step they would be a hundred.
   const perMoment = new Map<number, number>();
   for (const time of attempts.flatMap((times) => times.slice(1))) {
     perMoment.set(Math.floor(time / 100), (perMoment.get(Math.floor(time / 100)) ?? 0) + 1);

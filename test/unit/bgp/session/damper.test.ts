@@ -3,7 +3,7 @@ import { Damper } from '../../../../src/bgp/session/damper.ts';
 import type { Clock } from '../../../../src/system/clock.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
-/** The wall clock has whole milliseconds and is set now and then; the other has fractions and is not. */
+/** A clock whose wall time (`date`) can be set and whose monotonic time (`now`) has fractions of a millisecond. */
 function machineClock(): { clock: Clock; passes: (milliseconds: number) => void; isSet: (milliseconds: number) => void } {
   const virtual = new VirtualClock();
   let [now, wall] = [1_000.25, Date.UTC(2026, 0, 1) + 0.75];
@@ -17,13 +17,13 @@ function machineClock(): { clock: Clock; passes: (milliseconds: number) => void;
   };
 }
 
-describe('BGP-107 the end of a hold', () => {
-  test('is the same in each report, whatever fraction of a millisecond has passed and wherever the wall clock was set', () => {
+describe('BGP-107 the end time of a hold', () => {
+  test('the end time stays the same as time passes and when the wall clock is set', () => {
     const { clock, passes, isSet } = machineClock();
     const damper = new Damper({ clock, random: () => 0.3, isOn: () => true });
-    for (let i = 0; i < 4; i++) damper.flapped();
+    for (let i = 0; i < 4; i++) damper.recordFlap();
     const { until } = damper.status();
-    const expected = clock.date().getTime() + damper.left;
+    const expected = clock.date().getTime() + damper.remainingHold;
     expect(Math.abs((until?.getTime() ?? 0) - expected)).toBeLessThanOrEqual(1);
     const told = new Set<string | undefined>();
     for (let i = 0; i < 50; i++) {
@@ -35,27 +35,27 @@ describe('BGP-107 the end of a hold', () => {
     expect([...told]).toEqual([until?.toISOString()]);
   });
 
-  test('is another one after the next flap, and none once it is over or forgotten', () => {
+  test('the end time moves with the next flap, and is absent after the hold or after clear()', () => {
     const { clock, passes } = machineClock();
     const damper = new Damper({ clock, random: () => 0.3, isOn: () => true });
-    for (let i = 0; i < 4; i++) damper.flapped();
+    for (let i = 0; i < 4; i++) damper.recordFlap();
     const first = damper.status().until?.getTime() ?? 0;
     passes(1_000);
-    damper.flapped();
+    damper.recordFlap();
     expect(damper.status().until?.getTime()).toBeGreaterThan(first);
-    passes(damper.left);
+    passes(damper.remainingHold);
     expect(damper.status().until).toBeUndefined();
-    damper.flapped();
+    damper.recordFlap();
     expect(damper.status().until).toBeDefined();
-    damper.forget();
+    damper.clearFlaps();
     expect(damper.status().until).toBeUndefined();
   });
 
-  test('is known when damping is switched on after the flaps', () => {
+  test('the end time is present when damping is switched on after the flaps', () => {
     const { clock } = machineClock();
     let isOn = false;
     const damper = new Damper({ clock, random: () => 0.3, isOn: () => isOn });
-    for (let i = 0; i < 4; i++) expect(damper.flapped()).toBe(0);
+    for (let i = 0; i < 4; i++) expect(damper.recordFlap()).toBe(0);
     expect(damper.status().until).toBeUndefined();
     isOn = true;
     expect(damper.status().until).toBeDefined();

@@ -1,6 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { countsAsFlap, flapped, holdSeconds, noFlaps, penaltyAt, recentFlaps, type FlapRecord } from '../../../../src/bgp/session/flap-damping.ts';
+import {
+  countsAsFlap,
+  recordFlap,
+  holdSeconds,
+  noFlaps,
+  penaltyAt,
+  recentFlaps,
+  type FlapRecord,
+} from '../../../../src/bgp/session/flap-damping.ts';
 import { damping, maximumFlapTimes } from '../../../../src/bgp/limits.ts';
 import type { Problem } from '../../../../src/bgp/diagnosis/problem.ts';
 import { cease } from '../../../../src/bgp/wire/codes.ts';
@@ -10,60 +18,63 @@ import { ceaseNotification, hardReset } from '../../../../src/bgp/wire/notificat
 const hour = 3_600_000;
 const held = (record: FlapRecord, now: number): number => Math.max(0, record.heldUntil - now) / 1000;
 
-/** The hold after each of several flaps, one second after the hold before is over; the longest jitter. */
+/**
+ * Returns the hold after each of several flaps, in seconds. Each flap comes one second after the previous hold; the default is the longest
+ * jitter.
+ */
 function holds(count: number, random = 1): number[] {
   let record = noFlaps;
   let now = 0;
   return Array.from({ length: count }, () => {
     now += 1_000;
-    record = flapped(record, now, random);
+    record = recordFlap(record, now, random);
     const seconds = held(record, now);
     now += seconds * 1000;
     return Math.round(seconds);
   });
 }
 
-describe('BGP-107 the time for which a session is held back', () => {
-  test('three flaps are free, then it doubles about, and stays bounded', () => {
+describe('BGP-107 the hold time of a flapping session', () => {
+  test('the first three flaps cause no hold, then the hold roughly doubles up to its bound', () => {
     const [first, second, third, ...later] = holds(12);
     expect([first, second, third]).toEqual([0, 0, 0]);
-    // The penalty fades meanwhile, so that it is a little less than twice.
+    // The penalty decays meanwhile, so that each hold is a little less than twice the one before.
     expect(later.slice(0, 4)).toEqual([20, 38, 69, 112]);
     expect(Math.max(...later)).toBeLessThanOrEqual(damping.longestHold);
   });
 
-  test('a quarter of it is random', () => {
+  test('up to a quarter of the hold is random', () => {
     expect(holds(4, 0)[3]).toBe(15);
     expect(holds(4, 1)[3]).toBe(20);
   });
 
-  test('it is bounded however fast the session flaps', () => {
+  test('the hold is bounded however fast the session flaps', () => {
     let record = noFlaps;
-    for (let flap = 0; flap < 1_000; flap++) record = flapped(record, flap, 1);
+    for (let flap = 0; flap < 1_000; flap++) record = recordFlap(record, flap, 1);
     expect(record.penalty).toBe(damping.maximumPenalty);
     expect(held(record, 999)).toBe(damping.longestHold);
     expect(holdSeconds(damping.maximumPenalty)).toBe(damping.longestHold);
   });
 
-  test('a quiet hour forgets: after the worst, two more flaps are free', () => {
+  test('after an hour without flaps, two more flaps cause no hold', () => {
     let record = noFlaps;
-    for (let flap = 0; flap < 100; flap++) record = flapped(record, flap, 1);
+    for (let flap = 0; flap < 100; flap++) record = recordFlap(record, flap, 1);
     const later = hour + 100;
     expect(recentFlaps(record, later)).toEqual([]);
     expect(penaltyAt(record, later)).toBeLessThan(damping.penaltyOfFlap);
-    record = flapped(flapped(record, later, 1), later + 1_000, 1);
+    record = recordFlap(recordFlap(record, later, 1), later + 1_000, 1);
     expect(held(record, later + 1_000)).toBe(0);
   });
 
-  test('a flap every half hour is never held back', () => {
+  test('a flap every half hour never causes a hold', () => {
     let record = noFlaps;
     for (let flap = 1; flap < 200; flap++) {
-      record = flapped(record, (flap * hour) / 2, 1);
+      record = recordFlap(record, (flap * hour) / 2, 1);
       expect(held(record, (flap * hour) / 2)).toBe(0);
     }
   });
 
-  test('whatever the flaps: bounds hold, penalties only fade, and the list of flaps does not grow', () => {
+  test('any flaps keep the bounds: penalties only decay, and the list of flaps does not grow', () => {
     const gap = fc.integer({ min: 0, max: 2 * hour });
     const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
@@ -75,7 +86,7 @@ describe('BGP-107 the time for which a session is held back', () => {
           now += pause;
           expect(penaltyAt(record, now)).toBeLessThanOrEqual(before);
           const faded = penaltyAt(record, now);
-          record = flapped(record, now, luck);
+          record = recordFlap(record, now, luck);
           expect(record.penalty).toBeLessThanOrEqual(damping.maximumPenalty);
           expect(record.penalty).toBeGreaterThan(faded - 1);
           const seconds = held(record, now);
@@ -90,7 +101,7 @@ describe('BGP-107 the time for which a session is held back', () => {
   });
 });
 
-describe('BGP-107 what counts as a flap', () => {
+describe('BGP-107 problems that count as flaps', () => {
   const received = (subcode: number): Problem => ({ kind: 'received', notification: ceaseNotification(subcode) });
   const stopped = (subcode: number): Problem => ({ kind: 'stopped', notification: ceaseNotification(subcode) });
   const reset = { kind: 'lost', failure: { kind: 'reset', detail: '' }, handshake: false } as const;
@@ -122,7 +133,7 @@ describe('BGP-107 what counts as a flap', () => {
     expect(countsAsFlap(problem, false)).toBe(counts);
   });
 
-  test('not a connection that ends with a peer that restarts gracefully, but its silence', () => {
+  test('with graceful restart a closed connection does not count, an expired hold timer does', () => {
     expect(countsAsFlap(reset, true)).toBe(false);
     expect(countsAsFlap({ kind: 'holdTimerExpired', seconds: 9, handshake: false }, true)).toBe(true);
   });

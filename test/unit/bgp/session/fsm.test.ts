@@ -10,16 +10,16 @@ import {
   type StateName,
 } from '../../../../src/bgp/session/fsm-events.ts';
 import { step } from '../../../../src/bgp/session/fsm.ts';
-import { openOf, type Identity } from '../../../../src/bgp/negotiation/local-open.ts';
+import { localOpenMessage, type LocalOpen } from '../../../../src/bgp/negotiation/local-open.ts';
 import type { Negotiated } from '../../../../src/bgp/negotiation/negotiate.ts';
 import { fault, noData } from '../../../../src/bgp/wire/fault.ts';
 import { hardReset } from '../../../../src/bgp/wire/notification.ts';
 import { ordinary } from '../negotiation/negotiated.ts';
 
-const identity: Identity = { localAsn: 64512, peerAsn: 65001, routerId: 1, holdTime: 90, families: [4, 6], overIpv6: false };
-const peerOpen = openOf({ localAsn: 65001, peerAsn: 64512, routerId: 2, holdTime: 9, families: [4], overIpv6: false });
+const identity: LocalOpen = { localAsn: 64512, peerAsn: 65001, routerId: 1, holdTime: 90, families: [4, 6], overIpv6: false };
+const peerOpen = localOpenMessage({ localAsn: 65001, peerAsn: 64512, routerId: 2, holdTime: 9, families: [4], overIpv6: false });
 const config: FsmConfig = {
-  identity,
+  localOpen: identity,
   connectRetryTime: 5,
   connectTimeout: 10,
   openHoldTime: 240,
@@ -57,13 +57,13 @@ function stateOf(name: StateName, failures = 0): FsmState {
   return name === 'OpenConfirm' || name === 'Established' ? { name, failures, negotiated } : { name, failures };
 }
 
-/** "Idle 4/0 connectRetry": the next state, the NOTIFICATION and what else is remarkable. */
+/** Returns the outcome of a step, such as "Idle 4/0 connectRetry": next state, NOTIFICATION, then timers and other effects. */
 function outcome(from: StateName | FsmState, event: FsmEvent, change: Partial<FsmConfig> = {}): string {
   const { state, effects } = step(typeof from === 'string' ? stateOf(from) : from, event, { ...config, ...change });
   const words: string[] = [state.name];
   for (const effect of effects) {
     if (effect.type === 'finish') words.push(effect.notification === undefined ? 'silently' : numbers(effect.notification));
-    else if (effect.type === 'sendOpen') words.push(effect.identity.plainOpen === true ? 'plain OPEN' : 'OPEN');
+    else if (effect.type === 'sendOpen') words.push(effect.identity.withoutOptionalParameters === true ? 'plain OPEN' : 'OPEN');
     else if (effect.type === 'sendKeepalive') words.push('KEEPALIVE');
     else if (effect.type === 'arm') words.push(effect.timer);
     else if (effect.type === 'prolong') words.push('not before', effect.timer);
@@ -74,7 +74,7 @@ function outcome(from: StateName | FsmState, event: FsmEvent, change: Partial<Fs
 
 const numbers = ({ code, subcode }: { code: number; subcode: number }): string => `${code}/${subcode}`;
 
-/** Columns: Idle, Connect, Active, OpenSent, OpenConfirm, Established. "=" stays and does nothing. */
+/** Outcomes in the states Idle, Connect, Active, OpenSent, OpenConfirm, Established. "=" means: same state, no effect. */
 const matrix: { readonly [T in EventType]: readonly [string, string, string, string, string, string] } = {
   start: ['Connect dial connect', '=', '=', '=', '=', '='],
   stop: ['Idle close', 'Idle close', 'Idle close', 'Idle 6/2', 'Idle 6/2', 'Idle 6/2'],
@@ -97,16 +97,16 @@ const matrix: { readonly [T in EventType]: readonly [string, string, string, str
   fault: ['Idle close', '=', 'Active close', 'Idle 1/1 connectRetry', 'Idle 1/1 connectRetry', 'Idle 1/1 connectRetry'],
 };
 
-describe('the state machine', () => {
+describe('the BGP state machine', () => {
   const cells = Object.entries(matrix).flatMap(([event, row]) =>
     stateNames.map((state, column) => ({ state, event: event as EventType, expected: row[column] ?? '' })),
   );
 
-  test('the matrix is complete', () => {
+  test('the matrix has a cell for each state and event', () => {
     expect(cells).toHaveLength(6 * 19);
   });
 
-  test.each(cells)('BGP-033 $state, $event', ({ state, event, expected }) => {
+  test.each(cells)('BGP-033 a step in $state with event $event', ({ state, event, expected }) => {
     expect(outcome(state, events[event])).toBe(expected === '=' ? state : expected);
   });
 
@@ -124,16 +124,16 @@ describe('the state machine', () => {
     expect(outcome('OpenSent', { type: 'open', open })).toBe(expected);
   });
 
-  test('BGP-018 inside one AS, our own router ID is refused', () => {
+  test('BGP-018 our own router ID is refused inside one AS', () => {
     const internal = { ...config, identity: { ...identity, peerAsn: 'internal' as const } };
-    const open = { ...openOf({ ...identity, routerId: 1 }) };
+    const open = { ...localOpenMessage({ ...identity, routerId: 1 }) };
     const { effects } = step(stateOf('OpenSent'), { type: 'open', open }, internal);
     expect(effects).toContainEqual(
       expect.objectContaining({ type: 'finish', notification: expect.objectContaining({ code: 2, subcode: 3 }) }),
     );
   });
 
-  test('BGP-035 the pause doubles with protocol errors, up to its bound, and is the same after failures to connect', () => {
+  test('BGP-035 the pause doubles with protocol errors up to its bound, not with failed connects', () => {
     const pauseAfter = (event: FsmEvent, name: StateName, failures: number): number | undefined => {
       const { effects } = step(stateOf(name, failures), event, config);
       return effects.find((effect) => effect.type === 'arm')?.milliseconds;
@@ -143,7 +143,7 @@ describe('the state machine', () => {
     expect([0, 5].map((failures) => pauseAfter(events.connectFailed, 'Connect', failures))).toEqual([5e3, 5e3]);
     expect([0, 5].map((failures) => pauseAfter(events.closed, 'OpenConfirm', failures))).toEqual([5e3, 5e3]);
     expect([0, 5].map((failures) => pauseAfter(events.holdExpired, 'Established', failures))).toEqual([5e3, 5e3]);
-    // Administrative Reset is no error: whoever types it waits for the session.
+    // Administrative Reset does not count as an error: the operator who sent it expects the session to return.
     expect([0, 5].map((failures) => pauseAfter(events.notification, 'Established', failures))).toEqual([5e3, 5e3]);
     expect(step(stateOf('Established', 3), events.notification, config).state.failures).toBe(3);
     expect(step(stateOf('Established', 3), events.stableExpired, config).state.failures).toBe(0);
@@ -160,7 +160,7 @@ describe('the state machine', () => {
     expect(outcome('Established', events.open)).toBe('Idle 5/3 connectRetry');
   });
 
-  test('BGP-034 BGP-063 a start dials at once; a passive one waits and never dials', () => {
+  test('BGP-034 BGP-063 a start dials at once; a passive session waits in Active and never dials', () => {
     expect(outcome('Idle', events.start)).toBe('Connect dial connect');
     const passive = { passive: true };
     expect(outcome('Idle', events.start, passive)).toBe('Active');
@@ -168,20 +168,20 @@ describe('the state machine', () => {
     expect(outcome('OpenSent', events.closed, passive)).toBe('Active close');
   });
 
-  test('BGP-037 without an OPEN the hold timer is the large one', () => {
+  test('BGP-037 the hold timer runs for the large open hold time until OPEN arrives', () => {
     const { effects } = step(stateOf('Connect'), events.connected, config);
     expect(effects).toContainEqual({ type: 'arm', timer: 'hold', milliseconds: 240_000, jitter: false });
     expect(outcome('OpenSent', events.holdExpired)).toBe('Idle 4/0 connectRetry');
   });
 
-  test('BGP-036 an attempt to connect has a time of its own', () => {
+  test('BGP-036 an attempt to connect has its own timer', () => {
     expect(step(initialState, events.start, config).effects).toContainEqual(
       expect.objectContaining({ type: 'arm', timer: 'connect', milliseconds: 10_000 }),
     );
     expect(outcome('Connect', events.connectExpired)).toBe('Active close connectRetry');
   });
 
-  test('BGP-038 after OPEN: KEEPALIVE, the smaller hold time, a third of it with jitter', () => {
+  test('BGP-038 OPEN leads to a KEEPALIVE, the smaller hold time and keepalives at a third of it', () => {
     const { state, effects } = step(stateOf('OpenSent'), events.open, config);
     expect(state).toMatchObject({ name: 'OpenConfirm', negotiated: { holdTime: 9 } });
     expect(effects).toEqual([
@@ -191,7 +191,7 @@ describe('the state machine', () => {
     ]);
   });
 
-  test('BGP-039 Established only after a KEEPALIVE', () => {
+  test('BGP-039 Established begins only after a KEEPALIVE', () => {
     expect(outcome('OpenSent', events.open)).toMatch(/^OpenConfirm/);
     expect(outcome('OpenConfirm', events.keepalive)).toMatch(/^Established .*established$/);
   });
@@ -202,7 +202,7 @@ describe('the state machine', () => {
     );
   });
 
-  test('BGP-016 with hold time 0 neither the hold timer nor the keepalive timer runs', () => {
+  test('BGP-016 with hold time 0 neither hold timer nor keepalive timer runs', () => {
     const { state, effects } = step(stateOf('OpenSent'), { type: 'open', open: { ...peerOpen, holdTime: 0 } }, config);
     expect(effects).toEqual([{ type: 'sendKeepalive' }, { type: 'cancel', timers: ['hold'] }]);
     expect(step(state, events.keepalive, config).effects.filter(({ type }) => type === 'arm')).toEqual([
@@ -210,50 +210,47 @@ describe('the state machine', () => {
     ]);
   });
 
-  test('BGP-027 the next OPEN goes without parameters after the peer refused them, and the one after that with them', () => {
+  test('BGP-027 the OPEN after N 2/4 has no optional parameters, the next one has them again', () => {
     const fallback = { identity: { ...identity, capabilityFallback: true } };
     const refusal: FsmEvent = { type: 'notification', notification: { code: 2, subcode: 4, data: noData } };
     const { state } = step(stateOf('OpenSent'), refusal, { ...config, ...fallback });
     const dialed = step(state, events.connectRetryExpired, { ...config, ...fallback }).state;
     const again = step(dialed, events.connected, { ...config, ...fallback });
     expect(outcome(dialed, events.connected, fallback)).toBe('OpenSent plain OPEN hold');
-    // Without capabilities of ours there is nothing but IPv4 and AS numbers of two octets, whatever the peer says.
+    // Without capabilities of ours the session has only IPv4 and two-octet AS numbers, whatever the peer offers.
     const plain = step(again.state, events.open, { ...config, ...fallback }).state.negotiated;
     expect(plain).toMatchObject({ families: [4], fourOctetAsn: false, routeRefresh: false, extendedMessages: false });
-    expect(step(again.state, refusal, { ...config, ...fallback }).state.plainOpen).toBeUndefined();
-    expect(step(stateOf('OpenSent'), refusal, config).state.plainOpen).toBeUndefined();
+    expect(step(again.state, refusal, { ...config, ...fallback }).state.withoutOptionalParameters).toBeUndefined();
+    expect(step(stateOf('OpenSent'), refusal, config).state.withoutOptionalParameters).toBeUndefined();
     const onlyIpv6 = { ...config, identity: { ...identity, capabilityFallback: true, families: [6 as const] } };
-    expect(step(stateOf('OpenSent'), refusal, onlyIpv6).state.plainOpen).toBeUndefined();
+    expect(step(stateOf('OpenSent'), refusal, onlyIpv6).state.withoutOptionalParameters).toBeUndefined();
   });
 
-  test.each([1, 2])(
-    'BGP-046 after Cease 6/%i the pause is longer, also inside a Hard Reset, and the peer may come back before',
-    (subcode) => {
-      for (const notification of [{ code: 6, subcode, data: noData }, hardReset({ code: 6, subcode, data: noData })]) {
-        const { state, effects } = step(stateOf('Established'), { type: 'notification', notification }, config);
-        expect(effects).toContainEqual({ type: 'arm', timer: 'connectRetry', milliseconds: 30_000, jitter: true });
-        expect(outcome(state, events.accepted)).toBe('OpenSent OPEN hold');
-      }
-    },
-  );
+  test.each([1, 2])('BGP-046 Cease 6/%i makes the pause longer, also in a Hard Reset; the peer may connect meanwhile', (subcode) => {
+    for (const notification of [{ code: 6, subcode, data: noData }, hardReset({ code: 6, subcode, data: noData })]) {
+      const { state, effects } = step(stateOf('Established'), { type: 'notification', notification }, config);
+      expect(effects).toContainEqual({ type: 'arm', timer: 'connectRetry', milliseconds: 30_000, jitter: true });
+      expect(outcome(state, events.accepted)).toBe('OpenSent OPEN hold');
+    }
+  });
 
-  test('BGP-035 a peer that made an error is turned away until the pause is over', () => {
+  test('BGP-035 incoming connections are rejected during the pause after an error of the peer', () => {
     const { state } = step(stateOf('OpenSent'), events.fault, config);
     expect(outcome(state, events.accepted)).toBe('Idle close');
   });
 
-  test('BGP-107 who is held back turns the peer away, and begins when that is over', () => {
+  test('BGP-107 a damped session rejects incoming connections and dials when the hold ends', () => {
     const { state } = step(stateOf('Idle'), events.hold, config);
     expect(outcome(state, events.accepted)).toBe('Idle close');
     expect(outcome(state, events.connectRetryExpired)).toBe('Connect dial connect');
   });
 
-  test('BGP-103 a stop without a NOTIFICATION closes silently', () => {
+  test('BGP-103 a stop without a NOTIFICATION closes the connection silently', () => {
     const event: FsmEvent = { type: 'stop', notification: undefined, problem: { kind: 'suspended' } };
     expect(outcome('Established', event)).toBe('Idle silently');
   });
 
-  test('any sequence of events keeps to the rules', () => {
+  test('any sequence of events keeps the invariants of the state machine', () => {
     const event = fc.constantFrom(...Object.values(events));
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (sequence) => {

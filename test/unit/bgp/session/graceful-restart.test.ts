@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openOf, type Identity } from '../../../../src/bgp/negotiation/local-open.ts';
+import { localOpenMessage, type LocalOpen } from '../../../../src/bgp/negotiation/local-open.ts';
 import { Speaker, type PeerOptions, type SpeakerOptions } from '../../../../src/bgp/index.ts';
 import { MemoryTransport } from '../../../../src/bgp/transport/memory-transport.ts';
 import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
@@ -12,23 +12,23 @@ import { hex, messages, toHex } from '../hex.ts';
 import { notificationsIn, routerIdentity, routerOptions } from '../scripted-router.ts';
 
 const options: PeerOptions = { ...routerOptions, gracefulRestart: { restartTime: 60 } };
-/** A helper: it has no routes of its own to keep, and says so with an empty list (RFC 4724 4). */
-const helper: Identity = {
+/** The OPEN parameters of a peer that is a restart helper only: its list of families to preserve is empty (RFC 4724 4). */
+const helper: LocalOpen = {
   ...routerIdentity,
   gracefulRestart: { restartTime: 120, restarted: false, forwardingPreserved: false },
 };
 const endOfRib = '2 00000000';
 
-/** One process of ours before a scripted peer. */
+/** Starts a speaker of ours with one scripted peer. */
 function run(change: Partial<PeerOptions> = {}, speakerOptions: SpeakerOptions = {}, clock = new VirtualClock()) {
   const transport = new MemoryTransport(clock);
   transport.localAddress = address('10.0.0.2');
   const speaker = new Speaker({ clock, random: () => 0.999_999, transport, ...speakerOptions });
   const peer = speaker.addPeer({ ...options, ...change });
   const sent = (): string[] => messages(transport.remote.take()).map(({ type, body }) => `${type} ${toHex(body)}`);
-  const answer = (open: Identity | undefined = helper, without: readonly string[] = []): string[] => {
+  const answer = (open: LocalOpen | undefined = helper, without: readonly string[] = []): string[] => {
     clock.advance(0);
-    const said = openOf(open);
+    const said = localOpenMessage(open);
     const capabilities = said.capabilities.filter(({ kind }) => !without.includes(kind));
     for (const message of [encodeOpen({ ...said, capabilities }), keepaliveMessage]) transport.remote.send(message);
     clock.advance(0);
@@ -44,8 +44,8 @@ function run(change: Partial<PeerOptions> = {}, speakerOptions: SpeakerOptions =
   return { clock, transport, speaker, peer, sent, answer, restartCapability, notifications };
 }
 
-describe('BGP-102 what OPEN says about a restart', () => {
-  test('nothing unless it is configured', () => {
+describe('BGP-102 the graceful restart capability in OPEN', () => {
+  test('the capability is absent unless graceful restart is configured', () => {
     const { gracefulRestart: _, ...plain } = options;
     const { clock, transport, speaker, sent } = run();
     clock.advance(0);
@@ -58,7 +58,7 @@ describe('BGP-102 what OPEN says about a restart', () => {
     expect(kinds).not.toContain('gracefulRestart');
   });
 
-  test('a first start: neither restarted nor preserved', () => {
+  test('the first start sets neither the restart bit nor the forwarding bit', () => {
     const { clock, restartCapability } = run();
     clock.advance(0);
     expect(restartCapability()).toEqual({
@@ -70,7 +70,7 @@ describe('BGP-102 what OPEN says about a restart', () => {
     });
   });
 
-  test('after a restart: both, in the first session; then preserved only, because forwarding never stopped', () => {
+  test('a restart sets both bits in the first session, then only the forwarding bit', () => {
     const { clock, transport, answer, peer, restartCapability } = run({}, { restarted: true });
     clock.advance(0);
     expect(restartCapability()).toMatchObject({ restarted: true, families: [{ forwardingPreserved: true }] });
@@ -81,7 +81,7 @@ describe('BGP-102 what OPEN says about a restart', () => {
     expect(restartCapability()).toMatchObject({ restarted: false, families: [{ forwardingPreserved: true }] });
   });
 
-  test('the restart bit lasts as long as the peer keeps the routes', () => {
+  test('the restart bit ends with the restart time, in which the peer retains the routes', () => {
     const { clock, transport, restartCapability } = run({}, { restarted: true });
     transport.answer = { kind: 'refused', detail: '' };
     clock.advance(61_000);
@@ -91,8 +91,8 @@ describe('BGP-102 what OPEN says about a restart', () => {
   });
 });
 
-describe('BGP-102 End-of-RIB', () => {
-  test('waits until the routes are all there', () => {
+describe('BGP-102 End-of-RIB with graceful restart', () => {
+  test('End-of-RIB is sent after the complete set of routes, not after single updates', () => {
     const { clock, sent, answer, peer } = run({}, { restarted: true });
     expect(answer()).not.toContain(endOfRib);
     peer.routes.update({ announce: [{ prefix: prefix('192.0.2.1/32') }] });
@@ -105,12 +105,12 @@ describe('BGP-102 End-of-RIB', () => {
     expect(sent()).toEqual([expect.stringMatching(/20c0000202$/), endOfRib]);
   });
 
-  test('comes at once where there is nothing to keep', () => {
+  test('End-of-RIB is sent at once when graceful restart was not negotiated', () => {
     const { answer } = run();
     expect(answer(helper, ['gracefulRestart'])).toContain(endOfRib);
   });
 
-  test('BGP-083 before it a refresh has no marks, behind it has', () => {
+  test('BGP-083 a refresh before End-of-RIB has no BoRR and EoRR marks, a later one has them', () => {
     const { answer, peer, clock, sent, transport } = run({}, { restarted: true });
     answer();
     const refresh = (): string[] => {
@@ -129,7 +129,7 @@ describe('BGP-102 End-of-RIB', () => {
     expect(refresh()).toEqual(['5 00010101', expect.stringMatching(/^2 .*20c0000201$/), '5 00010201']);
   });
 
-  test('also when all there is is nothing', () => {
+  test('End-of-RIB is sent when the complete set of routes is empty', () => {
     const { answer, peer, clock, sent } = run();
     expect(answer()).not.toContain(endOfRib);
     peer.routes.set([]);
@@ -138,14 +138,14 @@ describe('BGP-102 End-of-RIB', () => {
   });
 });
 
-describe('BGP-103 how a session ends', () => {
+describe('BGP-103 the end of a session with graceful restart', () => {
   const endings: readonly [string, string, readonly string[], string[]][] = [
     ['for a restart, where it was negotiated', 'restart', [], []],
     ['for a restart, where it was not', 'restart', ['gracefulRestart'], ['Cease: Administrative Shutdown (6/2): "upgrade"']],
     ['for good', 'shutdown', [], ['Cease: Hard Reset (6/9) of Cease: Administrative Shutdown (6/2): "upgrade"']],
     ['for good, where nothing was negotiated', 'shutdown', ['gracefulRestart'], ['Cease: Administrative Shutdown (6/2): "upgrade"']],
   ];
-  test.each(endings)('%s', async (_, mode, without, expected) => {
+  test.each(endings)('a session ends %s', async (_, mode, without, expected) => {
     const { clock, answer, speaker, transport, notifications } = run();
     answer(helper, without);
     const stopped = speaker.stop({ message: 'upgrade', mode: mode === 'restart' ? 'restart' : 'shutdown' });
@@ -156,8 +156,8 @@ describe('BGP-103 how a session ends', () => {
     await stopped;
   });
 
-  test('BGP-103 a restart while the session comes back says nothing: the peer may keep routes of the session before', () => {
-    for (const open of [[], [encodeOpen(openOf(helper))]]) {
+  test('BGP-103 a restart before Established sends no NOTIFICATION, as the peer may retain earlier routes', () => {
+    for (const open of [[], [encodeOpen(localOpenMessage(helper))]]) {
       const { clock, speaker, transport, notifications } = run({}, { restarted: true });
       clock.advance(0);
       for (const message of open) transport.remote.send(message);
@@ -168,7 +168,7 @@ describe('BGP-103 how a session ends', () => {
     }
   });
 
-  test('BGP-104 adminDown and removal are a Hard Reset where a NOTIFICATION would not end the routes', () => {
+  test('BGP-104 adminDown and removal send a Hard Reset where another NOTIFICATION leaves routes in place', () => {
     const { answer, peer, notifications } = run();
     answer();
     peer.reconfigure({ ...options, adminDown: true, shutdownMessage: 'maintenance' });
@@ -179,7 +179,7 @@ describe('BGP-103 how a session ends', () => {
     expect(removed.notifications()).toEqual(['Cease: Hard Reset (6/9) of Cease: Peer De-configured (6/3)']);
   });
 
-  test('BGP-104 an expired hold timer is told plainly: the peer keeps the routes', () => {
+  test('BGP-104 an expired hold timer sends a plain NOTIFICATION, so that the peer retains the routes', () => {
     const { clock, answer, notifications, transport } = run();
     answer();
     transport.remote.take();
@@ -189,7 +189,7 @@ describe('BGP-103 how a session ends', () => {
   });
 
   test.each<Partial<PeerOptions>>([{ address: '10.0.0.9' }, { port: 1179 }, { sourceAddress: '10.0.0.3' }, { interface: 'eth1' }])(
-    'BGP-053 a change after which nobody comes back to the old speaker ends its routes: %j',
+    'BGP-053 a changed endpoint sends a Hard Reset, because the peer cannot find the session again: %j',
     (change) => {
       const { answer, peer, notifications } = run();
       answer();
@@ -198,7 +198,7 @@ describe('BGP-103 how a session ends', () => {
     },
   );
 
-  test('BGP-053 a change that resets the session is silent where the peer keeps the routes', () => {
+  test('BGP-053 a change that resets the session sends no NOTIFICATION where the peer retains the routes', () => {
     const { answer, peer, notifications, transport } = run();
     answer();
     peer.reconfigure({ ...options, holdTime: 30 });

@@ -21,7 +21,7 @@ const setup = (): { speaker: Speaker; transport: MemoryTransport; clock: Virtual
   return { speaker: new Speaker({ clock, random: () => 0.5, transport }), transport, clock };
 };
 
-test('a speaker can be told later where to listen, and a passive peer is taken from then on', () => {
+test('a passive peer can be added after listen() was called', () => {
   const { speaker, transport, clock } = setup();
   expect(() => speaker.addPeer(peer)).toThrow('this speaker does not listen');
   speaker.listen([{}]);
@@ -31,7 +31,7 @@ test('a speaker can be told later where to listen, and a passive peer is taken f
   expect(transport.connectFrom(peer.address)).toBeDefined();
 });
 
-test('sockets that stay are not opened again, others are opened and closed', () => {
+test('listen() keeps the sockets that stay, opens new ones and closes the others', () => {
   const { speaker, transport, clock } = setup();
   speaker.listen([{}, { port: 1179 }, { port: 1179 }]);
   clock.advance(0);
@@ -47,7 +47,7 @@ test('sockets that stay are not opened again, others are opened and closed', () 
   expect(transport.connectFrom(peer.address)).toBeUndefined();
 });
 
-test('a socket that is given up while it fails is not tried again', () => {
+test('a removed socket is not retried when its listen fails later', () => {
   const { speaker, transport, clock } = setup();
   let attempts = 0;
   transport.listen = (_, events) => {
@@ -64,14 +64,14 @@ test('a socket that is given up while it fails is not tried again', () => {
   expect(clock.pending).toBe(0);
 });
 
-test('a stopped speaker does not begin to listen', async () => {
+test('a stopped speaker does not start to listen', async () => {
   const { speaker, transport } = setup();
   await speaker.stop();
   speaker.listen([{}]);
   expect(transport.listening).toEqual([]);
 });
 
-test('a peer whose password the listener cannot check is turned away, and others are not', async () => {
+test('only the peer whose password the listener cannot set is rejected', async () => {
   const { speaker, transport, clock } = setup();
   const listen = transport.listen.bind(transport);
   transport.listen = (options, events) => ({
@@ -92,7 +92,7 @@ test('a peer whose password the listener cannot check is turned away, and others
   expect(transport.connectFrom(address('192.0.2.1'))).toBeDefined();
 });
 
-test('without the native module nobody gets in who should use a password', async () => {
+test('a transport without MD5 rejects peers that have a password', async () => {
   await using speaker = new Speaker({ transport: nodeTransport, listen: [{ address: '127.0.0.1', port: 0 }] });
   const guarded = speaker.addPeer({ ...peer, address: '127.0.0.1', password: 'secret' });
   const ready = (): boolean => speaker.listening().sockets[0]?.listening === true && guarded.status().state === 'Active';

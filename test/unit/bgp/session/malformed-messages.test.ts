@@ -6,12 +6,11 @@ import { MemoryTransport, type RemoteEnd } from '../../../../src/bgp/transport/m
 import { hex, marker, messages, toHex } from '../hex.ts';
 
 /**
- * What a peer may send that it should not, byte by byte, and what we answer. The cases are those that FRR 8.4 and 10.3, BIRD 2,
- * GoBGP 3.36 and OpenBGPD 8.8 were asked before; where they differ the answer follows RFC 7606, or 4271 where that is silent,
- * and `why` says so.
+ * Our answer to malformed messages, byte by byte. FRR 8.4 and 10.3, BIRD 2, GoBGP 3.36 and OpenBGPD 8.8 were sent the same cases. Where
+ * their answers differ, ours follows RFC 7606, or RFC 4271 where that is silent, and `why` gives the reason.
  */
 type Answer =
-  /** NOTIFICATION with code/subcode and, where the RFC wants any, data. */
+  /** NOTIFICATION with code/subcode and, where the RFC asks for it, data. */
   | `N ${string}`
   /** The OPEN leads to Established. */
   | 'accepted'
@@ -19,9 +18,9 @@ type Answer =
   | 'up, announced'
   /** The session stays up, and the route in the message counts as withdrawn (treat-as-withdraw). */
   | 'up, withdrawn'
-  /** The session stays up, and there was no route in the message. */
+  /** The session stays up, and the message had no route. */
   | 'up'
-  /** Closed without a word. */
+  /** The connection is closed without a NOTIFICATION. */
   | 'closed';
 
 interface Row {
@@ -51,7 +50,7 @@ interface OpenFields {
   readonly holdTime?: number;
   readonly id?: string;
   readonly parameters?: string;
-  /** What the length octet says, where it is not the truth. */
+  /** The value of the length octet when it is not the real length. */
   readonly parametersLength?: number;
 }
 
@@ -212,7 +211,7 @@ interface UpdateFields {
   readonly nlri?: string;
 }
 
-/** The well-known attributes and one route, unless told otherwise. */
+/** Encodes an UPDATE; by default with the well-known attributes and one route. */
 function update({
   withdrawn = '',
   withdrawnLength,
@@ -411,10 +410,10 @@ const establishedRows: readonly Row[] = [
   { name: 'BGP-011 a NOTIFICATION with an unknown code', bytes: message(3, '6363 01'), answer: 'closed' },
 ];
 
-/** A title as it stands: vitest would shorten the parts. */
+/** Builds the titles beforehand, because vitest would shorten the values. */
 const titled = (rows: readonly Row[]): [string, Row][] => rows.map((row) => [`${row.name}: ${row.answer}`, row]);
 
-describe('the answer to a wrong header or OPEN', () => {
+describe('the answer to a malformed header or OPEN', () => {
   test.each(titled([...headerRows, ...openRows, ...firstMessageRows]))('%s', (_, { bytes, answer }) => {
     const { clock, peer, remote } = connect();
     send(clock, remote, bytes);
@@ -423,7 +422,7 @@ describe('the answer to a wrong header or OPEN', () => {
   });
 });
 
-describe('the answer to a wrong message in an established session', () => {
+describe('the answer to a malformed message in an established session', () => {
   test.each(titled([...establishedRows, ...updateRows]))('%s', (_, { bytes, answer: expected }) => {
     const { clock, peer, remote } = connect({ maximumPrefixes: { ipv4: 1 } });
     send(clock, remote, open({}) + keepalive);
@@ -438,14 +437,14 @@ describe('the answer to a wrong message in an established session', () => {
 
     function routeOf(): string {
       if (prefixesReceived.ipv4 + prefixesReceived.ipv6 > before.ipv4 + before.ipv6) return ', announced';
-      // One prefix is allowed: another one fits in only if the first is withdrawn.
+      // The maximum is one prefix: a second one is accepted only if the first was withdrawn.
       send(clock, remote, update({ nlri: '20 c6336402' }));
       return peer.status().state === 'Established' ? ', withdrawn' : '';
     }
   });
 });
 
-test('BGP-010 what follows a message that ends the session is not looked at', () => {
+test('BGP-010 messages after a fatal error are not read', () => {
   const { clock, peer, remote } = connect();
   send(clock, remote, open({}) + keepalive);
   remote.take();
@@ -479,7 +478,7 @@ function send(clock: VirtualClock, remote: RemoteEnd, bytes: string): void {
   clock.advance(0);
 }
 
-/** `well` where the session is up. */
+/** Returns the answer of our speaker; `well` when the session is up. */
 function answerOf(peer: Peer, remote: RemoteEnd, well: 'accepted' | 'up'): string {
   const notification = messages(remote.take()).find(({ type }) => type === 3);
   if (notification !== undefined) {

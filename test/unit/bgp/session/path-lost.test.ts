@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { pair } from '../two-speakers.ts';
 
-/** Lets promises that the virtual time has settled take effect. */
+/** Advances the clock in steps of 100 ms and lets promises settle after each. */
 async function advance(clock: { advance(milliseconds: number): void }, milliseconds: number): Promise<void> {
   for (let passed = 0; passed < milliseconds; passed += 100) {
     clock.advance(100);
@@ -20,7 +20,7 @@ async function established() {
 }
 
 describe('BFD-021 a session whose path is lost', () => {
-  test('ends with Cease / BFD Down', async () => {
+  test('the session ends with Cease / BFD Down', async () => {
     const { clock, left, right } = await established();
     left.peer.pathLost();
     await advance(clock, 100);
@@ -29,7 +29,7 @@ describe('BFD-021 a session whose path is lost', () => {
     expect(left.peer.status().lastError).toContain('BFD Down');
   });
 
-  test('is counted as a loss of the path, and not as one that we have stopped', async () => {
+  test('the flap is counted as bfdDown, not as stopped', async () => {
     const { clock, left, right } = await established();
     left.peer.pathLost();
     await advance(clock, 100);
@@ -38,14 +38,14 @@ describe('BFD-021 a session whose path is lost', () => {
     expect(right.peer.status().counters.flapsBy).toEqual({ received: 1 });
   });
 
-  test('what we stop ourselves is no loss of the path', async () => {
+  test('adminDown is counted as stopped, not as a lost path', async () => {
     const { clock, left } = await established();
     left.peer.reconfigure({ ...left.options, adminDown: true });
     await advance(clock, 100);
     expect(left.peer.status().counters.flapsBy).toEqual({ stopped: 1 });
   });
 
-  test('does not come back while the path is lost, whichever side connects', async () => {
+  test('the session stays down while the path is lost, whichever side connects', async () => {
     const { clock, left, right } = await established();
     left.peer.pathLost();
     await advance(clock, 60_000);
@@ -56,7 +56,7 @@ describe('BFD-021 a session whose path is lost', () => {
     expect(left.state).toBe('Idle');
   });
 
-  test('comes back when the path is restored', async () => {
+  test('the session comes back when the path is restored', async () => {
     const { clock, left, right } = await established();
     left.peer.pathLost();
     left.peer.pathLost();
@@ -67,7 +67,7 @@ describe('BFD-021 a session whose path is lost', () => {
     expect(left.peer.status().counters.established).toBe(2);
   });
 
-  test('a path that was not lost is not restored: the session runs on', async () => {
+  test('pathRestored() without a lost path leaves the session alone', async () => {
     const { clock, left } = await established();
     left.peer.pathRestored();
     await advance(clock, 1_000);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openOf } from '../../../../src/bgp/negotiation/local-open.ts';
+import { localOpenMessage } from '../../../../src/bgp/negotiation/local-open.ts';
 import { Speaker } from '../../../../src/bgp/index.ts';
 import { MemoryTransport } from '../../../../src/bgp/transport/memory-transport.ts';
 import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
@@ -11,7 +11,7 @@ import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 const seed = 7_606;
 const count = 100;
 
-/** All attempts of a hundred sessions with a switch that goes away in one moment and is back a minute later. */
+/** Runs a hundred sessions with a switch that disappears at one moment and is back a minute later; returns all their attempts. */
 function storm(random: () => number): { readonly attempts: readonly number[]; readonly backAt: number; readonly upAt: readonly number[] } {
   const clock = new VirtualClock();
   const transport = new MemoryTransport(clock);
@@ -22,7 +22,9 @@ function storm(random: () => number): { readonly attempts: readonly number[]; re
     attempts.push(clock.now());
     return dial(options, events);
   };
-  const open = encodeOpen(openOf({ localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime: 3600, families: [4], overIpv6: false }));
+  const open = encodeOpen(
+    localOpenMessage({ localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime: 3600, families: [4], overIpv6: false }),
+  );
   transport.onAccept = (remote) => remote.send(new Uint8Array([...open, ...keepaliveMessage]));
   const speaker = new Speaker({ asn: 64512, routerId: '10.0.0.2', clock, random, transport });
   for (let i = 0; i < count; i++) {
@@ -41,24 +43,24 @@ function storm(random: () => number): { readonly attempts: readonly number[]; re
   return { attempts, backAt, upAt };
 }
 
-/** The most that fall into one tenth of a second. */
+/** Returns the largest number of times in one tenth of a second. */
 function crowd(times: readonly number[]): number {
   const moments = new Map<number, number>();
   for (const time of times) moments.set(Math.floor(time / 100), (moments.get(Math.floor(time / 100)) ?? 0) + 1);
   return Math.max(...moments.values());
 }
 
-test('BGP-035 a hundred sessions that a switch has lost in one moment do not call it in step, and all are back within the pause', () => {
+test('BGP-035 a hundred sessions lost at once reconnect spread out, and all within one pause', () => {
   const { attempts, backAt, upAt } = storm(seededRandom(seed));
   expect(upAt).toHaveLength(count);
   expect(Math.max(...upAt) - backAt, `seed=${seed}`).toBeLessThanOrEqual(5_000);
-  // Of 60 s, with pauses of 3.75 to 5 s.
+  // The attempts of 60 s, with pauses of 3.75 to 5 s.
   expect(attempts.length).toBeGreaterThanOrEqual(count * 12);
   expect(attempts.length).toBeLessThanOrEqual(count * 19);
   expect(crowd(attempts), `seed=${seed}`).toBeLessThan(25);
   expect(crowd(upAt), `seed=${seed}`).toBeLessThan(15);
 });
 
-test('without luck they would', () => {
+test('a hundred sessions would reconnect in step without random jitter', () => {
   expect(crowd(storm(() => 0.5).upAt)).toBe(count);
 });

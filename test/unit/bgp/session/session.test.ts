@@ -3,7 +3,7 @@ import { address } from '../../../../src/net/address.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { PeerOptionsError, Speaker, type Peer, type PeerOptions } from '../../../../src/bgp/index.ts';
-import { openOf, type Identity } from '../../../../src/bgp/negotiation/local-open.ts';
+import { localOpenMessage, type LocalOpen } from '../../../../src/bgp/negotiation/local-open.ts';
 import { MemoryTransport } from '../../../../src/bgp/transport/memory-transport.ts';
 import { nodeTransport } from '../../../../src/bgp/transport/node.ts';
 import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
@@ -15,7 +15,7 @@ import { logInto, notificationsIn, routerIdentity, routerOptions } from '../scri
 
 const password = 'correct horse';
 const options: PeerOptions = { ...routerOptions, families: [4, 6], nextHop: { ipv6: address('2001:db8::2') }, password };
-const peerIdentity: Identity = { ...routerIdentity, families: [4, 6] };
+const peerIdentity: LocalOpen = { ...routerIdentity, families: [4, 6] };
 const route = (text: string) => ({ prefix: prefix(text) });
 const endOfRib4 = '00000000';
 const endOfRib6 = '00000006800f03000201';
@@ -36,7 +36,7 @@ beforeEach(() => {
   speaker.onChange((peer) => news.push(peer.status().state));
 });
 
-/** Types and bodies of what the peer was sent since the last look. */
+/** Returns types and bodies of the messages sent to the peer since the last call. */
 const sent = (): string[] => messages(transport.remote.take()).map(({ type, body }) => `${type} ${toHex(body)}`);
 const types = (): number[] => messages(transport.remote.take()).map(({ type }) => type);
 const updates = (): string[] =>
@@ -49,10 +49,10 @@ function send(...parts: readonly Uint8Array[]): void {
   clock.advance(0);
 }
 
-function establish(change: Partial<PeerOptions> = {}, identity: Partial<Identity> = {}): Peer {
+function establish(change: Partial<PeerOptions> = {}, identity: Partial<LocalOpen> = {}): Peer {
   const peer = speaker.addPeer({ ...options, ...change });
   clock.advance(0);
-  send(encodeOpen(openOf({ ...peerIdentity, ...identity })), keepaliveMessage);
+  send(encodeOpen(localOpenMessage({ ...peerIdentity, ...identity })), keepaliveMessage);
   clock.advance(0);
   expect(peer.status().state).toBe('Established');
   return peer;
@@ -60,15 +60,15 @@ function establish(change: Partial<PeerOptions> = {}, identity: Partial<Identity
 
 const notifications = (): string[] => notificationsIn(transport.remote.take());
 
-describe('coming up', () => {
-  test('BGP-034 BGP-039 dials at once, and is established only after the KEEPALIVE of the peer', () => {
+describe('session establishment', () => {
+  test('BGP-034 BGP-039 a session dials at once, and is established after the KEEPALIVE of the peer', () => {
     const peer = speaker.addPeer(options);
     expect(transport.dialed).toHaveLength(0);
     clock.advance(0);
     expect(transport.dialed[0]).toMatchObject({ address: options.address, port: 179, ttl: 1, password, userTimeout: 510_000 });
     const [open] = messages(transport.remote.take());
     expect(decodeOpen(open?.body ?? hex(''))).toMatchObject({ ok: true, value: { asn: 64512, holdTime: 9 } });
-    send(encodeOpen(openOf(peerIdentity)));
+    send(encodeOpen(localOpenMessage(peerIdentity)));
     expect(types()).toEqual([4]);
     expect(peer.status()).toMatchObject({ state: 'OpenConfirm', peerAsn: 65001 });
     send(keepaliveMessage);
@@ -86,31 +86,31 @@ describe('coming up', () => {
     [{ peerAsn: 64512 }, 255],
     [{ peerAsn: 'internal' as const }, 255],
     [{ peerAsn: 'external' as const }, 1],
-  ])('%j dials with TTL %i', (change, ttl) => {
+  ])('a peer with %j is dialed with TTL %i', (change, ttl) => {
     speaker.addPeer({ ...options, ...change });
     clock.advance(0);
     expect(transport.dialed[0]?.ttl).toBe(ttl);
   });
 
-  test('BGP-008 the bytes of the handshake may come one by one', () => {
+  test('BGP-008 the handshake works when its octets arrive one by one', () => {
     const peer = speaker.addPeer(options);
     clock.advance(0);
-    for (const byte of [...encodeOpen(openOf(peerIdentity)), ...keepaliveMessage]) send(Uint8Array.of(byte));
+    for (const byte of [...encodeOpen(localOpenMessage(peerIdentity)), ...keepaliveMessage]) send(Uint8Array.of(byte));
     expect(peer.status().state).toBe('Established');
   });
 
-  test('BGP-097 End-of-RIB of each family follows the routes, and is sent without any, too', () => {
+  test('BGP-097 End-of-RIB of each family is sent even without routes', () => {
     establish();
     expect(updates()).toEqual([endOfRib4, endOfRib6]);
   });
 });
 
-describe('routes', () => {
-  test('BGP-097 what was desired before the session is its first burst', () => {
+describe('routes of a session', () => {
+  test('BGP-097 routes set before the session are its first burst', () => {
     const peer = speaker.addPeer(options);
     peer.routes.set([route('192.0.2.1/32'), route('2001:db8::1/128')]);
     clock.advance(0);
-    send(encodeOpen(openOf(peerIdentity)), keepaliveMessage);
+    send(encodeOpen(localOpenMessage(peerIdentity)), keepaliveMessage);
     clock.advance(0);
     const all = updates();
     expect(all).toHaveLength(4);
@@ -119,7 +119,7 @@ describe('routes', () => {
     expect(peer.status().prefixesAdvertised).toEqual({ ipv4: 1, ipv6: 1 });
   });
 
-  test('BGP-094 BGP-095 changes of one turn coalesce: withdrawals first, and nothing for what was taken back', () => {
+  test('BGP-094 BGP-095 changes in one turn are sent together: withdrawals first, reverted changes never', () => {
     const peer = establish();
     peer.routes.set([route('192.0.2.1/32')]);
     clock.advance(0);
@@ -138,7 +138,7 @@ describe('routes', () => {
     expect(types()).toEqual([]);
   });
 
-  test('BGP-097 BGP-098 after a new session everything desired is sent again, and nothing stale', () => {
+  test('BGP-097 BGP-098 a new session sends all current routes again and no withdrawn one', () => {
     const peer = establish();
     peer.routes.set([route('192.0.2.1/32'), route('192.0.2.2/32')]);
     clock.advance(0);
@@ -147,7 +147,7 @@ describe('routes', () => {
     expect(peer.status()).toMatchObject({ state: 'Idle', prefixesAdvertised: { ipv4: 0, ipv6: 0 } });
     peer.routes.update({ withdraw: [prefix('192.0.2.1/32')] });
     clock.advance(5_000);
-    send(encodeOpen(openOf(peerIdentity)), keepaliveMessage);
+    send(encodeOpen(localOpenMessage(peerIdentity)), keepaliveMessage);
     clock.advance(0);
     const all = updates();
     expect(all[0]).toMatch(/20c0000202$/);
@@ -155,7 +155,7 @@ describe('routes', () => {
     expect(peer.status().counters).toMatchObject({ established: 2, flaps: 1 });
   });
 
-  test('BGP-083 ROUTE-REFRESH is answered with everything of the family, and an unknown subtype with nothing', () => {
+  test('BGP-083 ROUTE-REFRESH is answered with all routes of the family, an unknown subtype with nothing', () => {
     const peer = establish();
     peer.routes.set([route('192.0.2.1/32'), route('2001:db8::1/128')]);
     clock.advance(0);
@@ -166,7 +166,7 @@ describe('routes', () => {
     expect(types()).toEqual([]);
   });
 
-  test('a route without a right next hop is not announced but reported', () => {
+  test('a route without a valid next hop is reported instead of announced', () => {
     const peer = establish({ nextHop: {} });
     peer.routes.set([route('192.0.2.1/32'), route('2001:db8::1/128')]);
     clock.advance(0);
@@ -177,11 +177,11 @@ describe('routes', () => {
     });
   });
 
-  test('BGP-043 a peer that does not read stops the burst; it goes on afterwards, with nothing lost', () => {
+  test('BGP-043 a burst pauses while the peer does not read, and then continues without loss', () => {
     const peer = establish();
     types();
     transport.remote.block();
-    // One set of attributes each, so that each needs a message.
+    // Different attributes for each prefix, so that each needs a message of its own.
     peer.routes.set(Array.from({ length: 300 }, (_, med) => ({ ...route(`10.0.${med >> 8}.${med & 255}/32`), med })));
     clock.advance(100);
     expect(types()).toEqual([2]);
@@ -191,7 +191,7 @@ describe('routes', () => {
     expect(peer.status().prefixesAdvertised.ipv4).toBe(300);
   });
 
-  test('BGP-043 a long burst lets others have their turn', () => {
+  test('BGP-043 a long burst is split over turns of the event loop', () => {
     const peer = establish();
     types();
     peer.routes.set(Array.from({ length: 200 }, (_, med) => ({ ...route(`10.0.0.${med}/32`), med })));
@@ -202,7 +202,7 @@ describe('routes', () => {
     expect(types()).toHaveLength(136);
   });
 
-  test('BGP-043 no keepalives pile up before a peer that does not read', () => {
+  test('BGP-043 keepalives are not queued for a peer that does not read', () => {
     const peer = establish();
     types();
     transport.remote.block();
@@ -215,7 +215,7 @@ describe('routes', () => {
     expect(peer.status().state).toBe('Established');
   });
 
-  test('BGP-044 a peer that never reads again is given up after the send hold time', () => {
+  test('BGP-044 a peer that never reads again is closed after the send hold time', () => {
     const peer = establish({ holdTime: 300 }, { holdTime: 300 });
     transport.remote.block();
     peer.routes.set([route('192.0.2.1/32')]);
@@ -226,16 +226,16 @@ describe('routes', () => {
     expect(peer.status().lastError).toContain('send hold timer expired');
   });
 
-  test.each([0, 3, 90, 600])('BGP-108 with a hold time of %i s the kernel does not judge before the send hold timer', (holdTime) => {
+  test.each([0, 3, 90, 600])("BGP-108 with hold time %i s the kernel's user timeout exceeds the send hold timer", (holdTime) => {
     speaker.addPeer({ ...options, holdTime });
     clock.advance(0);
     const { userTimeout } = transport.dialed[0] ?? {};
-    // Without a hold time nobody is waited for.
+    // Without a hold time there is no timeout.
     if (holdTime === 0) expect(userTimeout).toBeUndefined();
     else expect(userTimeout).toBeGreaterThan(Math.max(480, 2 * holdTime) * 1000);
   });
 
-  test('BGP-085 received routes are counted, and errors that RFC 7606 tolerates, too', () => {
+  test('BGP-085 received routes and errors that RFC 7606 tolerates are counted', () => {
     const peer = establish();
     send(hex(`${marker} 0038 02 0000 0014 40010100 40020602010000fde9 4003040a000001 180a0102 180a0103 20c0000201`));
     send(hex(`${marker} 002f 02 0000 0014 40010103 40020602010000fde9 4003040a000001 180a0102`));
@@ -243,8 +243,8 @@ describe('routes', () => {
   });
 });
 
-describe('timers', () => {
-  test('BGP-038 BGP-050 keepalives go out every third of the hold time, jittered', () => {
+describe('session timers', () => {
+  test('BGP-038 BGP-050 keepalives are sent every third of the hold time, with jitter', () => {
     establish();
     types();
     let count = 0;
@@ -256,7 +256,7 @@ describe('timers', () => {
     expect(count).toBe(9);
   });
 
-  test('BGP-041 a silent peer is given up when the hold time has passed, and not before', () => {
+  test('BGP-041 a silent peer is closed exactly when the hold time has passed', () => {
     const peer = establish();
     clock.advance(8_999);
     expect(peer.status().state).toBe('Established');
@@ -267,7 +267,7 @@ describe('timers', () => {
     expect(transport.dialed).toHaveLength(2);
   });
 
-  test('BGP-016 hold time 0: neither timer', () => {
+  test('BGP-016 with hold time 0 the session sends no keepalives and does not expire', () => {
     const peer = establish({ holdTime: 0 });
     types();
     clock.advance(10 * 3600_000);
@@ -275,7 +275,7 @@ describe('timers', () => {
     expect(types()).toEqual([]);
   });
 
-  test('BGP-037 a peer that accepts and says nothing is given up after four minutes', () => {
+  test('BGP-037 a peer that accepts and sends nothing is closed after four minutes', () => {
     const peer = speaker.addPeer(options);
     clock.advance(239_999);
     expect(peer.status().state).toBe('OpenSent');
@@ -284,7 +284,7 @@ describe('timers', () => {
     expect(notifications()).toEqual(['Hold Timer Expired (4/0)']);
   });
 
-  test('BGP-048 after stop no timer and no connection is left', async () => {
+  test('BGP-048 a stopped speaker leaves no timer and no connection', async () => {
     establish();
     const stopped = speaker.stop();
     clock.advance(1_000);
@@ -295,19 +295,19 @@ describe('timers', () => {
   });
 });
 
-describe('what goes wrong is said in words', () => {
+describe('error messages of a session', () => {
   test.each([
     [{ kind: 'refused', detail: '' }, 'connection refused by 10.0.0.1 port 179'],
     [{ kind: 'unreachable', detail: 'no route to its network' }, 'unreachable: no route to its network'],
     [{ kind: 'timeout', detail: '' }, 'no answer from 10.0.0.1 port 179'],
-  ] as const)('%j', (failure, words) => {
+  ] as const)('the failure %j is explained', (failure, words) => {
     transport.answer = failure;
     const peer = speaker.addPeer(options);
     clock.advance(0);
     expect(peer.status()).toMatchObject({ state: 'Active', lastError: expect.stringContaining(words) });
   });
 
-  test('BGP-035 refused: tried again every five seconds without end, reported once', () => {
+  test('BGP-035 a refused connection is retried every five seconds and reported once', () => {
     transport.answer = { kind: 'refused', detail: '' };
     speaker.addPeer(options);
     clock.advance(61_000);
@@ -316,7 +316,7 @@ describe('what goes wrong is said in words', () => {
     expect(logged.filter((line) => line.startsWith('session down'))).toHaveLength(1);
   });
 
-  test('BGP-036 silence: the attempt ends after ten seconds, and with a password that is suspected', () => {
+  test('BGP-036 an unanswered dial ends after ten seconds, and the error suspects the password', () => {
     transport.answer = 'silent';
     const peer = speaker.addPeer(options);
     clock.advance(9_999);
@@ -325,10 +325,10 @@ describe('what goes wrong is said in words', () => {
     expect(peer.status().lastError).toContain('within 10 s: the TCP MD5 password may differ');
   });
 
-  test('BGP-013 the peer is in another AS than configured: both numbers', () => {
+  test("BGP-013 the error names both AS numbers when the peer's is not the configured one", () => {
     const peer = speaker.addPeer({ ...options, peerAsn: 65009 });
     clock.advance(0);
-    send(encodeOpen(openOf(peerIdentity)));
+    send(encodeOpen(localOpenMessage(peerIdentity)));
     expect(peer.status().lastError).toContain('peer says AS 65001, configured 65009');
     expect(notifications()).toEqual(['OPEN Message Error: Bad Peer AS (2/2)']);
   });
@@ -336,28 +336,28 @@ describe('what goes wrong is said in words', () => {
   test.each([
     ['internal', 64512, 64513],
     ['external', 65001, 64512],
-  ] as const)('%s takes AS %i, not %i', (peerAsn, right, wrong) => {
+  ] as const)('peerAsn %s accepts AS %i and refuses AS %i', (peerAsn, right, wrong) => {
     const peer = speaker.addPeer({ ...options, peerAsn });
     clock.advance(0);
-    send(encodeOpen(openOf({ ...peerIdentity, localAsn: wrong })));
+    send(encodeOpen(localOpenMessage({ ...peerIdentity, localAsn: wrong })));
     expect(peer.status()).toMatchObject({
       state: 'Idle',
       lastError: expect.stringContaining(`peer says AS ${wrong}, configured ${peerAsn}`),
     });
     clock.advance(5_000);
-    send(encodeOpen(openOf({ ...peerIdentity, localAsn: right })), keepaliveMessage);
+    send(encodeOpen(localOpenMessage({ ...peerIdentity, localAsn: right })), keepaliveMessage);
     expect(peer.status()).toMatchObject({ state: 'Established', peerAsn: right });
   });
 
-  test("BGP-046 the peer's NOTIFICATION is decoded, with its text", () => {
+  test("BGP-046 the peer's NOTIFICATION is shown decoded with its text, and is not answered", () => {
     const peer = establish();
     send(encodeNotification(ceaseNotification(2, 'switch upgrade')));
     expect(peer.status().lastError).toBe('the peer closed the session: Cease: Administrative Shutdown (6/2): "switch upgrade"');
-    expect(notifications()).toEqual([]); // never answered with another
+    expect(notifications()).toEqual([]); // a NOTIFICATION is never answered with another
     expect(news).toEqual(['Established', 'Idle']);
   });
 
-  test('BGP-035 disagreement is retried more and more rarely', () => {
+  test('BGP-035 the pause doubles after each refused OPEN', () => {
     const pauses: number[] = [];
     let last = 0;
     transport.onAccept = (remote) => {
@@ -370,7 +370,7 @@ describe('what goes wrong is said in words', () => {
     expect(pauses).toEqual([0, 5, 10, 20, 40, 60, 60, 60]);
   });
 
-  test('BGP-035 a peer that still has a connection of ours from before a power cut is asked again at the usual pace', () => {
+  test('BGP-035 a peer that still holds an old connection of ours is retried at the usual pace', () => {
     const pauses: number[] = [];
     let last = 0;
     transport.onAccept = (remote) => {
@@ -384,7 +384,7 @@ describe('what goes wrong is said in words', () => {
     expect(peer.status().lastError).toMatch(/Collision Resolution \(6\/7\): it has an earlier connection with us/);
   });
 
-  test('BGP-010 bytes after a fatal error are not looked at', () => {
+  test('BGP-010 octets after a fatal error are not read', () => {
     const peer = establish();
     types();
     send(Uint8Array.from([...hex(`${marker} 0012 04`), ...keepaliveMessage]));
@@ -393,7 +393,7 @@ describe('what goes wrong is said in words', () => {
     expect(sent()).toEqual(['3 01020012']);
   });
 
-  test('BGP-049 a NOTIFICATION is handed over before the connection is destroyed', () => {
+  test('BGP-049 a NOTIFICATION is written before the connection is destroyed', () => {
     establish();
     const { remote } = transport;
     remote.send(hex(`${marker} 001d 01 04 0001 0000 00000001 00`));
@@ -404,7 +404,7 @@ describe('what goes wrong is said in words', () => {
     expect(remote.closed).toBe(true);
   });
 
-  test('a password that the transport cannot set is refused aloud', () => {
+  test('a password that the transport cannot set prevents the dial, and the error says so', () => {
     transport.incapable = nodeTransport.cannot({ address: address('10.0.0.1'), port: 179, ttl: 1, password });
     const peer = speaker.addPeer(options);
     clock.advance(0);
@@ -412,7 +412,7 @@ describe('what goes wrong is said in words', () => {
     expect(peer.status().lastError).toContain('TCP MD5 password needs');
   });
 
-  test('the password is never shown', () => {
+  test('the password appears in no status, history, log or error', () => {
     transport.answer = { kind: 'refused', detail: '' };
     const peer = speaker.addPeer(options);
     clock.advance(20_000);
@@ -430,7 +430,7 @@ describe('changes of options', () => {
     ['keepaliveTime', { keepaliveTime: 1 }],
     ['shutdownMessage', { shutdownMessage: 'bye' }],
     ['an equal address', { address: address('10.0.0.1'), families: [6, 4] }],
-  ])('BGP-053 %s: no reset, nothing sent', (_, change) => {
+  ])('BGP-053 a change of %s causes no reset and sends nothing', (_, change) => {
     const peer = establish();
     peer.routes.set([route('192.0.2.1/32')]);
     clock.advance(0);
@@ -441,7 +441,7 @@ describe('changes of options', () => {
     expect(types()).toEqual([]);
   });
 
-  test('BGP-053 nextHop: no reset, the routes are sent again with it', () => {
+  test('BGP-053 a new nextHop sends the routes again without a reset', () => {
     const peer = establish();
     peer.routes.set([route('192.0.2.1/32')]);
     clock.advance(0);
@@ -452,7 +452,7 @@ describe('changes of options', () => {
     expect(updates()).toEqual([expect.stringContaining('4003040a00000920c0000201')]);
   });
 
-  test('BGP-053 keepaliveTime takes effect from the next keepalive on', () => {
+  test('BGP-053 a new keepaliveTime takes effect after the next keepalive', () => {
     const peer = establish();
     peer.reconfigure({ ...options, keepaliveTime: 1 });
     clock.advance(3_000);
@@ -468,7 +468,7 @@ describe('changes of options', () => {
     ['families', { families: [4] }],
     ['localAsn', { localAsn: 64513 }],
     ['address', { address: address('10.0.0.3') }],
-  ])('BGP-053 %s: reset with 6/6, and a new session with the new value', async (_, change) => {
+  ])('BGP-053 a change of %s resets the session with 6/6 and opens a new one', async (_, change) => {
     const peer = establish();
     const before = transport.remote;
     peer.reconfigure({ ...options, ...change });
@@ -479,11 +479,11 @@ describe('changes of options', () => {
     await Promise.resolve();
     clock.advance(0);
     expect(transport.dialed).toHaveLength(2);
-    send(encodeOpen(openOf(peerIdentity)), keepaliveMessage);
+    send(encodeOpen(localOpenMessage(peerIdentity)), keepaliveMessage);
     expect(peer.status().state).toBe('Established');
   });
 
-  test('adminDown closes with the text and stays closed until it is taken back', () => {
+  test('adminDown closes the session with its text, until it is removed from the options', () => {
     const peer = establish();
     peer.reconfigure({ ...options, adminDown: true, shutdownMessage: 'rack moved' });
     expect(notifications()).toEqual(['Cease: Administrative Shutdown (6/2): "rack moved"']);
@@ -506,7 +506,7 @@ describe('changes of options', () => {
     ['interface', { address: address('fe80::1') }, 'ERR_BGP_PEER_OPTIONS'],
     ['nextHop', { nextHop: { ipv6: address('10.0.0.1') } }, 'ERR_BGP_PEER_OPTIONS'],
     ['nextHop', { nextHop: { ipv6LinkLocal: address('2001:db8::1') } }, 'ERR_BGP_PEER_OPTIONS'],
-  ])('%s that cannot work is refused, and a running session is left alone', (field, change, code) => {
+  ])('an invalid %s is refused and leaves a running session alone', (field, change, code) => {
     const peer = establish();
     const attempts = [() => peer.reconfigure({ ...options, ...change }), () => speaker.addPeer({ ...options, name: 'other', ...change })];
     for (const attempt of attempts) {
@@ -517,8 +517,8 @@ describe('changes of options', () => {
   });
 });
 
-describe('the speaker', () => {
-  test('BGP-048 stop tells every peer the text, and resolves when the peers have closed', async () => {
+describe('speaker life cycle', () => {
+  test('BGP-048 stop() sends its text to every peer, and resolves when the connections are closed', async () => {
     establish();
     let stopped = false;
     const stopping = speaker.stop({ message: 'node drained' }).then(() => (stopped = true));
@@ -531,7 +531,7 @@ describe('the speaker', () => {
     expect(() => speaker.addPeer(options)).toThrow(expect.objectContaining({ code: 'ERR_BGP_STOPPED' }));
   });
 
-  test('stop before anything connected resolves', async () => {
+  test('stop() resolves while a dial is still unanswered', async () => {
     transport.answer = 'silent';
     speaker.addPeer(options);
     clock.advance(0);
@@ -541,14 +541,14 @@ describe('the speaker', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('a peer that was removed right after it was added never dials', () => {
+  test('a peer removed right after it was added never dials', () => {
     speaker.addPeer(options);
     speaker.removePeer('tor');
     clock.advance(60_000);
     expect(transport.dialed).toHaveLength(0);
   });
 
-  test('a removed peer is told so, and its name is free again', () => {
+  test('a removed peer gets 6/3, and its name can be used again', () => {
     establish();
     speaker.removePeer('tor');
     expect(notifications()).toEqual(['Cease: Peer De-configured (6/3)']);

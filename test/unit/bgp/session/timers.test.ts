@@ -12,7 +12,7 @@ beforeEach(() => {
   timers = new Timers(clock, (timer) => expired.push(`${timer} ${clock.now()}`));
 });
 
-test('a timer expires once, at its time; a cancelled one never', () => {
+test('a timer expires once at its time, a cancelled timer never', () => {
   timers.arm('connect', 100);
   timers.arm('keepalive', 50);
   timers.cancel('keepalive');
@@ -21,7 +21,7 @@ test('a timer expires once, at its time; a cancelled one never', () => {
   expect(clock.pending).toBe(0);
 });
 
-test('BGP-042 pushing the deadline back costs no timer, and the last deadline counts', () => {
+test('BGP-042 postponing a deadline creates no new timer, and the last deadline counts', () => {
   for (let i = 0; i < 1_000; i++) {
     timers.arm('hold', 9_000);
     clock.advance(1);
@@ -33,9 +33,10 @@ test('BGP-042 pushing the deadline back costs no timer, and the last deadline co
   expect(expired).toEqual(['hold 9999']);
 });
 
-test('BGP-042 what waits in the socket of a process that stood still is read before the peer is given up', () => {
+test('BGP-042 a stalled process reads its socket before the hold timer expires', () => {
   timers.arm('hold', 9_000);
-  // After the stall the timer is the first to run; the event loop reads the socket in the same turn, and what it finds pushes the deadline.
+  // After a stall the timer runs first; the event loop then reads the socket in the same turn, and the packet it finds postpones the
+  // deadline.
   clock.after(9_000, () => timers.arm('hold', 9_000));
   clock.advance(17_999);
   expect(expired).toEqual([]);
@@ -51,7 +52,7 @@ test('an earlier deadline replaces a later one', () => {
   expect(clock.pending).toBe(0);
 });
 
-test('prolonging pushes a deadline back and never forward, and starts a timer that does not run', () => {
+test('prolong() only moves a deadline back, and starts a timer that is not running', () => {
   timers.arm('connectRetry', 5_000);
   timers.prolong('connectRetry', 1_000);
   clock.advance(4_999);

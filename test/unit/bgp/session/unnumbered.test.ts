@@ -4,7 +4,7 @@ import { MemoryTransport } from '../../../../src/bgp/transport/memory-transport.
 import { address } from '../../../../src/net/address.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
-/** A peer without an address, which is looked for on an interface. */
+/** A peer without an address, which is discovered on an interface. */
 const options: PeerOptions = { name: 'tor', interface: 'eth0', localAsn: 64512, peerAsn: 'external', routerId: '10.0.0.2' };
 
 let clock: VirtualClock;
@@ -17,7 +17,7 @@ beforeEach(() => {
   speaker = new Speaker({ clock, random: () => 0.999_999, transport });
 });
 
-/** Lets a session that was closed begin anew. */
+/** Advances time until a closed session has started again. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 3; i++) {
     clock.advance(1_000);
@@ -25,7 +25,7 @@ async function settle(): Promise<void> {
   }
 }
 
-test('two changes while the session closes leave one search for the peer, and a removal none', async () => {
+test('only one discovery runs after two changes, and none after the peer is removed', async () => {
   const searches = new Set<object>();
   transport.discover = () => {
     const search = { close: () => void searches.delete(search) };
@@ -45,7 +45,7 @@ test('two changes while the session closes leave one search for the peer, and a 
   expect(searches.size).toBe(0);
 });
 
-test('a peer whose path is lost is looked for all the same, not dialed, and told of when it is found', async () => {
+test('a peer with a lost path is discovered and reported, but not dialed', async () => {
   const found: string[] = [];
   speaker.onChange((peer) => void found.push(`${peer.status().state} ${peer.status().address}`));
   const peer = speaker.addPeer(options);
@@ -67,7 +67,7 @@ test('a peer whose path is lost is looked for all the same, not dialed, and told
   expect(transport.dialed).toMatchObject([{ address: address('fe80::2') }]);
 });
 
-test('the router of one interface is not dialed on another', async () => {
+test('a router found on one interface is not dialed on another', async () => {
   const peer = speaker.addPeer(options);
   clock.advance(0);
   transport.discoveries.get('eth0')?.found(address('fe80::1'));

@@ -3,7 +3,7 @@ import { address, addressFromBytes, formatAddress } from '../../../../src/net/ad
 import { internetChecksum } from '../../../../src/bgp/trace/tcp-packet.ts';
 import type { Endpoints, TracedConnection, TraceEvent } from '../../../../src/bgp/index.ts';
 
-/** A segment of a capture file, as a reader of its own takes it out: nothing here is shared with what writes it but the checksum. */
+/** A segment of a capture file. The reader in this file is independent of the writer, except for the checksum function. */
 export interface ReadSegment {
   readonly at: number;
   readonly comment?: string;
@@ -49,7 +49,7 @@ function readPacket(body: Buffer): ReadSegment {
   };
 }
 
-/** Throws where a length or a checksum is wrong. */
+/** Throws when a length or a checksum is wrong. */
 function readIp(packet: Buffer): Omit<ReadSegment, 'at'> {
   const isIpv4 = packet.readUInt8(0) >> 4 === 4;
   const header = isIpv4 ? 20 : 40;

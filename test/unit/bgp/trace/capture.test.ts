@@ -26,7 +26,7 @@ const brief = ({ from, sequence, acknowledgement, flags, payload }: ReadSegment)
   payload.length,
 ];
 
-/** An UPDATE of just this many octets. */
+/** Encodes an UPDATE of exactly this many octets. */
 function updateOf(length: number): Uint8Array {
   const nlri = nlriOf(
     4,
@@ -39,14 +39,14 @@ function updateOf(length: number): Uint8Array {
   return whole;
 }
 
-test('the checksum is that of the example of RFC 1071', () => {
+test('internetChecksum agrees with the example of RFC 1071', () => {
   expect(internetChecksum(hex('0001f203f4f5f6f7'))).toBe(0xffff - 0xddf2);
 });
 
 test.each([
   ['IPv4', connection, ['192.0.2.1 40000', '192.0.2.2 179']],
   ['IPv6', { ...overIpv6, openedBy: 'us' } as const, ['2001:db8::1 40000', '2001:db8::2 179']],
-])('a connection over %s is a conversation from SYN to FIN, whose sequence numbers follow each other', (_, over, [us, peer]) => {
+])('a connection over %s is captured from SYN to FIN with consecutive sequence numbers', (_, over, [us, peer]) => {
   const segments = capture([
     { at, connection: over, type: 'opened' },
     messageEvent(over, 'sent', keepaliveMessage),
@@ -68,12 +68,12 @@ test.each([
   expect(new Set(segments.map((segment) => segment.at))).toEqual(new Set([at.getTime()]));
 });
 
-test('the peer opens a connection that it dials', () => {
+test('the SYN comes from the peer when the peer opened the connection', () => {
   const [first, second] = capture([{ at, connection: overIpv6, type: 'opened' }]);
   expect([first?.from, first?.flags, second?.from, second?.flags]).toEqual(['2001:db8::2 179', syn, '2001:db8::1 40000', syn + ack]);
 });
 
-test.each([4_096, 8_192, 8_193, 65_535])('a message of %i octets is whole again where its segments are put together', (length) => {
+test.each([4_096, 8_192, 8_193, 65_535])('the segments of a message of %i octets reassemble to the message', (length) => {
   for (const over of [connection, overIpv6]) {
     const segments = capture([messageEvent(over, 'received', updateOf(length)), messageEvent(over, 'received', keepaliveMessage)]);
     const stream = Buffer.concat(segments.map(({ payload }) => payload));
@@ -87,12 +87,12 @@ test.each([4_096, 8_192, 8_193, 65_535])('a message of %i octets is whole again 
   }
 });
 
-test('a trace that begins in the middle has no handshake, and the packets have the ends of the connection', () => {
+test('a capture that starts in an open connection has no handshake but the right addresses', () => {
   const segments = capture([{ at, connection, type: 'present' }, messageEvent(connection, 'received', keepaliveMessage)]);
   expect(segments.map(brief)).toEqual([['192.0.2.2 179', 1, 1, psh + ack, 19]]);
 });
 
-test('what was lost is said beside the next packet, and the next message can be read', () => {
+test('lost messages are noted in the next packet, and the messages after them can be read', () => {
   const segments = capture([
     messageEvent(connection, 'sent', keepaliveMessage),
     { type: 'lost', count: 7 },
@@ -107,7 +107,7 @@ test('what was lost is said beside the next packet, and the next message can be 
   expect(segments[1]?.comment).toBe('7 messages before this one are missing: they came faster than they were read');
 });
 
-test('octets that are no message are there with what is wrong, and a reset with why', () => {
+test('unreadable octets and a reset are captured with their problem as comment', () => {
   const octets = hex('0011');
   const segments = capture([
     { at, connection, type: 'unreadable', octets, problem: 'the marker of a message header is not all ones' },
@@ -119,7 +119,7 @@ test('octets that are no message are there with what is wrong, and a reset with 
   ]);
 });
 
-test('an attempt that failed has no packets; where a transport tells no ports, connections are told apart by made ones', () => {
+test('a failed dial has no packets, and connections without known ports get made-up ones', () => {
   const bare = (number: number): TracedConnection => ({ number, openedBy: 'us' });
   const segments = capture([
     { at, connection: bare(1), type: 'closed', by: 'peer', problem: 'refused' },

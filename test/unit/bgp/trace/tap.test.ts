@@ -8,7 +8,7 @@ import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { hex } from '../hex.ts';
 import { pair } from '../two-speakers.ts';
 
-/** Who it was and what, of all that has passed until now. */
+/** Ends the stream and returns a line for each event until now. */
 async function passed(stream: TraceStream): Promise<string[]> {
   const lines: string[] = [];
   stream.finish();
@@ -34,7 +34,7 @@ function lineOf(event: Streamed<TraceEvent>): string {
 
 const kinds = (lines: readonly string[]): string[] => lines.map((line) => line.split(' ').slice(0, 3).join(' '));
 
-test('a trace has every message of a session in both directions and in order, with what they say', async () => {
+test('a trace has every message of a session, both directions, in order and decoded', async () => {
   const { clock, left, right } = pair();
   right.start();
   left.start({ passive: true });
@@ -67,7 +67,7 @@ test('a trace has every message of a session in both directions and in order, wi
   expect(lines).toContain('1 received NOTIFICATION Cease: Administrative Shutdown (6/2): "maintenance at nine"');
 });
 
-test('a trace that begins in the middle says which connections there are, and nothing of what was before', async () => {
+test('a trace that starts late begins with the open connections', async () => {
   const { clock, left, right } = pair();
   right.start();
   left.start({ passive: true });
@@ -78,7 +78,7 @@ test('a trace that begins in the middle says which connections there are, and no
   expect(await passed(trace)).toEqual(['1 present, opened by peer', expect.stringContaining('1 sent UPDATE announces 192.0.2.1/32')]);
 });
 
-test('an attempt that fails is told with why', async () => {
+test('a failed dial is traced with its problem', async () => {
   const { clock, left } = pair();
   left.start();
   const trace = left.peer.trace();
@@ -86,7 +86,7 @@ test('an attempt that fails is told with why', async () => {
   expect(await passed(trace)).toEqual([expect.stringMatching(/^1 closed by peer \(.+\)$/)]);
 });
 
-test('octets that are no message are told as they came', async () => {
+test('unreadable octets are traced as they arrived', async () => {
   const tap = new Tap(new VirtualClock());
   const connection = tap.connection('accepted');
   const trace = tap.trace();
@@ -99,7 +99,7 @@ test('octets that are no message are told as they came', async () => {
   expect(await passed(trace)).toEqual(['1 unreadable: no marker, 19 octets']);
 });
 
-test('who does not read loses the oldest messages and is told how many, by number and by size', async () => {
+test('a trace without a reader drops its oldest messages above a count or size, and reports how many', async () => {
   const tap = new Tap(new VirtualClock());
   const connection = tap.connection('dialed');
   const keepalive = hex(`${'ff'.repeat(16)}001304`);
@@ -115,7 +115,7 @@ test('who does not read loses the oldest messages and is told how many, by numbe
   expect(await bySize.next()).toMatchObject({ value: { type: 'lost', count: 3 } });
 });
 
-test('a trace ends with its signal, and nothing is kept any more', async () => {
+test('an aborted signal ends a trace, and the tap records nothing more', async () => {
   const tap = new Tap(new VirtualClock());
   const stop = new AbortController();
   const trace = tap.trace({ signal: stop.signal });
@@ -125,7 +125,7 @@ test('a trace ends with its signal, and nothing is kept any more', async () => {
   await expect(trace.next()).rejects.toMatchObject({ name: 'AbortError' });
 });
 
-test('the trace of a peer that is removed ends after what it holds', async () => {
+test('the trace of a removed peer ends after its last events', async () => {
   const { clock, left, right } = pair();
   right.start();
   left.start({ passive: true });
@@ -139,7 +139,7 @@ test('the trace of a peer that is removed ends after what it holds', async () =>
   expect(kinds(lines)).toEqual(['1 present, opened', '1 sent NOTIFICATION', '1 closed by']);
 });
 
-test('the copy of a received message does not change, nor hold the whole of what was read with it', async () => {
+test('a traced message is a copy, independent of the receive buffer', async () => {
   const tap = new Tap(new VirtualClock());
   const trace = tap.trace();
   const body = new Uint8Array(60_000).subarray(10, 14);

@@ -16,13 +16,13 @@ const every: readonly Streamed<TraceEvent>[] = [
   { type: 'lost', count: 9 },
 ];
 
-test.each(every)('an event is the same after it was a line: $type', (event) => {
+test.each(every)('a trace event survives encoding to a line and decoding: $type', (event) => {
   const line = encodeTraceLine(event);
   expect(line).not.toContain('\n');
   expect(decodeTraceLine(line)).toEqual(event);
 });
 
-test('an event of a later version is passed over, and a field that is not known does no harm', () => {
+test('unknown event types decode to undefined, and unknown fields are ignored', () => {
   expect(decodeTraceLine('{"type":"paused"}')).toBeUndefined();
   const line = encodeTraceLine({ at, connection, type: 'opened' }).replace('{', '{"new":1,');
   expect(decodeTraceLine(line)).toMatchObject({ type: 'opened', connection });

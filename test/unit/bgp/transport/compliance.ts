@@ -4,21 +4,21 @@ import { formatAddress, type Address } from '../../../../src/net/address.ts';
 import type { Connection, Listener, Transport } from '../../../../src/bgp/transport/transport.ts';
 import { ConnectionRecorder, ListenerRecorder, type Accepted } from './recorder.ts';
 
-/** Two hosts, or one that talks to itself, and how time goes by there. */
+/** Two hosts, or one that connects to itself, with functions that pass time. */
 export interface Surroundings {
   readonly dialer: Transport;
   readonly dialerAddress: Address;
   readonly listener: Transport;
   readonly listenerAddress: Address;
-  /** Lets time pass until the condition holds; throws with the name where it does not within seconds. */
+  /** Passes time until the condition holds; throws with the name of the condition after some seconds. */
   readonly until: (what: string, holds: () => boolean) => Promise<void>;
-  /** Lets everything that is under way happen. */
+  /** Passes time until all pending events have happened. */
   readonly settle: () => Promise<void>;
 }
 
-/** What every transport must do, over IPv4 or IPv6. */
+/** Runs the tests that every transport must pass, over IPv4 or IPv6. */
 export function describeTransport(surround: () => Surroundings): void {
-  describe('as every transport', () => {
+  describe('a compliant transport', () => {
     let around: Surroundings;
     let listening: ListenerRecorder;
     let listener: Listener;
@@ -36,7 +36,7 @@ export function describeTransport(surround: () => Surroundings): void {
       await around.until('it listens', () => listening.port !== undefined);
       return listening.port ?? 0;
     };
-    /** Both ends of a connection. */
+    /** Opens a connection and returns both of its ends. */
     const connect = async (): Promise<[dialed: ConnectionRecorder & { readonly connection: Connection }, accepted: Accepted]> => {
       const ours = dial(await listen());
       await around.until('both are connected', () => ours.isConnected && listening.accepted[0]?.recorder.isConnected === true);
@@ -56,7 +56,7 @@ export function describeTransport(surround: () => Surroundings): void {
       await around.settle();
     });
 
-    test('tells both ends their own address, and the listener the other one', async () => {
+    test('both ends learn their own address, and the listener the remote one', async () => {
       const [ours, theirs] = await connect();
       expect(ours.events).toEqual([`connected ${formatAddress(around.dialerAddress)}`]);
       expect(theirs.recorder.events).toEqual([`connected ${formatAddress(around.listenerAddress)}`]);
@@ -64,13 +64,13 @@ export function describeTransport(surround: () => Surroundings): void {
       expect(theirs.incoming.interface).toBeUndefined();
     });
 
-    test('connects from the source address', async () => {
+    test('a dial uses the source address', async () => {
       dial(await listen(), around.dialerAddress);
       await around.until('it is accepted', () => listening.accepted.length === 1);
       expect(listening.accepted[0]?.incoming.remoteAddress).toEqual(around.dialerAddress);
     });
 
-    test('calls nothing before dial and listen have returned', async () => {
+    test('no callback runs before dial and listen have returned', async () => {
       const events: string[] = [];
       let returned = false;
       const note = (what: string) => (): void => void events.push(`${what} ${returned ? 'after' : 'before'}`);
@@ -89,7 +89,7 @@ export function describeTransport(surround: () => Surroundings): void {
       expect(events.toSorted()).toEqual(['closed after', 'listening after']);
     });
 
-    test('carries bytes both ways, in order', async () => {
+    test('a connection carries octets both ways, in order', async () => {
       const [ours, theirs] = await connect();
       for (const word of ['one ', 'two ', 'three']) ours.connection.write(Buffer.from(word));
       theirs.connection.write(Buffer.from('four'));
@@ -98,7 +98,7 @@ export function describeTransport(surround: () => Surroundings): void {
       expect(ours.received.toString()).toBe('four');
     });
 
-    test('loses nothing that was sent before the connection was accepted', async () => {
+    test('octets sent before the connection was accepted are not lost', async () => {
       const ours = dial(await listen());
       await around.until('it is connected', () => ours.isConnected);
       ours.connection.write(Buffer.from('early'));
@@ -108,7 +108,7 @@ export function describeTransport(surround: () => Surroundings): void {
       expect(listening.accepted[0]?.recorder.events.map((event) => event.split(' ')[0])).toEqual(['connected', 'data', 'closed']);
     });
 
-    test('BGP-049 half close: what was written arrives, and data still comes back until the other side ends', async () => {
+    test('BGP-049 after end() written data still arrives, and data comes back until the peer ends', async () => {
       const [ours, theirs] = await connect();
       ours.connection.write(Buffer.from('last words'));
       ours.connection.end();
@@ -119,14 +119,14 @@ export function describeTransport(surround: () => Surroundings): void {
       expect([ours.failure, theirs.recorder.failure]).toEqual([undefined, undefined]);
     });
 
-    test('BGP-047 the end of the peer is seen at once, with no failure where it was orderly', async () => {
+    test('BGP-047 an orderly close by the peer is reported at once and without failure', async () => {
       const [ours, theirs] = await connect();
       theirs.connection.destroy();
       await around.until('it is seen', () => ours.isClosed);
       expect(ours.failure).toBeUndefined();
     });
 
-    test('destroy closes once, says so, and may be repeated', async () => {
+    test('destroy closes and reports once, and may be repeated', async () => {
       const [ours, theirs] = await connect();
       ours.connection.destroy();
       ours.connection.destroy();
@@ -139,7 +139,7 @@ export function describeTransport(surround: () => Surroundings): void {
       expect(theirs.recorder.events.filter((event) => event.startsWith('closed'))).toHaveLength(1);
     });
 
-    test('a connection that is destroyed before it is made is closed, and was never connected', async () => {
+    test('a connection destroyed before it is established reports closed and never connected', async () => {
       const port = await listen();
       const ours = dial(port);
       ours.connection.destroy();
@@ -148,7 +148,7 @@ export function describeTransport(surround: () => Surroundings): void {
       expect(ours.events).toEqual(['closed']);
     });
 
-    test('says that nobody listens', async () => {
+    test('a dial to a port without listener fails as refused', async () => {
       const port = await listen();
       listener.close();
       await around.settle();
@@ -165,7 +165,7 @@ export function describeTransport(surround: () => Surroundings): void {
       expect(ours.received).toHaveLength(0);
     });
 
-    test('closing the listener leaves accepted connections alone, and may be repeated', async () => {
+    test('closing the listener leaves accepted connections open, and may be repeated', async () => {
       const [ours, theirs] = await connect();
       listener.close();
       listener.close();
@@ -175,7 +175,7 @@ export function describeTransport(surround: () => Surroundings): void {
       expect(theirs.recorder.received.toString()).toBe('still here');
     });
 
-    test('a second listener on the port fails in words', async () => {
+    test('a second listener on a port fails with a message that names the port', async () => {
       const port = await listen();
       const second = new ListenerRecorder();
       around.listener.listen({ address: around.listenerAddress, port }, second);
@@ -186,7 +186,7 @@ export function describeTransport(surround: () => Surroundings): void {
       await around.until('the first still works', () => ours.isConnected);
     });
 
-    test('asks a writer to wait, and says when it may go on', async () => {
+    test('write() returns false when its buffer is full, and drain follows', async () => {
       const [ours, theirs] = await connect();
       const block = new Uint8Array(65_536).fill(7);
       let written = 0;

@@ -12,14 +12,14 @@ import { ConnectionRecorder, ListenerRecorder } from './recorder.ts';
 
 const transport = linuxTransport();
 
-describe('sockets with options over IPv4', () => {
+describe('Linux sockets over IPv4', () => {
   describeTransport(onLoopback(transport, 4));
 });
-describe.runIf(hasIpv6)('sockets with options over IPv6', () => {
+describe.runIf(hasIpv6)('Linux sockets over IPv6', () => {
   describeTransport(onLoopback(transport, 6));
 });
 
-describe.runIf(process.platform === 'linux')('sockets with options', () => {
+describe.runIf(process.platform === 'linux')('Linux sockets', () => {
   const peer = { address: loopback[4], port: 179, ttl: 255 };
 
   const listen = async (options: { address?: typeof peer.address } = {}) => {
@@ -33,7 +33,7 @@ describe.runIf(process.platform === 'linux')('sockets with options', () => {
     return { recorder, connection: transport.dial(options, recorder) };
   };
 
-  test.runIf(hasIpv6)('without an address both families reach one port', async () => {
+  test.runIf(hasIpv6)('a listener without an address accepts both families on one port', async () => {
     const { listening, listener, port } = await listen();
     const both = [loopback[4], loopback[6]].map((address) => dial({ ...peer, address, port }));
     await until('both are accepted', () => listening.accepted.length === 2);
@@ -43,7 +43,7 @@ describe.runIf(process.platform === 'linux')('sockets with options', () => {
     listener.close();
   });
 
-  test('refuse what cannot work in words, without the password', async () => {
+  test('unusable passwords and addresses are refused with a message that hides the password', async () => {
     const long = 'x'.repeat(81);
     expect(transport.cannot({ ...peer, password: long })).toBe('the TCP MD5 password is longer than Linux takes');
     expect(transport.cannot({ ...peer, password: '' })).toBe('the TCP MD5 password is empty');
@@ -61,7 +61,7 @@ describe.runIf(process.platform === 'linux')('sockets with options', () => {
     listener.close();
   });
 
-  test('say that an interface is not there, and that an address is not ours', async () => {
+  test('a missing interface and a foreign address are named in the failure', async () => {
     const nowhere = dial({ ...peer, interface: 'no-such-one' });
     const foreign = dial({ ...peer, sourceAddress: address('192.0.2.254') });
     await until('both have failed', () => nowhere.recorder.isClosed && foreign.recorder.isClosed);
@@ -73,14 +73,14 @@ describe.runIf(process.platform === 'linux')('sockets with options', () => {
     expect(linkLocal.listening.failure?.detail).toContain('leave the address out');
   });
 
-  test('keys that are set in the turn of listen are there before the first connection, and go when they are no longer wanted', async () => {
+  test('keys set right after listen apply to the first connection, and removed keys no longer apply', async () => {
     const listening = new ListenerRecorder();
     const listener = transport.listen({ address: loopback[4], port: 0 }, listening);
     expect(listener.setKeys([{ prefix: prefix('127.0.0.0/8'), password: 'hush' }])).toEqual(new Map());
     await until('it listens', () => listening.port !== undefined);
     const port = listening.port ?? 0;
     const unsigned = dial({ ...peer, port });
-    // Once signed segments are refused for the right key as well, silence would prove nothing.
+    // The signed connection proves the key: if signed segments were refused as well, silence would prove nothing.
     const signed = dial({ ...peer, port, password: 'hush' });
     await until('the signed one is accepted', () => signed.recorder.isConnected);
     expect(unsigned.recorder.events).toEqual([]);
@@ -94,7 +94,7 @@ describe.runIf(process.platform === 'linux')('sockets with options', () => {
     listener.close();
   });
 
-  test('BGP-049 what was written just before the end arrives although unread data comes in and the reader is slow', async () => {
+  test('BGP-049 data written just before the end reaches a slow reader although unread data arrives', async () => {
     const { listening, listener, port } = await listen({ address: loopback[4] });
     const slow = createConnection({ host: '127.0.0.1', port });
     slow.on('error', () => {});
@@ -105,7 +105,7 @@ describe.runIf(process.platform === 'linux')('sockets with options', () => {
     slow.pause();
     await until('it is accepted', () => listening.accepted[0]?.recorder.isConnected === true);
     const [accepted] = listening.accepted;
-    // More than the kernel takes, so that the last words wait in Node; and data towards us that is under way when we close.
+    // Writes more than the kernel takes, so that the last words wait in Node, and sends data to us that is in flight when we close.
     let written = 0;
     for (let room = true; room; written += 65_536) room = accepted?.connection.write(new Uint8Array(65_536)) ?? false;
     slow.write(Buffer.alloc(300_000));
@@ -146,13 +146,13 @@ describe.runIf(process.platform === 'linux')('sockets with options', () => {
     await until('the listeners are gone', () => descriptors() < before);
   });
 
-  test('the counters of what the kernel dropped are numbers', () => {
+  test("the kernel's drop counters can be read", () => {
     const drops = transport.kernelDrops();
     expect(Object.keys(drops ?? {}).toSorted()).toEqual(['belowMinimumTtl', 'missing', 'unexpected', 'wrong']);
   });
 });
 
-test('what the kernel dropped is found by name; a kernel that does not count has none', () => {
+test('drop counters are found by name, and are undefined on a kernel without them', () => {
   const names = 'SyncookiesSent TCPMD5NotFound TCPMD5Unexpected TCPMD5Failure TCPMinTTLDrop Last';
   const text = `TcpExt: ${names}\nTcpExt: 1 2 3 4 5 6\nIpExt: A\nIpExt: 9\n`;
   expect(parseKernelDrops(text)).toEqual({ missing: 2, unexpected: 3, wrong: 4, belowMinimumTtl: 5 });

@@ -7,7 +7,7 @@ import type { Surroundings } from './compliance.ts';
 export const loopback = { 4: address('127.0.0.1'), 6: address('::1') };
 export const hasIpv6 = Object.values(networkInterfaces()).some((addresses) => addresses?.some((one) => one.address === '::1'));
 
-/** Repeats until the condition holds. */
+/** Waits until the condition holds; throws with its description when the time is over. */
 export async function until(what: string, holds: () => boolean, seconds = 10): Promise<void> {
   const deadline = performance.now() + seconds * 1_000;
   while (!holds()) {
@@ -16,7 +16,7 @@ export async function until(what: string, holds: () => boolean, seconds = 10): P
   }
 }
 
-/** Real sockets of this host. */
+/** Returns the surroundings for the compliance tests with real sockets on this host's loopback. */
 export const onLoopback = (transport: Transport, family: 4 | 6) => (): Surroundings => ({
   dialer: transport,
   listener: transport,

@@ -27,14 +27,14 @@ const surround = (family: 4 | 6, latency: number) => (): Surroundings => {
   };
 };
 
-describe('in memory, IPv4, without latency', () => {
+describe('memory network over IPv4, without latency', () => {
   describeTransport(surround(4, 0));
 });
-describe('in memory, IPv6, with latency', () => {
+describe('memory network over IPv6, with latency', () => {
   describeTransport(surround(6, 10));
 });
 
-describe('a network in memory', () => {
+describe('a memory network', () => {
   const clock = new VirtualClock();
   const make = () => {
     const network = new MemoryNetwork(clock, 5);
@@ -50,7 +50,7 @@ describe('a network in memory', () => {
     return { network, left, right, listener, listening, dial };
   };
 
-  test('both may dial at the same moment: two connections come up, as in a collision', () => {
+  test('two hosts that dial at the same moment get two connections, as in a collision', () => {
     const { left, right, listening } = make();
     const listeningLeft = new ListenerRecorder();
     left.listen({ port: 179 }, listeningLeft);
@@ -62,7 +62,7 @@ describe('a network in memory', () => {
     expect([listening.accepted.length, listeningLeft.accepted.length]).toEqual([1, 1]);
   });
 
-  test('a cut loses nothing for good, and says nothing while it lasts', () => {
+  test('a cut delays data without closing the connection, and delivers it when it heals', () => {
     const { network, left, right, listening, dial } = make();
     const { recorder, connection } = dial();
     const heal = network.cut(left, right);
@@ -76,7 +76,7 @@ describe('a network in memory', () => {
     expect(recorder.isClosed).toBe(false);
   });
 
-  test('a wrong, a missing and an unneeded signature are silence, and counted where they arrive', () => {
+  test('segments with wrong, missing or unexpected signatures are dropped and counted at the receiver', () => {
     const { right, listener, dial } = make();
     expect(dial({ password: 'needless' }).recorder.events).toEqual([]);
     listener.setKeys([
@@ -88,7 +88,7 @@ describe('a network in memory', () => {
     expect(right.kernelDrops()).toEqual({ missing: 1, unexpected: 1, wrong: 1, belowMinimumTtl: 0 });
   });
 
-  test('RFC 5082: what arrives with a smaller TTL than demanded is dropped', () => {
+  test('RFC 5082: segments below the minimum TTL are dropped', () => {
     const { right, listening, dial } = make();
     listening.socketOptions = { ttl: 255, minimumTtl: 255 };
     dial({ ttl: 64 }).connection.write(Buffer.from('far'));
@@ -98,13 +98,13 @@ describe('a network in memory', () => {
     expect(right.kernelDrops()).toMatchObject({ belowMinimumTtl: 1 });
   });
 
-  test('a link-local peer comes with the interface', () => {
+  test('a connection from a link-local address carries its interface', () => {
     const { listening, dial } = make();
     dial({ address: b.linkLocal });
     expect(listening.accepted[0]?.incoming).toMatchObject({ remoteAddress: a.linkLocal, interface: 'eth2' });
   });
 
-  test('BGP-060 a process that dies is seen; a host that loses power is not, until it is back and is spoken to', () => {
+  test('BGP-060 a killed process closes its connections; a host without power resets them when it is back', () => {
     const { network, right, left, dial } = make();
     const first = dial();
     right.kill();
@@ -124,7 +124,7 @@ describe('a network in memory', () => {
     expect(left.connections).toBe(0);
   });
 
-  test('hosts that discover find each other, and an interface that is not there is a failure', () => {
+  test('two discovering hosts find each other, and a missing interface is a failure', () => {
     const { left, right } = make();
     const found: string[] = [];
     const note = (who: string) => ({ found: () => void found.push(who), failed: () => void found.push(`${who} failed`) });

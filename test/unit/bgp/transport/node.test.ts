@@ -6,14 +6,14 @@ import { describeTransport } from './compliance.ts';
 import { hasIpv6, loopback, onLoopback, until } from './loopback.ts';
 import { ConnectionRecorder, ListenerRecorder } from './recorder.ts';
 
-describe('plain sockets over IPv4', () => {
+describe('plain Node sockets over IPv4', () => {
   describeTransport(onLoopback(nodeTransport, 4));
 });
-describe.runIf(hasIpv6)('plain sockets over IPv6', () => {
+describe.runIf(hasIpv6)('plain Node sockets over IPv6', () => {
   describeTransport(onLoopback(nodeTransport, 6));
 });
 
-describe('plain sockets', () => {
+describe('plain Node sockets', () => {
   const peer = { address: loopback[4], port: 179, ttl: 255 };
 
   test.each([
@@ -22,7 +22,7 @@ describe('plain sockets', () => {
     [{ ...peer, interface: 'eth0' }, 'binding a connection to a network interface needs'],
     [{ ...peer, address: address('fe80::1') }, 'a link-local address needs the network interface'],
     [{ ...peer, address: address('fe80::1'), interface: 'br_lan' }, 'the name of the network interface br_lan has a character'],
-  ])('say what they cannot do, and do not run without it: %#', async (options, words) => {
+  ])('a dial with an unsupported option fails and names it: %#', async (options, words) => {
     expect(nodeTransport.cannot(options)).toContain(words);
     expect(nodeTransport.cannot(options)).not.toContain('hush');
     const recorder = new ConnectionRecorder();
@@ -31,12 +31,12 @@ describe('plain sockets', () => {
     expect(recorder.events).toEqual(['closed: unsupported']);
   });
 
-  test('can do the rest', () => {
+  test('userTimeout, a source address and link-local addresses with an interface are supported', () => {
     expect(nodeTransport.cannot({ ...peer, userTimeout: 90_000, sourceAddress: loopback[4] })).toBeUndefined();
     expect(nodeTransport.cannot({ ...peer, address: address('fe80::1'), interface: 'eth0.100' })).toBeUndefined();
   });
 
-  test('do not accept what needs TTL security, and take no key', async () => {
+  test('connections that need TTL security are closed, and keys are refused', async () => {
     const listening = new ListenerRecorder();
     listening.socketOptions = { ttl: 255, minimumTtl: 255 };
     const listener = nodeTransport.listen({ address: loopback[4], port: 0 }, listening);

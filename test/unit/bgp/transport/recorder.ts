@@ -2,9 +2,9 @@ import { formatAddress, type Address } from '../../../../src/net/address.ts';
 import type { TransportFailure } from '../../../../src/bgp/diagnosis/problem.ts';
 import type { Connection, ConnectionEvents, Incoming, ListenerEvents, SocketOptions } from '../../../../src/bgp/transport/transport.ts';
 
-/** Writes down what happens on one connection. */
+/** Records the events of one connection. */
 export class ConnectionRecorder implements ConnectionEvents {
-  /** "connected 192.0.2.1", "data", "drain", "closed", "closed: reason", in order; data that follows data is one entry. */
+  /** "connected 192.0.2.1", "data", "drain", "closed", "closed: reason", in order; consecutive data events are one entry. */
   readonly events: string[] = [];
   failure: TransportFailure | undefined;
   #received: Uint8Array[] = [];
@@ -46,13 +46,13 @@ export interface Accepted {
   readonly connection: Connection;
 }
 
-/** Accepts, or rejects, whoever connects, and writes it down. */
+/** Accepts or rejects every connection and records it. */
 export class ListenerRecorder implements ListenerEvents {
   port: number | undefined;
   failure: TransportFailure | undefined;
   readonly accepted: Accepted[] = [];
   readonly rejected: Incoming[] = [];
-  /** How the next ones are accepted; undefined rejects them. */
+  /** The options for the next accepted connections; undefined rejects them. */
   socketOptions: SocketOptions | undefined = { ttl: 255 };
 
   listening(port: number): void {

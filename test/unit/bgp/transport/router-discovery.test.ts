@@ -24,19 +24,19 @@ describe('router messages', () => {
     ['86000000400007080000000000000000', 134],
     ['8600000040000708000000000000000001010200000000010501000000 0005dc', 134],
     ['8500000000000000', 133],
-    ['8501000000000000', undefined], // code
-    ['8700000000000000', undefined], // type
+    ['8501000000000000', undefined], // wrong code
+    ['8700000000000000', undefined], // wrong type
     ['860000004000070800000000000000', undefined], // too short
     ['85000000', undefined],
     ['', undefined],
     ['860000004000070800000000000000000100020000000001', undefined], // an option of length 0
-    ['860000004000070800000000000000000102020000000001', undefined], // one that ends beyond the message
-    ['8600000040000708000000000000000001', undefined], // one that ends after its type
-  ])('%s is %s', (text, type) => {
+    ['860000004000070800000000000000000102020000000001', undefined], // an option that ends beyond the message
+    ['8600000040000708000000000000000001', undefined], // an option that ends after its type
+  ])('the message %s has type %s', (text, type) => {
     expect(readRouterMessage(hex(text))).toBe(type);
   });
 
-  test('a message is never read beyond its end, whatever is cut off', () => {
+  test('a truncated message is not read beyond its end', () => {
     const whole = encodeRouterAdvertisement(hardwareAddress);
     const lengths = Array.from({ length: whole.length + 1 }, (_, length) => length).filter(
       (length) => readRouterMessage(whole.subarray(0, length)) !== undefined,
@@ -86,7 +86,7 @@ function discover() {
 }
 
 describe('discovery of a router', () => {
-  test('advertises at once, three times soon and then less often; asks until it has found somebody', () => {
+  test('advertisements start with three in quick succession, and solicitations end when a router is found', () => {
     const { clock, sent, receive } = discover();
     clock.advance(0);
     expect(sent.splice(0)).toEqual(['0 RA ff02::1', '0 RS ff02::2']);
@@ -97,7 +97,7 @@ describe('discovery of a router', () => {
     expect(advertised).toEqual(['3000 RA', '6000 RA', '26000 RA', '46000 RA']);
   });
 
-  test('reports a router once, and another address of it', () => {
+  test('a router is reported once per address', () => {
     const { events, receive, clock } = discover();
     clock.advance(0);
     receive(router);
@@ -113,14 +113,14 @@ describe('discovery of a router', () => {
     ['our own address', own, undefined, 255],
     ['a malformed message', router, hex('8600'), 255],
     ['a solicitation', router, encodeRouterSolicitation(undefined), 255],
-  ])('is not deceived by %s', (_, source, message, hopLimit) => {
+  ])('%s is ignored', (_, source, message, hopLimit) => {
     const { events, receive, clock } = discover();
     clock.advance(0);
     receive(source, message, hopLimit);
     expect(events).toEqual([]);
   });
 
-  test('answers a solicitation soon, but many not more often than every three seconds', () => {
+  test('solicitations are answered soon, but at most once every three seconds', () => {
     const { clock, sent, receive } = discover();
     clock.advance(10_000);
     sent.length = 0;
@@ -141,7 +141,7 @@ describe('discovery of a router', () => {
     ['EADDRNOTAVAIL', 'eth1 has no link-local address'],
     ['EAFNOSUPPORT', 'needs IPv6'],
     ['ENOBUFS', 'failed'],
-  ])('reports %s once in words, tries again, and reports it anew when it comes back', (code, words) => {
+  ])('%s is reported once with a message, retried, and reported again when it returns', (code, words) => {
     const { clock, events, state, sent } = discover();
     state.failure = code;
     clock.advance(10_000);
@@ -155,7 +155,7 @@ describe('discovery of a router', () => {
     expect(state.open).toBe(0);
   });
 
-  test('close leaves no socket and no timer, also while nothing was opened or inside an event', () => {
+  test('close() leaves no socket and no timer, even before the first send', () => {
     const first = discover();
     first.discovery.close();
     const second = discover();

@@ -1,4 +1,4 @@
-/** Values of every kind that the codec knows, for property tests. */
+/** Arbitrary values of every kind that the codec knows, for property tests. */
 import * as fc from 'fast-check';
 import { addressFromBytes, bitsOf, type Family } from '../../../../src/net/address.ts';
 import { maskedPrefix, type Prefix } from '../../../../src/net/prefix.ts';
@@ -81,7 +81,7 @@ const other = fc.uniqueArray(
 );
 const usableNextHop = fc.tuple(fc.integer({ min: 1, max: 126 }), bytes(3)).map(([first, rest]) => Uint8Array.of(first, ...rest));
 
-/** Attributes as they may come on a session of this kind. ORIGIN, AS_PATH and NEXT_HOP are always there. */
+/** Attributes that are valid in this kind of session. ORIGIN, AS_PATH and NEXT_HOP are always present. */
 function pathAttributes({ fourOctetAsn = true, internal = false }: WireSession): fc.Arbitrary<PathAttributes> {
   const largest = fourOctetAsn ? 0xffff_ffff : 0xffff;
   const inside = { localPref: u32, originatorId: u32, clusterList: fc.array(u32, { minLength: 1, maxLength: 8 }) };
@@ -89,7 +89,7 @@ function pathAttributes({ fourOctetAsn = true, internal = false }: WireSession):
   return fc.record(
     {
       origin: fc.nat(2),
-      // Only an internal peer may show the inside of a confederation.
+      // Confederation segments are allowed only from an internal peer.
       asPath: pathOf(largest, 'set', 'sequence', ...(internal ? (['confederationSequence', 'confederationSet'] as const) : [])),
       nextHop: usableNextHop,
       med: u32,
@@ -112,7 +112,7 @@ const pathsOf = (family: Family, pathIds: boolean): fc.Arbitrary<Path[]> => {
   return fc.array(path, { minLength: 1, maxLength: 30 });
 };
 
-/** What an UPDATE may hold on a session of this kind, which has both families, and path identifiers in both or in none. */
+/** Valid content of an UPDATE in this kind of session, which has both families, and path identifiers in both families or in neither. */
 export function updateContent(session: WireSession): fc.Arbitrary<UpdateContent> {
   const pathIds = session.addPathReceive !== undefined;
   const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(value, { maxLength: 1 });

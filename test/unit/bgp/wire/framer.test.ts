@@ -19,7 +19,7 @@ function framerOf({ maximum, enhancedRouteRefresh = false }: Setting): Framer {
   return framer;
 }
 
-/** "2 00000000" for a frame, "fault 1/2 1001" for a fault, after which nothing may come. */
+/** Returns "2 00000000" for a frame (type, body) and "fault 1/2 1001" for a fault (code/subcode, data), which ends the list. */
 function frames(chunks: readonly Uint8Array[], setting: Setting = {}): string[] {
   const framer = framerOf(setting);
   const found: string[] = [];
@@ -40,11 +40,11 @@ const message = (length: number, type: number): Uint8Array => {
   bytes.set(header(length, type));
   return bytes;
 };
-/** Faults of a header that stands alone: nothing of the body is there. */
+/** Returns the result of the framer for a header alone, without its body. */
 const verdict = (bytes: Uint8Array, setting: Setting = {}): string => frames([bytes], setting)[0] ?? 'needMore';
 
-describe('the framer judges a message by its header alone', () => {
-  test.each(Array.from({ length: 16 }, (_, at) => at))('BGP-001 octet %i of the marker is not ff: 1/1', (at) => {
+describe('validation of a header by the framer', () => {
+  test.each(Array.from({ length: 16 }, (_, at) => at))('BGP-001 a marker octet %i that is not ff is fault 1/1', (at) => {
     const bytes = keepaliveMessage.slice();
     bytes[at] = 0xfe;
     expect(verdict(bytes)).toBe('fault 1/1 ');
@@ -53,11 +53,11 @@ describe('the framer judges a message by its header alone', () => {
   test.each([
     [0, '0000'],
     [18, '0012'],
-  ])('BGP-002 length %i: 1/2 with the length as data, whatever the type', (length, data) => {
+  ])('BGP-002 a length of %i is fault 1/2 with the length as data, for every type', (length, data) => {
     for (const type of [1, 2, 3, 4, 5, 9]) expect(verdict(header(length, type))).toBe(`fault 1/2 ${data}`);
   });
 
-  test('BGP-003 length 4097 without RFC 8654: 1/2 with the length as data', () => {
+  test('BGP-003 a length of 4097 without RFC 8654 is fault 1/2 with the length as data', () => {
     for (const type of [1, 2, 3, 4, 5, 9]) expect(verdict(header(4097, type))).toBe('fault 1/2 1001');
     expect(verdict(header(4096, 2))).toBe('needMore');
     expect(verdict(header(extended, 2))).toBe('fault 1/2 ffff');
@@ -69,7 +69,7 @@ describe('the framer judges a message by its header alone', () => {
     ['NOTIFICATION', 3, 21, 4096],
     ['KEEPALIVE', 4, 19, 19],
     ['ROUTE-REFRESH', 5, 23, 23],
-  ])('BGP-004 %s has at least its fixed part: 1/2 for less', (_, type, shortest, longest) => {
+  ])('BGP-004 a length that is impossible for %s is fault 1/2', (_, type, shortest, longest) => {
     for (let length = 19; length < shortest; length++) expect(verdict(header(length, type))).toMatch(/^fault 1\/2 00/);
     expect(frames([message(shortest, type)])).toHaveLength(1);
     expect(frames([message(shortest, type)])[0]).toMatch(/^\d 0*$/);
@@ -77,13 +77,13 @@ describe('the framer judges a message by its header alone', () => {
     else expect(frames([message(longest, type)])[0]).toMatch(/^\d 0+$/);
   });
 
-  test.each([0, 6, 9, 77, 255])('BGP-005 type %i: 1/3 with the type as data', (type) => {
+  test.each([0, 6, 9, 77, 255])('BGP-005 the unknown type %i is fault 1/3 with the type as data', (type) => {
     const bytes = keepaliveMessage.slice();
     bytes[18] = type;
     expect(verdict(bytes)).toBe(`fault 1/3 ${type.toString(16).padStart(2, '0')}`);
   });
 
-  test('BGP-006 with RFC 8654 an OPEN and a KEEPALIVE keep their bounds, and the others may reach 65535', () => {
+  test('BGP-006 with RFC 8654 OPEN and KEEPALIVE keep their bounds, other types reach 65535', () => {
     const setting = { maximum: extended };
     expect(verdict(header(4097, 1), setting)).toBe('fault 1/2 1001');
     expect(verdict(header(4097, 4), setting)).toBe('fault 1/2 1001');
@@ -92,7 +92,7 @@ describe('the framer judges a message by its header alone', () => {
     expect(frames([message(extended, 5)], { ...setting, enhancedRouteRefresh: true })[0]).toMatch(/^fault 7\/1/);
   });
 
-  test('BGP-006 the longer bound counts from the next message on', () => {
+  test('BGP-006 the longer bound applies from the next message on', () => {
     const framer = new Framer();
     framer.push(keepaliveMessage);
     expect(framer.next()).toMatchObject({ kind: 'frame', type: 4 });
@@ -102,7 +102,7 @@ describe('the framer judges a message by its header alone', () => {
   });
 });
 
-test('BGP-007 nothing above 4096 octets is encoded unless the caller names a longer bound', () => {
+test('BGP-007 messages above 4096 octets are encoded only when the caller gives a longer bound', () => {
   const attributes = (length: number): Uint8Array => new Uint8Array(length - 23);
   expect(encodeUpdate(none, attributes(4096), none)).toHaveLength(4096);
   expect(() => encodeUpdate(none, attributes(4097), none)).toThrow('a message of 4097 octets');
@@ -110,8 +110,8 @@ test('BGP-007 nothing above 4096 octets is encoded unless the caller names a lon
   expect(() => encodeUpdate(none, attributes(extended + 1), none, extended)).toThrow('a message of 65536 octets');
 });
 
-describe('BGP-008 the framer gives the same messages however the stream is cut', () => {
-  test('one octet a chunk, and a hundred messages in one chunk', () => {
+describe('BGP-008 framing of a stream cut into any chunks', () => {
+  test('single octets, and a hundred messages in one chunk, give the same messages', () => {
     const list = Array.from({ length: 100 }, (_, i) => withHeader(2, new Uint8Array(4 + i).fill(i)));
     const stream = Buffer.concat(list);
     const expected = list.map((bytes) => `2 ${toHex(bytes.subarray(19))}`);
@@ -119,7 +119,7 @@ describe('BGP-008 the framer gives the same messages however the stream is cut',
     expect(frames(single(stream))).toEqual(expected);
   });
 
-  test('any messages, any cuts, with any setting', () => {
+  test('any chunks of any messages give the same messages, with any setting', () => {
     const any = fc.oneof(
       fc.constant(keepaliveMessage),
       fc.uint8Array({ minLength: 4, maxLength: 200 }).map((body) => withHeader(2, body)),
@@ -146,7 +146,7 @@ describe('BGP-008 the framer gives the same messages however the stream is cut',
     );
   });
 
-  test('frames that were given out stay as they are while more arrives', () => {
+  test('returned frames do not change while more octets arrive', () => {
     const list = Array.from({ length: 40 }, (_, i) => withHeader(2, new Uint8Array(30).fill(i)));
     const stream = Buffer.concat(list);
     const framer = new Framer();
@@ -159,12 +159,12 @@ describe('BGP-008 the framer gives the same messages however the stream is cut',
     expect(stream.equals(Buffer.concat(list))).toBe(true);
   });
 
-  test('18 octets are no message yet', () => {
+  test('18 octets are not a message yet', () => {
     expect(frames([keepaliveMessage.subarray(0, 18)])).toEqual([]);
   });
 });
 
-/** The octets that were copied, those that were allocated for copies, and the most that were held, with one octet a chunk. */
+/** Feeds the stream octet by octet; returns how many octets were copied, allocated for copies, and held at most. */
 function work(stream: Uint8Array, maximum: number): { copied: number; allocated: number; pending: number } {
   const chunks = single(stream);
   const framer = new Framer(maximum);
@@ -181,15 +181,15 @@ function work(stream: Uint8Array, maximum: number): { copied: number; allocated:
   return { copied, allocated, pending };
 }
 
-describe('BGP-009 the buffer of the framer is bounded', () => {
-  test('a header and a stall cost what has arrived', () => {
+describe("BGP-009 the size of the framer's buffer", () => {
+  test('a header allocates only what has arrived, not the length it announces', () => {
     const framer = new Framer(extended);
     framer.push(header(extended, 2));
     expect(framer.next()).toEqual({ kind: 'needMore' });
     expect(framer.pending).toBe(19);
   });
 
-  test('a message of 65535 octets that comes octet by octet is copied a few times, not once for each octet', () => {
+  test('a message of 65535 octets that arrives octet by octet is copied only a few times', () => {
     const { copied, allocated, pending } = work(message(extended, 2), extended);
     expect(pending).toBe(extended - 1);
     expect(copied).toBeGreaterThanOrEqual(extended - 1);
@@ -197,12 +197,12 @@ describe('BGP-009 the buffer of the framer is bounded', () => {
     expect(allocated).toBeLessThan(4 * extended);
   });
 
-  test('the same octets in many small messages cost as much', () => {
+  test('many small messages cost no more copying than one large message', () => {
     const small = Buffer.concat(Array.from({ length: 600 }, () => message(100, 2)));
     expect(work(small, extended).copied).toBeLessThan(4 * small.length);
   });
 
-  test('BGP-010 what follows a fault is dropped, and the fault stays', () => {
+  test('BGP-010 octets after a fault are dropped, and the fault stays', () => {
     const framer = new Framer();
     framer.push(Buffer.concat([header(18, 4), keepaliveMessage]));
     const result = framer.next();
@@ -217,13 +217,13 @@ describe('BGP-083 a ROUTE-REFRESH of a wrong length', () => {
   const refresh = (body: string): Uint8Array => withHeader(5, hex(body));
   const enhanced = { enhancedRouteRefresh: true };
 
-  test('1/2 with the length as data, from the header alone', () => {
+  test('a wrong length is fault 1/2 with the length as data, from the header alone', () => {
     expect(verdict(header(22, 5))).toBe('fault 1/2 0016');
     expect(verdict(header(24, 5))).toBe('fault 1/2 0018');
   });
 
   test.each(['', '0001', '000100', '000101', '0001020100'])(
-    'after RFC 7313 was negotiated 7/1 with the complete message as data: %s',
+    'a wrong length after RFC 7313 is fault 7/1 with the whole message as data: %s',
     (body) => {
       const bytes = refresh(body);
       expect(frames([bytes.subarray(0, -1)], enhanced)).toEqual([]);
@@ -231,7 +231,7 @@ describe('BGP-083 a ROUTE-REFRESH of a wrong length', () => {
     },
   );
 
-  test.each(['000103', '0001090101'])('after RFC 7313 one of an unknown subtype is no fault: %s', (body) => {
+  test.each(['000103', '0001090101'])('an unknown subtype after RFC 7313 is accepted with any length: %s', (body) => {
     expect(frames([refresh(body), keepaliveMessage], enhanced)).toEqual([`5 ${body}`, '4 ']);
   });
 });

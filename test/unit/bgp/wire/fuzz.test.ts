@@ -7,13 +7,13 @@ import { Random } from '../../../fuzz/random.ts';
 import { decodeMessage } from '../../../../src/bgp/wire/index.ts';
 import { toHex } from '../hex.ts';
 
-/** The seed goes with the date of the run, so that each run sees other messages; the failure names it. */
+/** The seed is taken from the time, so that each run sees other messages. A failure prints it. */
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 32);
 const milliseconds = 1_500;
-/** Milliseconds after which a test is given up: far more than it takes, for a busy machine. */
+/** Timeout of a test in milliseconds, far more than it needs, for a busy machine. */
 const patience = 60_000;
 
-/** The codec keeps its promises for these octets; otherwise they are in the message. */
+/** Checks the promises of the codec for these octets; a failure prints them with the seed. */
 function check(bytes: Uint8Array): void {
   try {
     checkMessage(bytes);
@@ -22,17 +22,17 @@ function check(bytes: Uint8Array): void {
   }
 }
 
-/** `npm run fuzz` does the same for longer. */
-describe('BGP-084 the codec is total, and what it decoded it encodes again', { timeout: patience }, () => {
+/** `npm run fuzz` does the same for a longer time. */
+describe('BGP-084 the codec with any octets', { timeout: patience }, () => {
   test('every message of the corpus is decoded', () => {
     for (const message of corpus) expect(sessions.some((session) => decodeMessage(message, session).ok)).toBe(true);
   });
 
-  test.each(savedCases().map(({ name, bytes }) => [name, bytes] as const))('%s, found before', (_, bytes) => {
+  test.each(savedCases().map(({ name, bytes }) => [name, bytes] as const))('the codec handles a case found before: %s', (_, bytes) => {
     expect(() => check(bytes)).not.toThrow();
   });
 
-  test('every truncation and every flipped bit of the corpus', () => {
+  test('the codec handles every truncation and every flipped bit of the corpus', () => {
     let count = 0;
     for (const bytes of exhaustive()) {
       check(bytes);
@@ -41,7 +41,7 @@ describe('BGP-084 the codec is total, and what it decoded it encodes again', { t
     expect(count).toBeGreaterThan(10_000);
   });
 
-  test(`messages from seed ${seed}`, () => {
+  test(`the codec handles messages from seed ${seed}`, () => {
     const random = new Random(seed);
     const end = performance.now() + milliseconds;
     let count = 0;

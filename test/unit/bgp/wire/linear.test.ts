@@ -15,12 +15,12 @@ beforeAll(async () => {
 });
 afterAll(() => coverage.stop());
 
-/** How much more than in proportion the work may grow. */
+/** The factor by which the work may exceed linear growth. */
 const bound = 1.05;
 const extended = 65_535;
 const room = extended - 19;
 
-/** As many of the unit as fit into `length` octets. An OPEN has a seventeenth of the longest UPDATE. */
+/** Repeats the unit as often as it fits into `length` octets. */
 const repeated = (unit: string, length: number): Uint8Array => {
   const octets = hex(unit);
   const count = Math.floor(length / octets.length);
@@ -43,13 +43,13 @@ const nothing: Uint8Array = new Uint8Array(0);
 const update = (attributes: Uint8Array, nlri = nothing, withdrawn = nothing): Uint8Array =>
   messageOf(2, concat(u16(withdrawn.length), withdrawn, u16(attributes.length), attributes, nlri));
 
-/** One attribute with the extended length. */
+/** Encodes one attribute with the extended length. */
 const attribute = (flags: number, type: number, value: Uint8Array): Uint8Array => concat([flags | 0x10, type, ...u16(value.length)], value);
 
 const mandatory = hex('40010100 40020602010000fde9 4003040a000001');
 const nextHop6 = '20010db8000000000000000000000002';
 
-/** The messages on which a decoder could spend most, about `length` octets behind the header. */
+/** The most expensive messages for a decoder, each with about `length` octets after the header. An OPEN is shorter: a seventeenth. */
 const worst: readonly (readonly [string, (length: number) => Uint8Array, WireSession?])[] = [
   ['prefixes of no octet', (length) => update(mandatory, repeated('00', length - 60))],
   ['withdrawn prefixes of no octet', (length) => update(nothing, nothing, repeated('00', length - 60))],
@@ -84,12 +84,12 @@ function openWith(capabilities: Uint8Array): Uint8Array {
   return openWithParameters(concat([2, ...u16(capabilities.length)], capabilities));
 }
 
-/** RFC 9072. */
+/** Encodes an OPEN in the form of RFC 9072. */
 function openWithParameters(parameters: Uint8Array): Uint8Array {
   return messageOf(1, concat(hex('04 fde9 005a 0a000001 ff ff'), u16(parameters.length), parameters));
 }
 
-/** What the engine counts while the message is decoded and, where it can be, described or encoded again. */
+/** Returns the engine's count of work for decoding the message and, where possible, for describing or encoding it again. */
 function workFor(message: Uint8Array, session: WireSession): number {
   const options = { maximum: extended, ...session };
   coverage.work();
@@ -99,8 +99,8 @@ function workFor(message: Uint8Array, session: WireSession): number {
   return coverage.work();
 }
 
-describe('BGP-084 work grows with the length only, and with no more than it', () => {
-  test('the measure tells linear from quadratic', () => {
+describe('BGP-084 the work of the codec for long messages', () => {
+  test('the measurement distinguishes linear from quadratic work', () => {
     const message = update(mandatory, repeated('00', 100));
     const decode = (times: number): number => {
       coverage.work();
@@ -113,12 +113,15 @@ describe('BGP-084 work grows with the length only, and with no more than it', ()
     expect(once).toBeGreaterThan(10 * 100);
   });
 
-  test.each(worst.map(([name, make, session = {}]) => [name, make, session] as const))('%s', (_, make, session) => {
-    const [short, long] = [make(room / 16), make(room)];
-    expect(long.length).toBeLessThanOrEqual(extended);
-    const [little, much] = [workFor(short, session), workFor(long, session)];
-    // Sixteen times the length: quadratic work would be 256 times as much.
-    expect(much / little).toBeLessThan(bound * 16);
-    expect(much).toBeLessThan(30 * long.length);
-  });
+  test.each(worst.map(([name, make, session = {}]) => [name, make, session] as const))(
+    'the work grows linearly for %s',
+    (_, make, session) => {
+      const [short, long] = [make(room / 16), make(room)];
+      expect(long.length).toBeLessThanOrEqual(extended);
+      const [little, much] = [workFor(short, session), workFor(long, session)];
+      // The message is sixteen times as long: quadratic work would be 256 times as much.
+      expect(much / little).toBeLessThan(bound * 16);
+      expect(much).toBeLessThan(30 * long.length);
+    },
+  );
 });

@@ -29,13 +29,13 @@ const messages: readonly [string, Message, string][] = [
   ['ROUTE-REFRESH', { kind: 'routeRefresh', afi: 1, subtype: 0, safi: 1 }, `${marker} 0017 05 0001 00 01`],
 ];
 
-describe('one message', () => {
-  test.each(messages)('%s, both ways', (_, message, bytes) => {
+describe('encodeMessage and decodeMessage', () => {
+  test.each(messages)('%s is encoded and decoded', (_, message, bytes) => {
     expect(toHex(encodeMessage(message))).toBe(toHex(hex(bytes)));
     expect(decodeMessage(hex(bytes))).toEqual({ ok: true, value: message });
   });
 
-  test('an UPDATE that was made, framed and read', () => {
+  test('an UPDATE is encoded, framed and decoded', () => {
     const nextHop = addressBytes(address('192.0.2.1'));
     const announced = nlriOf(4, [{ prefix: prefix('198.51.100.0/24') }], nextHop);
     const attributes = { origin: 0, asPath: [{ kind: 'sequence' as const, asns: [64512] }], nextHop };
@@ -66,12 +66,12 @@ describe('one message', () => {
     expect(toHex(result.fault.data)).toBe(data);
   });
 
-  test('the answer to one KEEPALIVE is not shared with the next', () => {
+  test('encodeMessage returns a new KEEPALIVE each time', () => {
     encodeMessage({ kind: 'keepalive' }).fill(0);
     expect(toHex(encodeMessage({ kind: 'keepalive' }))).toBe(`${marker}001304`);
   });
 
-  test('BGP-007 a message of more than 4096 octets needs a session that has it', () => {
+  test('BGP-007 a message above 4096 octets needs a session with extended messages', () => {
     const communities = Array.from({ length: 2000 }, (_, value) => ({ kind: 'standard' as const, value }));
     const update: MessageContent = { kind: 'update', withdrawn: [], announced: [], attributes: { communities } };
     expect(() => encodeMessage(update)).toThrow('a message of 8027 octets');
@@ -84,7 +84,7 @@ describe('one message', () => {
   });
 });
 
-describe('every message survives the way there and back', () => {
+describe('encoding and decoding any message', () => {
   const roundTrip = (message: MessageContent, session: WireSession = {}): Message => {
     const result = decodeMessage(encodeMessage(message, session), session);
     if (!result.ok) throw new Error(result.fault.problem);
@@ -107,7 +107,7 @@ describe('every message survives the way there and back', () => {
   });
   const routeRefresh = fc.record({ kind: fc.constant('routeRefresh' as const), afi: u16, subtype: u8, safi: u8 });
 
-  test('OPEN, NOTIFICATION, KEEPALIVE and ROUTE-REFRESH', () => {
+  test('OPEN, NOTIFICATION, KEEPALIVE and ROUTE-REFRESH survive encoding and decoding', () => {
     const message = fc.oneof(open, notification, routeRefresh, fc.constant({ kind: 'keepalive' as const }));
     fc.assert(
       fc.property(message, (message) => {
@@ -121,7 +121,7 @@ describe('every message survives the way there and back', () => {
     ['an internal peer', { internal: true }],
     ['a peer with 2-octet AS numbers', { fourOctetAsn: false }],
     ['a peer that sends path identifiers', { addPathReceive: [4, 6] }],
-  ])('UPDATE of %s', (_, kind) => {
+  ])('an UPDATE of %s survives encoding and decoding', (_, kind) => {
     const session = { ...kind, maximum: extended };
     fc.assert(
       fc.property(updateContent(kind), (content) => {
@@ -131,7 +131,7 @@ describe('every message survives the way there and back', () => {
     );
   });
 
-  test('End-of-RIB', () => {
+  test('End-of-RIB survives decoding and encoding', () => {
     for (const family of [4, 6] as const) {
       const bytes = encodeEndOfRib(family);
       const result = decodeMessage(bytes);

@@ -13,13 +13,13 @@ import {
 import { hex, marker, toHex } from '../hex.ts';
 
 describe('NOTIFICATION', () => {
-  test('BGP-048 a shutdown text, both ways', () => {
+  test('BGP-048 a shutdown text is encoded and decoded', () => {
     const bytes = encodeNotification(ceaseNotification(2, 'Wartung: Köln'));
     expect(toHex(bytes)).toBe(toHex(hex(`${marker} 0024 03 06 02 0e 57617274756e673a204bc3b66c6e`)));
     expect(describeNotification(decodeNotification(bytes.subarray(19)))).toBe('Cease: Administrative Shutdown (6/2): "Wartung: Köln"');
   });
 
-  test('a long text is cut between characters at 255 octets', () => {
+  test('a long shutdown text is cut at 255 octets, between characters', () => {
     const { data } = ceaseNotification(2, 'ö'.repeat(300));
     expect(data.length).toBe(255);
     expect(shutdownMessageOf({ code: 6, subcode: 2, data })).toBe('ö'.repeat(127));
@@ -32,28 +32,31 @@ describe('NOTIFICATION', () => {
     ['control characters', '05 611b5b0a62', 'a [ b'],
     ['nothing but control characters', '02 1b0a', undefined],
     ['text with another code', undefined, undefined],
-  ])('BGP-011 %s does no harm', (_, data, text) => {
+  ])('BGP-011 a shutdown text with %s is read safely', (_, data, text) => {
     const notification = data === undefined ? { code: 6, subcode: 5, data: hex('0161') } : { code: 6, subcode: 2, data: hex(data) };
     expect(shutdownMessageOf(notification)).toBe(text);
   });
 
-  test.each(['', '00', '0000', 'ffff', '0101ff', '0609', '060906', '0601', '060100'])('BGP-011 %s is taken and described', (body) => {
-    const notification = decodeNotification(hex(body));
-    expect(toHex(Uint8Array.of(notification.code, notification.subcode, ...notification.data))).toBe(body.padEnd(4, '0'));
-    expect(describeNotification(notification)).toMatch(/\(\d+\/\d+\)/);
-  });
+  test.each(['', '00', '0000', 'ffff', '0101ff', '0609', '060906', '0601', '060100'])(
+    'BGP-011 the malformed body "%s" is decoded and described',
+    (body) => {
+      const notification = decodeNotification(hex(body));
+      expect(toHex(Uint8Array.of(notification.code, notification.subcode, ...notification.data))).toBe(body.padEnd(4, '0'));
+      expect(describeNotification(notification)).toMatch(/\(\d+\/\d+\)/);
+    },
+  );
 
-  test('a NOTIFICATION with de-configured carries no text', () => {
+  test('Peer De-configured carries no text', () => {
     expect(ceaseNotification(3, 'text').data).toHaveLength(0);
   });
 
-  test('data beyond the longest message is cut off', () => {
+  test('data that does not fit the longest message is truncated', () => {
     const data = new Uint8Array(70_000).fill(7);
     expect(encodeNotification({ code: 3, subcode: 9, data })).toHaveLength(4096);
     expect(encodeNotification({ code: 3, subcode: 9, data }, 65_535)).toHaveLength(65_535);
   });
 
-  test('BGP-104 a Hard Reset carries the reason, both ways', () => {
+  test('BGP-104 a Hard Reset carries the real reason, both ways', () => {
     const notification = hardReset(ceaseNotification(2, 'bye'));
     const bytes = encodeNotification(notification);
     expect(toHex(bytes)).toBe(toHex(hex(`${marker} 001b 03 06 09 06 02 03 627965`)));
@@ -63,7 +66,7 @@ describe('NOTIFICATION', () => {
     expect(describeNotification(received)).toBe('Cease: Hard Reset (6/9) of Cease: Administrative Shutdown (6/2): "bye"');
   });
 
-  test('BGP-104 a Hard Reset without a reason is its own reason; one inside another is not opened', () => {
+  test('BGP-104 a Hard Reset without a reason is described as such; a nested one is not unwrapped', () => {
     const empty = { code: 6, subcode: 9, data: hex('06') };
     expect(innermost(empty)).toBe(empty);
     expect(describeNotification(empty)).toBe('Cease: Hard Reset (6/9)');
@@ -74,13 +77,13 @@ describe('NOTIFICATION', () => {
   test.each([
     [4, '0001 01 0000000a', 'at most 10 of IPv4 unicast'],
     [6, '0002 01 0000000a', 'at most 10 of IPv6 unicast'],
-  ] as const)('BGP-085 too many prefixes of IPv%i: family and bound are the data (RFC 4486 4)', (family, data, text) => {
+  ] as const)('BGP-085 the Cease for too many IPv%i prefixes carries family and maximum (RFC 4486 4)', (family, data, text) => {
     const notification = maximumPrefixesNotification(family, 10);
     expect(notification).toEqual({ code: 6, subcode: 1, data: hex(data) });
     expect(describeNotification(notification)).toBe(`Cease: Maximum Number of Prefixes Reached (6/1): ${text}`);
   });
 
-  test('a family that is not ours is named by its numbers, and data of another length is not read', () => {
+  test('an unknown family is described by its numbers, and data of a wrong length is not read', () => {
     const notification = { code: 6, subcode: 1, data: hex('0019 46 00000001') };
     expect(describeNotification(notification)).toBe('Cease: Maximum Number of Prefixes Reached (6/1): at most 1 of AFI 25 SAFI 70');
     expect(describeNotification({ ...notification, data: hex('0019') })).toBe('Cease: Maximum Number of Prefixes Reached (6/1)');
@@ -109,7 +112,7 @@ describe('NOTIFICATION', () => {
     expect(errorNumbers(name)).toEqual({ code, subcode });
   });
 
-  test('unknown numbers stay numbers', () => {
+  test('unknown codes and subcodes are described by their numbers', () => {
     expect(errorName(99, 7)).toBe('Unknown Error (99/7)');
     expect(errorName(6, 99)).toBe('Cease (6/99)');
     expect(errorNumbers('Unknown Error (99/7)')).toBeUndefined();

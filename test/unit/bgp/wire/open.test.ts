@@ -13,7 +13,7 @@ const openOf = (capabilities: readonly Capability[]): OpenMessage => ({
   capabilities,
 });
 
-/** Body of an OPEN with these octets behind the length of the optional parameters. */
+/** Builds the body of an OPEN with these optional parameters; fills in their length. */
 const withParameters = (parameters: string): Uint8Array => {
   const length = hex(parameters).length.toString(16).padStart(2, '0');
   return hex(`04 0001 005a 0a000001 ${length} ${parameters}`);
@@ -38,10 +38,13 @@ const openVectors: readonly { name: string; open: OpenMessage; bytes: string }[]
 ];
 
 describe('OPEN', () => {
-  test.each(openVectors.map((vector) => [vector.name, vector] as const))('BGP-032 %s, both ways', (_, { open, bytes }) => {
-    expect(toHex(encodeOpen(open))).toBe(toHex(hex(bytes)));
-    expect(decodeOpen(hex(bytes).subarray(19))).toEqual({ ok: true, value: open });
-  });
+  test.each(openVectors.map((vector) => [vector.name, vector] as const))(
+    'BGP-032 an OPEN is encoded and decoded: %s',
+    (_, { open, bytes }) => {
+      expect(toHex(encodeOpen(open))).toBe(toHex(hex(bytes)));
+      expect(decodeOpen(hex(bytes).subarray(19))).toEqual({ ok: true, value: open });
+    },
+  );
 
   test.each([
     ['BGP-012 version 3', '03 0001 005a 0a000001 00', 1, '0004'],
@@ -93,14 +96,14 @@ describe('OPEN', () => {
   test.each([
     ['255 255', 'ff ff 0005 02 0002 0200'],
     ['a first length other than 255, which does not count', '05 ff 0005 02 0002 0200'],
-  ])('BGP-026 the form of RFC 9072 is understood below 256 octets too: %s', (_, parameters) => {
+  ])('BGP-026 the form of RFC 9072 is accepted below 256 octets too: %s', (_, parameters) => {
     const result = decodeOpen(hex(`04 0001 005a 0a000001 ${parameters}`));
     expect(result).toMatchObject({ ok: true, value: { capabilities: [{ kind: 'routeRefresh' }] } });
   });
 
   const filled = (length: number): Capability[] => [{ kind: 'other', code: 201, data: new Uint8Array(length).fill(7) }];
 
-  test('BGP-026 the form of RFC 9072 is used above 255 octets of parameters only, both ways', () => {
+  test('BGP-026 the form of RFC 9072 is sent only above 255 octets of parameters', () => {
     const longest = openOf(filled(251)); // 255 octets: parameter header 2, capability header 2
     expect(toHex(encodeOpen(longest).subarray(28, 33))).toBe('ff02fdc9fb');
     expect(decodeOpen(encodeOpen(longest).subarray(19))).toEqual({ ok: true, value: longest });
@@ -174,7 +177,7 @@ const known: readonly [string, Capability, string][] = [
 ];
 
 describe('capabilities', () => {
-  test.each(known)('BGP-031 %s, both ways', (_, capability, bytes) => {
+  test.each(known)('BGP-031 a capability is encoded and decoded: %s', (_, capability, bytes) => {
     expect(toHex(encodeCapability(capability))).toBe(toHex(hex(bytes)));
     const [code = 0, , ...data] = hex(bytes);
     expect(decodeCapability(code, Uint8Array.from(data))).toEqual(capability);
@@ -188,7 +191,7 @@ describe('capabilities', () => {
     ['role', 9, [0, 2]],
     ['4-octet ASN', 65, [0, 2, 3, 5, 8]],
     ['enhanced route refresh', 70, [1]],
-  ])('BGP-024 %s of a wrong length refuses the OPEN', (_, code, lengths) => {
+  ])('BGP-024 a %s capability of a wrong length refuses the OPEN', (_, code, lengths) => {
     for (const length of lengths) {
       const value = `${code.toString(16).padStart(2, '0')}${length.toString(16).padStart(2, '0')}${'01'.repeat(length)}`;
       const parameter = withParameters(`02 ${hex(value).length.toString(16).padStart(2, '0')} ${value}`);
@@ -202,17 +205,17 @@ describe('capabilities', () => {
     ['long-lived graceful restart', 71, ['00', '000101800000']],
     ['FQDN', 73, ['', '01', '0161', '026100', '016101', '01610000', '01ff00']],
     ['software version', 75, ['', '01', '016100', '01ff']],
-  ])('%s that is malformed counts as absent', (_, code, values) => {
+  ])('a malformed %s capability counts as absent', (_, code, values) => {
     for (const value of values) expect(decodeCapability(code, hex(value))).toEqual({ kind: 'other', code, data: hex(value) });
   });
 
-  test('text for people carries no control characters, and is cut to what fits', () => {
+  test('text in capabilities loses its control characters and is cut to the maximum length', () => {
     expect(decodeCapability(75, hex('04 611b5b62'))).toEqual({ kind: 'softwareVersion', version: 'a [b' });
     expect(encodeCapability({ kind: 'softwareVersion', version: 'ö'.repeat(200) })).toHaveLength(2 + 1 + 254);
     expect(encodeCapability({ kind: 'fqdn', hostName: 'h'.repeat(300), domainName: 'd'.repeat(300) })).toHaveLength(2 + 255);
   });
 
-  test('a value that no length octet can tell is a defect of the caller', () => {
+  test('a capability value too large for its length field throws', () => {
     expect(() => encodeCapability({ kind: 'other', code: 200, data: new Uint8Array(256) })).toThrow('a capability of 256 octets');
     expect(() =>
       encodeCapability({ kind: 'gracefulRestart', restarted: false, notification: false, restartTime: 4096, families: [] }),
@@ -220,7 +223,7 @@ describe('capabilities', () => {
   });
 });
 
-test('every OPEN survives the way there and back', () => {
+test('every OPEN survives encoding and decoding', () => {
   const open: fc.Arbitrary<OpenMessage> = fc.record({
     version: fc.constant(4),
     asn: fc.nat(0xffff),

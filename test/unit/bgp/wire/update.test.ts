@@ -16,7 +16,7 @@ import { hex, marker, toHex } from '../hex.ts';
 
 const session: UpdateSession = { fourOctetAsn: true, internal: false, families: [4, 6] };
 
-/** The body of an UPDATE. */
+/** Builds the body of an UPDATE. */
 function body(attributes: string, nlri = '180a0102', withdrawn = ''): Uint8Array {
   const length = (text: string): string => hex(text).length.toString(16).padStart(4, '0');
   return hex(`${length(withdrawn)}${withdrawn}${length(attributes)}${attributes}${nlri}`);
@@ -39,8 +39,8 @@ const good = '40010100 40020602010000fde9 4003040a000001';
 const withoutNextHop = '40010100 40020602010000fde9';
 const nextHop6 = '20010db8000000000000000000000002';
 
-describe('decoding what another speaker sends', () => {
-  test('every attribute that means something to a reader', () => {
+describe('decoding an UPDATE', () => {
+  test('all known attributes are decoded', () => {
     const { attributes, announced, withdrawn, faults, treatAsWithdraw } = decodedOf(
       body(
         `40010102 400210 0202 0000fde9 0000fdea 0101 0000fdeb 4003040a000001 80040400000007 40050400000064 400600
@@ -80,7 +80,7 @@ describe('decoding what another speaker sends', () => {
     expect(formatAddress(addressFromBytes(announced[0]?.nextHop ?? hex('')))).toBe('10.0.0.1');
   });
 
-  test('a 2-octet peer with AS4_PATH and AS4_AGGREGATOR', () => {
+  test('AS4_PATH and AS4_AGGREGATOR of a 2-octet peer are decoded', () => {
     const bytes = body('40010100 400204 0201 5ba0 4003040a000001 c00706 5ba0 0a000009 c01106 0201 fa56ea00 c01208 fa56ea00 0a000009');
     expect(decodedOf(bytes, { fourOctetAsn: false })).toMatchObject({
       faults: [],
@@ -93,7 +93,7 @@ describe('decoding what another speaker sends', () => {
     });
   });
 
-  test('prefixes of both families, some in both multiprotocol attributes', () => {
+  test('prefixes of both families are decoded from all four fields', () => {
     const reach = `800e1b 0002 01 10 ${nextHop6} 00 20 20010db8 00`;
     const { announced, withdrawn } = decodedOf(body(`${reach} 800f08 000201 20 20010db9 ${good}`, '00 20c0000201 11ffff80', '090a00'));
     expect(withdrawn.map((nlri) => [nlri.family, nlri.multiprotocol, ...texts(nlri)])).toEqual([
@@ -106,16 +106,16 @@ describe('decoding what another speaker sends', () => {
     ]);
   });
 
-  test('IPv4 with an IPv6 next hop (RFC 8950), and a link-local next hop beside the global one', () => {
+  test('IPv4 with an IPv6 next hop (RFC 8950), and with a link-local one beside it, is decoded', () => {
     const reach = `800e2a 0001 01 20 ${nextHop6} fe800000000000000000000000000001 00 20c0000201`;
     expect(decodedOf(body(`${reach} ${withoutNextHop}`, '')).announced).toMatchObject([{ family: 4, count: 1, multiprotocol: true }]);
   });
 
-  test('bits of a prefix beyond its length are of no meaning', () => {
+  test('prefix bits beyond the length are ignored', () => {
     expect([...readNlri(4, hex('09 0aff'))].map(formatPrefix)).toEqual(['10.128.0.0/9']);
   });
 
-  test('path identifiers, in the families that have them (RFC 7911)', () => {
+  test('path identifiers are decoded in the families that have them (RFC 7911)', () => {
     const both = body(`800e1e 0002 01 10 ${nextHop6} 00 00000009 20 20010db8 ${good}`, '00000001 20c0000201 ffffffff 20c0000201');
     const { announced } = decodedOf(both, { addPathReceive: [4, 6] });
     expect(announced.map(texts)).toEqual([['2001:db8::/32 9'], ['192.0.2.1/32 1', '192.0.2.1/32 4294967295']]);
@@ -191,31 +191,34 @@ const vectors: readonly Vector[] = [
   },
 ];
 
-describe('encoding', () => {
-  test.each(vectors.map((vector) => [vector.name, vector] as const))('%s, both ways', (_, { content, bytes, session: change = {} }) => {
-    const update = { withdrawn: [], announced: [], attributes: {}, ...content };
-    const encoded = encodeUpdateMessage(update, { ...session, ...change });
-    expect(toHex(encoded)).toBe(toHex(hex(bytes)));
-    const { withdrawn, announced, attributes, faults } = decodedOf(encoded.subarray(19), change);
-    expect(faults).toEqual([]);
-    expect({ withdrawn: withdrawn.map(texts), announced: announced.map(texts) }).toEqual({
-      withdrawn: update.withdrawn.map(texts),
-      announced: update.announced.map(texts),
-    });
-    expect(attributes).toMatchObject(change.fourOctetAsn === false ? {} : update.attributes);
-  });
+describe('encoding an UPDATE', () => {
+  test.each(vectors.map((vector) => [vector.name, vector] as const))(
+    '%s is encoded and decoded',
+    (_, { content, bytes, session: change = {} }) => {
+      const update = { withdrawn: [], announced: [], attributes: {}, ...content };
+      const encoded = encodeUpdateMessage(update, { ...session, ...change });
+      expect(toHex(encoded)).toBe(toHex(hex(bytes)));
+      const { withdrawn, announced, attributes, faults } = decodedOf(encoded.subarray(19), change);
+      expect(faults).toEqual([]);
+      expect({ withdrawn: withdrawn.map(texts), announced: announced.map(texts) }).toEqual({
+        withdrawn: update.withdrawn.map(texts),
+        announced: update.announced.map(texts),
+      });
+      expect(attributes).toMatchObject(change.fourOctetAsn === false ? {} : update.attributes);
+    },
+  );
 
   test.each([
     [4, `${marker} 0017 02 0000 0000`],
     [6, `${marker} 001d 02 0000 0006 800f03 000201`],
-  ] as const)('BGP-082 BGP-090 End-of-RIB of IPv%i, both ways', (family, bytes) => {
+  ] as const)('BGP-082 BGP-090 End-of-RIB of IPv%i is encoded and decoded', (family, bytes) => {
     expect(toHex(encodeEndOfRib(family))).toBe(toHex(hex(bytes)));
     const update = decodedOf(hex(bytes).subarray(19));
     expect(update).toMatchObject({ endOfRib: family, announced: [], withdrawn: [], faults: [], treatAsWithdraw: false });
     expect(toHex(encodeUpdateMessage(update, session))).toBe(toHex(hex(bytes)));
   });
 
-  test('BGP-092 an attribute of 255 octets has a length of one octet, one of 256 a length of two', () => {
+  test('BGP-092 attributes of up to 255 octets have a one-octet length, longer ones two octets', () => {
     const other = (length: number) => ({ other: [{ flags: 0xc0, type: 99, value: new Uint8Array(length) }] });
     const encode = (length: number): string =>
       toHex(encodeUpdateMessage({ withdrawn: [], announced: [], attributes: other(length) }, session)).slice(2 * 23, 2 * 27);
@@ -223,7 +226,7 @@ describe('encoding', () => {
     expect(encode(256)).toBe('d0630100');
   });
 
-  test('BGP-100 a hundred communities take the extended length, both ways', () => {
+  test('BGP-100 a hundred communities use the extended length, both ways', () => {
     const communities = Array.from({ length: 100 }, (_, value) => ({ kind: 'standard' as const, value }));
     const encoded = encodeUpdateMessage(
       { withdrawn: [], announced: [], attributes: { ...attributes, nextHop: hex('0a000002'), communities } },
@@ -233,13 +236,13 @@ describe('encoding', () => {
     expect(decodedOf(encoded.subarray(19)).attributes.communities).toEqual(communities);
   });
 
-  test('a sequence of more than 255 ASNs is written as two', () => {
+  test('an AS sequence of more than 255 ASNs is written as two segments', () => {
     const asns = Array.from({ length: 300 }, (_, i) => i + 1);
     const encoded = encodeUpdateMessage({ withdrawn: [], announced: [], attributes: { asPath: [{ kind: 'sequence', asns }] } }, session);
     expect(decodedOf(encoded.subarray(19)).attributes.asPath?.map((segment) => segment.asns.length)).toEqual([255, 45]);
   });
 
-  test('what has no place in one UPDATE is a defect of the caller', () => {
+  test('an UPDATE with impossible content throws', () => {
     const nlri = nlriOf(4, paths('192.0.2.1/32'));
     expect(() => encodeUpdateMessage({ withdrawn: [nlri, nlri], announced: [], attributes: {} }, session)).toThrow('one place');
     const announced = [{ ...nlriOf(6, paths('::/0')), multiprotocol: false }];
@@ -251,7 +254,7 @@ describe('encoding', () => {
   });
 });
 
-/** RFC 7606, one row a rule. */
+/** RFC 7606; each row is one rule. */
 describe('errors in an UPDATE', () => {
   test.each([
     ['BGP-064 withdrawn routes overrun', hex('0005 18c00002 0000'), 1, ''],
@@ -297,7 +300,7 @@ describe('errors in an UPDATE', () => {
     ['BGP-069 an unknown well-known attribute where there are no routes', body('406301ab', ''), 2, '406301ab'],
     ['BGP-069 MP_UNREACH_NLRI with wrong flags', body('400f08 000201 20 20010db8', ''), 4, '400f08 000201 20 20010db8'],
     ['BGP-069 MP_REACH_NLRI without prefixes and ORIGIN 9', body(`800e15 0002 01 10 ${nextHop6} 00 40010109`, ''), 6, '40010109'],
-  ])('%s: the session is reset', (_, bytes, subcode, data) => {
+  ])('%s resets the session', (_, bytes, subcode, data) => {
     const result = decodeUpdate(bytes, session);
     expect(result).toMatchObject({ ok: false, fault: { disposition: 'reset', code: 3, subcode } });
     expect(result.ok ? '' : toHex(result.fault.data)).toBe(toHex(hex(data)));
@@ -343,7 +346,7 @@ describe('errors in an UPDATE', () => {
     ['BGP-075 an attribute without a length', `${good} 8004`, 1, ''],
     ['BGP-075 an attribute of one octet', `${good} 80`, 1, ''],
     ['BGP-079 an unknown well-known attribute', `${good} 406301ab`, 2, '406301ab'],
-  ])('%s: the routes count as withdrawn, the session stays', (_, attributes, subcode, data, change = {}) => {
+  ])('%s withdraws the routes and keeps the session', (_, attributes, subcode, data, change = {}) => {
     const update = decodedOf(body(attributes), change);
     expect(update).toMatchObject({ treatAsWithdraw: true, announced: [{ family: 4, count: 1 }] });
     expect(update.faults.map((fault) => [fault.disposition, fault.code, fault.subcode, toHex(fault.data)])).toEqual([
@@ -351,12 +354,12 @@ describe('errors in an UPDATE', () => {
     ]);
   });
 
-  test('BGP-070 MP_REACH_NLRI with wrong flags: its routes count as withdrawn', () => {
+  test('BGP-070 MP_REACH_NLRI with wrong flags withdraws its routes', () => {
     const update = decodedOf(body(`c00e1a 0002 01 10 ${nextHop6} 00 20 20010db8 ${withoutNextHop}`, ''));
     expect(update).toMatchObject({ treatAsWithdraw: true, announced: [{ family: 6, count: 1 }], faults: [{ subcode: 4 }] });
   });
 
-  test('BGP-071 NEXT_HOP is not asked for, nor looked at, where all prefixes are in MP_REACH_NLRI', () => {
+  test('BGP-071 NEXT_HOP is neither required nor checked when all prefixes are in MP_REACH_NLRI', () => {
     const reach = `800e1a 0002 01 10 ${nextHop6} 00 20 20010db8`;
     for (const hop of ['', '40030400000000']) {
       expect(decodedOf(body(`${reach} ${withoutNextHop} ${hop}`, ''))).toMatchObject({ treatAsWithdraw: false, faults: [] });
@@ -385,14 +388,14 @@ describe('errors in an UPDATE', () => {
     ['BGP-080 MP_REACH_NLRI of a family that nobody knows', '800e05 0019460000', 1],
     ['BGP-080 MP_UNREACH_NLRI of a family that nobody knows', '800f03 001946', 1],
     ['BGP-080 MP_REACH_NLRI of a family that was not negotiated', `800e1a 0002 01 10 ${nextHop6} 00 20 20010db8`, 1, { families: [4] }],
-  ])('%s: the routes stay', (_, attributes, faults, change = {}) => {
+  ])('%s keeps the routes', (_, attributes, faults, change = {}) => {
     const path = change.fourOctetAsn === false ? '4002040201fde9' : '40020602010000fde9';
     const update = decodedOf(body(`40010100 ${path} 4003040a000001 ${attributes}`), change);
     expect(update).toMatchObject({ treatAsWithdraw: false, announced: [{ count: 1 }] });
     expect(update.faults.map(({ disposition, code }) => [disposition, code])).toEqual(Array.from({ length: faults }, () => ['discard', 3]));
   });
 
-  test('BGP-076 what is discarded because of where it comes from is told with the attribute', () => {
+  test('BGP-076 an attribute discarded because of its sender is reported with its octets', () => {
     const [fault] = decodedOf(body(`${good} 40050400000064`)).faults;
     expect(fault).toEqual({
       disposition: 'discard',
@@ -403,12 +406,12 @@ describe('errors in an UPDATE', () => {
     });
   });
 
-  test('BGP-077 the first of two attributes wins', () => {
+  test('BGP-077 the first of two equal attributes counts', () => {
     const update = decodedOf(body(`${good} 40010102`));
     expect(update).toMatchObject({ treatAsWithdraw: false, attributes: { origin: 0 }, faults: [{ disposition: 'discard' }] });
   });
 
-  test('BGP-080 IPv4 prefixes where IPv4 was not negotiated are ignored, in either field', () => {
+  test('BGP-080 IPv4 prefixes are ignored, announced or withdrawn, when IPv4 was not negotiated', () => {
     const update = decodedOf(body(good, '180a0102', '18c00002'), { families: [6] });
     expect(update).toMatchObject({ announced: [], withdrawn: [], treatAsWithdraw: false, faults: [{}, {}] });
   });
@@ -434,7 +437,7 @@ describe('errors in an UPDATE', () => {
     expect(decodedOf(body(attributes, ''), { families }).endOfRib).toBeUndefined();
   });
 
-  test('BGP-082 an MP_UNREACH_NLRI without prefixes beside IPv4 prefixes is no End-of-RIB', () => {
+  test('BGP-082 an empty MP_UNREACH_NLRI beside IPv4 prefixes is no End-of-RIB', () => {
     for (const bytes of [body('800f03 000201', '00'), body('800f03 000201', '', '00')]) {
       for (const families of [[4, 6], [6]] as const) {
         const result = decodeUpdate(bytes, { ...session, families });
@@ -443,14 +446,14 @@ describe('errors in an UPDATE', () => {
     }
   });
 
-  test('BGP-082 the extended length makes no difference to End-of-RIB, and IPv4 may come in MP_UNREACH_NLRI', () => {
+  test('BGP-082 End-of-RIB may have the extended length, and IPv4 may use MP_UNREACH_NLRI', () => {
     expect(decodedOf(body('900f0003 000201', '')).endOfRib).toBe(6);
     expect(decodedOf(body('800f03 000101', '')).endOfRib).toBe(4);
     expect(decodedOf(body('', ''), { families: [6] }).endOfRib).toBeUndefined();
   });
 
-  test('the strongest fault decides, whatever the order and the number', () => {
-    const many = 'c0060100'.repeat(50); // flags of ATOMIC_AGGREGATE, then 49 times that it is there twice
+  test('the strongest fault decides, whatever the order and the number of faults', () => {
+    const many = 'c0060100'.repeat(50); // ATOMIC_AGGREGATE with wrong flags, then the same attribute 49 times more
     expect(decodedOf(body(`${good} ${many}`)).faults).toHaveLength(32);
     const twice = '40060100'.repeat(50);
     const update = decodedOf(body(`${good} ${twice} 800403000001`));
@@ -464,7 +467,7 @@ describe('errors in an UPDATE', () => {
   });
 });
 
-test('KEEPALIVE and ROUTE-REFRESH', () => {
+test('KEEPALIVE and ROUTE-REFRESH have their octets', () => {
   expect(toHex(keepaliveMessage)).toBe(`${marker}001304`);
   const refresh = { afi: 2, subtype: 1, safi: 1 };
   expect(toHex(encodeRouteRefresh(refresh))).toBe(`${marker}00170500020101`);

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Environment } from '../../../../src/cli/environment/environment.ts';
 import { explainCommand } from '../../../../src/cli/commands/explain-command.ts';
-import type { Preview, Provider } from '../../../../src/controller/provider.ts';
+import type { Provider } from '../../../../src/controller/provider.ts';
+import type { Preview } from '../../../../src/controller/provider-parts.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { FabricCluster } from '../fabric-cluster.ts';
 import type { Outcome } from '../program.ts';

@@ -8,8 +8,8 @@ import type { MergedHistory } from '../../../../src/explain/history/merged-histo
 import { livePaths } from '../../../../src/live/contract.ts';
 import { History } from '../../../../src/live/history.ts';
 import { limits } from '../../../../src/live/limits.ts';
-import { Live } from '../../../../src/live/live.ts';
-import { listenLocal, type LocalListener } from '../../../../src/system/local-socket.ts';
+import { LiveApi } from '../../../../src/live/live.ts';
+import { listenLocal, type LocalListener } from '../../../../src/system/http/local-socket.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { until } from '../../../lab/until.ts';
 import { inProcess } from '../in-process.ts';
@@ -32,8 +32,8 @@ class Process {
 
   static async start(node: string, clock = new VirtualClock()): Promise<Process> {
     const history = new History(clock);
-    const live = new Live(clock, { command: 'agent', version: '1.2.3', node });
-    live.add(livePaths.history, history.list);
+    const live = new LiveApi(clock, { command: 'agent', version: '1.2.3', node });
+    live.addList(livePaths.history, history.list);
     const missing = { status: 404, headers: {}, body: '' };
     const listener = await listenLocal(socketOf(node), ({ path, query }) => live.answer(path, query) ?? missing, limits);
     return new Process(clock, history, listener);

@@ -6,7 +6,7 @@ import type { Environment } from '../../../../src/cli/environment/environment.ts
 import { planCommand } from '../../../../src/cli/commands/plan-command.ts';
 import type { Provider } from '../../../../src/controller/provider.ts';
 import { reason } from '../../../../src/model/reasons.ts';
-import type { Service } from '../../../../src/model/service.ts';
+import type { Service } from '../../../../src/model/objects/service.ts';
 import { FabricCluster, listPath } from '../fabric-cluster.ts';
 import { inProcess } from '../in-process.ts';
 import { root, type Outcome } from '../program.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '../../../../src/lang/defined.ts';
 import { drainCommand } from '../../../../src/cli/drain/drain-command.ts';
-import type { NodeDrainReport } from '../../../../src/model/node-state.ts';
+import type { NodeDrainReport } from '../../../../src/model/objects/node-state.ts';
 import type { Environment } from '../../../../src/cli/environment/environment.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FabricCluster, listPath } from '../fabric-cluster.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { drainCommand } from '../../../../src/cli/drain/drain-command.ts';
-import type { NodeDrainReport } from '../../../../src/model/node-state.ts';
+import type { NodeDrainReport } from '../../../../src/model/objects/node-state.ts';
 import { refuse } from '../../kube/fake-api-server.ts';
 import { DrainBed, drainAnnotation, nodeStates } from './drain-fixture.ts';
 import { inProcess } from '../in-process.ts';

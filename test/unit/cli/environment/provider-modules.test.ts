@@ -21,7 +21,7 @@ describe('a module that is no provider is refused with what it lacks', () => {
     [
       'a provider without methods',
       { createProvider: () => ({ name: 'acme', claim: () => ({ mine: true }) }) },
-      'its provider lacks adopt, adoptOne,',
+      'its provider lacks reconcile, release (',
     ],
     ['a name that is no label', renamed('ACME 1'), 'the `name` of its provider must be lower-case letters'],
     ['a name that is taken', renamed('aws'), 'its provider is called "aws", and there is one of that name'],

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sourcesInCluster } from '../../../../src/cli/live/pod-clients.ts';
 import { LiveError, type LiveSource } from '../../../../src/cli/live/live-client.ts';
 import { limits } from '../../../../src/cli/limits.ts';
-import { KubeClient } from '../../../../src/kube/client.ts';
+import { KubeClient } from '../../../../src/kube/client/client.ts';
 import { livePaths } from '../../../../src/live/contract.ts';
 import type { Cancel } from '../../../../src/system/clock.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { InitialConfig } from '../../../../src/controller/configuration/initial-config.ts';
 import { KubeError } from '../../../../src/kube/error.ts';
-import { clusterConfig } from '../../../../src/model/default-config.ts';
-import type { Snapshot } from '../../../../src/model/snapshot.ts';
+import { clusterConfig } from '../../../../src/model/kinds/default-config.ts';
+import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import type { Log } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 

@@ -3,10 +3,10 @@ import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts'
 import { Controller } from '../../../../src/controller/controller.ts';
 import { limits } from '../../../../src/controller/limits.ts';
 import type { Recorded, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
-import type { ServiceKey } from '../../../../src/model/metadata.ts';
-import type { NodeState } from '../../../../src/model/node-state.ts';
-import type { ObjectEvent } from '../../../../src/model/object-event.ts';
-import type { HeraldObject } from '../../../../src/model/snapshot.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
+import type { NodeState } from '../../../../src/model/objects/node-state.ts';
+import type { ObjectEvent } from '../../../../src/model/objects/object-event.ts';
+import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { address } from '../../../../src/net/address.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';

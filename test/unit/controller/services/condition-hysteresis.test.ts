@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../src/controller/limits.ts';
 import { settle, standingOf, type Standing } from '../../../../src/controller/services/condition-hysteresis.ts';
-import type { Condition } from '../../../../src/model/condition.ts';
+import type { Condition } from '../../../../src/model/objects/condition.ts';
 
 const hold = limits.conditionHoldMilliseconds;
 const type = 'herald.dev/Announced';

@@ -1,11 +1,12 @@
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../../src/controller/controller.ts';
-import type { Compat } from '../../../../src/model/configuration.ts';
+import type { Compat } from '../../../../src/model/kinds/types.ts';
 import { readObject } from '../../../../src/model/metallb/read.ts';
-import { KubernetesRecords } from '../../../../src/sources/kubernetes/records.ts';
+import { KubernetesRecords } from '../../../../src/sources/kubernetes/records/records.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
-import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
+import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import { config, pool } from '../../decisions/fixtures.ts';
 import { FakeServices } from '../../sources/kubernetes/fake-services.ts';
 import { TestSource } from '../../test-source.ts';
@@ -27,9 +28,9 @@ class NotingProvider extends BareMetalProvider {
     this.released = released;
   }
 
-  override release(key: ServiceKey, now: number): ReturnType<BareMetalProvider['release']> {
+  override release(key: ServiceKey, snapshot: Snapshot, now: number): ReturnType<BareMetalProvider['release']> {
     this.released.push(key);
-    return super.release(key, now);
+    return super.release(key, snapshot, now);
   }
 }
 

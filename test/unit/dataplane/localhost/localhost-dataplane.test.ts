@@ -6,7 +6,7 @@ import { LocalhostDataplane } from '../../../../src/dataplane/localhost/localhos
 import { address, type Family } from '../../../../src/net/address.ts';
 import type { Frontend, NodeForwarding, Protocol, ServiceForwarding } from '../../../../src/net/frontend.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
-import { ListenError, type HttpPlace } from '../../../../src/system/http-listener.ts';
+import { ListenError, type HttpPlace } from '../../../../src/system/http/http-listener.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FakeDataplane } from '../../agent/fakes/fake-dataplane.ts';

@@ -1,9 +1,9 @@
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import type { Monitor, MonitorEvents, NftExecutor, Transaction } from '../../../../src/dataplane/nftables/executor.ts';
 import { readListing, type TableListing } from '../../../../src/dataplane/nftables/listing.ts';
-import { TransactionReader } from '../../../../src/dataplane/nftables/monitor-lines.ts';
-import { removalScript, transactionScript } from '../../../../src/dataplane/nftables/script.ts';
-import type { Skeleton } from '../../../../src/dataplane/nftables/skeleton.ts';
+import { TransactionReader } from '../../../../src/dataplane/nftables/nft/monitor-output.ts';
+import { removalScript, transactionScript } from '../../../../src/dataplane/nftables/nft/transaction-script.ts';
+import type { Skeleton } from '../../../../src/dataplane/nftables/ruleset/skeleton.ts';
 
 interface FakeTable {
   readonly chains: Map<string, number>;

@@ -5,9 +5,9 @@ import { formatAddress, type Address } from '../../../../src/net/address.ts';
 import { createAllocator, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
 import { differs } from '../../../../src/decisions/allocation/reconsider.ts';
 import type { AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
-import { whyNotShared } from '../../../../src/decisions/allocation/sharing.ts';
-import type { IPAddressPool } from '../../../../src/model/configuration.ts';
-import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import { whyNotShared } from '../../../../src/decisions/allocation/ledger/sharing.ts';
+import type { IPAddressPool } from '../../../../src/model/kinds/types.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { matching, pool } from '../fixtures.ts';
 import { address } from '../../../../src/net/address.ts';
 

@@ -3,9 +3,9 @@ import { defined } from '../../../../src/lang/defined.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { createAllocator, type Allocation, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
 import { limits } from '../../../../src/decisions/allocation/limits.ts';
-import { effectivePools } from '../../../../src/decisions/allocation/pools.ts';
+import { effectivePools } from '../../../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
-import { servicesToRetry } from '../../../../src/decisions/allocation/waiting.ts';
+import { servicesToRetry } from '../../../../src/decisions/allocation/services-to-retry.ts';
 import { cluster, matching, pool, service, type PoolLiteral, type ServiceLiteral } from '../fixtures.ts';
 
 const dual = { clusterIPs: ['10.96.0.1', 'fd96::1'] };

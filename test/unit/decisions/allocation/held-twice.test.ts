@@ -3,10 +3,10 @@ import { defined } from '../../../../src/lang/defined.ts';
 import { inOrderOfPrecedence, whyHeldTwice } from '../../../../src/decisions/allocation/held-twice.ts';
 import { decideAnnouncement } from '../../../../src/decisions/announcement/decision.ts';
 import { decideForwarding } from '../../../../src/decisions/forwarding/plan.ts';
-import { serviceKey, type ServiceKey } from '../../../../src/model/metadata.ts';
-import type { Service } from '../../../../src/model/service.ts';
-import type { Snapshot } from '../../../../src/model/snapshot.ts';
-import { Store } from '../../../../src/model/store.ts';
+import { serviceKey, type ServiceKey } from '../../../../src/model/objects/metadata.ts';
+import type { Service } from '../../../../src/model/objects/service.ts';
+import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
+import { Store } from '../../../../src/model/store/store.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { advertisement, config, node, peer, pool, service, slice, type ServiceLiteral } from '../fixtures.ts';
 

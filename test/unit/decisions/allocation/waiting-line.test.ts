@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createAllocator, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
 import { allocationRequest } from '../../../../src/decisions/allocation/request.ts';
 import { WaitingLine } from '../../../../src/decisions/allocation/waiting-line.ts';
-import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { cluster, pool, service, type ServiceLiteral } from '../fixtures.ts';
 
 const dual = { clusterIPs: ['10.96.0.1', 'fd96::1'] };

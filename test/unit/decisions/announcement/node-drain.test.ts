@@ -5,7 +5,7 @@ import { formatCommunity } from '../../../../src/decisions/announcement/communit
 import { decideAnnouncement } from '../../../../src/decisions/announcement/decision.ts';
 import { asSent } from '../../../../src/decisions/announcement/last-resort.ts';
 import type { DrainView } from '../../../../src/decisions/announcement/node-drain.ts';
-import type { NodeDrainReport } from '../../../../src/model/node-state.ts';
+import type { NodeDrainReport } from '../../../../src/model/objects/node-state.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
 import { cluster, matching, type ClusterLiteral, type NodeLiteral } from '../fixtures.ts';
 

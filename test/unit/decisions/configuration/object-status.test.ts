@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { defined } from '../../../../src/lang/defined.ts';
 import { createAllocator } from '../../../../src/decisions/allocation/allocator.ts';
-import { effectivePools } from '../../../../src/decisions/allocation/pools.ts';
+import { effectivePools } from '../../../../src/decisions/allocation/pools/pools.ts';
 import { advertisementStatus } from '../../../../src/decisions/configuration/advertisement-status.ts';
 import type { ObjectStatus } from '../../../../src/decisions/configuration/object-status.ts';
 import { PeerSessions } from '../../../../src/controller/configuration/peer-session-counts.ts';
 import { peersOnNode, peerStatus, type PeerSummary } from '../../../../src/decisions/configuration/peer-status.ts';
 import { conflictsOf } from '../../../../src/decisions/configuration/pool-conflicts.ts';
 import { poolStatus, uncountable } from '../../../../src/decisions/configuration/pool-status.ts';
-import type { IPAddressPool } from '../../../../src/model/configuration.ts';
-import type { Snapshot } from '../../../../src/model/snapshot.ts';
+import type { IPAddressPool } from '../../../../src/model/kinds/types.ts';
+import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import { says } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
 import { advertisement, cluster, matching, pool, type ClusterLiteral } from '../fixtures.ts';

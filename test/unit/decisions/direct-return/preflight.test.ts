@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { directReturnPreflight, type DirectReturnFacts } from '../../../../src/decisions/direct-return/preflight.ts';
-import type { DirectReturnMode } from '../../../../src/model/configuration.ts';
+import type { DirectReturnMode } from '../../../../src/model/kinds/types.ts';
 import { fix, says } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
 import type { HostFilter } from '../../../../src/net/host-filter.ts';

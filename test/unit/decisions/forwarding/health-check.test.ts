@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { decideHealthCheck } from '../../../../src/decisions/forwarding/health-check.ts';
 import { isNodeEligible } from '../../../../src/decisions/forwarding/node-eligible.ts';
-import type { HeraldObject } from '../../../../src/model/snapshot.ts';
-import { Store } from '../../../../src/model/store.ts';
+import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
+import { Store } from '../../../../src/model/store/store.ts';
 import { node, service, slice, type ServiceLiteral } from '../fixtures.ts';
 
 const local = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 32_000 } as const;

@@ -5,7 +5,7 @@ import { formatPrefix } from '../../../../src/net/prefix.ts';
 import { frontendsOfAddress } from '../../../../src/decisions/forwarding/address-frontends.ts';
 import { nodeForwarding } from '../../../../src/decisions/forwarding/node.ts';
 import { decideForwarding } from '../../../../src/decisions/forwarding/plan.ts';
-import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { cluster, matching, type ClusterLiteral, type ServiceLiteral, type SliceLiteral } from '../fixtures.ts';
 
 const backend = ({ address, port, local }: Backend): string => `${formatAddress(address)}:${port}${local ? ' local' : ''}`;

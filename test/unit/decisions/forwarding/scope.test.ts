@@ -3,7 +3,7 @@ import { decideHealthCheck } from '../../../../src/decisions/forwarding/health-c
 import { nodeForwarding } from '../../../../src/decisions/forwarding/node.ts';
 import { decideForwarding } from '../../../../src/decisions/forwarding/plan.ts';
 import { hasBackends } from '../../../../src/decisions/forwarding/scope.ts';
-import type { ServicesScope } from '../../../../src/model/configuration.ts';
+import type { ServicesScope } from '../../../../src/model/kinds/types.ts';
 import { frontendKey } from '../../../../src/net/frontend.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
 import { cluster } from '../fixtures.ts';

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { explainNode, renderNodeOverview } from '../../../../src/explain/objects/node.ts';
 import { explainPeer, renderPeer } from '../../../../src/explain/objects/peer.ts';
 import { explainPool, renderPool } from '../../../../src/explain/pools/pool.ts';
-import type { NodeState } from '../../../../src/model/node-state.ts';
+import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
-import type { Snapshot } from '../../../../src/model/snapshot.ts';
+import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import { cluster, metadata, type ClusterLiteral } from '../../decisions/fixtures.ts';
 
 const now = Date.UTC(2026, 0, 1, 12);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { renderService } from '../../../../src/explain/service/render-service.ts';
 import { explainService, narrowed, type ServiceExplanation } from '../../../../src/explain/service/service.ts';
-import type { NodeState, SessionStatus } from '../../../../src/model/node-state.ts';
-import type { Pod } from '../../../../src/model/pod.ts';
+import type { NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
+import type { Pod } from '../../../../src/model/objects/pod.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { cluster, metadata, type ClusterLiteral } from '../../decisions/fixtures.ts';
 

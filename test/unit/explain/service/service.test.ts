@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { renderService } from '../../../../src/explain/service/render-service.ts';
 import type { NodeExplanation } from '../../../../src/explain/service/service-node.ts';
 import { explainService, type ServiceExplanation } from '../../../../src/explain/service/service.ts';
-import type { NodeState, SessionStatus } from '../../../../src/model/node-state.ts';
+import type { NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
 import { reason, type Reason } from '../../../../src/model/reasons.ts';
 import { cluster, metadata, type ClusterLiteral } from '../../decisions/fixtures.ts';
 

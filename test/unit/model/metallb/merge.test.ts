@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { MergedObjects, sourceKey } from '../../../../src/model/metallb/merge.ts';
 import { readObject } from '../../../../src/model/metallb/read.ts';
-import type { HeraldObject } from '../../../../src/model/snapshot.ts';
-import { Store } from '../../../../src/model/store.ts';
+import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
+import { Store } from '../../../../src/model/store/store.ts';
 import { ours } from '../parse/manifests.ts';
 import { metallb } from './metallb-manifests.ts';
 

@@ -1,10 +1,10 @@
-import type { ObjectReference } from '../../../../src/model/object-event.ts';
+import type { ObjectReference } from '../../../../src/model/objects/object-event.ts';
 import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import type { NodeState } from '../../../../src/model/node-state.ts';
+import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
-import { releasedManifest } from '../../../../src/model/released-address.ts';
+import { releasedManifest } from '../../../../src/model/parse/released-address.ts';
 import { DirectoryRecords, type RecordedServiceStatus } from '../../../../src/sources/directory/records.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { serviceYaml, Workbench } from './workbench.ts';

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Change } from '../../../../src/model/snapshot.ts';
+import type { Change } from '../../../../src/model/store/snapshot.ts';
 import { DirectorySource } from '../../../../src/sources/directory/directory-source.ts';
 import { problemText } from '../../../../src/sources/source.ts';
 import { systemClock } from '../../../../src/system/clock.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { KubeClient } from '../../../../src/kube/client.ts';
+import { KubeClient } from '../../../../src/kube/client/client.ts';
 import { KubernetesSource } from '../../../../src/sources/kubernetes/kubernetes-source.ts';
 import { problemText } from '../../../../src/sources/source.ts';
 import { systemClock } from '../../../../src/system/clock.ts';

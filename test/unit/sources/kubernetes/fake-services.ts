@@ -1,4 +1,4 @@
-import type { Query, Write } from '../../../../src/kube/client.ts';
+import type { Query, Write } from '../../../../src/kube/client/client.ts';
 import { answerError, KubeError } from '../../../../src/kube/error.ts';
 
 type Raw = Readonly<Record<string, unknown>> & { readonly metadata: Readonly<Record<string, unknown>> };

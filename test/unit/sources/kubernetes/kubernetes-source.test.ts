@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { KubeClient } from '../../../../src/kube/client.ts';
-import type { Change } from '../../../../src/model/snapshot.ts';
+import { KubeClient } from '../../../../src/kube/client/client.ts';
+import type { Change } from '../../../../src/model/store/snapshot.ts';
 import { KubernetesSource } from '../../../../src/sources/kubernetes/kubernetes-source.ts';
 import { limits } from '../../../../src/sources/kubernetes/limits.ts';
 import { problemText } from '../../../../src/sources/source.ts';

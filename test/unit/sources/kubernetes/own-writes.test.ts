@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../../src/sources/kubernetes/limits.ts';
-import { OwnWrites } from '../../../../src/sources/kubernetes/own-writes.ts';
+import { OwnWrites } from '../../../../src/sources/kubernetes/records/own-writes.ts';
 
 const at = (resourceVersion: string, uid = 'u'): { uid: string; resourceVersion: string } => ({ uid, resourceVersion });
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { parseObject } from '../../../../src/model/parse.ts';
-import { Store } from '../../../../src/model/store.ts';
-import type { Version } from '../../../../src/sources/kubernetes/own-writes.ts';
+import { Store } from '../../../../src/model/store/store.ts';
+import type { Version } from '../../../../src/sources/kubernetes/records/own-writes.ts';
 import { address } from '../../../../src/net/address.ts';
-import { KubernetesRecords } from '../../../../src/sources/kubernetes/records.ts';
+import { KubernetesRecords } from '../../../../src/sources/kubernetes/records/records.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FakeServices } from './fake-services.ts';

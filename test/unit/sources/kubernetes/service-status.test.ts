@@ -8,7 +8,7 @@ import {
   ourConditions,
   sameConditions,
   statusPatch,
-} from '../../../../src/sources/kubernetes/service-status.ts';
+} from '../../../../src/sources/kubernetes/records/service-status.ts';
 
 const now = new Date('2026-11-21T12:00:00.123Z');
 const metadata = { name: 'web', namespace: 'shop', uid: 'u1', resourceVersion: '7' };

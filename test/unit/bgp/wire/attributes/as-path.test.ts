@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { asPathLength, decodeAsPath, encodeAsPath, mergeAs4Path, type AsPathSegment } from '../../../../../src/bgp/wire/attributes/as-path.ts';
+import {
+  asPathLength,
+  decodeAsPath,
+  encodeAsPath,
+  mergeAs4Path,
+  type AsPathSegment,
+} from '../../../../../src/bgp/wire/attributes/as-path.ts';
 import { toHex } from '../../hex.ts';
 import { asPath } from '../arbitraries.ts';
 
@@ -35,11 +41,11 @@ describe('the real path behind a 2-octet peer (RFC 6793 4.2.3)', () => {
     ],
     ['segments of a confederation in AS4_PATH are dropped', [sequence(trans)], [confederation(9), sequence(big)], [sequence(big)]],
     ['two segments in AS4_PATH', [sequence(1, trans), set(5)], [sequence(big), set(5)], [sequence(1, big), set(5)]],
-  ])('%s', (_, path, as4Path, expected, aggregator) => {
+  ])('AS_PATH and AS4_PATH are merged: %s', (_, path, as4Path, expected, aggregator) => {
     expect(mergeAs4Path(path, as4Path, aggregator)).toEqual(expected);
   });
 
-  test('gives back the path that a 4-octet speaker sent through 2-octet ones', () => {
+  test('the merge restores the path that a 4-octet speaker sent through 2-octet speakers', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 0xffff_ffff }), { minLength: 1, maxLength: 20 }),
@@ -53,7 +59,7 @@ describe('the real path behind a 2-octet peer (RFC 6793 4.2.3)', () => {
     );
   });
 
-  test('has as many AS numbers as AS_PATH, whatever the two are', () => {
+  test('the merged path is as long as AS_PATH for any two paths', () => {
     fc.assert(
       fc.property(asPath, asPath, (path, as4Path) => {
         expect(asPathLength(mergeAs4Path(path, as4Path))).toBe(asPathLength(path));
@@ -62,7 +68,7 @@ describe('the real path behind a 2-octet peer (RFC 6793 4.2.3)', () => {
   });
 });
 
-test('every path survives the way there and back, with four octets', () => {
+test('every path survives encoding and decoding with four octets', () => {
   fc.assert(
     fc.property(asPath, (path) => {
       expect(decodeAsPath(encodeAsPath(path, true), true)).toEqual(path);
@@ -70,7 +76,7 @@ test('every path survives the way there and back, with four octets', () => {
   );
 });
 
-test('BGP-023 with two octets, numbers that need four become AS_TRANS', () => {
+test('BGP-023 numbers above two octets are encoded as AS_TRANS in a 2-octet path', () => {
   expect(toHex(encodeAsPath([sequence(65_535, 65_536)], false))).toBe('0202ffff5ba0');
   expect(toHex(encodeAsPath([set(1), sequence()], false))).toBe('01010001');
 });

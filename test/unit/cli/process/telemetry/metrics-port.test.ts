@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { Telemetry } from '../../../../../src/cli/process/telemetry/telemetry.ts';
 import { livePaths } from '../../../../../src/live/contract.ts';
 import { pageOf } from '../../../../../src/live/query.ts';
-import { listenHttp, type ListenHttp } from '../../../../../src/system/http-listener.ts';
+import { listenHttp, type ListenHttp } from '../../../../../src/system/http/http-listener.ts';
 import { silentLog } from '../../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
 import { limits } from '../../../../../src/telemetry/limits.ts';
@@ -27,7 +27,7 @@ async function metricsPort(address: string): Promise<number> {
   const telemetry = new Telemetry({ clock: new VirtualClock(), nodejs: 'v24' }, options, silentLog, listen);
   ends.push(() => telemetry.close());
   const entries = Array.from({ length: 500 }, (_, i) => ({ name: `n${1000 + i}`, text: 'x'.repeat(40_000) }));
-  telemetry.live.add(livePaths.history, { parameters: [], items: (query) => pageOf(entries, ({ name }) => name, query) });
+  telemetry.live.addList(livePaths.history, { parameters: [], items: (query) => pageOf(entries, ({ name }) => name, query) });
   return port.promise;
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Telemetry } from '../../../../../src/cli/process/telemetry/telemetry.ts';
-import type { Node } from '../../../../../src/model/cluster.ts';
+import type { Node } from '../../../../../src/model/objects/cluster.ts';
 import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
 import { FakeHttp } from '../../../agent/fakes/fake-http.ts';
 import { node as nodeOf } from '../../../decisions/fixtures.ts';

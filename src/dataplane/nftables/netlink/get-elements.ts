@@ -1,0 +1,56 @@
+import { NetlinkError } from '../../../system/netlink/error.ts';
+import type { PackedSet } from '../ruleset/element-list.ts';
+import { keysPerRequest, maximumMissingKeys, requestsAtOnce } from '../limits.ts';
+import { listElement, elementAttributes, messages } from './constants.ts';
+import type { Conversation } from './conversation.ts';
+import { beginElements, writeData } from './element-messages.ts';
+import { entriesOf, type Entry } from './entries.ts';
+
+/** Keys from the first to before the last. */
+interface Range {
+  readonly first: number;
+  readonly end: number;
+}
+
+/**
+ * Those of some elements that the kernel has under their keys, by asking for each. To list a set takes the kernel time by the
+ * square of its size, because it begins from the front for every 32 KiB. Undefined: too many are missing. Not for sets of ranges.
+ */
+export async function askElements(conversation: Conversation, wanted: PackedSet): Promise<readonly Entry[] | undefined> {
+  const found: Entry[] = [];
+  let missing = 0;
+  const left: Range[] = [];
+  for (let first = 0; first < wanted.length; first += keysPerRequest)
+    left.push({ first, end: Math.min(first + keysPerRequest, wanted.length) });
+  while (left.length > 0) {
+    const ranges = left.splice(0, requestsAtOnce);
+    const requests = ranges.map((range) => requestFor(wanted, range));
+    const answers = await conversation.ask(messages.getElement, wanted.family, requests);
+    for (const [index, { payloads, errno }] of answers.entries()) {
+      const { first, end } = ranges[index] ?? { first: 0, end: 0 };
+      for (const payload of payloads) found.push(...entriesOf(payload));
+      if (errno === 0) continue;
+      if (errno !== ENOENT) throw new NetlinkError(`asking for elements of ${wanted.set}`, errno);
+      // The kernel goes no further than to the first that is missing.
+      if (++missing > maximumMissingKeys) return undefined;
+      const next = first + payloads.length + 1;
+      if (next < end) left.push({ first: next, end });
+    }
+  }
+  return found;
+}
+
+const ENOENT = 2;
+
+const requestFor =
+  (wanted: PackedSet, { first, end }: Range) =>
+  (writer: Parameters<typeof beginElements>[0]): void => {
+    const list = beginElements(writer, wanted.set);
+    for (let index = first; index < end; index++) {
+      const entry = writer.beginNested(listElement);
+      const start = index * wanted.recordLength;
+      writeData(writer, elementAttributes.key, wanted.octets.subarray(start, start + wanted.keyLength));
+      writer.endNested(entry);
+    }
+    writer.endNested(list);
+  };

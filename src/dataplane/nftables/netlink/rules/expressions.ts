@@ -1,0 +1,267 @@
+import type { MessageWriter } from '../../../../system/netlink/message-writer.ts';
+import { dataAttributes, expressionAttributes, listElement, verdictAttributes } from '../constants.ts';
+
+/** What an attribute of an expression may hold: a number of four octets, a text, octets, eight octets, or attributes. */
+export type Value = number | string | Uint8Array | bigint | Attributes;
+export type Attributes = readonly (readonly [type: number, value: Value])[];
+
+/** One step of a rule, as the kernel executes them. */
+export interface Expression {
+  readonly name: string;
+  readonly attributes: Attributes;
+}
+
+/**
+ * A place among the registers, in octets: there are 64 of them. The kernel numbers them in two ways; this is the one in
+ * which it lists them.
+ */
+export const register = (octet: number): number => (octet % 16 === 0 ? 1 + octet / 16 : 8 + octet / 4);
+const verdictRegister = 0;
+
+export type Verdict = 'accept' | 'drop' | 'return' | { readonly jump: string } | { readonly goto: string };
+
+const data = (value: Uint8Array): Attributes => [[dataAttributes.value, value]];
+
+/** A number in the byte order of the machine, which is that of marks, classids and states. */
+export function hostNumber(value: number): Uint8Array {
+  return Uint8Array.of(value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, value >>> 24);
+}
+
+export const metaKeys = { priority: 2, mark: 3, iifname: 6, iiftype: 8, l4proto: 16 } as const;
+/** Of the original direction of a connection, which has addresses of one family. */
+export const originalKeys = { daddr: { ip: 20, ip6: 22 }, 'proto-dst': 12 } as const;
+export const conntrackKeys = { state: 0, status: 2 } as const;
+export const routeFlags = { saddr: 1, daddr: 2 } as const;
+export const payloadBases = { link: 0, network: 1, transport: 2 } as const;
+
+export const expressions = {
+  payload: (base: number, offset: number, length: number, to: number): Expression => ({
+    name: 'payload',
+    attributes: [
+      [1, register(to)],
+      [2, base],
+      [3, offset],
+      [4, length],
+    ],
+  }),
+  metaLoad: (key: number, to: number): Expression => ({
+    name: 'meta',
+    attributes: [
+      [2, key],
+      [1, register(to)],
+    ],
+  }),
+  metaSet: (key: number, from: number): Expression => ({
+    name: 'meta',
+    attributes: [
+      [2, key],
+      [3, register(from)],
+    ],
+  }),
+  conntrack: (key: number, to: number): Expression => ({
+    name: 'ct',
+    attributes: [
+      [1, register(to)],
+      [2, key],
+    ],
+  }),
+  /** Of the packets from the side that began the connection. */
+  conntrackOriginal: (key: number, to: number): Expression => ({
+    name: 'ct',
+    attributes: [
+      [1, register(to)],
+      [2, key],
+      [3, Uint8Array.of(0)],
+    ],
+  }),
+  /** The type of the source or destination address: local and the like. */
+  addressType: (flag: number, to: number): Expression => ({
+    name: 'fib',
+    attributes: [
+      [1, register(to)],
+      [2, 3],
+      [3, flag],
+    ],
+  }),
+  random: (modulus: number, to: number): Expression => ({
+    name: 'numgen',
+    attributes: [
+      [1, register(to)],
+      [2, modulus],
+      [3, 1],
+      [4, 0],
+    ],
+  }),
+  hash: (from: number, length: number, modulus: number, seed: number, to: number): Expression => ({
+    name: 'hash',
+    attributes: [
+      [1, register(from)],
+      [2, register(to)],
+      [3, length],
+      [4, modulus],
+      [5, seed],
+      [6, 0],
+      [7, 0],
+    ],
+  }),
+  /** (register and mask) xor other. */
+  bitwise: (mask: number, other: number): Expression => bitwise(hostNumber(mask), hostNumber(other)),
+  /** The bits of one octet. */
+  bits: (mask: number): Expression => bitwise(Uint8Array.of(mask), Uint8Array.of(0)),
+  constant: (value: Uint8Array, to: number): Expression => ({
+    name: 'immediate',
+    attributes: [
+      [1, register(to)],
+      [2, data(value)],
+    ],
+  }),
+  notrack: (): Expression => ({ name: 'notrack', attributes: [] }),
+  /** Writes two octets of a TCP option, where a packet has it. */
+  setTcpOption: (kind: number, offset: number, from: number): Expression => ({
+    name: 'exthdr',
+    attributes: [
+      [7, register(from)],
+      [2, Uint8Array.of(kind)],
+      [3, offset],
+      [4, 2],
+      [6, 1],
+    ],
+  }),
+  compare: (equal: boolean, value: Uint8Array): Expression => ({
+    name: 'cmp',
+    attributes: [
+      [1, register(0)],
+      [2, equal ? 0 : 1],
+      [3, data(value)],
+    ],
+  }),
+  /** Ends the rule when the key is not in the set, or, inverted, when it is. */
+  lookup: (set: string, setId: number | undefined, inverted: boolean): Expression => ({
+    name: 'lookup',
+    attributes: [[1, set], [2, register(0)], ...id(4, setId), [5, inverted ? 1 : 0]],
+  }),
+  /** Ends the rule when the key is not in the map; otherwise its value is in the register. */
+  mapLookup: (map: string, from: number, to: number): Expression => ({
+    name: 'lookup',
+    attributes: [
+      [1, map],
+      [2, register(from)],
+      [3, register(to)],
+      [5, 0],
+    ],
+  }),
+  verdictLookup: (map: string): Expression => ({
+    name: 'lookup',
+    attributes: [
+      [1, map],
+      [2, register(0)],
+      [3, verdictRegister],
+      [5, 0],
+    ],
+  }),
+  /** Writes into a map: the key is at the first register. `timeout` in milliseconds. */
+  dynamic: (operation: 'update' | 'delete', map: string, value: number, timeout: number | undefined): Expression => ({
+    name: 'dynset',
+    attributes: [
+      [1, map],
+      [3, operation === 'update' ? 1 : 2],
+      [4, register(0)],
+      [5, register(value)],
+      ...(timeout === undefined ? [] : [[6, BigInt(timeout)] as const]),
+    ],
+  }),
+  verdict: (verdict: Verdict): Expression => ({
+    name: 'immediate',
+    attributes: [
+      [1, verdictRegister],
+      [2, verdictData(verdict)],
+    ],
+  }),
+  destinationNat: (family: number, address: number, port?: number): Expression => ({
+    name: 'nat',
+    attributes: [
+      [1, 1],
+      [2, family],
+      [3, register(address)],
+      [4, register(address)],
+      ...(port === undefined ? [] : [[5, register(port)] as const, [6, register(port)] as const]),
+    ],
+  }),
+  masquerade: (fullyRandom: boolean): Expression => ({ name: 'masq', attributes: fullyRandom ? [[1, 0x10]] : [] }),
+  rejectWithReset: (): Expression => ({
+    name: 'reject',
+    attributes: [
+      [1, 1],
+      [2, Uint8Array.of(0)],
+    ],
+  }),
+  /** With the ICMP code for "port unreachable" of the family. */
+  reject: (code: number): Expression => ({
+    name: 'reject',
+    attributes: [
+      [1, 0],
+      [2, Uint8Array.of(code)],
+    ],
+  }),
+} as const;
+
+function bitwise(mask: Uint8Array, other: Uint8Array): Expression {
+  return {
+    name: 'bitwise',
+    attributes: [
+      [1, register(0)],
+      [2, register(0)],
+      [3, mask.length],
+      [6, 0],
+      [4, data(mask)],
+      [5, data(other)],
+    ],
+  };
+}
+
+export function verdictData(verdict: Verdict): Attributes {
+  const [code, chain] =
+    verdict === 'accept'
+      ? [1]
+      : verdict === 'drop'
+        ? [0]
+        : verdict === 'return'
+          ? [-5]
+          : 'jump' in verdict
+            ? [-3, verdict.jump]
+            : [-4, verdict.goto];
+  const attributes: Attributes = [
+    [verdictAttributes.code, code],
+    ...(chain === undefined ? [] : [[verdictAttributes.chain, chain] as const]),
+  ];
+  return [[dataAttributes.verdict, attributes]];
+}
+
+export function writeAttributes(writer: MessageWriter, attributes: Attributes): void {
+  for (const [type, value] of attributes) {
+    if (typeof value === 'number') writer.numberAttribute(type, value);
+    else if (typeof value === 'string') writer.textAttribute(type, value);
+    else if (typeof value === 'bigint') writer.longAttribute(type, value);
+    else if (value instanceof Uint8Array) writer.bytesAttribute(type, value);
+    else {
+      const nested = writer.beginNested(type);
+      writeAttributes(writer, value);
+      writer.endNested(nested);
+    }
+  }
+}
+
+/** The attributes of a list of expressions. */
+export function expressionList(list: readonly Expression[]): Attributes {
+  return list.map(({ name, attributes }) => [
+    listElement,
+    [
+      [expressionAttributes.name, name],
+      [expressionAttributes.data, attributes],
+    ],
+  ]);
+}
+
+function id(type: number, setId: number | undefined): Attributes {
+  return setId === undefined ? [] : [[type, setId]];
+}

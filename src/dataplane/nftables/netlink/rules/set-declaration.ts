@@ -1,0 +1,97 @@
+import { dataTypes, setFlags, type DataType } from '../constants.ts';
+
+/** A set or map as the kernel wants to know it. */
+export interface SetDeclaration {
+  readonly flags: number;
+  readonly key: readonly DataType[];
+  readonly value: readonly DataType[] | 'verdict' | undefined;
+  readonly size: number | undefined;
+  /** Milliseconds. */
+  readonly timeout: number | undefined;
+}
+
+/**
+ * Reads what stands between the braces of "add set": "type ipv4_addr . inet_service : classid ; flags interval ; size 10 ;
+ * timeout 1d ;". Throws for anything else: a test reads those of the skeleton.
+ *
+ * A hash is of the type mark here. The kernel is told nothing but lengths; how nft lists the set hangs on the type, and it
+ * has none for hashes that every version survives.
+ */
+export function readDeclaration(text: string): SetDeclaration {
+  let key: readonly DataType[] = [];
+  let value: readonly DataType[] | 'verdict' | undefined;
+  let flags = 0;
+  let size: number | undefined;
+  let timeout: number | undefined;
+  for (const clause of text.split(';').map((part) => part.trim())) {
+    const [word = '', ...rest] = clause.split(' ');
+    const body = rest.join(' ');
+    switch (word) {
+      case '':
+        break;
+      case 'type':
+      case 'typeof': {
+        const [keyText = '', valueText] = body.split(' : ');
+        key = keyText.split(' . ').map(typeOf);
+        if (valueText !== undefined) {
+          flags |= setFlags.map;
+          value = valueText === 'verdict' ? 'verdict' : valueText.split(' . ').map(typeOf);
+        }
+        break;
+      }
+      case 'flags':
+        for (const flag of body.split(',')) flags |= flagOf(flag);
+        break;
+      case 'size':
+        size = Number(body);
+        break;
+      case 'timeout':
+        timeout = milliseconds(body);
+        break;
+      default:
+        throw new Error(`a set with ${clause}`);
+    }
+  }
+  if (key.length > 1 && (flags & setFlags.interval) !== 0) flags |= setFlags.concatenation;
+  return { flags, key, value, size, timeout };
+}
+
+/** Nft packs the types of a concatenation into one number, six bits each. */
+export function typeNumber(types: readonly DataType[]): number {
+  return types.reduce((number, type) => (number << 6) | dataTypes[type].number, 0);
+}
+
+/** Octets: alone as long as it is, in a concatenation a multiple of four. */
+export function typeLength(types: readonly DataType[]): number {
+  const [only] = types;
+  if (only !== undefined && types.length === 1) return dataTypes[only].length;
+  return types.reduce((sum, type) => sum + ((dataTypes[type].length + 3) & ~3), 0);
+}
+
+function typeOf(text: string): DataType {
+  if (text.startsWith('numgen ') || text.startsWith('jhash ')) return 'mark';
+  if (text === 'meta priority') return 'classid';
+  if (Object.hasOwn(dataTypes, text)) return text as DataType;
+  throw new Error(`a set of ${text}`);
+}
+
+function flagOf(text: string): number {
+  switch (text.trim()) {
+    case 'interval':
+      return setFlags.interval;
+    case 'dynamic':
+      return setFlags.dynamic;
+    case 'timeout':
+      return setFlags.timeout;
+    default:
+      throw new Error(`a set with the flag ${text}`);
+  }
+}
+
+function milliseconds(text: string): number {
+  const match = /^(\d+)([smhd])$/.exec(text);
+  const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+  const unit = units[match?.[2] ?? ''];
+  if (unit === undefined) throw new Error(`a set with the timeout ${text}`);
+  return Number(match?.[1]) * unit * 1_000;
+}

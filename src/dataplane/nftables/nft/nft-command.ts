@@ -1,0 +1,53 @@
+import { DataplaneError } from '../../dataplane.ts';
+import { followCommand, runCommand, type CommandLine, type CommandOutcome } from '../../run-command.ts';
+import { OutcomeUnknown, type NftExecutor } from '../executor.ts';
+import { tableFamily, tableName } from '../ruleset/layout.ts';
+import { commandTimeout, maximumMonitorLine, maximumOutputBytes } from '../limits.ts';
+import { readListing } from '../listing.ts';
+import { TransactionReader } from './monitor-output.ts';
+import { removalScript, transactionScript } from './transaction-script.ts';
+
+/**
+ * Drives the kernel through the `nft` command (1.0.1 or later), in the network namespace of this process, or through a
+ * prefix such as ['ip', 'netns', 'exec', 'node1'].
+ */
+export function nftCommand(prefix: readonly string[] = []): NftExecutor {
+  const commandLine = (...args: string[]): CommandLine => {
+    const [first = 'nft', ...others] = [...prefix, 'nft', ...args];
+    return [first, ...others];
+  };
+  const bounds = { timeout: commandTimeout, outputBytes: maximumOutputBytes };
+  const runScript = async (lines: readonly string[]): Promise<void> => {
+    const outcome = await runCommand(commandLine('-f', '-'), `${lines.join('\n')}\n`, bounds).catch((error: unknown) => {
+      // Ended in the middle of its work, perhaps after the kernel had done it.
+      if (error instanceof DataplaneError && error.code === 'failed') throw new OutcomeUnknown(error.message, { cause: error });
+      throw error;
+    });
+    if (outcome.status !== 0) throw errorOf(outcome);
+  };
+  return {
+    run: (transaction) => runScript(transactionScript(transaction)),
+    removeTables: () => runScript(removalScript()),
+    async readTable(skeleton) {
+      const outcome = await runCommand(commandLine('-j', 'list', 'table', tableFamily(skeleton.family), tableName), '', bounds);
+      if (outcome.status === 0) return readListing(JSON.parse(outcome.stdout) as unknown, skeleton);
+      if (/No such file or directory/.test(outcome.stderr) && /list table/.test(outcome.stderr)) return undefined;
+      throw errorOf(outcome);
+    },
+    monitor(events) {
+      const transaction = new TransactionReader(events);
+      const command = followCommand(commandLine('monitor'), maximumMonitorLine, (line) => transaction.read(line), events.onEnd);
+      return { subscribed: false, stop: () => command.stop() };
+    },
+    close: () => undefined,
+  };
+}
+
+/** nft has one exit status for every failure: its text is all there is to tell them apart, and stays in this file. */
+function errorOf(outcome: CommandOutcome): DataplaneError {
+  const text = outcome.stderr.trim().split('\n').slice(0, 3).join(' ').slice(0, 500) || `nft ended with status ${outcome.status}`;
+  if (/Operation not permitted/.test(text)) return new DataplaneError('permission', text);
+  if (/Protocol not supported|Operation not supported by protocol|exec of .* failed/i.test(text))
+    return new DataplaneError('unavailable', text);
+  return new DataplaneError('failed', text);
+}

@@ -1,0 +1,40 @@
+import type { ElementList } from '../ruleset/element-list.ts';
+import { keyText, valueText } from '../ruleset/element-text.ts';
+import type { Transaction } from '../executor.ts';
+import { families, revisionSet, tableFamily, tableName } from '../ruleset/layout.ts';
+import { elementsPerStatement } from '../limits.ts';
+import { skeletonScript } from '../ruleset/skeleton.ts';
+
+/** Lines for `nft -f -`. */
+export function transactionScript({ create, deletes, adds, revision }: Transaction): string[] {
+  const where = `element ip ${tableName} ${revisionSet}`;
+  return [
+    ...create.flatMap(skeletonScript),
+    ...statements('delete', deletes),
+    ...statements('add', adds),
+    ...(revision.remove.length === 0 ? [] : [`delete ${where} { ${revision.remove.join(' , ')} }`]),
+    `add ${where} { ${revision.add} }`,
+  ];
+}
+
+/** "add" makes a table that is not there, so that "delete" succeeds. */
+export function removalScript(): string[] {
+  return families.flatMap((family) => ['add', 'delete'].map((verb) => `${verb} table ${tableFamily(family)} ${tableName}`));
+}
+
+function statements(verb: 'add' | 'delete', elements: ElementList): string[] {
+  const lines: string[] = [];
+  for (const packed of elements.packedSets()) {
+    const where = `element ${tableFamily(packed.family)} ${tableName} ${packed.set}`;
+    for (let start = 0; start < packed.length; start += elementsPerStatement) {
+      const length = Math.min(elementsPerStatement, packed.length - start);
+      const texts = Array.from({ length }, (_, index) => {
+        const element = packed.at(start + index);
+        const value = verb === 'add' ? valueText(element) : undefined;
+        return value === undefined ? keyText(element) : `${keyText(element)} : ${value}`;
+      });
+      lines.push(`${verb} ${where} { ${texts.join(' , ')} }`);
+    }
+  }
+  return lines;
+}

@@ -1,0 +1,97 @@
+import type { Address } from '../../../net/address.ts';
+import { slotOf, type Hashed } from '../../../net/connection-hash.ts';
+import { exactSlots, maximumSlots } from '../limits.ts';
+
+/**
+ * 32-bit numbers of nft's type classid, which `meta priority` carries from lookup to lookup. Four kinds: a class (major
+ * 0x1..0x53, minor the number of slots), a slot (major 0), an affinity id and a backend id.
+ */
+export type Kind = 'internal' | 'internal_local' | 'external' | 'external_local';
+
+export const kinds: readonly Kind[] = ['internal', 'internal_local', 'external', 'external_local'];
+const majors: Readonly<Record<Kind, number>> = { internal: 1, internal_local: 2, external: 3, external_local: 4 };
+const stickyMajor = 0x10;
+const hashedMajors: Readonly<Record<Hashed, number>> = { connection: 0x20, client: 0x30 };
+const directMajor = 0x20;
+
+/** The class of a frontend without any backend. */
+export const rejectClass = '5:0';
+
+/** The class of a frontend that has `slots` slots. */
+export function classOf(kind: Kind, sticky: boolean, slots: number): string {
+  return `${(majors[kind] + (sticky ? stickyMajor : 0)).toString(16)}:${slots.toString(16)}`;
+}
+
+/**
+ * The class of an external frontend whose slot is a hash of the packet's source. `slots` is one of `slotTableSizes`; `direct`: with
+ * direct server return.
+ */
+export function hashedClass(hashed: Hashed, slots: number, direct: boolean): string {
+  return `${(majors.external + hashedMajors[hashed] + (direct ? directMajor : 0)).toString(16)}:${slots.toString(16)}`;
+}
+
+/** A slot, 0..16380; also the class in the local maps, where only the number of slots counts. */
+export function slotText(slot: number): string {
+  return `0:${slot.toString(16)}`;
+}
+
+/** "5:0" as the number that the kernel has. */
+export function classNumber(text: string): number {
+  const colon = text.indexOf(':');
+  return ((Number.parseInt(text.slice(0, colon), 16) << 16) | Number.parseInt(text.slice(colon + 1), 16)) >>> 0;
+}
+
+/** Every number of slots that a frontend can have: 1..64, then 128, 256, 512, 1024. */
+export const slotCounts: readonly number[] = [
+  ...Array.from({ length: exactSlots }, (_, index) => index + 1),
+  ...Array.from({ length: Math.log2(maximumSlots / exactSlots) }, (_, index) => exactSlots * 2 ** (index + 1)),
+];
+
+/** The number of slots for so many backends, at least one: the next one of `slotCounts`, or the highest. */
+export function slotsFor(backends: number): number {
+  return slotCounts.find((count) => count >= backends) ?? maximumSlots;
+}
+
+const timeoutBits = 6;
+const hashBits = 32 - timeoutBits;
+
+/** Of an affinity id the bits that say the timeout. */
+export const timeoutMask = `0x${(((2 ** timeoutBits - 1) << hashBits) >>> 0).toString(16)}`;
+
+/** An affinity id of the timeout with this index (0..63) and nothing else. */
+export function timeoutId(index: number): string {
+  return numberText((index << hashBits) >>> 0);
+}
+
+/**
+ * Names a port of a service among all clients that are remembered, the same in every process: six bits for the timeout, which
+ * is all that a rule must know of it, and a hash. Of a thousand ports with the same timeout two have the same id with a probability
+ * below one in a hundred: a client of both of them is remembered for the one that it used last.
+ */
+export function affinityId(timeout: number, servicePort: string): string {
+  // All zeros and all ones are TC_H_UNSPEC and TC_H_ROOT, which nft prints as words.
+  const hash = 1 + (fnv(servicePort) % (2 ** hashBits - 2));
+  return numberText(((timeout << hashBits) | hash) >>> 0);
+}
+
+/** What the hash of a backend is scaled to: never TC_H_ROOT. */
+export const backendIdModulus = 0xffff_ffff;
+
+/**
+ * The id of a backend, which the kernel computes from where it has sent a packet, and we for the map that leads back there
+ * (seed and words as in src/net/connection-hash.ts).
+ */
+export function backendId(backend: { readonly address: Address; readonly port: number }): string {
+  return numberText(slotOf('connection', backend.address, backend.port, backendIdModulus));
+}
+
+function numberText(value: number): string {
+  return `${(value >>> 16).toString(16)}:${(value & 0xffff).toString(16)}`;
+}
+
+/** FNV-1a, 32 bits. */
+export function fnv(text: string): number {
+  let value = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
+  return value >>> 0;
+}

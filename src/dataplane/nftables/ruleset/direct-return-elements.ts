@@ -1,0 +1,31 @@
+import type { Frontend, NodeForwarding } from '../../../net/frontend.ts';
+import type { Element } from './elements.ts';
+import { addressOctets, linkOctets, markOctets, type Octets } from './octets.ts';
+import { segmentLadder } from './layout.ts';
+import { markOf } from '../../direct-return/identity.ts';
+
+/** What a frontend with direct server return has beside the elements of every frontend with slots. `key`: of the frontend. */
+export function* directReturnElements(
+  { match, slots, backends, directReturn }: Frontend,
+  key: Octets,
+  slotOctets: (slot: number) => Octets,
+): Generator<Pick<Element, 'set' | 'key' | 'value'>> {
+  if (directReturn === undefined || slots === undefined || match.kind !== 'address') return;
+  const address = addressOctets(match.address);
+  yield { set: 'direct_addresses', key: address };
+  const segment = segmentLadder.find((size) => size <= (directReturn.segmentSize ?? 0));
+  if (segment !== undefined) yield { set: `segment_${segment}`, key: address };
+  const marks = backends.map(({ node, passing }) =>
+    passing?.routed === undefined || node === undefined ? undefined : markOctets(markOf(node)),
+  );
+  for (const [slot, index] of slots.backendOf.entries()) {
+    const mark = marks[index];
+    if (backends[index]?.local === true) yield { set: 'direct_local', key: key + slotOctets(slot) };
+    else if (mark !== undefined) yield { set: 'passed_on', key: key + slotOctets(slot), value: mark };
+  }
+}
+
+export function* directReturnNodeElements({ directReturn }: NodeForwarding): Generator<Element> {
+  for (const link of directReturn?.linkAddresses ?? [])
+    for (const family of [4, 6] as const) yield { family, set: 'node_links', key: linkOctets(link) };
+}

@@ -1,0 +1,113 @@
+import { ok as assert } from 'node:assert';
+import type { Family } from '../../../net/address.ts';
+import type { Element } from './elements.ts';
+import { allSets, fieldsLength, type SetName, type SetShape } from './layout.ts';
+import type { Octets } from './octets.ts';
+
+/** Elements by set, packed: half a million of them are some ten megabytes and no work for the garbage collector. */
+export class ElementList implements Iterable<Element> {
+  readonly #sets = new Map<SetName, { 4?: PackedSet; 6?: PackedSet }>();
+  #size = 0;
+
+  static of(elements: Iterable<Element>): ElementList {
+    const list = new ElementList();
+    for (const element of elements) list.push(element);
+    return list;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push({ family, set, key, value }: Element): void {
+    let families = this.#sets.get(set);
+    if (families === undefined) this.#sets.set(set, (families = {}));
+    (families[family] ??= new PackedSet(family, set)).push(key, value);
+    this.#size++;
+  }
+
+  packed(family: Family, set: SetName): PackedSet | undefined {
+    return this.#sets.get(set)?.[family];
+  }
+
+  /** Set by set, in the order in which each was met first. */
+  *packedSets(): Generator<PackedSet> {
+    for (const families of this.#sets.values()) {
+      if (families[4] !== undefined) yield families[4];
+      if (families[6] !== undefined) yield families[6];
+    }
+  }
+
+  *[Symbol.iterator](): Generator<Element> {
+    for (const packed of this.packedSets()) for (let index = 0; index < packed.length; index++) yield packed.at(index);
+  }
+}
+
+/** The elements of one set: key and value, one after the other, all of the same length. */
+export class PackedSet {
+  readonly family: Family;
+  readonly set: SetName;
+  readonly shape: SetShape;
+  /** Octets of a key: of both ends, where the set has ranges. */
+  readonly keyLength: number;
+  readonly valueLength: number;
+  #octets: Buffer;
+  #length = 0;
+
+  constructor(family: Family, set: SetName) {
+    const shape = allSets.get(set);
+    assert(shape !== undefined, `there is no set ${set}`);
+    this.family = family;
+    this.set = set;
+    this.shape = shape;
+    this.keyLength = fieldsLength(family, shape.key) * (shape.interval ? 2 : 1);
+    this.valueLength = shape.value === undefined ? 0 : fieldsLength(family, shape.value);
+    this.#octets = Buffer.allocUnsafeSlow(16 * this.recordLength);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get recordLength(): number {
+    return this.keyLength + this.valueLength;
+  }
+
+  /** Holds until the next `push`. */
+  get octets(): Uint8Array {
+    return this.#octets;
+  }
+
+  push(key: Octets, value: Octets = ''): void {
+    assert(key.length === this.keyLength && value.length === this.valueLength, `no element of ${this.set}`);
+    const at = this.#length * this.recordLength;
+    if (at === this.#octets.length) {
+      const larger = Buffer.allocUnsafeSlow(at * 2);
+      larger.set(this.#octets);
+      this.#octets = larger;
+    }
+    this.#octets.write(key, at, 'latin1');
+    if (value !== '') this.#octets.write(value, at + this.keyLength, 'latin1');
+    this.#length++;
+  }
+
+  /** Key and value of one element. */
+  record(index: number): Octets {
+    const start = index * this.recordLength;
+    return this.#octets.toString('latin1', start, start + this.recordLength);
+  }
+
+  /** The same elements in the same order. */
+  equals(other: PackedSet): boolean {
+    const end = this.#length * this.recordLength;
+    return this.#length === other.#length && this.#octets.compare(other.#octets, 0, end, 0, end) === 0;
+  }
+
+  at(index: number): Element {
+    const { family, set } = this;
+    const start = index * this.recordLength;
+    const key = this.#octets.toString('latin1', start, start + this.keyLength);
+    if (this.shape.value === undefined) return { family, set, key };
+    return { family, set, key, value: this.#octets.toString('latin1', start + this.keyLength, start + this.recordLength) };
+  }
+}

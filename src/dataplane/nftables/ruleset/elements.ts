@@ -1,0 +1,234 @@
+import { formatAddress, type Family } from '../../../net/address.ts';
+import {
+  frontendFamily,
+  slotTableSizes,
+  type Backend,
+  type Frontend,
+  type FrontendMatch,
+  type NodeForwarding,
+  type SlotTable,
+} from '../../../net/frontend.ts';
+import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } from '../../../net/prefix.ts';
+import { directReturnElements, directReturnNodeElements } from './direct-return-elements.ts';
+import { affinityId, backendId, classNumber, classOf, hashedClass, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
+import { affinityLadder, type SetName } from './layout.ts';
+import { maximumSlots } from '../limits.ts';
+import { addressOctets, classOctets, portOctets, protocolOctets, rangeOctets, type Octets } from './octets.ts';
+
+/** One element of a set or map, as the kernel has it; element-text.ts has the words of nft for it. */
+export interface Element {
+  readonly family: Family;
+  readonly set: SetName;
+  /** "192.0.2.1 . tcp . 80"; in a set of ranges the first and the last key. */
+  readonly key: Octets;
+  /** Of a map: "3:2", "10.0.0.1 . 8080". */
+  readonly value?: Octets;
+}
+
+/** Identifies an element among all: two with the same identity cannot both be in the kernel. */
+export function elementIdentity(element: Element): string {
+  return `${element.family} ${element.set} ${element.key}`;
+}
+
+type FrontendElements =
+  | { readonly ok: true; readonly elements: readonly Element[] }
+  /** What this backend cannot express. */
+  | { readonly ok: false; readonly problem: string };
+
+/** The elements that make the constant rules treat packets as the frontend says. Pure: equal frontends, equal elements. */
+export function frontendElements(frontend: Frontend): FrontendElements {
+  const problem = frontendProblem(frontend);
+  if (problem !== undefined) return { ok: false, problem };
+  const { match } = frontend;
+  const family = frontendFamily(match);
+  const key = matchKey(match);
+  const view = match.kind === 'address' ? addressSets : nodePortSets;
+  const elements: Element[] = [];
+  const add = (set: SetName, key: Octets, value?: Octets): void => {
+    elements.push(value === undefined ? { family, set, key } : { family, set, key, value });
+  };
+
+  if (match.kind === 'address' && frontend.scope === 'internal') add('cluster_ips', addressOctets(match.address));
+  if (match.kind === 'address' && frontend.echoFrom !== undefined)
+    add('echo', addressOctets(match.address), addressOctets(frontend.echoFrom));
+  if (frontend.sourceRanges !== undefined) {
+    const ranges = disjointPrefixes(frontend.sourceRanges, family);
+    if (!ranges.some((range) => range.length === 0)) {
+      add(view.restricted, key);
+      for (const range of ranges) add(view.allowedSources, rangeOctets(range, key));
+    }
+  }
+  if (frontend.backends.length === 0) {
+    add(view.frontends, key, classOctets(rejectClass));
+    return { ok: true, elements };
+  }
+
+  const { slots, affinity } = frontend;
+  const usable = slots === undefined ? frontend.backends.slice(0, maximumSlots) : frontend.backends;
+  const local = frontend.policy === 'Local' ? frontend.localBackends.slice(0, maximumSlots) : [];
+  add(view.frontends, key, classOctets(classOfFrontend(frontend, slotsFor(usable.length))));
+  if (affinity !== undefined) {
+    add(view.affinityIds, key, classOctets(affinityId(affinityTimeout(affinity.seconds), affinity.servicePort)));
+    addRemembered(add, view.backends, key, usable);
+    addRemembered(add, view.backendsLocal, key, local);
+  }
+  if (slots === undefined) addBackends(add, view.backends, key, usable);
+  else {
+    addSlots(add, view.backends, key, usable, slots);
+    for (const direct of directReturnElements(frontend, key, slotOctets)) add(direct.set, direct.key, direct.value);
+  }
+  if (local.length > 0) {
+    add(view.frontendsLocal, key, classOctets(slotText(slotsFor(local.length))));
+    addBackends(add, view.backendsLocal, key, local);
+  }
+  const hairpins = new Set<Octets>();
+  for (const backend of [...usable, ...local]) {
+    if (!backend.local) continue;
+    const address = addressOctets(backend.address);
+    hairpins.add(address + address + protocolOctets(match.protocol) + portOctets(backend.port));
+  }
+  for (const hairpin of hairpins) add('hairpins', hairpin);
+  return { ok: true, elements };
+}
+
+/** A connection from 127.0.0.1 cannot be answered by a pod. ::/8 has ::1 and nothing that a node uses (RFC 4291 2.4). */
+const loopbacks = [prefix('127.0.0.0/8'), prefix('::/8')];
+
+/** The elements that do not belong to a frontend. */
+export function nodeElements(node: NodeForwarding): readonly Element[] {
+  const elements = new Map<string, Element>();
+  const add = (element: Element): void => void elements.set(elementIdentity(element), element);
+  const nodePorts = node.nodePortAddresses.flatMap((each) =>
+    loopbacks.reduce((rest, hole) => rest.flatMap((one) => withoutPrefix(one, hole)), [each]),
+  );
+  for (const family of [4, 6] as const) {
+    for (const prefix of disjointPrefixes(nodePorts, family)) add({ family, set: 'nodeport_ips', key: rangeOctets(prefix) });
+    for (const prefix of disjointPrefixes(node.podPrefixes, family)) add({ family, set: 'pod_prefixes', key: rangeOctets(prefix) });
+    for (const prefix of disjointPrefixes(unmasqueraded(node, family), family))
+      add({ family, set: 'unmasqueraded', key: rangeOctets(prefix) });
+    for (const prefix of disjointPrefixes(node.servicePrefixes, family)) add({ family, set: 'service_prefixes', key: rangeOctets(prefix) });
+  }
+  for (const element of directReturnNodeElements(node)) add(element);
+  return [...elements.values()];
+}
+
+const everything = [prefix('0.0.0.0/0'), prefix('::/0')];
+
+function unmasqueraded({ podPrefixes, podInterfaces = [], masqueradeAll = false }: NodeForwarding, family: Family): readonly Prefix[] {
+  if (masqueradeAll) return [];
+  const known = podInterfaces.length > 0 || podPrefixes.some(({ address }) => address.family === family);
+  return known ? podPrefixes : everything;
+}
+
+/** The index on the ladder of the first timeout that is not below these seconds. */
+export function affinityTimeout(seconds: number): number {
+  const index = affinityLadder.findIndex((step) => step >= seconds);
+  return index < 0 ? affinityLadder.length - 1 : index;
+}
+
+type Add = (set: SetName, key: Octets, value?: Octets) => void;
+type BackendSets = 'backends' | 'backends_local' | 'nodeport_backends' | 'nodeport_backends_local';
+
+const addressSets = {
+  frontends: 'frontends',
+  frontendsLocal: 'frontends_local',
+  backends: 'backends',
+  backendsLocal: 'backends_local',
+  affinityIds: 'affinity_ids',
+  restricted: 'restricted',
+  allowedSources: 'allowed_sources',
+} as const;
+
+const nodePortSets = {
+  frontends: 'nodeports',
+  frontendsLocal: 'nodeports_local',
+  backends: 'nodeport_backends',
+  backendsLocal: 'nodeport_backends_local',
+  affinityIds: 'nodeport_affinity_ids',
+  restricted: 'nodeport_restricted',
+  allowedSources: 'nodeport_allowed_sources',
+} as const;
+
+/** Slots filled round-robin. */
+function addBackends(add: Add, set: BackendSets, key: Octets, backends: readonly Backend[]): void {
+  const distinct = [...new Set(backends.map(backendOctets))];
+  const slots = slotsFor(backends.length);
+  for (let slot = 0; slot < slots; slot++) add(set, key + slotOctets(slot), distinct[slot % distinct.length] ?? '');
+}
+
+/**
+ * The way back to the backend of a client that is remembered. One whose id is that of another, or of a slot, is left out, and its
+ * clients are balanced afresh: hashes of 32 bits are rarely the same.
+ */
+function addRemembered(add: Add, set: BackendSets, key: Octets, backends: readonly Backend[]): void {
+  const ids = new Map<string, Backend>();
+  for (const backend of backends) {
+    const id = backendId(backend);
+    if (!ids.has(id) && classNumber(id) >= maximumSlots) ids.set(id, backend);
+  }
+  for (const [id, backend] of ids) add(set, key + classOctets(id), backendOctets(backend));
+}
+
+function addSlots(add: Add, set: BackendSets, key: Octets, backends: readonly Backend[], { backendOf }: SlotTable): void {
+  const octets = backends.map(backendOctets);
+  for (const [slot, backend] of backendOf.entries()) add(set, key + slotOctets(slot), octets[backend] ?? '');
+}
+
+const slots: Octets[] = [];
+const slotOctets = (slot: number): Octets => (slots[slot] ??= classOctets(slotText(slot)));
+
+function classOfFrontend(frontend: Frontend, drawn: number): string {
+  const { slots, affinity } = frontend;
+  if (slots !== undefined) return hashedClass(slots.hashed, slots.backendOf.length, frontend.directReturn !== undefined);
+  return classOf(kindOf(frontend), affinity !== undefined, drawn);
+}
+
+function kindOf(frontend: Frontend): Kind {
+  const local = frontend.policy === 'Local';
+  if (frontend.scope === 'internal') return local ? 'internal_local' : 'internal';
+  return local ? 'external_local' : 'external';
+}
+
+function matchKey(match: FrontendMatch): Octets {
+  const port = protocolOctets(match.protocol) + portOctets(match.port);
+  return match.kind === 'address' ? addressOctets(match.address) + port : port;
+}
+
+function backendOctets(backend: Backend): Octets {
+  return addressOctets(backend.address) + portOctets(backend.port);
+}
+
+/** The planner never produces these; a frontend that cannot be expressed is reported, not guessed at. */
+export function frontendProblem(frontend: Frontend): string | undefined {
+  const { match } = frontend;
+  const family = frontendFamily(match);
+  if (!isPort(match.port)) return `port ${match.port} is outside 1..65535`;
+  if (match.kind === 'nodePort' && frontend.scope === 'internal') return 'a NodePort is external';
+  const problem = frontend.slots === undefined ? undefined : slotsProblem(frontend, frontend.slots);
+  if (problem !== undefined) return problem;
+  if (frontend.echoFrom !== undefined && frontend.echoFrom.family !== family) return 'echo is answered by the other address family';
+  for (const backend of [...frontend.backends, ...frontend.localBackends]) {
+    if (backend.address.family !== family) return `backend ${formatAddress(backend.address)} is of the other address family`;
+    if (!isPort(backend.port)) return `backend port ${backend.port} is outside 1..65535`;
+  }
+  return undefined;
+}
+
+function slotsProblem({ match, scope, policy, backends, affinity }: Frontend, { backendOf }: SlotTable): string | undefined {
+  if (match.kind === 'nodePort' || scope === 'internal' || policy === 'Local' || affinity !== undefined)
+    return 'slots are for an external address under policy Cluster without session affinity';
+  if (!slotTableSizes.some((size) => size === backendOf.length)) return `there is no table of ${backendOf.length} slots`;
+  return backendOf.every((backend) => backend < backends.length) ? undefined : 'a slot has no backend';
+}
+
+const isPort = (port: number): boolean => Number.isInteger(port) && port >= 1 && port <= 65_535;
+
+/** Interval sets refuse overlaps: keeps the widest prefixes of the family. */
+function disjointPrefixes(prefixes: readonly Prefix[], family: Family): Prefix[] {
+  const result: Prefix[] = [];
+  for (const prefix of prefixes.filter((each) => each.address.family === family).toSorted(comparePrefixes)) {
+    const last = result.at(-1);
+    if (last === undefined || last.length > prefix.length || !prefixContains(last, prefix.address)) result.push(prefix);
+  }
+  return result;
+}

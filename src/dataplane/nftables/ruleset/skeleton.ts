@@ -1,0 +1,352 @@
+import type { Family } from '../../../net/address.ts';
+import { hashSeed, type Hashed } from '../../../net/connection-hash.ts';
+import { slotTableSizes } from '../../../net/frontend.ts';
+import { affinityKey, affinityType, rememberChains, timeoutVerdicts } from './affinity.ts';
+import { classOf, hashedClass, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
+import {
+  affinityMap,
+  allSets,
+  markerChain,
+  noPodInterfaces,
+  revisionSet,
+  tableFamily,
+  tableName,
+  type Field,
+  type PodInterfaces,
+} from './layout.ts';
+import { directReturnChains } from './direct-return-chains.ts';
+import { maximumAffinityClients } from '../limits.ts';
+
+/** The constant part of one table: chains in order of creation with their rules, sets and constant verdict maps. */
+export interface Skeleton {
+  readonly family: Family;
+  /** Name to what stands between the braces. */
+  readonly sets: ReadonlyMap<string, string>;
+  readonly maps: ReadonlyMap<string, string>;
+  readonly verdicts: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  readonly chains: ReadonlyMap<string, Chain>;
+}
+
+export interface Chain {
+  /** "type nat hook prerouting priority -100": a base chain. */
+  readonly hook?: string;
+  readonly rules: readonly string[];
+}
+
+/**
+ * How a packet travels (kube-proxy's semantics, nftables mode):
+ *
+ * - before connection tracking: what belongs to another node by direct server return is passed on (../direct-return/chains.ts);
+ * - before translation: source ranges;
+ * - nat prerouting and output: the class of the frontend chooses a chain by kind, which marks for masquerade, draws a slot
+ *   and delivers to the backend of that slot;
+ * - filter: what was not translated and is still addressed to a frontend has no backend: refused, or dropped under policy Local;
+ *   What was translated is remembered, where the frontend has session affinity;
+ * - nat postrouting: masquerade for the mark and for hairpins.
+ *
+ * `meta priority` is the scratch register: a lookup that misses ends its rule, and IPv4 forwarding overwrites it anyway.
+ */
+export function skeleton(family: Family, masqueradeBit: number, pods = noPodInterfaces): Skeleton {
+  const ip = tableFamily(family);
+  const mark = `0x${(2 ** masqueradeBit).toString(16)}`;
+  const sets = new Map<string, string>();
+  const maps = new Map<string, string>();
+  for (const [name, shape] of allSets) {
+    const flags = shape.interval ? ' flags interval ;' : '';
+    if (shape.value === undefined) sets.set(name, `type ${typeText(family, shape.key)} ;${flags}`);
+    else maps.set(name, `type ${typeText(family, shape.key)} : ${typeText(family, shape.value)} ;${flags}`);
+  }
+  sets.set(revisionSet, 'type mark ;');
+  maps.set(affinityMap, `${affinityType(family)} ; size ${maximumAffinityClients} ; flags dynamic,timeout ; timeout 1d ;`);
+  const views = [addressView(ip), nodePortView(ip)];
+  const requestMasquerade = `meta mark set meta mark or ${mark}`;
+  const podMatches = [`${ip} saddr @pod_prefixes`, ...pods.names.map((name) => `iifname "${name}"`)];
+  return {
+    family,
+    sets,
+    maps,
+    verdicts: new Map([
+      ['kinds', kindVerdicts('', kinds)],
+      ['nodeport_kinds', kindVerdicts('nodeport_', ['external', 'external_local'])],
+      ['draws', drawVerdicts()],
+      ['remainders', remainderVerdicts()],
+      ['timeouts', timeoutVerdicts],
+    ]),
+    chains: new Map<string, Chain>([
+      [markerChain(masqueradeBit, pods), { rules: [] }],
+      [masqueradeUnlessPod, { rules: masqueradeUnlessPodRules(ip, requestMasquerade, pods) }],
+      ...slotCounts.map((count): [string, Chain] => [`draw_${count}`, { rules: [`meta priority set numgen random mod ${count}`] }]),
+      ...hashedSlots.map(([hashed, slots]): [string, Chain] => [`hash_${hashed}_${slots}`, { rules: [hashRule(ip, hashed, slots)] }]),
+      ...views.flatMap((view) => deliveryChains(ip, view)),
+      ...kindChains(views[0] ?? addressView(ip), podMatches, requestMasquerade, kinds),
+      ...kindChains(views[1] ?? nodePortView(ip), podMatches, requestMasquerade, ['external', 'external_local']),
+      ...directReturnChains(ip, addressView(ip).key, podMatches, requestMasquerade),
+      ...rememberChains(ip),
+      ...hookChains(ip, podMatches, mark),
+    ]),
+  };
+}
+
+/** The commands that make the table from nothing. One transaction; an older table of that name goes in the same. */
+export function skeletonScript(skeleton: Skeleton): string[] {
+  const table = `${tableFamily(skeleton.family)} ${tableName}`;
+  const lines = [`add table ${table}`, `delete table ${table}`, `add table ${table}`];
+  for (const [name, body] of skeleton.sets) lines.push(`add set ${table} ${name} { ${body} }`);
+  for (const [name, body] of skeleton.maps) lines.push(`add map ${table} ${name} { ${body} }`);
+  for (const name of skeleton.verdicts.keys()) lines.push(`add map ${table} ${name} { type classid : verdict ; }`);
+  for (const [name, chain] of skeleton.chains) {
+    lines.push(chain.hook === undefined ? `add chain ${table} ${name}` : `add chain ${table} ${name} { ${chain.hook} ; }`);
+  }
+  for (const [name, elements] of skeleton.verdicts) {
+    const text = [...elements].map(([key, verdict]) => `${key} : ${verdict}`).join(' , ');
+    lines.push(`add element ${table} ${name} { ${text} }`);
+  }
+  for (const [name, chain] of skeleton.chains) for (const rule of chain.rules) lines.push(`add rule ${table} ${name} ${rule}`);
+  return lines;
+}
+
+/** Where a packet was addressed: a service address, or a NodePort on any address of the node. */
+interface View {
+  /** Prefix of chain and map names. */
+  readonly prefix: '' | 'nodeport_';
+  readonly frontends: 'frontends' | 'nodeports';
+  readonly key: string;
+}
+
+const addressView = (ip: 'ip' | 'ip6'): View => ({ prefix: '', frontends: 'frontends', key: `${ip} daddr . meta l4proto . th dport` });
+const nodePortView = (_ip: 'ip' | 'ip6'): View => ({ prefix: 'nodeport_', frontends: 'nodeports', key: 'meta l4proto . th dport' });
+
+const hashedSlots = (['connection', 'client'] as const).flatMap((hashed) => slotTableSizes.map((slots) => [hashed, slots] as const));
+
+/** What src/net/connection-hash.ts computes. */
+function hashRule(ip: 'ip' | 'ip6', hashed: Hashed, slots: number): string {
+  const source = hashed === 'client' ? `${ip} saddr` : `${ip} saddr . th sport`;
+  return `meta priority set jhash ${source} mod ${slots} seed 0x${hashSeed.toString(16)}`;
+}
+
+/**
+ * From the class to the backend: any or local, with and without session affinity. Undelivered packets come back.
+ *
+ * Each lookup of a packet sees a whole transaction or nothing of it, but another lookup may see the next one: a slot that
+ * was drawn among three is not there when there are two. Conntrack would keep what becomes of this packet for all that
+ * follow, so it is drawn for once more, with the class that counts now.
+ */
+function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
+  const { prefix, key } = view;
+  const remembered = affinityKey(ip);
+  const identify = `meta priority set ${key} map @${prefix}affinity_ids`;
+  const chains: [string, Chain][] = [];
+  for (const local of ['', '_local']) {
+    const deliver = `${prefix}deliver${local}`;
+    const draw = `meta priority set ${key} map @${view.frontends}${local} meta priority vmap @draws`;
+    const backends = `meta l4proto { tcp, udp, sctp } dnat ${ip} addr . port to ${key} . meta priority map @${prefix}backends${local}`;
+    chains.push(
+      [deliver, { rules: [backends] }],
+      // The class is already in the register, unless it is the local view that counts.
+      [
+        `${prefix}balance${local}`,
+        { rules: [local === '' ? 'meta priority vmap @draws' : draw, `jump ${deliver}`, draw, `goto ${deliver}`] },
+      ],
+      [
+        `${prefix}balance${local}_sticky`,
+        {
+          rules: [
+            identify,
+            `meta priority set ${remembered} map @${affinityMap} jump ${deliver}`,
+            // Back here: a new client, or its backend is gone. "update" would keep what is remembered, so forget it first.
+            identify,
+            `delete @${affinityMap} { ${remembered} : meta priority }`,
+            draw,
+            `jump ${deliver}`,
+            draw,
+            `goto ${deliver}`,
+          ],
+        },
+      ],
+    );
+  }
+  return chains;
+}
+
+const masqueradeUnlessPod = 'masquerade_unless_pod';
+
+function masqueradeUnlessPodRules(ip: 'ip' | 'ip6', requestMasquerade: string, pods: PodInterfaces): string[] {
+  const interfaces = pods.masqueraded ? [] : pods.names;
+  return [`${ip} saddr @unmasqueraded return`, ...interfaces.map((name) => `iifname "${name}" return`), requestMasquerade];
+}
+
+function kindChains(view: View, podMatches: readonly string[], requestMasquerade: string, of: readonly Kind[]): [string, Chain][] {
+  return of.flatMap((kind) =>
+    ['', '_sticky'].map((sticky): [string, Chain] => [
+      `${view.prefix}${kind}${sticky}`,
+      { rules: kindRules(kind, podMatches, requestMasquerade, `${view.prefix}balance${sticky}`, `${view.prefix}balance_local${sticky}`) },
+    ]),
+  );
+}
+
+function kindRules(kind: Kind, podMatches: readonly string[], requestMasquerade: string, any: string, local: string): string[] {
+  switch (kind) {
+    case 'internal':
+      return [`jump ${masqueradeUnlessPod}`, `goto ${any}`];
+    case 'internal_local':
+      return [`jump ${masqueradeUnlessPod}`, `goto ${local}`];
+    case 'external':
+      return [requestMasquerade, `goto ${any}`];
+    case 'external_local':
+      // Pods and the node itself get what a load balancer that sends to any node would have given them.
+      return [
+        ...podMatches.map((match) => `${match} goto ${any}`),
+        `fib saddr type local ${requestMasquerade} goto ${any}`,
+        `goto ${local}`,
+      ];
+  }
+}
+
+function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: string): [string, Chain][] {
+  const views = [addressView(ip), nodePortView(ip)] as const;
+  const { key } = views[0];
+  const remember = 'ct state new jump remember';
+  const check = ['ct state new jump undelivered', 'ct state new jump unowned', remember];
+  return [
+    [
+      'services',
+      {
+        rules: [
+          `meta priority set ${key} map @frontends meta priority vmap @kinds`,
+          `${ip} daddr @nodeport_ips fib daddr type local meta priority set ${nodePortView(ip).key} map @nodeports meta priority vmap @nodeport_kinds`,
+          // Delivered to the node itself: the address need not be one of its own for that.
+          `${ip === 'ip' ? 'icmp' : 'icmpv6'} type echo-request dnat to ${ip} daddr map @echo`,
+        ],
+      },
+    ],
+    [
+      'source_ranges',
+      {
+        rules: [
+          `${key} @restricted ${key} . ${ip} saddr != @allowed_sources drop`,
+          `${views[1].key} @nodeport_restricted ${ip} daddr @nodeport_ips fib daddr type local ${views[1].key} . ${ip} saddr != @nodeport_allowed_sources drop`,
+        ],
+      },
+    ],
+    // ICMP errors are rate limited by the kernel: a reset is what refuses twenty connections in a row without a wait.
+    ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
+    // Pods and the node itself have all backends, also where the one they got is the frontend.
+    ['nothing_local', { rules: [...podMatches.map((match) => `${match} return`), 'fib saddr type local return', 'drop'] }],
+    // Translated packets have a backend, which may itself be a frontend: that of a host network pod is an address of a node.
+    // Where it is the very same frontend, conntrack counts no translation, but there is a local backend.
+    [
+      'undelivered',
+      {
+        rules: [
+          'ct status dnat return',
+          `meta priority set ${key} map @frontends_local return`,
+          `meta priority set ${key} map @frontends meta priority vmap @remainders`,
+        ],
+      },
+    ],
+    [
+      'nodeport_undelivered',
+      {
+        rules: [
+          'ct status dnat return',
+          `${ip} daddr != @nodeport_ips return`,
+          `meta priority set ${views[1].key} map @nodeports_local return`,
+          `meta priority set ${views[1].key} map @nodeports meta priority vmap @remainders`,
+        ],
+      },
+    ],
+    ['unowned', { rules: ['ct status dnat return', `${ip} daddr @cluster_ips goto refuse`, `${ip} daddr @service_prefixes drop`] }],
+    [
+      'masquerading',
+      {
+        rules: [
+          `meta mark and ${mark} != 0 meta mark set meta mark xor ${mark} masquerade fully-random`,
+          `ct status dnat ${ip} saddr . ${ip} daddr . meta l4proto . th dport @hairpins masquerade fully-random`,
+        ],
+      },
+    ],
+    [
+      'prerouting_before',
+      { hook: `type filter hook prerouting priority ${priorities.before}`, rules: ['ct state new jump source_ranges'] },
+    ],
+    ['output_before', { hook: `type filter hook output priority ${priorities.before}`, rules: ['ct state new jump source_ranges'] }],
+    ['nat_prerouting', { hook: `type nat hook prerouting priority ${priorities.destination}`, rules: ['jump services'] }],
+    ['nat_output', { hook: `type nat hook output priority ${priorities.destination}`, rules: ['jump services'] }],
+    [
+      'filter_input',
+      {
+        hook: `type filter hook input priority ${priorities.filter}`,
+        rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered', remember],
+      },
+    ],
+    // What conntrack cannot place is not translated back: the client would see the backend's own address, and reset a good
+    // connection (kubernetes/kubernetes#74839). Nobody else's packets are dropped.
+    ['stray', { rules: [`${ip} saddr . ${ip} saddr . meta l4proto . th sport @hairpins drop`] }],
+    [
+      'filter_forward',
+      { hook: `type filter hook forward priority ${priorities.filter}`, rules: ['ct state invalid jump stray', ...check] },
+    ],
+    ['filter_output', { hook: `type filter hook output priority ${priorities.filter}`, rules: check }],
+    ['nat_postrouting', { hook: `type nat hook postrouting priority ${priorities.source}`, rules: ['jump masquerading'] }],
+  ];
+}
+
+/**
+ * Each of ours runs shortly before that of kube-proxy (-110, -100, 0 and 100, in every mode). The kernel asks one chain of translation
+ * after the other until one has translated, so where both programs have a frontend it is ours that counts, whichever came first.
+ */
+const priorities = { before: -115, destination: -105, filter: -5, source: 95 } as const;
+
+function kindVerdicts(prefix: string, of: readonly Kind[]): ReadonlyMap<string, string> {
+  const verdicts = new Map<string, string>();
+  for (const kind of of) {
+    for (const sticky of [false, true]) {
+      for (const slots of slotCounts) verdicts.set(classOf(kind, sticky, slots), `goto ${prefix}${kind}${sticky ? '_sticky' : ''}`);
+    }
+  }
+  if (prefix !== '') return verdicts;
+  for (const [hashed, slots] of hashedSlots) {
+    verdicts.set(hashedClass(hashed, slots, false), 'goto external');
+    verdicts.set(hashedClass(hashed, slots, true), 'goto external_direct');
+  }
+  return verdicts;
+}
+
+/** A class of any kind, or the class of a local map, to the chain that draws or computes one of its slots and returns. */
+function drawVerdicts(): ReadonlyMap<string, string> {
+  const verdicts = new Map<string, string>();
+  for (const slots of slotCounts) {
+    verdicts.set(slotText(slots), `jump draw_${slots}`);
+    for (const kind of kinds) {
+      for (const sticky of [false, true]) verdicts.set(classOf(kind, sticky, slots), `jump draw_${slots}`);
+    }
+  }
+  for (const [hashed, slots] of hashedSlots)
+    for (const direct of [false, true]) verdicts.set(hashedClass(hashed, slots, direct), `jump hash_${hashed}_${slots}`);
+  return verdicts;
+}
+
+/** What becomes of a packet without a backend, by the class of its frontend. Of other classes there is always one. */
+function remainderVerdicts(): ReadonlyMap<string, string> {
+  const verdicts = new Map([[rejectClass, 'goto refuse']]);
+  for (const [kind, verdict] of [
+    ['internal_local', 'drop'],
+    ['external_local', 'goto nothing_local'],
+  ] as const) {
+    for (const sticky of [false, true]) for (const slots of slotCounts) verdicts.set(classOf(kind, sticky, slots), verdict);
+  }
+  return verdicts;
+}
+
+function typeText(family: Family, fields: readonly Field[]): string {
+  const types: Record<Field, string> = {
+    address: family === 4 ? 'ipv4_addr' : 'ipv6_addr',
+    source: family === 4 ? 'ipv4_addr' : 'ipv6_addr',
+    protocol: 'inet_proto',
+    port: 'inet_service',
+    class: 'classid',
+    mark: 'mark',
+    link: 'ether_addr',
+  };
+  return fields.map((field) => types[field]).join(' . ');
+}

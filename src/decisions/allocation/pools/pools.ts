@@ -1,0 +1,127 @@
+import { compareAddresses, type Address } from '../../../net/address.ts';
+import { formatRange, rangeContains, rangesOverlap, type AddressRange } from '../../../net/range.ts';
+import type { AddressSpace } from './address-space.ts';
+import type { IPAddressPool } from '../../../model/kinds/types.ts';
+import { reason, says, type Reason } from '../../../model/reasons.ts';
+
+interface EffectivePools {
+  /** The pools that give addresses, the oldest first. They are disjoint. */
+  readonly pools: readonly IPAddressPool[];
+  /** The pools that give none, by name. What was given from them stays theirs: it is kept and announced as before. */
+  readonly refused: ReadonlyMap<string, RefusedPool>;
+}
+
+export interface RefusedPool {
+  readonly pool: IPAddressPool;
+  readonly reason: Reason;
+}
+
+/** Why one pool does not give a Service an address. */
+export interface PoolRefusal {
+  readonly pool: string;
+  readonly reason: Reason;
+}
+
+export function refusalOf({ pool, reason: because }: RefusedPool): PoolRefusal {
+  const { name } = pool.metadata;
+  return { pool: name, reason: reason('PoolRefused', { pool: name, because: says(because) }) };
+}
+
+/** Why nothing can be had from the pool of this name whatever is asked: there is none, or it gives nothing; undefined: it gives. */
+export function whyNotThere(space: AddressSpace, pool: string): Reason | undefined {
+  if (space.pools.some(({ metadata }) => metadata.name === pool)) return undefined;
+  const refused = space.refused.find(({ pool: { metadata } }) => metadata.name === pool);
+  return refused === undefined ? reason('PoolNotFound', { pool }) : refusalOf(refused).reason;
+}
+
+/**
+ * Pools that overlap cannot both give addresses: the one that was created later gives none, and only that one. A pool that
+ * does not say when it was created counts as later than those that do; among equals the later name loses. A pool whose
+ * own ranges overlap gives none either.
+ */
+export function effectivePools(pools: ReadonlyMap<string, IPAddressPool>): EffectivePools {
+  const known = memo.get(pools);
+  const values = [...pools.values()];
+  if (known !== undefined && sameItems(known.values, values)) return known.result;
+  const result = withoutOverlaps(values);
+  memo.set(pools, { values, result });
+  return result;
+}
+
+/** All valid pools that an address is in, the one that gives first: of these at most one gives. */
+export function poolsOf(pools: ReadonlyMap<string, IPAddressPool>, address: Address): IPAddressPool[] {
+  const { pools: giving, refused } = effectivePools(pools);
+  return [...giving, ...[...refused.values()].map(({ pool }) => pool)].filter((pool) => containsAddress(pool, address));
+}
+
+export function containsAddress({ addresses }: IPAddressPool, address: Address): boolean {
+  return addresses.some((range) => rangeContains(range, address));
+}
+
+// Every decision about a Service asks for the effective pools, and pools change rarely: the answer is remembered for as
+// long as the map holds the same objects.
+const memo = new WeakMap<ReadonlyMap<string, IPAddressPool>, { values: readonly IPAddressPool[]; result: EffectivePools }>();
+
+interface OwnedRange {
+  readonly range: AddressRange;
+  readonly pool: string;
+}
+
+function withoutOverlaps(values: readonly IPAddressPool[]): EffectivePools {
+  const pools: IPAddressPool[] = [];
+  const refused = new Map<string, RefusedPool>();
+  // Disjoint and ascending, so that only a neighbour can overlap.
+  const accepted: OwnedRange[] = [];
+  for (const pool of values.toSorted(byAge)) {
+    const { name } = pool.metadata;
+    const own: OwnedRange[] = [];
+    let overlap: Reason | undefined;
+    for (const range of pool.addresses) {
+      const other = overlapping(accepted, range) ?? overlapping(own, range);
+      if (other === undefined) {
+        own.splice(insertionPoint(own, range), 0, { range, pool: name });
+      } else {
+        overlap ??= reason('PoolOverlaps', {
+          range: formatRange(range),
+          other: other.pool,
+          otherRange: formatRange(other.range),
+        });
+      }
+    }
+    if (overlap !== undefined) {
+      refused.set(name, { pool, reason: overlap });
+      continue;
+    }
+    pools.push(pool);
+    for (const owned of own) accepted.splice(insertionPoint(accepted, owned.range), 0, owned);
+  }
+  return { pools, refused };
+}
+
+/** RFC 3339 in UTC without fractions, as the API server writes it, sorts as text. */
+function byAge(a: IPAddressPool, b: IPAddressPool): number {
+  const age = ({ metadata: { creationTimestamp, name } }: IPAddressPool): string =>
+    `${creationTimestamp === '' ? '~' : creationTimestamp} ${name}`;
+  return age(a) < age(b) ? -1 : 1;
+}
+
+function overlapping(disjoint: readonly OwnedRange[], range: AddressRange): OwnedRange | undefined {
+  const at = insertionPoint(disjoint, range);
+  return [disjoint[at - 1], disjoint[at]].find((owned) => owned !== undefined && rangesOverlap(owned.range, range));
+}
+
+/** Index of the first range that does not begin before this one. */
+function insertionPoint(ranges: readonly OwnedRange[], { first }: AddressRange): number {
+  let [low, high] = [0, ranges.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const owned = ranges[middle];
+    if (owned !== undefined && compareAddresses(owned.range.first, first) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index]);
+}

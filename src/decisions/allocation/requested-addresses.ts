@@ -1,0 +1,62 @@
+import { formatAddress, type Address, type Family } from '../../net/address.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import { isBuggy } from './pools/address-space.ts';
+import { holds, keptForAnother, type Ledger } from './ledger/ledger.ts';
+import { whyPoolGivesNoMore, whyPoolRefuses } from './pools/pool-eligibility.ts';
+import { containsAddress, refusalOf, whyNotThere } from './pools/pools.ts';
+import { whyOverQuota } from './ledger/quota.ts';
+import type { AllocationRequest } from './request.ts';
+
+/** Why a Service cannot have the addresses that it names, all of them; undefined: it can. */
+export function whyNotRequested(ledger: Ledger, request: AllocationRequest): Reason | undefined {
+  const { requestedAddresses: addresses } = request;
+  for (const address of addresses) {
+    const why = whyNotThisAddress(ledger, request, address);
+    if (why !== undefined) return why;
+  }
+  for (const pool of new Set(addresses.flatMap((address) => ledger.space.poolOf(address) ?? []))) {
+    const over = whyOverQuota(ledger, pool, request, addresses);
+    if (over !== undefined) return over;
+  }
+  return undefined;
+}
+
+/** Why the request cannot be met by any pools at all; undefined where it can be understood. */
+export function whyInvalid(request: AllocationRequest): Reason | undefined {
+  const { invalidRequest, requestedAddresses, families, policy } = request;
+  if (invalidRequest !== undefined) return reason('InvalidRequest', invalidRequest);
+  if (requestedAddresses.length === 0) return undefined;
+  const requested = [...new Set(requestedAddresses.map(({ family }) => family))];
+  const lacking = policy === 'RequireDualStack' && requested.length < families.length;
+  if (lacking || requested.some((family) => !families.includes(family))) {
+    const list = (of: readonly Family[]): string => of.map((family) => `IPv${family}`).join(', ');
+    return reason('RequestedFamilyMismatch', { requested: list(requested), families: list(families) });
+  }
+  return undefined;
+}
+
+function whyNotThisAddress(ledger: Ledger, request: AllocationRequest, address: Address): Reason | undefined {
+  const { space, holdings, reservations } = ledger;
+  const text = formatAddress(address);
+  const conflict = holdings.conflict(request, address);
+  const taken = conflict === undefined ? undefined : reason('AddressTaken', { address: text, ...conflict });
+  // To keep what it holds beside something new is no question to the pools.
+  if (holds(ledger, request.service, address)) return taken;
+  const pool = space.poolOf(address);
+  const { requestedPool } = request;
+  const gone = requestedPool === undefined ? undefined : whyNotThere(space, requestedPool);
+  if (gone !== undefined) return gone;
+  const refusedPool = space.refused.find((refused) => containsAddress(refused.pool, address));
+  if (pool === undefined) return refusedPool === undefined ? reason('AddressNotInPools', { address: text }) : refusalOf(refusedPool).reason;
+  const { name } = pool.metadata;
+  if (requestedPool !== undefined && name !== requestedPool) {
+    return reason('AddressInOtherPool', { address: text, pool: name, requested: requestedPool });
+  }
+  const refused = whyPoolRefuses(pool, request) ?? whyPoolGivesNoMore(pool);
+  if (refused !== undefined) return refused;
+  const owner = keptForAnother(ledger, request, address);
+  if (owner !== undefined) return reason('AddressReserved', { pool: name, address: text, owner });
+  if (pool.avoidBuggyIPs && isBuggy(address) && reservations.ownerOf(address) !== request.service)
+    return reason('AddressAvoided', { pool: name, address: text });
+  return taken;
+}

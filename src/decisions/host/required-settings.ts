@@ -1,0 +1,128 @@
+import type { ConntrackConfig } from '../../model/kinds/types.ts';
+import { parseAddressLeniently, type Family } from '../../net/address.ts';
+import { isCalled } from '../../net/interface-pattern.ts';
+import { prefixContains, type Prefix } from '../../net/prefix.ts';
+import type { HostInterface } from '../../system/host.ts';
+import { conntrackSettings } from './conntrack-settings.ts';
+
+/** A setting of the kernel that correct forwarding needs. */
+export interface KernelSetting {
+  /** Below /proc/sys. */
+  readonly path: string;
+  readonly wanted: string;
+  /** What `holds` looks at. */
+  readonly reads: readonly string[];
+  /** Whether what is there will do; `read` gives undefined where the kernel has no such setting. */
+  readonly holds: (read: ReadSetting) => boolean;
+  /** In words, for a person: what happens otherwise. */
+  readonly why: string;
+  /** false: others may need it as it is; it is only told. */
+  readonly mayBeSet: boolean;
+  /** Paths of settings that must hold before this one may be set. */
+  readonly after: readonly string[];
+}
+
+export type ReadSetting = (path: string) => string | undefined;
+
+export interface HostFacts {
+  /** What the node may have to forward. */
+  readonly families: readonly Family[];
+  readonly interfaces: readonly HostInterface[];
+  /** Interfaces through which the host has learnt its default route from router advertisements. */
+  readonly advertisedDefault: readonly string[];
+  /** Interfaces of BGP peers that have no address configured (unnumbered). */
+  readonly peerInterfaces: readonly string[];
+  readonly podPrefixes: readonly Prefix[];
+  readonly podInterfaces?: readonly string[];
+  /** Absent: connection tracking is left as it is. */
+  readonly conntrack?: ConntrackConfig;
+  readonly cores: number;
+}
+
+/** In the order in which they are to be set. Settings that the kernel does not have are not missed: `read` says undefined. */
+export function requiredSettings(facts: HostFacts): KernelSetting[] {
+  const uplinks = uplinksOf(facts);
+  return [
+    ...(facts.families.includes(4) ? forwarding4(uplinks) : []),
+    ...uplinks.map(reversePathFilter),
+    ...(facts.families.includes(6) ? forwarding6(facts.advertisedDefault) : []),
+    setting(
+      'net/netfilter/nf_conntrack_tcp_be_liberal',
+      '1',
+      'a packet outside of the TCP window passes without its translation, and its receiver resets the connection',
+    ),
+    setting(
+      'net/netfilter/nf_conntrack_tcp_loose',
+      '1',
+      'a connection that routers move to this node in its middle is not picked up, and breaks',
+    ),
+    ...(facts.conntrack === undefined ? [] : conntrackSettings(facts.conntrack, facts.cores)),
+    {
+      ...setting(
+        'net/ipv4/conf/all/route_localnet',
+        '0',
+        'neighbours can reach what listens on 127.0.0.1 of this node (CVE-2020-8558); kube-proxy in iptables mode leaves it on, and Herald does not need it',
+      ),
+      mayBeSet: false,
+    },
+  ];
+}
+
+/** As sysctl(8) writes it, where dots in a name of an interface become slashes. */
+export function sysctlName({ path }: Pick<KernelSetting, 'path'>): string {
+  return path.replaceAll(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
+}
+
+function setting(path: string, wanted: string, why: string): KernelSetting {
+  return { path, wanted, why, reads: [path], holds: (read) => read(path) === wanted, mayBeSet: true, after: [] };
+}
+
+function forwarding4(uplinks: readonly string[]): KernelSetting[] {
+  return [setting(allForwarding, '1', 'the node drops every IPv4 packet that is not its own'), ...uplinks.map(forwardingOf)];
+}
+
+/** With forwarding on, the kernel forgets the default route that a router advertised, unless `accept_ra` is 2: that comes first. */
+function forwarding6(advertisedDefault: readonly string[]): KernelSetting[] {
+  const advertised = advertisedDefault.map((name) => `net/ipv6/conf/${name}/accept_ra`);
+  const why = 'the host would lose its IPv6 default route, as a host that forwards ignores router advertisements';
+  const keep = advertised.map((path) => ({ ...setting(path, '2', why), holds: (read: ReadSetting) => read(path) !== '1' }));
+  const forwarding = setting('net/ipv6/conf/all/forwarding', '1', 'the node drops every IPv6 packet that is not its own');
+  return [...keep, { ...forwarding, after: advertised }];
+}
+
+const allForwarding = 'net/ipv4/ip_forward';
+
+/** Setting the one of all sets that of every interface: one that differs is by somebody's choice, or by mistake. */
+function forwardingOf(name: string): KernelSetting {
+  const path = `net/ipv4/conf/${name}/forwarding`;
+  return {
+    ...setting(path, '1', `the node drops what comes in by ${name} and is not its own`),
+    reads: [path, allForwarding],
+    holds: (read) => read(path) === '1' || read(allForwarding) !== '1',
+  };
+}
+
+/**
+ * The kernel takes the greater of `all` and of the interface: 1 is strict (RFC 3704 2.2), 2 is loose. The interface's own
+ * is set, as `all` would also loosen the interfaces of pods, where Calico relies on strictness.
+ */
+function reversePathFilter(name: string): KernelSetting {
+  const path = `net/ipv4/conf/${name}/rp_filter`;
+  const all = 'net/ipv4/conf/all/rp_filter';
+  const why = `clients whose answers leave by another interface than ${name} are dropped when they come in by it`;
+  const holds = (read: ReadSetting): boolean => Math.max(Number(read(all) ?? 0), Number(read(path) ?? 0)) !== 1;
+  return { ...setting(path, '2', why), reads: [path, all], holds };
+}
+
+/** Interfaces by which clients may come: those with an IPv4 network of their own that is none of pods, and those of unnumbered peers. */
+function uplinksOf({ interfaces, peerInterfaces, podPrefixes, podInterfaces = [] }: HostFacts): string[] {
+  const numbered = interfaces.filter(({ name, address: text, length }) => {
+    if (podInterfaces.some((pattern) => isCalled(name, pattern))) return false;
+    const address = parseAddressLeniently(text);
+    if (!address.ok || address.value.family !== 4 || length === 32) return false;
+    return !podPrefixes.some((prefix) => prefixContains(prefix, address.value));
+  });
+  const present = new Set(interfaces.map(({ name }) => name));
+  const names = [...numbered.map(({ name }) => name), ...peerInterfaces.filter((name) => present.has(name))];
+  return [...new Set(names)].toSorted();
+}

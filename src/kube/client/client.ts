@@ -1,0 +1,138 @@
+import type { Clock } from '../../system/clock.ts';
+import type { ClientObserver } from './client-observer.ts';
+import type { Connection } from './connection.ts';
+import { Deadline } from './deadline.ts';
+import { answerError, KubeError } from '../error.ts';
+import { limits } from '../limits.ts';
+import { HttpTransport, type HttpRequest, type HttpResponse } from './transport.ts';
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface Write {
+  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly query?: Query;
+  readonly contentType?:
+    | 'application/json'
+    | 'application/merge-patch+json'
+    | 'application/strategic-merge-patch+json'
+    | 'application/apply-patch+yaml';
+  readonly body?: unknown;
+}
+
+/** Requests to the API server, its refusals as KubeError. What is repeated, and when, is for the caller to say. */
+export class KubeClient {
+  readonly #connection: Connection;
+  readonly #transport: HttpTransport;
+  readonly #clock: Clock;
+  readonly #observer: ClientObserver | undefined;
+
+  constructor(connection: Connection, { clock, observer }: { readonly clock: Clock; readonly observer?: ClientObserver }) {
+    this.#connection = connection;
+    this.#transport = new HttpTransport(connection);
+    this.#clock = clock;
+    this.#observer = observer;
+  }
+
+  /** For messages: "192.0.2.1:6443". */
+  get server(): string {
+    return this.#connection.server.host;
+  }
+
+  /** One JSON answer. */
+  get(path: string, query: Query = {}, signal?: AbortSignal): Promise<unknown> {
+    return this.#exchange({ method: 'GET', path: withQuery(path, query) }, signal);
+  }
+
+  /** The object after the write. */
+  write({ method, path, query = {}, contentType = 'application/json', body }: Write, signal?: AbortSignal): Promise<unknown> {
+    const headers = { 'Content-Type': contentType };
+    const content = body === undefined ? {} : { body: JSON.stringify(body, exactly) };
+    return this.#exchange({ method, path: withQuery(path, query), headers, ...content }, signal);
+  }
+
+  /** An answer that goes on: the bytes as they come, until the signal aborts. */
+  async stream(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
+    return this.#observed('WATCH', async () => {
+      const response = await this.#transport.request({ method: 'GET', path: withQuery(path, query), signal });
+      if (response.status !== 200) throw await this.#refusal(response);
+      return { status: 200, value: response.body };
+    });
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+
+  async #exchange(request: Omit<HttpRequest, 'signal'>, outer: AbortSignal | undefined): Promise<unknown> {
+    const deadline = new Deadline(this.#clock, limits.answerMilliseconds, outer);
+    try {
+      return await this.#observed(request.method, async () => {
+        const response = await this.#transport.request({ ...request, signal: deadline.signal });
+        if (response.status < 200 || response.status > 299) throw await this.#refusal(response);
+        return { status: response.status, value: decoded(await readAll(response.body)) };
+      });
+    } finally {
+      deadline.end();
+    }
+  }
+
+  async #observed<T>(verb: string, exchange: () => Promise<{ readonly status: number; readonly value: T }>): Promise<T> {
+    const began = this.#clock.now();
+    const tell = (code: Parameters<ClientObserver['request']>[1]): void => this.#observer?.request(verb, code, this.#clock.now() - began);
+    try {
+      const { status, value } = await exchange();
+      tell(status);
+      return value;
+    } catch (error) {
+      tell(error instanceof KubeError ? (error.status ?? error.code) : 'aborted');
+      throw error;
+    }
+  }
+
+  async #refusal(response: HttpResponse): Promise<KubeError> {
+    if (response.status === 401) this.#connection.expired();
+    const text = await readAll(response.body);
+    let message = text;
+    try {
+      const { message: said } = JSON.parse(text) as { message?: unknown };
+      if (typeof said === 'string') message = said;
+    } catch {
+      // A proxy on the way says it in a page of its own.
+    }
+    return answerError(response.status, message.trim(), response.retryAfter);
+  }
+}
+
+/** An int64 may be more than a number of JavaScript can say. */
+function exactly(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? rawJSON(String(value)) : value;
+}
+
+/** ECMAScript 2026, of which TypeScript does not know yet. */
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
+
+function withQuery(path: string, query: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.append(name, String(value));
+  return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
+}
+
+async function readAll(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > limits.answerBytes) throw new KubeError('malformed', `an answer is longer than ${limits.answerBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function decoded(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new KubeError('malformed', 'the answer is not JSON', { cause: error });
+  }
+}

@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises';
+import type { RequestOptions } from 'node:https';
+import { dirname, resolve } from 'node:path';
+import { defined } from '../../lang/defined.ts';
+import type { Connection, Credentials } from './connection.ts';
+import { KubeError } from '../error.ts';
+
+/**
+ * One context of a kubeconfig, the current one unless `context` names another, with all the ways to authenticate that client-node knows: certificates, tokens and
+ * files of them, exec plugins, OIDC. Several files count as one, as in $KUBECONFIG: the first that has a current context says which.
+ * Importing client-node costs some 80 MB, so only who needs it pays (docs/adr/0009).
+ */
+export async function readKubeconfig(files: string | readonly string[], context?: string): Promise<Connection> {
+  const [first = '', ...others] = typeof files === 'string' ? [files] : files;
+  // A file that is not there costs nobody the library.
+  await readText(first);
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  type Config = InstanceType<typeof KubeConfig>;
+  const load = async (file: string): Promise<Config> => {
+    const text = await readText(file);
+    const config = new KubeConfig();
+    try {
+      config.loadFromString(text);
+    } catch (error) {
+      throw unusable(file, error);
+    }
+    config.makePathsAbsolute(dirname(resolve(file)));
+    return config;
+  };
+  const loadAll = async (): Promise<Config> => {
+    const config = await load(first);
+    for (const file of others) merge(config, await load(file), file);
+    if (context !== undefined) choose(config, context, first);
+    return config;
+  };
+  let config = await loadAll();
+  const server = serverOf(config.getCurrentCluster(), first);
+  return {
+    server,
+    credentials: async () => {
+      const options: RequestOptions = {};
+      try {
+        await config.applyToHTTPSOptions(options);
+      } catch (error) {
+        throw unusable(first, error);
+      }
+      return credentialsIn(options);
+    },
+    expired() {
+      // Where somebody is writing the file: what it said before is no worse than nothing.
+      loadAll().then(
+        (read) => void (config = read),
+        () => undefined,
+      );
+    },
+  };
+}
+
+interface Mergeable<Config> {
+  readonly currentContext: string;
+  mergeConfig(other: Config, preserveContext?: boolean): void;
+}
+
+/** Of two entries of one name kubectl takes the first; here that is an error, as nobody can mean both. */
+function merge<Config extends Mergeable<Config>>(config: Config, other: Config, file: string): void {
+  try {
+    config.mergeConfig(other, config.currentContext !== '' && config.currentContext !== undefined);
+  } catch (error) {
+    throw unusable(file, error);
+  }
+}
+
+interface WithContexts {
+  getContexts(): readonly { readonly name: string }[];
+  setCurrentContext(name: string): void;
+}
+
+function choose(config: WithContexts, context: string, file: string): void {
+  const known = config.getContexts().map(({ name }) => name);
+  if (known.includes(context)) return config.setCurrentContext(context);
+  throw new KubeError('credentials', `${file} has no context "${context}"`, { fix: `it has: ${known.join(', ') || 'none'}` });
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw unusable(file, error);
+  }
+}
+
+function serverOf(cluster: { readonly server: string; readonly proxyUrl?: string } | null, file: string): URL {
+  if (cluster === null) throw unusable(file, new Error('it has no current context, or the context has no cluster'));
+  if (cluster.proxyUrl !== undefined && cluster.proxyUrl !== '') throw unusable(file, new Error('proxy-url is not supported'));
+  if (!URL.canParse(cluster.server)) throw unusable(file, new Error('server is not a URL'));
+  return new URL(cluster.server);
+}
+
+function credentialsIn({ ca, cert, key, passphrase, servername, rejectUnauthorized, headers, auth }: RequestOptions): Credentials {
+  const { Authorization: header } = (headers ?? {}) as Readonly<Record<string, unknown>>;
+  const basic = typeof auth === 'string' ? `Basic ${Buffer.from(auth).toString('base64')}` : undefined;
+  const authorization = typeof header === 'string' ? header : basic;
+  return {
+    ...(isPem(ca) ? { ca } : {}),
+    ...(isPem(cert) ? { cert } : {}),
+    ...(isPem(key) ? { key } : {}),
+    ...defined({ passphrase, servername, rejectUnauthorized, authorization }),
+  };
+}
+
+const isPem = (value: unknown): value is string | Buffer => typeof value === 'string' || Buffer.isBuffer(value);
+
+/** The first line of what the library says names a field; the next ones quote the file, which holds secrets, and so would a cause. */
+function unusable(file: string, error: unknown): KubeError {
+  const [said = ''] = String(error instanceof Error ? error.message : error).split('\n', 1);
+  return new KubeError('credentials', `${file} cannot be used: ${said}`, {
+    fix: 'kubectl --kubeconfig FILE get --raw /version shows whether it works',
+  });
+}

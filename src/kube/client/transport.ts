@@ -1,0 +1,97 @@
+import { Agent as PlainAgent, request as plainRequest, type IncomingMessage } from 'node:http';
+import { Agent, request as secureRequest } from 'node:https';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { Connection } from './connection.ts';
+import { connectionError } from '../error.ts';
+import { limits } from '../limits.ts';
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With the query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  /** Decompressed. Whoever takes a response reads this to its end, or aborts. Throws KubeError. */
+  readonly body: AsyncIterable<Buffer>;
+}
+
+/**
+ * HTTPS to one API server over one pool of connections that are kept alive. A connection that leads nowhere shows by TCP's own
+ * probes; HTTP/1.1, because one connection of HTTP/2 would stall all watches together when one of them does.
+ */
+export class HttpTransport {
+  readonly #connection: Connection;
+  readonly #agent: Agent | PlainAgent;
+  readonly #secure: boolean;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#secure = connection.server.protocol === 'https:';
+    const pool = {
+      keepAlive: true,
+      keepAliveMsecs: limits.keepAliveMilliseconds,
+      maxSockets: limits.connections,
+      scheduling: 'lifo',
+    } as const;
+    this.#agent = this.#secure ? new Agent(pool) : new PlainAgent(pool);
+  }
+
+  /** Rejects with KubeError where there is no answer, with the signal's reason where that aborted. */
+  async request({ method, path, headers, body, signal }: HttpRequest): Promise<HttpResponse> {
+    const { authorization, ...tls } = await this.#connection.credentials();
+    signal.throwIfAborted();
+    const { server } = this.#connection;
+    const base = server.pathname.endsWith('/') ? server.pathname.slice(0, -1) : server.pathname;
+    const options = {
+      method,
+      hostname: server.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: server.port === '' ? (this.#secure ? 443 : 80) : Number(server.port),
+      path: `${base}${path}`,
+      agent: this.#agent,
+      signal,
+      headers: {
+        Accept: 'application/json',
+        'Accept-Encoding': 'gzip',
+        'User-Agent': 'herald',
+        ...headers,
+        ...(body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }),
+        ...(authorization === undefined || !this.#secure ? {} : { Authorization: authorization }),
+      },
+      ...(this.#secure ? tls : {}),
+    };
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const request = this.#secure ? secureRequest(options, resolve) : plainRequest(options, resolve);
+      request.once('error', (error) => reject(signal.aborted ? (signal.reason as Error) : connectionError(error, this.#connection)));
+      request.end(body);
+    });
+    return {
+      status: response.statusCode ?? 0,
+      retryAfter: response.headers['retry-after'],
+      body: this.#read(response, signal),
+    };
+  }
+
+  /** Closes every connection, whatever it waits for. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async *#read(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<Buffer> {
+    const compressed = response.headers['content-encoding'] === 'gzip';
+    // Errors of either come out of the iteration below.
+    const stream = compressed ? pipeline(response, createGunzip({ chunkSize: 64 * 1024 }), () => undefined) : response;
+    try {
+      for await (const chunk of stream) yield chunk as Buffer;
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw connectionError(error as NodeJS.ErrnoException, this.#connection);
+    }
+  }
+}

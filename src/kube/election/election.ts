@@ -1,0 +1,197 @@
+import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import type { Random } from '../../system/random.ts';
+import type { KubeClient } from '../client/client.ts';
+import { Deadline } from '../client/deadline.ts';
+import { KubeError } from '../error.ts';
+import { initialLeaseState, leadsUntil, step, type LeaseEffect, type LeaseEvent, type LeaseState, type LeaseTiming } from './lease.ts';
+import { leaseManifest, readLease, type Lease, type LeaseName } from './lease-object.ts';
+import { limits } from '../limits.ts';
+
+export interface ElectionComponents {
+  readonly client: Pick<KubeClient, 'get' | 'write'>;
+  /** Calls back whenever the Lease may be another one than before, until the signal aborts: what became free is taken at once. */
+  readonly watch: (lease: LeaseName, changed: () => void, signal: AbortSignal) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+interface ElectionOptions {
+  readonly lease: LeaseName;
+  /** No other process has it, also none that had our name before. */
+  readonly identity: string;
+}
+
+/** What the machine in lease.ts asks for is done here: requests, timers, the log. One term: who has lost does not come back. */
+export class Election {
+  readonly #components: ElectionComponents;
+  readonly #options: ElectionOptions;
+  readonly #elected = Promise.withResolvers<boolean>();
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #lost = Promise.withResolvers<void>();
+  readonly #waiting = new AbortController();
+  readonly #term = new AbortController();
+  #state: LeaseState = initialLeaseState;
+  #cancel: Cancel | undefined;
+  /** The other clock's time of the last renewal. */
+  #renewedAt = 0;
+  #holder: string | undefined;
+  #trouble: string | undefined;
+
+  constructor(components: ElectionComponents, options: ElectionOptions) {
+    this.#components = components;
+    this.#options = options;
+  }
+
+  /** Resolves to true when we lead, however long that takes; to false when `resign` came before. */
+  campaign(): Promise<boolean> {
+    this.#components.watch(this.#options.lease, () => this.#post({ type: 'changed' }), this.#waiting.signal);
+    this.#post({ type: 'due' });
+    return this.#elected.promise;
+  }
+
+  /**
+   * Whether a write may begin: we lead, and renewed the Lease so shortly ago that nobody can lead instead. The clock that counts may stand still
+   * while a virtual machine is paused, so the time of day must agree; where that is set forward, nothing is written until the next renewal.
+   */
+  mayWrite(): boolean {
+    const { clock } = this.#components;
+    const until = leadsUntil(this.#state, timing);
+    const elapsed = clock.date().getTime() - this.#renewedAt;
+    return until !== undefined && clock.now() < until && elapsed < timing.renewDeadlineMilliseconds;
+  }
+
+  /** Aborts when we do not lead any more. */
+  get term(): AbortSignal {
+    return this.#term.signal;
+  }
+
+  /** Resolves when the Lease was lost; never where it was given back. */
+  get lost(): Promise<void> {
+    return this.#lost.promise;
+  }
+
+  /** Gives the Lease back, so that another one leads at once. Resolves also where that could not be: it expires. */
+  resign(): Promise<void> {
+    this.#post({ type: 'stop' });
+    return this.#ended.promise;
+  }
+
+  #post(event: LeaseEvent): void {
+    const { clock, random } = this.#components;
+    const context = { identity: this.#options.identity, timing, now: clock.now(), random: random() };
+    const before = this.#state;
+    const { state, effects } = step(before, event, context);
+    this.#state = state;
+    if (event.type === 'read') this.#sayHolder(event.lease);
+    if (before.phase === 'leading' && state.phase !== 'leading')
+      this.#term.abort(new KubeError('notLeading', 'given up: another controller may lead by now'));
+    for (const effect of effects) this.#do(effect);
+  }
+
+  #do(effect: LeaseEffect): void {
+    const { clock, log } = this.#components;
+    switch (effect.do) {
+      case 'read':
+        void this.#ask(
+          (signal) => this.#read(signal),
+          (lease) => ({ type: 'read', lease }),
+        );
+        return;
+      case 'write': {
+        const began = clock.date().getTime();
+        void this.#ask(
+          (signal) => this.#write(effect, signal),
+          (lease) => {
+            this.#renewedAt = began;
+            return { type: 'written', lease };
+          },
+        );
+        return;
+      }
+      case 'wait':
+        this.#cancel?.();
+        this.#cancel = clock.after(effect.milliseconds, () => this.#post({ type: 'due' }));
+        return;
+      case 'lead':
+        this.#waiting.abort();
+        log.info({ ...this.#options.lease, identity: this.#options.identity }, 'leading');
+        this.#elected.resolve(true);
+        return;
+      case 'end':
+        this.#end(effect.because);
+    }
+  }
+
+  #end(because: 'lost' | 'stopped'): void {
+    this.#cancel?.();
+    this.#waiting.abort();
+    this.#elected.resolve(false);
+    this.#ended.resolve();
+    if (because === 'lost') this.#lost.resolve();
+  }
+
+  async #ask<T>(request: (signal: AbortSignal) => Promise<T>, answer: (value: T) => LeaseEvent): Promise<void> {
+    const deadline = new Deadline(this.#components.clock, limits.leaseAnswerMilliseconds);
+    let event: LeaseEvent;
+    try {
+      event = answer(await request(deadline.signal));
+      this.#trouble = undefined;
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      event = { type: 'failed', raced: error.code === 'conflict' || error.code === 'notFound' };
+      this.#sayTrouble(error);
+    } finally {
+      deadline.end();
+    }
+    this.#post(event);
+  }
+
+  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+    try {
+      return readLease(await this.#components.client.get(this.#path, {}, signal));
+    } catch (error) {
+      if (error instanceof KubeError && error.code === 'notFound') return undefined;
+      throw error;
+    }
+  }
+
+  async #write({ term, over }: Extract<LeaseEffect, { do: 'write' }>, signal: AbortSignal): Promise<Lease> {
+    const { client, clock } = this.#components;
+    const { lease } = this.#options;
+    const body = leaseManifest(lease, term, over, clock.date());
+    const where =
+      over === undefined ? ({ method: 'POST', path: leasesPath(lease) } as const) : ({ method: 'PUT', path: this.#path } as const);
+    return readLease(await client.write({ ...where, body }, signal));
+  }
+
+  get #path(): string {
+    return `${leasesPath(this.#options.lease)}/${encodeURIComponent(this.#options.lease.name)}`;
+  }
+
+  #sayHolder(lease: Lease | undefined): void {
+    const holder = lease?.holder ?? '';
+    if (holder === this.#holder || holder === '' || holder === this.#options.identity) return;
+    this.#holder = holder;
+    this.#components.log.info({ ...this.#options.lease, leader: holder }, 'another one leads');
+  }
+
+  #sayTrouble({ code, message: problem, fix }: KubeError): void {
+    const trouble = `${code} ${problem}`;
+    if (code === 'conflict' || trouble === this.#trouble) return;
+    this.#trouble = trouble;
+    this.#components.log.warn({ ...this.#options.lease, problem, fix }, 'the Lease cannot be had');
+  }
+}
+
+export function leasesPath({ namespace }: LeaseName): string {
+  return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
+}
+
+const timing: LeaseTiming = {
+  leaseMilliseconds: limits.leaseMilliseconds,
+  renewDeadlineMilliseconds: limits.renewDeadlineMilliseconds,
+  retryMilliseconds: limits.leaseRetryMilliseconds,
+  retryJitter: limits.leaseRetryJitter,
+};

@@ -1,0 +1,275 @@
+import { sleep, type Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import type { Random } from '../../system/random.ts';
+import { Turn } from '../../system/time-slice.ts';
+import { BackOff } from './back-off.ts';
+import type { KubeClient, Query } from '../client/client.ts';
+import type { WatchObserver } from '../client/client-observer.ts';
+import { Deadline } from '../client/deadline.ts';
+import { KubeError } from '../error.ts';
+import { LineFramer } from './line-framer.ts';
+import { limits } from '../limits.ts';
+import { listPages } from './list-pages.ts';
+import { rawKey, type RawObject } from '../raw-object.ts';
+import { decodeWatchEvent } from './watch-event.ts';
+
+/** One kind of objects at the API server, or a part of it. */
+export interface Resource {
+  /** "/api/v1/services". */
+  readonly path: string;
+  /** "metadata.name=default". */
+  readonly fieldSelector?: string;
+  /** The API server may lack the kind, as long as a CRD is not installed: that is "no objects", and it is looked for again. */
+  readonly optional?: boolean;
+}
+
+/** Who keeps the objects. Called in order; the same object may be said to be there many times. */
+export interface ReflectorSink {
+  present(key: string, object: RawObject): void;
+  gone(key: string): void;
+  /** A batch ends: what was said so far is how things were at one moment, or, before the first `complete`, a part of it. */
+  flush(): void;
+  /** Every object there is has been said. Comes again after each list, when whatever vanished meanwhile was said to be gone. */
+  complete(): void;
+  /** What is in the way, each time that it is another error; undefined: it works. What is held stays as it is. */
+  trouble(error: KubeError | undefined): void;
+}
+
+export interface ReflectorComponents {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly observer?: WatchObserver;
+}
+
+/**
+ * Keeps a sink equal to what the API server has, for ever: a list, then a watch from there, and again from wherever it broke off.
+ * The list is the beginning of the watch where the server can stream it (WatchList, KEP-3157), else it comes in pages. After an
+ * error it goes on from the last version it has seen; only when that has expired (410) does it read the list again, and then
+ * only the difference reaches the sink.
+ */
+export class Reflector {
+  readonly #components: ReflectorComponents;
+  readonly #resource: Resource;
+  readonly #sink: ReflectorSink;
+  readonly #backOff: BackOff;
+  readonly #keys = new Set<string>();
+  /** Where a watch may begin; undefined: a list comes first. */
+  #version: string | undefined;
+  #streamsLists = true;
+  /** The next list comes in pages, because the last one that was streamed could not be read. */
+  #pagesNext = false;
+  /** Failures in a row; those of them that a server's own error caused while we watched; answers that the kind is not there. */
+  #failures = 0;
+  #refusals = 0;
+  #absences = 0;
+  #trouble: string | undefined;
+
+  constructor(resource: Resource, sink: ReflectorSink, components: ReflectorComponents) {
+    this.#resource = resource;
+    this.#sink = sink;
+    this.#components = components;
+    this.#backOff = new BackOff(components.random);
+  }
+
+  /** Resolves when the signal has aborted; never rejects for what the API server does. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#run(signal);
+    } finally {
+      this.#components.observer?.watchEnded(this.#resource.path);
+    }
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#components;
+    while (!signal.aborted) {
+      const began = clock.now();
+      const error = await this.#follow(signal).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      if (signal.aborted) return;
+      if (error !== undefined && !(error instanceof KubeError)) throw error;
+      const lasted = clock.now() - began;
+      if (lasted >= limits.healthyMilliseconds) this.#backOff.succeeded();
+      const pause = error === undefined ? this.#ended(lasted) : this.#failed(error);
+      await sleep(clock, pause, signal).catch(() => undefined);
+    }
+  }
+
+  /** The server ends a watch after its timeout, and the next one follows at once; unless it ends every watch at once. */
+  #ended(lasted: number): number {
+    return lasted < limits.retryMinimumMilliseconds ? this.#backOff.failed() : 0;
+  }
+
+  /** One list, or one watch; with WatchList, both. Returns when there is no more to read and nothing is wrong. */
+  async #follow(signal: AbortSignal): Promise<void> {
+    if (this.#version !== undefined) await this.#watch({ resourceVersion: this.#version }, undefined, signal);
+    else if (this.#streamsLists && !this.#pagesNext) {
+      await this.#watch({ sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }, new Set(), signal);
+    } else {
+      await this.#list(signal);
+      await this.#watch({ resourceVersion: this.#version }, undefined, signal);
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#components;
+    const { path, fieldSelector } = this.#resource;
+    const seen = new Set<string>();
+    const turn = new Turn(clock);
+    let version = '';
+    for await (const { items, resourceVersion } of listPages(client, path, { fieldSelector }, signal)) {
+      for (const object of items) {
+        seen.add(this.#present(object));
+        if (turn.isOver) await turn.end();
+      }
+      version = resourceVersion;
+      this.#sink.flush();
+      await turn.end();
+    }
+    this.#complete(seen, version);
+  }
+
+  /** `initial`: gathers what the server says there is, until it has said everything; undefined: that is known. */
+  async #watch(from: Query, initial: Set<string> | undefined, signal: AbortSignal): Promise<void> {
+    const { client, clock, random } = this.#components;
+    const { path, fieldSelector } = this.#resource;
+    const timeoutSeconds = Math.round(limits.watchSeconds * (1 + random()));
+    const silence = new Deadline(clock, limits.silenceMilliseconds, signal);
+    const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, fieldSelector, ...from };
+    try {
+      const framer = new LineFramer(limits.lineBytes);
+      const turn = new Turn(clock);
+      const body = await client.stream(path, query, silence.signal);
+      if (initial === undefined) this.#works();
+      for await (const chunk of body) {
+        if (turn.isOver) await turn.end();
+        for (const line of framer.push(chunk)) {
+          initial = this.#take(line, initial);
+          silence.progress();
+          if (!turn.isOver) continue;
+          this.#sink.flush();
+          await turn.end();
+        }
+        this.#sink.flush();
+      }
+      framer.end();
+    } finally {
+      silence.end();
+      this.#sink.flush();
+    }
+    if (initial !== undefined) throw new KubeError('malformed', 'the list ended before it was complete');
+  }
+
+  /** Returns what is left to gather of the list: undefined once it is complete. */
+  #take(line: string, initial: Set<string> | undefined): Set<string> | undefined {
+    const event = decodeWatchEvent(line);
+    this.#components.observer?.watchEvent(this.#resource.path, event.type);
+    if (event.type === 'bookmark') {
+      if (initial !== undefined && !event.complete) throw new KubeError('refused', 'the API server does not stream lists', { status: 400 });
+      if (initial === undefined) this.#sawVersion(event.resourceVersion);
+      else this.#complete(initial, event.resourceVersion);
+      return undefined;
+    }
+    const { object } = event;
+    const key = rawKey(object);
+    if (event.type === 'present') {
+      this.#present(object);
+      initial?.add(key);
+    } else {
+      this.#gone(key);
+      initial?.delete(key);
+    }
+    if (initial === undefined) this.#sawVersion(object.metadata.resourceVersion);
+    return initial;
+  }
+
+  #sawVersion(version: string): void {
+    this.#version = version;
+    this.#refusals = 0;
+  }
+
+  #present(object: RawObject): string {
+    const key = rawKey(object);
+    this.#keys.add(key);
+    this.#sink.present(key, object);
+    return key;
+  }
+
+  #gone(key: string): void {
+    if (this.#keys.delete(key)) this.#sink.gone(key);
+  }
+
+  /** Whatever was not said has vanished while nobody was watching. */
+  #complete(seen: ReadonlySet<string>, version: string): void {
+    for (const key of this.#keys) if (!seen.has(key)) this.#gone(key);
+    this.#sawVersion(version);
+    this.#absences = 0;
+    this.#pagesNext = false;
+    this.#sink.flush();
+    this.#works();
+    this.#components.observer?.listed(this.#resource.path);
+    this.#sink.complete();
+  }
+
+  #works(): void {
+    this.#failures = 0;
+    if (this.#trouble === undefined) return;
+    this.#trouble = undefined;
+    this.#components.log.debug({ path: this.#resource.path }, 'the API server is read again');
+    this.#sink.trouble(undefined);
+  }
+
+  /** What follows from an error; returns the pause before the next attempt. */
+  #failed(error: KubeError): number {
+    const watched = this.#version !== undefined;
+    if (!watched && this.#streamsLists && !this.#pagesNext && cannotStream(error)) {
+      this.#streamsLists = false;
+      return 0;
+    }
+    if (error.code === 'notFound' && this.#resource.optional === true) return this.#absent();
+    this.#components.observer?.watchFailed(this.#resource.path, error.code);
+    // A line that cannot be read would come again, and a silent stream stay silent: the list may be had in another way.
+    this.#pagesNext = error.code === 'malformed' || (error.code === 'stalled' && !watched);
+    // A server that was restored from a backup does not know the version that we have, and says so with an error of its own.
+    if (watched && isRefusal(error)) this.#refusals++;
+    if (error.code === 'gone' || error.code === 'malformed' || this.#refusals >= limits.refusalsBeforeList) this.#version = undefined;
+    const pause = this.#backOff.failed(error.retryAfterMilliseconds);
+    this.#failures++;
+    this.#report(error, watched && this.#failures === 1, Math.round(pause));
+    return pause;
+  }
+
+  /** An API server that starts may not know its own kinds for a moment: objects are given up only when it keeps to it. */
+  #absent(): number {
+    this.#absences++;
+    if (this.#keys.size === 0 || this.#absences >= limits.absentLooks) this.#complete(new Set(), '');
+    this.#version = undefined;
+    return limits.absentMilliseconds * (1 + this.#components.random() / 2);
+  }
+
+  /** `passing`: a watch that broke off, as happens now and then: no trouble yet. */
+  #report(error: KubeError, passing: boolean, retryInMilliseconds: number): void {
+    const { log } = this.#components;
+    const { path } = this.#resource;
+    const { code, message: problem } = error;
+    log.debug({ path, problem, retryInMilliseconds }, 'the API server cannot be read, it is tried again');
+    const trouble = `${code} ${problem}`;
+    if (passing || trouble === this.#trouble) return;
+    this.#trouble = trouble;
+    this.#sink.trouble(error);
+  }
+}
+
+/** Servers without WatchList call the request invalid (422), or do not know what it asks for (400). */
+function cannotStream({ status }: KubeError): boolean {
+  return status === 400 || status === 422;
+}
+
+/** Of a watch: anything that is neither about us (401, 403) nor about how busy the server is. */
+function isRefusal({ status = 0 }: KubeError): boolean {
+  return status === 400 || status === 422 || status >= 500;
+}

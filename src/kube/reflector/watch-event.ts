@@ -1,0 +1,47 @@
+import { answerError, KubeError } from '../error.ts';
+import { isRecord, rawObject, type RawObject } from '../raw-object.ts';
+
+type WatchEvent =
+  | { readonly type: 'present'; readonly object: RawObject }
+  | { readonly type: 'gone'; readonly object: RawObject }
+  /** `complete`: everything that was there when the watch began has been said (KEP-3157). */
+  | { readonly type: 'bookmark'; readonly resourceVersion: string; readonly complete: boolean };
+
+const initialEventsEnd = 'k8s.io/initial-events-end';
+
+/** One line of a watch. Throws KubeError: what an ERROR event says, or malformed. */
+export function decodeWatchEvent(line: string): WatchEvent {
+  let event: unknown;
+  try {
+    event = JSON.parse(line);
+  } catch (error) {
+    throw new KubeError('malformed', 'a line of the watch is not JSON', { cause: error });
+  }
+  const { type, object } = isRecord(event) ? event : {};
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+      return { type: 'present', object: rawObject(object) };
+    case 'DELETED':
+      return { type: 'gone', object: rawObject(object) };
+    case 'BOOKMARK':
+      return bookmark(object);
+    case 'ERROR':
+      throw statusError(object);
+    default:
+      throw new KubeError('malformed', 'a line of the watch is no event');
+  }
+}
+
+/** A bookmark has neither name nor content, only how far it goes. */
+function bookmark(object: unknown): WatchEvent {
+  const metadata = isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : {};
+  const { resourceVersion, annotations } = metadata;
+  if (typeof resourceVersion !== 'string' || resourceVersion === '') throw new KubeError('malformed', 'a bookmark has no resourceVersion');
+  return { type: 'bookmark', resourceVersion, complete: isRecord(annotations) && annotations[initialEventsEnd] === 'true' };
+}
+
+function statusError(status: unknown): KubeError {
+  const { code, message } = isRecord(status) ? status : {};
+  return answerError(typeof code === 'number' ? code : 500, typeof message === 'string' ? message : '');
+}

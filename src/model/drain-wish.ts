@@ -1,7 +1,0 @@
-import type { Node } from './cluster.ts';
-import type { HeraldConfig } from './configuration.ts';
-
-/** How a node is to be drained; undefined: it is not. That it is unschedulable asks for nothing. */
-export function drainWish({ nodeDrain: { taint } }: HeraldConfig, { drain, taints }: Node): Node['drain'] {
-  return drain ?? (taint !== undefined && taints?.includes(taint) === true ? 'keepLast' : undefined);
-}

@@ -1,0 +1,92 @@
+import { formatAddress, parseAddressLeniently, type Family } from '../../../net/address.ts';
+import { annotations, labels } from '../../annotations.ts';
+import type { Endpoint, EndpointPort, EndpointSlice } from '../../objects/endpoint-slice.ts';
+import { limits } from '../../limits.ts';
+import type { Labels } from '../../objects/metadata.ts';
+import { readMetadata } from '../metadata.ts';
+import type { Fields } from '../fields.ts';
+import type { ParseOptions, Read } from '../result.ts';
+import { protocols } from '../service/service-ports.ts';
+import { specialAddress } from '../special-address.ts';
+
+/** discovery.k8s.io/v1 EndpointSlice. */
+export function readEndpointSlice(fields: Fields, options: ParseOptions): Read<EndpointSlice> {
+  const metadata = readMetadata(fields, 'EndpointSlice', 'namespaced', options);
+  fields.require('addressType', 'write IPv4 or IPv6');
+  const addressType = fields.oneOf('addressType', ['IPv4', 'IPv6', 'FQDN']);
+  if (addressType === 'FQDN') fields.warning('addressType', 'is FQDN, whose endpoints nothing can be forwarded to', 'use IPv4 or IPv6');
+  const family: Family = addressType === 'IPv6' ? 6 : 4;
+  const ports = fields.objects('ports', limits.portsPerSlice).flatMap((item) => readPort(item));
+  const items = fields.objects('endpoints', limits.endpointsPerSlice);
+  const endpoints = addressType === 'FQDN' ? [] : items.flatMap((item) => readEndpoint(item, family) ?? []);
+  if (metadata === undefined) return {};
+  const service = metadata.labels[labels.serviceName];
+  const owned = service === undefined || service === '' ? {} : { service: `${metadata.namespace}/${service}` as const };
+  return { object: { kind: 'EndpointSlice', metadata, ...owned, family, ports, endpoints, ...readWeight(fields, metadata.annotations) } };
+}
+
+/** There are hundreds of thousands of endpoints, most without hints: one empty list for all. */
+const none: readonly string[] = [];
+
+/** A mistake must not take the endpoints away: the weight is left out. */
+function readWeight(fields: Fields, values: Labels): Pick<EndpointSlice, 'weight'> {
+  const written = values[annotations.weight] ?? '';
+  if (written === '') return {};
+  const weight = Number(written);
+  if (/^\d{1,3}$/.test(written) && weight >= 1 && weight <= limits.endpointWeight) return { weight };
+  fields.partialProblem(
+    ['metadata', 'annotations', annotations.weight],
+    `is ${JSON.stringify(written.slice(0, 60))}`,
+    `write a whole number from 1 to ${limits.endpointWeight}`,
+  );
+  return {};
+}
+
+/** A port without a number means "all ports", which no proxy can forward. */
+function readPort(item: Fields): EndpointPort[] {
+  const name = item.text('name') ?? '';
+  const protocol = item.oneOf('protocol', protocols) ?? 'TCP';
+  const port = item.integer('port', 0, 65_535) ?? 0;
+  if (port !== 0) return [{ name, protocol, port }];
+  item.warning('port', 'has no number and is not used', 'write the port that the endpoints listen on');
+  return [];
+}
+
+function readEndpoint(item: Fields, family: Family): Endpoint | undefined {
+  item.require('addresses', 'write the address of the endpoint');
+  const [address] = item.parsedList('addresses', limits.addressesPerEndpoint, parseAddressLeniently);
+  const conditions = item.object('conditions');
+  const ready = conditions.boolean('ready') ?? true;
+  const serving = conditions.boolean('serving') ?? true;
+  const terminating = conditions.boolean('terminating') ?? false;
+  const nodeName = item.text('nodeName') ?? '';
+  const zone = item.text('zone') ?? '';
+  const hints = item.object('hints');
+  const named = (name: string): readonly string[] => {
+    const names = hints.objects(name, 16).flatMap((hint) => hint.text('name') ?? []);
+    return names.length === 0 ? none : names;
+  };
+  const hintZones = named('forZones');
+  const hintNodes = named('forNodes');
+  if (address === undefined) return undefined;
+  const special = specialAddress(address);
+  if (special !== undefined)
+    item.problem(['addresses', 0], `${formatAddress(address)} is ${special}`, 'use an address that nodes can reach');
+  if (address.family !== family) {
+    item.problem(
+      ['addresses', 0],
+      `${formatAddress(address)} is not IPv${family}`,
+      `put it into a slice with addressType: IPv${address.family}`,
+    );
+  }
+  return {
+    address,
+    ready,
+    serving,
+    terminating,
+    ...(nodeName === '' ? {} : { nodeName }),
+    ...(zone === '' ? {} : { zone }),
+    hintZones,
+    hintNodes,
+  };
+}

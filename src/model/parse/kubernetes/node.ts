@@ -1,0 +1,72 @@
+import { defined } from '../../../lang/defined.ts';
+import { parseAddressLeniently, type Address } from '../../../net/address.ts';
+import { parsePrefixLeniently, type Prefix } from '../../../net/prefix.ts';
+import type { Node } from '../../objects/cluster.ts';
+import { annotations } from '../../annotations.ts';
+import { limits } from '../../limits.ts';
+import type { Labels } from '../../objects/metadata.ts';
+import { readMetadata } from '../metadata.ts';
+import type { Fields } from '../fields.ts';
+import type { ParseOptions, Read } from '../result.ts';
+
+/** Set by the cluster autoscaler before it removes a node. */
+const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler';
+
+/** Set by Karpenter before it replaces a node. */
+const disruptedTaint = 'karpenter.sh/disrupted:NoSchedule';
+
+/** core/v1 Node. The API server does not validate addresses: one that cannot be read is left out with a warning. */
+export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
+  const metadata = readMetadata(fields, 'Node', 'cluster', options);
+  const spec = fields.object('spec');
+  const podCIDRs = readPodCIDRs(spec);
+  const status = fields.object('status');
+  const internalIPs = status.objects('addresses', limits.nodeAddresses).flatMap((item): Address[] => {
+    if (item.text('type') !== 'InternalIP') return [];
+    const result = parseAddressLeniently(item.text('address') ?? '');
+    if (result.ok) return [result.value];
+    item.warning('address', `is left out: ${result.problem}`, '');
+    return [];
+  });
+  const conditions = new Map<string, string>();
+  for (const item of status.objects('conditions', limits.names)) conditions.set(item.text('type') ?? '', item.text('status') ?? '');
+  const taints = spec.objects('taints', limits.names).map((item) => `${item.text('key')}:${item.text('effect')}`);
+  const keys = [...new Set(spec.objects('taints', limits.names).flatMap((item) => item.text('key') ?? []))].toSorted();
+  const providerID = spec.text('providerID') ?? '';
+  if (metadata === undefined) return {};
+  const drain = readDrain(fields, metadata.annotations);
+  return {
+    object: {
+      kind: 'Node',
+      // Programs keep heartbeats in annotations of Nodes, and of them decisions read only `drain`.
+      metadata: { ...metadata, annotations: {} },
+      internalIPs,
+      podCIDRs,
+      networkUnavailable: conditions.get('NetworkUnavailable') === 'True',
+      ready: (conditions.get('Ready') ?? 'True') === 'True',
+      toBeDeleted: taints.some((taint) => taint.startsWith(`${toBeDeletedTaint}:`)),
+      ...(taints.includes(disruptedTaint) ? { disrupted: true } : {}),
+      ...defined({ drain }),
+      ...(keys.length === 0 ? {} : { taints: keys }),
+      ...(providerID === '' ? {} : { providerID }),
+    },
+  };
+}
+
+/** A mistake must neither drain a node nor take it out of the cluster: it is left out. */
+function readDrain(fields: Fields, values: Labels): Node['drain'] {
+  const written = values[annotations.nodeDrain] ?? '';
+  if (written === 'true') return 'keepLast';
+  if (written === 'force') return 'force';
+  if (written !== '' && written !== 'false') {
+    const shown = JSON.stringify(written.slice(0, limits.shownValue));
+    fields.partialProblem(['metadata', 'annotations', annotations.nodeDrain], `is ${shown}`, 'write "true", "force" or "false"');
+  }
+  return undefined;
+}
+
+function readPodCIDRs(spec: Fields): Prefix[] {
+  const single = spec.parsed('podCIDR', parsePrefixLeniently);
+  const list = spec.parsedList('podCIDRs', 2, parsePrefixLeniently);
+  return list.length > 0 || single === undefined ? list : [single];
+}

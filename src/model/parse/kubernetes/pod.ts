@@ -1,0 +1,74 @@
+import type { Pod, PodContainer } from '../../objects/pod.ts';
+import { isRecord } from '../fields.ts';
+
+type Raw = Readonly<Record<string, unknown>>;
+
+/** Reads what there is; what cannot be read is as if it were not there. Undefined: it is no Pod. Never throws. */
+export function readPod(raw: unknown): Pod | undefined {
+  const { metadata, spec, status } = objectsIn(raw, 'metadata', 'spec', 'status');
+  const name = text(metadata?.['name']);
+  if (metadata === undefined || name === '') return undefined;
+  const conditions = list(status?.['conditions']);
+  const isTrue = (type: unknown): boolean => conditions.some((one) => one['type'] === type && one['status'] === 'True');
+  const gates = list(spec?.['readinessGates']).map((gate) => text(gate['conditionType']));
+  const scheduled = conditions.find((one) => one['type'] === 'PodScheduled');
+  const phase = phases.find((one) => one === status?.['phase']) ?? 'Unknown';
+  const addresses = list(status?.['podIPs']).map((one) => text(one['ip']));
+  const first = text(status?.['podIP']);
+  return {
+    namespace: text(metadata['namespace']) || 'default',
+    name,
+    labels: textMap(metadata['labels']),
+    node: text(spec?.['nodeName']),
+    addresses: (addresses.length > 0 ? addresses : [first]).filter((address) => address !== ''),
+    phase,
+    terminating: metadata['deletionTimestamp'] !== undefined && metadata['deletionTimestamp'] !== null,
+    ready: isTrue('Ready'),
+    unmetGates: gates.filter((gate) => gate !== '' && !isTrue(gate)),
+    unscheduled: scheduled?.['status'] === 'False' ? text(scheduled['message']) || text(scheduled['reason']) : '',
+    containers: containersIn(spec, status),
+  };
+}
+
+const phases = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'] as const;
+
+/** A container of the kind sidecar is an init container that goes on: its readiness counts too. */
+function containersIn(spec: Raw | undefined, status: Raw | undefined): PodContainer[] {
+  const sidecars = list(spec?.['initContainers']).filter((one) => one['restartPolicy'] === 'Always');
+  const statuses = [...list(status?.['initContainerStatuses']), ...list(status?.['containerStatuses'])];
+  return [...sidecars, ...list(spec?.['containers'])].map((container): PodContainer => {
+    const name = text(container['name']);
+    const found = statuses.find((one) => one['name'] === name);
+    const { waiting, terminated } = objectsIn(found?.['state'], 'waiting', 'terminated');
+    const restarts = found?.['restartCount'];
+    return {
+      name,
+      ready: found?.['ready'] === true,
+      state: text(waiting?.['reason']) || text(terminated?.['reason']),
+      restarts: typeof restarts === 'number' ? restarts : 0,
+      portNames: list(container['ports']).flatMap((port) => text(port['name']) || []),
+    };
+  });
+}
+
+function objectsIn<K extends string>(value: unknown, ...names: readonly K[]): Partial<Record<K, Raw>> {
+  const found: Partial<Record<K, Raw>> = {};
+  for (const name of names) {
+    const inner = isRecord(value) ? value[name] : undefined;
+    if (isRecord(inner)) found[name] = inner;
+  }
+  return found;
+}
+
+function list(value: unknown): Raw[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function textMap(value: unknown): Readonly<Record<string, string>> {
+  if (!isRecord(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+}

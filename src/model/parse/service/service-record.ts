@@ -1,0 +1,67 @@
+import { defined } from '../../../lang/defined.ts';
+import type { Ingress } from '../../objects/service.ts';
+import type { Condition } from '../../objects/condition.ts';
+import { conditionTypes } from '../../objects/condition-types.ts';
+import type { ReasonCode } from '../../reasons.ts';
+import { Fields, isRecord } from '../fields.ts';
+import { readIngress } from './load-balancer-ingress.ts';
+import type { FieldProblem, Findings } from '../problem.ts';
+
+export interface ServiceRecord {
+  /** Absent when the record cannot be used. */
+  readonly ingress?: readonly Ingress[];
+  /** Another Service has what it holds or asks for. */
+  readonly addressTaken?: true;
+  /** Since when it lacks what it asks for, RFC 3339 in UTC. */
+  readonly waitingSince?: string;
+  /** Those that Herald wrote. */
+  readonly conditions: readonly Condition[];
+  readonly problems: readonly FieldProblem[];
+}
+
+/** A Service of which only the status is there: what Herald itself recorded. An empty list is a record too: no address. */
+export function readServiceRecord(raw: Readonly<Record<string, unknown>>): ServiceRecord {
+  const findings: Findings = { problems: [], warnings: [], unusable: false };
+  const status = new Fields(raw, findings, { unknown: 'ignored' }).object('status');
+  const ingress = readIngress(status.object('loadBalancer'));
+  const written = status.raw('conditions');
+  const conditions = Array.isArray(written) ? written.filter(isRecord) : [];
+  const unmet = unmetCondition(conditions);
+  const since = waitingSince(unmet);
+  return {
+    problems: findings.problems,
+    conditions: conditions.flatMap((condition) => readCondition(condition) ?? []),
+    ...(findings.unusable ? {} : { ingress }),
+    ...defined({ waitingSince: since }),
+    ...(isTaken(unmet) ? { addressTaken: true } : {}),
+  };
+}
+
+/** Whether the record of a Service says that another one has what it holds or asks for. */
+export function readAddressTaken(conditions: unknown): boolean {
+  return isTaken(unmetCondition(Array.isArray(conditions) ? conditions.filter(isRecord) : []));
+}
+
+type RawCondition = Readonly<Record<string, unknown>>;
+
+/** AddressAssigned where it is False. What cannot be read is as good as absent: no address depends on it alone. */
+function unmetCondition(conditions: readonly RawCondition[]): RawCondition | undefined {
+  return conditions.find(({ type, status }) => type === conditionTypes.addressAssigned && status === 'False');
+}
+
+function isTaken(unmet: RawCondition | undefined): boolean {
+  return unmet?.['reason'] === ('AddressTaken' satisfies ReasonCode);
+}
+
+function waitingSince(unmet: RawCondition | undefined): string | undefined {
+  const since = unmet?.['lastTransitionTime'];
+  return typeof since === 'string' && /^\d{4}-\d\d-\d\dT[\d:]{8}Z$/.test(since) ? since : undefined;
+}
+
+/** What cannot be read is written anew. */
+function readCondition({ type, status, reason, message, observedGeneration }: RawCondition): Condition | undefined {
+  const ours = Object.values<unknown>(conditionTypes).includes(type) && (status === 'True' || status === 'False' || status === 'Unknown');
+  if (!ours || typeof type !== 'string' || typeof reason !== 'string') return undefined;
+  const observed = typeof observedGeneration === 'number' ? { observedGeneration } : {};
+  return { type, status, reason, message: typeof message === 'string' ? message : '', ...observed };
+}

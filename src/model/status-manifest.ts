@@ -1,0 +1,51 @@
+import { defined } from '../lang/defined.ts';
+import { formatAddress } from '../net/address.ts';
+import { formatPrefix } from '../net/prefix.ts';
+import type { NodeState } from './objects/node-state.ts';
+import { says, type Reason } from './reasons.ts';
+import type { WrittenRelease } from './parse/released-address.ts';
+import type { Ingress } from './objects/service.ts';
+
+/** The reverse of parsing, for the objects that Herald itself writes: plain data in the shape of the API. */
+
+export function nodeStateManifest(state: NodeState): object {
+  const { metadata, updated, consumed, sessions, differing, truncated, problem, host, drain, directReturn } = state;
+  return {
+    apiVersion: 'herald.dev/v1alpha1',
+    kind: 'NodeState',
+    metadata: { name: metadata.name },
+    status: {
+      updated,
+      consumed: { ...consumed },
+      sessions: [...sessions],
+      differing: differing.map(({ service, aspect, reason }) => ({
+        service,
+        aspect,
+        reason: reasonManifest(reason),
+      })),
+      ...defined({ truncated }),
+      ...(problem === undefined ? {} : { problem: reasonManifest(problem) }),
+      ...(host === undefined ? {} : { host: host.map(reasonManifest) }),
+      ...defined({ drain }),
+      ...(directReturn === undefined ? {} : { directReturn: { ...directReturn, networks: directReturn.networks.map(formatPrefix) } }),
+    },
+  };
+}
+
+/** The text is for readers of another version, whose catalogue may not have the code. */
+function reasonManifest(reason: Reason): object {
+  return { code: reason.code, details: reason.details, message: says(reason) };
+}
+
+/** status.loadBalancer.ingress as core/v1 has it. */
+export function ingressManifest(ingress: readonly Ingress[]): object[] {
+  return ingress.map(({ address, hostname, ipMode }) => ({
+    ...(address === undefined ? {} : { ip: formatAddress(address) }),
+    ...defined({ hostname }),
+    // The API allows ipMode only beside an ip.
+    ...(address === undefined ? {} : { ipMode }),
+  }));
+}
+
+/** Fields of a status beside its conditions. A bigint is an int64 of the API, which may be more than a number of JavaScript can say. */
+export type ObjectFields = Readonly<Record<string, number | bigint | string | readonly string[] | readonly WrittenRelease[]>>;

@@ -1,0 +1,56 @@
+import { formatAddress, type Address } from '../../net/address.ts';
+import type { ServiceKey } from '../objects/metadata.ts';
+import { sameContent } from './same-content.ts';
+import { assignedAddresses, haveOneKey, type Service } from '../objects/service.ts';
+
+const nobody: readonly ServiceKey[] = [];
+
+/** Which Services have an address on record. Nearly always it is one, and looking costs nothing. */
+export class AddressIndex {
+  readonly #holders = new Map<string, ReadonlyMap<ServiceKey, Service>>();
+
+  holdersOf(address: Address): readonly ServiceKey[] {
+    const holders = this.#holders.get(formatAddress(address));
+    return holders === undefined ? nobody : [...holders.keys()];
+  }
+
+  /** Replaces one form of a Service with another; returns the others with an address of either, if it may matter to them. */
+  replace(key: ServiceKey, before: Service | undefined, after: Service | undefined): readonly ServiceKey[] {
+    const [old, now] = [addressTexts(before), addressTexts(after)];
+    for (const address of old) if (!now.has(address)) this.#set(address, key, undefined);
+    for (const address of now) this.#set(address, key, after);
+    if (sameContent(claimOn(before), claimOn(after))) return nobody;
+    const others = new Map([...old, ...now].flatMap((address) => [...(this.#holders.get(address) ?? [])]));
+    others.delete(key);
+    const forms = [before, after].filter((form) => form !== undefined);
+    // Of those who share nobody has to give way, whoever comes or goes.
+    const [first, ...further] = [...forms, ...others.values()];
+    return first === undefined || further.every((other) => haveOneKey(first, other)) ? nobody : [...others.keys()];
+  }
+
+  #set(address: string, key: ServiceKey, service: Service | undefined): void {
+    const holders = new Map(this.#holders.get(address));
+    if (service === undefined) holders.delete(key);
+    else holders.set(key, service);
+    if (holders.size === 0) this.#holders.delete(address);
+    else this.#holders.set(address, holders);
+  }
+}
+
+function addressTexts(service: Service | undefined): ReadonlySet<string> {
+  return new Set((service === undefined ? [] : assignedAddresses(service)).map(formatAddress));
+}
+
+/** The index of Services that do not change. */
+export function holdersIn(services: ReadonlyMap<ServiceKey, Service>): (address: Address) => readonly ServiceKey[] {
+  const index = new AddressIndex();
+  for (const [key, service] of services) index.replace(key, undefined, service);
+  return (address) => index.holdersOf(address);
+}
+
+/** What decides whether a Service has an address for itself. */
+function claimOn(service: Service | undefined): object | undefined {
+  if (service === undefined) return undefined;
+  const { ingress, sharingKey, type, headless, loadBalancerClass, addressTaken } = service;
+  return { ingress, sharingKey, type, headless, loadBalancerClass, addressTaken, created: service.metadata.creationTimestamp };
+}

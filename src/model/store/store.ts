@@ -1,0 +1,134 @@
+import { defined } from '../../lang/defined.ts';
+import { AddressIndex } from './address-index.ts';
+import type { Namespace, Node, Secret, ServiceCIDR } from '../objects/cluster.ts';
+import type { BFDProfile, BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from '../kinds/types.ts';
+import { defaultConfig } from '../kinds/default-config.ts';
+import type { EndpointSlice } from '../objects/endpoint-slice.ts';
+import type { ServiceKey } from '../objects/metadata.ts';
+import type { NodeState } from '../objects/node-state.ts';
+import { sameContent } from './same-content.ts';
+import type { Address } from '../../net/address.ts';
+import type { Ingress, Service } from '../objects/service.ts';
+import { SliceIndex } from './slice-index.ts';
+import type { Change, HeraldObject, Kind, Snapshot } from './snapshot.ts';
+
+type ServiceRecord = Pick<Service, 'ingress' | 'addressTaken'>;
+
+/**
+ * The snapshot in memory, kept by a source. Every method returns what changed for those who read: nothing when the content
+ * is the same, whatever its resourceVersion. The cost of a change does not depend on how many objects there are.
+ */
+export class Store implements Snapshot {
+  readonly services = new Map<ServiceKey, Service>();
+  readonly nodes = new Map<string, Node>();
+  readonly namespaces = new Map<string, Namespace>();
+  readonly serviceCIDRs = new Map<string, ServiceCIDR>();
+  readonly secrets = new Map<string, Secret>();
+  readonly pools = new Map<string, IPAddressPool>();
+  readonly peers = new Map<string, BGPPeer>();
+  readonly advertisements = new Map<string, BGPAdvertisement>();
+  readonly bfdProfiles = new Map<string, BFDProfile>();
+  readonly communities = new Map<string, Community>();
+  readonly externalIPPolicies = new Map<string, ExternalIPPolicy>();
+  readonly nodeStates = new Map<string, NodeState>();
+  /** The settings where there is no HeraldConfig. */
+  readonly #defaultConfig: HeraldConfig;
+  readonly #configs = new Map<string, HeraldConfig>();
+  readonly #slices = new Map<string, EndpointSlice>();
+  readonly #index = new SliceIndex();
+  /** Services as their manifests have them: a record replaces their addresses. */
+  readonly #manifests = new Map<ServiceKey, Service>();
+  readonly #records = new Map<ServiceKey, ServiceRecord>();
+  readonly #addresses = new AddressIndex();
+  readonly #collections: Readonly<Record<Kind, Map<string, HeraldObject>>>;
+
+  constructor(config = defaultConfig) {
+    this.#defaultConfig = config;
+    // Each map holds one kind, and `upsert` files by kind: the compiler cannot see that the two agree.
+    const collections: Readonly<Record<Kind, unknown>> = {
+      Service: this.services,
+      EndpointSlice: this.#slices,
+      Node: this.nodes,
+      Namespace: this.namespaces,
+      ServiceCIDR: this.serviceCIDRs,
+      Secret: this.secrets,
+      IPAddressPool: this.pools,
+      BGPPeer: this.peers,
+      BGPAdvertisement: this.advertisements,
+      BFDProfile: this.bfdProfiles,
+      Community: this.communities,
+      ExternalIPPolicy: this.externalIPPolicies,
+      HeraldConfig: this.#configs,
+      NodeState: this.nodeStates,
+    };
+    this.#collections = collections as Readonly<Record<Kind, Map<string, HeraldObject>>>;
+  }
+
+  get config(): HeraldConfig {
+    return this.#configs.get('default') ?? this.#defaultConfig;
+  }
+
+  holdersOf(address: Address): readonly ServiceKey[] {
+    return this.#addresses.holdersOf(address);
+  }
+
+  endpointSlices(service: ServiceKey): readonly EndpointSlice[] {
+    return this.#index.of(service);
+  }
+
+  upsert(object: HeraldObject): Change[] {
+    const key = objectKey(object);
+    if (object.kind !== 'Service') return this.#put(object.kind, key, object);
+    this.#manifests.set(key as ServiceKey, object);
+    return this.#put('Service', key, this.#withRecord(object, key as ServiceKey));
+  }
+
+  /** Removing what is not there changes nothing. */
+  remove(kind: Kind, key: string): Change[] {
+    if (kind === 'Service') this.#manifests.delete(key as ServiceKey);
+    return this.#put(kind, key, undefined);
+  }
+
+  /**
+   * The recorded addresses of a Service, which replace those of its manifest: the record is written by Herald, the manifest
+   * by people. Undefined: there is no record. May come before the Service and outlive it.
+   */
+  setIngress(key: ServiceKey, ingress: readonly Ingress[] | undefined, addressTaken?: true): Change[] {
+    if (ingress === undefined) this.#records.delete(key);
+    else this.#records.set(key, addressTaken === undefined ? { ingress } : { ingress, addressTaken });
+    const manifest = this.#manifests.get(key);
+    return manifest === undefined ? [] : this.#put('Service', key, this.#withRecord(manifest, key));
+  }
+
+  #withRecord(manifest: Service, key: ServiceKey): Service {
+    const record = this.#records.get(key);
+    return record === undefined ? manifest : { ...manifest, ...record };
+  }
+
+  #put(kind: Kind, key: string, after: HeraldObject | undefined): Change[] {
+    const collection = this.#collections[kind];
+    const before = collection.get(key);
+    if (after === undefined) collection.delete(key);
+    else collection.set(key, after);
+    const services = this.#concerned(kind, key, before, after);
+    if (sameContent(before, after)) return [];
+    return [{ kind, key, ...defined({ services }) }];
+  }
+
+  #concerned(
+    kind: Kind,
+    key: string,
+    before: HeraldObject | undefined,
+    after: HeraldObject | undefined,
+  ): readonly ServiceKey[] | undefined {
+    if (kind === 'EndpointSlice') return this.#index.replace(before as EndpointSlice | undefined, after as EndpointSlice | undefined);
+    if (kind !== 'Service') return undefined;
+    const others = this.#addresses.replace(key as ServiceKey, before as Service | undefined, after as Service | undefined);
+    return others.length === 0 ? undefined : others;
+  }
+}
+
+/** "namespace/name", or the name of a cluster-scoped object. */
+export function objectKey({ metadata: { namespace, name } }: HeraldObject): string {
+  return namespace === '' ? name : `${namespace}/${name}`;
+}

@@ -1,0 +1,178 @@
+import type { KubeError, KubeErrorCode } from '../../../kube/error.ts';
+import type { RawObject } from '../../../kube/raw-object.ts';
+import type { ReflectorSink } from '../../../kube/reflector/reflector.ts';
+import { parseObject, type FieldProblem, type ParseResult } from '../../../model/parse.ts';
+import { sameContent } from '../../../model/store/same-content.ts';
+import type { Change, HeraldObject, Kind } from '../../../model/store/snapshot.ts';
+import type { SourceProblem } from '../../source.ts';
+
+export interface CollectionEvents {
+  readonly changed: (changes: readonly Change[]) => void;
+  readonly problemsChanged: () => void;
+}
+
+/** Where objects are filed: the store, or what stands before it. */
+export interface Destination {
+  upsert(object: HeraldObject): Change[];
+  remove(kind: Kind, key: string): Change[];
+}
+
+export interface CollectionKind {
+  readonly kind: Kind;
+  readonly apiVersion: string;
+  /** In messages, where it is not the kind. */
+  readonly label?: string;
+}
+
+/**
+ * The objects of one kind on their way from the API server into the store. Each is reduced to what decisions use, in the moment it
+ * arrives. Of an object that was edited into something that cannot be used, the last good version stays.
+ */
+export class Collection implements ReflectorSink {
+  readonly #kind: Kind;
+  readonly #apiVersion: string;
+  readonly #label: string;
+  readonly #destination: Destination;
+  readonly #parse: (raw: RawObject) => ParseResult;
+  readonly #events: CollectionEvents;
+  /** The uid of the version in the store. */
+  readonly #good = new Map<string, unknown>();
+  readonly #problems = new Map<string, readonly SourceProblem[]>();
+  /** Objects that were there when reading began anew, and have not been said since. */
+  readonly #unsaid = new Set<string>();
+  #answered = Promise.withResolvers<void>();
+  #isAnswered = false;
+  #changes: Change[] = [];
+  #dirty = false;
+  #trouble: SourceProblem | undefined;
+
+  constructor(
+    { kind, apiVersion, label = kind }: CollectionKind,
+    destination: Destination,
+    events: CollectionEvents,
+    parse: (raw: RawObject) => ParseResult = (raw) => parseObject(raw, { unknownFields: 'warned of' }),
+  ) {
+    this.#kind = kind;
+    this.#apiVersion = apiVersion;
+    this.#label = label;
+    this.#destination = destination;
+    this.#parse = parse;
+    this.#events = events;
+  }
+
+  /** Resolves when every object has been read, once more after `begin`. */
+  get read(): Promise<void> {
+    return this.#answered.promise;
+  }
+
+  /** Another reflector says from here on what there is. What it does not say by the time it is complete is gone. */
+  begin(): void {
+    for (const key of [...this.#good.keys(), ...this.#problems.keys()]) this.#unsaid.add(key);
+    if (this.#isAnswered) this.#answered = Promise.withResolvers<void>();
+    this.#isAnswered = false;
+  }
+
+  problems(): SourceProblem[] {
+    return [...(this.#trouble === undefined ? [] : [this.#trouble]), ...[...this.#problems.values()].flat()];
+  }
+
+  present(key: string, raw: RawObject): void {
+    const { uid } = raw.metadata;
+    this.#unsaid.delete(key);
+    // Elements of a list do not say what they are.
+    const { object, problems, warnings } = this.#parse({ ...raw, apiVersion: this.#apiVersion, kind: this.#kind });
+    this.#note(key, [
+      ...problems.map((problem) => this.#located('error', key, raw, problem)),
+      ...warnings.map((warning) => this.#located('warning', key, raw, warning)),
+    ]);
+    if (object !== undefined) {
+      this.#good.set(key, uid);
+      this.#changes.push(...this.#destination.upsert(object));
+    } else if (this.#good.has(key) && this.#good.get(key) !== uid) this.#remove(key);
+  }
+
+  gone(key: string): void {
+    this.#unsaid.delete(key);
+    this.#note(key, []);
+    this.#remove(key);
+  }
+
+  flush(): void {
+    const changes = this.#changes;
+    this.#changes = [];
+    if (this.#dirty) this.#events.problemsChanged();
+    this.#dirty = false;
+    if (changes.length > 0) this.#events.changed(changes);
+  }
+
+  complete(): void {
+    for (const key of this.#unsaid) this.gone(key);
+    this.flush();
+    this.#isAnswered = true;
+    this.#answered.resolve();
+  }
+
+  trouble(error: KubeError | undefined): void {
+    this.#trouble = error === undefined ? undefined : problemOf(error, this.#label);
+    this.#events.problemsChanged();
+  }
+
+  /** Nobody wants them any more. */
+  clear(): void {
+    for (const key of [...this.#good.keys(), ...this.#problems.keys()]) this.gone(key);
+    this.flush();
+  }
+
+  #remove(key: string): void {
+    // What was never good is not there.
+    if (!this.#good.delete(key)) return;
+    this.#changes.push(...this.#destination.remove(this.#kind, key));
+  }
+
+  #note(key: string, problems: readonly SourceProblem[]): void {
+    const before = this.#problems.get(key) ?? [];
+    // Most changes of an object leave what is wrong with it as it was.
+    if (sameProblems(before, problems)) return;
+    if (problems.length === 0) this.#problems.delete(key);
+    else this.#problems.set(key, problems);
+    this.#dirty = true;
+  }
+
+  #located(severity: SourceProblem['severity'], key: string, raw: RawObject, { field, message, fix }: FieldProblem): SourceProblem {
+    const { name, namespace = '', resourceVersion } = raw.metadata;
+    const { uid, generation } = raw.metadata;
+    const about = {
+      apiVersion: this.#apiVersion,
+      kind: this.#kind,
+      namespace,
+      name,
+      uid: typeof uid === 'string' ? uid : '',
+      resourceVersion,
+      ...(typeof generation === 'number' ? { generation } : {}),
+    };
+    return { severity, object: `${this.#label}/${key}`, about, field, message, fix };
+  }
+}
+
+/** The version of the object counts where something is wrong with it, as its status says which version that is about. */
+function sameProblems(a: readonly SourceProblem[], b: readonly SourceProblem[]): boolean {
+  const version = ({ severity, about }: SourceProblem): string | undefined => (severity === 'error' ? about?.resourceVersion : about?.uid);
+  return sameContent(a, b) && a.every((problem, index) => version(problem) === version(b[index] ?? problem));
+}
+
+/** What concerns all kinds alike is one problem, said once. */
+const ofTheServer: ReadonlySet<KubeErrorCode> = new Set<KubeErrorCode>([
+  'unreachable',
+  'untrusted',
+  'credentials',
+  'unauthorized',
+  'busy',
+  'failing',
+  'stalled',
+]);
+
+function problemOf({ code, message, fix }: KubeError, object: string): SourceProblem {
+  const problem = { severity: 'error', fix } as const;
+  if (ofTheServer.has(code)) return { ...problem, message: `the API server cannot be read: ${message}` };
+  return { ...problem, object, message: `cannot be read: ${message}` };
+}

@@ -1,0 +1,71 @@
+import type { HeraldConfig } from '../../../model/kinds/types.ts';
+import { modeOf, sameMode, type ReadingMode } from '../../../model/metallb/read.ts';
+import type { Change, HeraldObject, Kind } from '../../../model/store/snapshot.ts';
+import type { Destination } from './collection.ts';
+
+interface ConfigGateEvents {
+  /** Reads again what is read in another way in this mode. Resolves when it is all there. */
+  readonly read: (mode: ReadingMode) => Promise<void>;
+  readonly changed: (changes: readonly Change[]) => void;
+}
+
+/**
+ * HeraldConfig on its way into the store. It says whose objects are read, and whoever acts upon it must find them read so: a Service that
+ * becomes ours before its annotations are understood would be given an address that it did not ask for. So compat comes into force when
+ * everything was read, and goes out of force before.
+ */
+export class ConfigGate implements Destination {
+  readonly #destination: Destination;
+  readonly #events: ConfigGateEvents;
+  #latest: HeraldConfig | undefined;
+  #mode = modeOf(undefined);
+  #isOpen = true;
+  #switching = false;
+
+  constructor(destination: Destination, events: ConfigGateEvents) {
+    this.#destination = destination;
+    this.#events = events;
+  }
+
+  get mode(): ReadingMode {
+    return this.#mode;
+  }
+
+  /** Nothing else was read before: from here on it is. */
+  close(): void {
+    this.#isOpen = false;
+  }
+
+  upsert(object: HeraldObject): Change[] {
+    return object.kind === 'HeraldConfig' ? this.#arrived(object) : this.#destination.upsert(object);
+  }
+
+  remove(): Change[] {
+    return this.#arrived(undefined);
+  }
+
+  #arrived(config: HeraldConfig | undefined): Change[] {
+    this.#latest = config;
+    if (this.#isOpen) this.#mode = modeOf(config);
+    if (this.#switching) return [];
+    if (sameMode(modeOf(config), this.#mode)) return this.#file();
+    void this.#switch();
+    return [];
+  }
+
+  async #switch(): Promise<void> {
+    this.#switching = true;
+    for (let mode = modeOf(this.#latest); !sameMode(mode, this.#mode); mode = modeOf(this.#latest)) {
+      if (mode.compat === 'none') this.#events.changed(this.#file());
+      await this.#events.read(mode);
+      this.#mode = mode;
+    }
+    this.#switching = false;
+    this.#events.changed(this.#file());
+  }
+
+  #file(): Change[] {
+    const kind: Kind = 'HeraldConfig';
+    return this.#latest === undefined ? this.#destination.remove(kind, 'default') : this.#destination.upsert(this.#latest);
+  }
+}

@@ -1,0 +1,21 @@
+import { KubeError } from '../../../kube/error.ts';
+import { Collection } from './collection.ts';
+
+/** Objects that we may not be allowed to read: then they are reported, and nothing else waits for them. */
+export abstract class PermittedCollection extends Collection {
+  readonly #refused = Promise.withResolvers<void>();
+
+  /** What whoever runs Herald can do, and what it is about. */
+  protected abstract forbidden(): { readonly about: string; readonly fix: string };
+
+  override get read(): Promise<void> {
+    return Promise.race([super.read, this.#refused.promise]);
+  }
+
+  override trouble(error: KubeError | undefined): void {
+    if (error?.code !== 'forbidden') return super.trouble(error);
+    const { about, fix } = this.forbidden();
+    super.trouble(new KubeError('forbidden', `${about}${error.message}`, { cause: error, fix }));
+    this.#refused.resolve();
+  }
+}

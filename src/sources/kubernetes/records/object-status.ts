@@ -1,0 +1,31 @@
+import { isRecord, type RawObject } from '../../../kube/raw-object.ts';
+import type { Condition } from '../../../model/objects/condition.ts';
+import { sameContent } from '../../../model/store/same-content.ts';
+import type { RecordedObjectStatus } from '../../directory/records.ts';
+import { conditionsOf, dated } from './service-status.ts';
+
+/** The status of an object of ours as a merge patch: all of it, as there is no other writer. Undefined: it is so already. */
+export function objectPatch(object: RawObject, { conditions, fields }: RecordedObjectStatus, now: Date): object | undefined {
+  const before = isRecord(object['status']) ? object['status'] : {};
+  const status = { ...fields, conditions: conditions.map((condition) => dated(condition, conditionsOf(object), now)) };
+  if (Object.entries(status).every(([name, value]) => sameContent(before[name], asRead(value)))) return undefined;
+  const { uid, resourceVersion } = object.metadata;
+  return { metadata: { uid, resourceVersion }, status };
+}
+
+/** Those that can be understood. */
+export function recordedConditions(object: RawObject): readonly Condition[] {
+  return conditionsOf(object).flatMap(({ type, status, reason, message }) => {
+    if (typeof type !== 'string' || typeof reason !== 'string' || (status !== 'True' && status !== 'False' && status !== 'Unknown'))
+      return [];
+    return [{ type, status, reason, message: typeof message === 'string' ? message : '' }];
+  });
+}
+
+/** What we read of an int64 is the nearest number of JavaScript. */
+function asRead(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (Array.isArray(value)) return value.map(asRead);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, asRead(item)]));
+}

@@ -1,0 +1,269 @@
+import { sleep } from '../../../system/clock.ts';
+import { KubeError } from '../../../kube/error.ts';
+import type { Requests } from '../../../kube/client/fenced-client.ts';
+import { listPages } from '../../../kube/reflector/list-pages.ts';
+import { rawKey, rawObject, type RawObject } from '../../../kube/raw-object.ts';
+import type { Condition } from '../../../model/objects/condition.ts';
+import { nodeStateManifest } from '../../../model/status-manifest.ts';
+import type { ServiceKey } from '../../../model/objects/metadata.ts';
+import type { ObjectReference } from '../../../model/objects/object-event.ts';
+import type { NodeState } from '../../../model/objects/node-state.ts';
+import { heraldApiVersion, pluralOf } from '../../../model/kinds.ts';
+import { parseObject } from '../../../model/parse.ts';
+import { readServiceRecord } from '../../../model/parse/service/service-record.ts';
+import { readReleased, type ReleasedAddress } from '../../../model/parse/released-address.ts';
+import { sameContent } from '../../../model/store/same-content.ts';
+import type { Ingress } from '../../../model/objects/service.ts';
+import type { Snapshot } from '../../../model/store/snapshot.ts';
+import { formatAddress, type Address } from '../../../net/address.ts';
+import type { Clock } from '../../../system/clock.ts';
+import type { Log } from '../../../system/log.ts';
+import type { RecordedAddresses } from '../../directory/recorded-addresses.ts';
+import type { RecordedObjectStatus, RecordedServiceStatus } from '../../directory/records.ts';
+import { limits } from '../limits.ts';
+import { objectPatch, recordedConditions } from './object-status.ts';
+import { OwnWrites, type Version } from './own-writes.ts';
+import { datedConditions, isRecorded, ourConditions, sameConditions, statusPatch, type DatedCondition } from './service-status.ts';
+
+interface KubernetesRecordsComponents {
+  readonly client: Requests;
+  readonly snapshot: Snapshot;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What we know to be on record of a Service. */
+interface Known {
+  readonly ingress: readonly Ingress[];
+  readonly conditions: readonly DatedCondition[];
+  /** A write is not answered, or was not: it may be there or not. */
+  readonly unsure?: true;
+}
+
+/**
+ * Writes what Herald records into the API server: the StatusWriter of a controller, and the node state of an agent. Every write of
+ * a status names the uid and the version that it was decided from: where somebody came between, it is refused. Calls reject with
+ * KubeError, for the caller to decide anew.
+ */
+export class KubernetesRecords {
+  readonly #components: KubernetesRecordsComponents;
+  /** Services with a status of ours: what is there already is not even asked for. */
+  readonly #known = new Map<ServiceKey, Known>();
+  readonly #own = new OwnWrites();
+  #lacksNodeState = false;
+
+  constructor(components: KubernetesRecordsComponents) {
+    this.#components = components;
+  }
+
+  /**
+   * What Herald has recorded, as the API server knows it at this moment, also of Services that cannot be read. Resolves when the snapshot has come as
+   * far: whoever has just begun to lead must not decide upon what another one has changed.
+   */
+  async recorded(): Promise<RecordedAddresses> {
+    const { clock } = this.#components;
+    for (let list = 0; list < limits.catchUpLists; list++) {
+      const services = await this.#list();
+      const until = clock.now() + limits.catchUpMilliseconds;
+      do {
+        if (services.every((service) => this.#isSeen(service))) return { ...this.#take(services), released: await this.#released() };
+        await sleep(clock, pollMilliseconds);
+      } while (clock.now() < until);
+    }
+    throw new KubeError('stalled', 'the watch of Services does not come as far as a list of them');
+  }
+
+  async writeService(key: ServiceKey, status: RecordedServiceStatus, from: Version): Promise<void> {
+    const { snapshot, clock, log } = this.#components;
+    const { ingress } = status;
+    const known = this.#known.get(key);
+    const before = known?.conditions ?? [];
+    const conditions = datedConditions(status.conditions, before, clock.date());
+    // Somebody may have written over ours since.
+    const there = this.#own.areLast(key, from) ? known?.ingress : snapshot.services.get(key)?.ingress;
+    if (known !== undefined && known.unsure !== true && sameConditions(before, conditions) && sameContent(there, ingress)) return;
+    if (known !== undefined && known.unsure !== true && !sameContent(there, known.ingress))
+      log.warn(
+        { service: key, addresses: addressTexts(there), ours: addressTexts(known.ingress) },
+        'somebody else wrote the addresses of a Service',
+      );
+    await this.#patchService(key, from, { ingress, conditions, before });
+    this.#known.set(key, { ingress, conditions });
+  }
+
+  /** Whether another one has changed the addresses since we wrote them. */
+  overwritten(key: ServiceKey, from: Version): boolean {
+    const known = this.#known.get(key);
+    if (known === undefined || known.unsure === true || this.#own.areLast(key, from)) return false;
+    return !sameContent(known.ingress, this.#components.snapshot.services.get(key)?.ingress);
+  }
+
+  /** Takes away our conditions: the addresses are for another controller to keep or to change. */
+  async leaveService(key: ServiceKey, from: Version): Promise<void> {
+    const known = this.#known.get(key);
+    if (known !== undefined && known.conditions.length > 0)
+      await this.#patchService(key, from, { conditions: [], before: known.conditions });
+    this.#known.delete(key);
+    this.#own.forget(key);
+  }
+
+  /** Takes away what we wrote, and nothing else. */
+  async removeService(key: ServiceKey, from: Version | undefined): Promise<void> {
+    const known = this.#known.get(key);
+    if (known !== undefined && from !== undefined)
+      await this.#patchService(key, from, { ingress: [], conditions: [], before: known.conditions });
+    this.#known.delete(key);
+    this.#own.forget(key);
+  }
+
+  async writeObject(
+    { kind, name, uid }: ObjectReference,
+    { conditions, fields }: RecordedObjectStatus,
+  ): Promise<readonly Condition[] | undefined> {
+    const path = `/apis/${heraldApiVersion}/${pluralOf(kind)}/${encodeURIComponent(name)}`;
+    let before: readonly Condition[] | undefined;
+    await this.#patchObject(path, (object, now) => {
+      // Another object of its name will be heard of.
+      if (object.metadata['uid'] !== uid) return undefined;
+      before = recordedConditions(object);
+      return objectPatch(object, { conditions, fields }, now);
+    });
+    return before;
+  }
+
+  async removeObject(): Promise<void> {
+    // Its status went with it.
+  }
+
+  /** Where the CRD is not installed nothing is reported, and that is said once. */
+  async writeNodeState(state: NodeState): Promise<void> {
+    const { client, log } = this.#components;
+    const path = `/apis/${heraldApiVersion}/nodestates/${encodeURIComponent(state.metadata.name)}`;
+    const { status, ...object } = nodeStateManifest(state) as { status: object };
+    const apply = {
+      method: 'PATCH',
+      contentType: 'application/apply-patch+yaml',
+      query: { fieldManager: 'herald-agent', force: true },
+    } as const;
+    const write = (): Promise<unknown> => client.write({ ...apply, path: `${path}/status`, body: { ...object, status } });
+    try {
+      await write().catch(async (error: unknown) => {
+        if (!isNotFound(error)) throw error;
+        await client.write({ ...apply, path, body: object });
+        await write();
+      });
+      this.#lacksNodeState = false;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      if (!this.#lacksNodeState)
+        log.warn({ fix: 'install the CRDs of Herald' }, 'the API server has no kind NodeState: nobody can see the state of this node');
+      this.#lacksNodeState = true;
+    }
+  }
+
+  /** The Services with a record of ours. */
+  async #list(): Promise<RawObject[]> {
+    const services: RawObject[] = [];
+    for await (const { items } of listPages(this.#components.client, '/api/v1/services', {}, new AbortController().signal))
+      services.push(...items.filter(isRecorded));
+    return services;
+  }
+
+  /** What the status of pools says is kept. */
+  async #released(): Promise<ReleasedAddress[]> {
+    const released: ReleasedAddress[] = [];
+    try {
+      const path = `/apis/${heraldApiVersion}/${pluralOf('IPAddressPool')}`;
+      for await (const { items } of listPages(this.#components.client, path, {}, new AbortController().signal))
+        released.push(...items.flatMap(({ status }) => readReleased(status)));
+    } catch (error) {
+      // Without the CRD there are no pools.
+      if (!isNotFound(error)) throw error;
+    }
+    return released;
+  }
+
+  /** Of one that cannot be read the snapshot keeps an earlier form, or none. */
+  #isSeen(service: RawObject): boolean {
+    const seen = this.#components.snapshot.services.get(rawKey(service) as ServiceKey);
+    if (seen !== undefined && BigInt(seen.metadata.resourceVersion) >= BigInt(service.metadata.resourceVersion)) return true;
+    return parseObject({ ...service, apiVersion: 'v1', kind: 'Service' }).object === undefined;
+  }
+
+  #take(services: readonly RawObject[]): RecordedAddresses {
+    const addresses = new Map<ServiceKey, readonly Address[]>();
+    const uids = new Map<ServiceKey, string>();
+    const unreadable = new Map<ServiceKey, string>();
+    const waitingSince = new Map<ServiceKey, string>();
+    const conditions = new Map<ServiceKey, readonly Condition[]>();
+    for (const service of services) {
+      const key = rawKey(service) as ServiceKey;
+      uids.set(key, String(service.metadata['uid']));
+      const record = readServiceRecord(service);
+      if (record.problems.length > 0) unreadable.set(key, `status of Service ${key}`);
+      else
+        addresses.set(
+          key,
+          (record.ingress ?? []).flatMap(({ address }) => address ?? []),
+        );
+      conditions.set(key, record.conditions);
+      if (record.waitingSince !== undefined) waitingSince.set(key, record.waitingSince);
+      this.#known.set(key, { ingress: record.ingress ?? [], conditions: ourConditions(service) });
+    }
+    return { addresses, uids, unreadable, waitingSince, conditions };
+  }
+
+  /** Rejects with `conflict` where the Service is not as it was decided upon: what follows from that is for the caller to decide anew. */
+  async #patchService(key: ServiceKey, from: Version, change: Parameters<typeof statusPatch>[1]): Promise<void> {
+    const { uid } = from;
+    const body = statusPatch({ uid, resourceVersion: this.#own.versionFor(key, from) }, change);
+    const { ingress = [], conditions = [] } = this.#known.get(key) ?? {};
+    const added = change.conditions.filter(({ type }) => !conditions.some((known) => known.type === type));
+    // Until it is answered nobody knows what is there.
+    this.#known.set(key, { ingress, conditions: [...conditions, ...added], unsure: true });
+    try {
+      const answer = await this.#components.client.write({
+        method: 'PATCH',
+        path: `${servicePath(key)}/status`,
+        contentType: 'application/strategic-merge-patch+json',
+        body,
+      });
+      this.#own.wrote(key, from, rawObject(answer).metadata.resourceVersion);
+    } catch (error) {
+      // Nobody needs the status of what is gone; that it is gone will be heard of.
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  /** An object of Herald's own, of which nobody else writes the status. */
+  async #patchObject(path: string, patchOf: (object: RawObject, now: Date) => object | undefined): Promise<void> {
+    const { client, clock } = this.#components;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const patch = patchOf(rawObject(await client.get(path)), clock.date());
+        if (patch === undefined) return;
+        await client.write({ method: 'PATCH', path: `${path}/status`, contentType: 'application/merge-patch+json', body: patch });
+        return;
+      } catch (error) {
+        if (isNotFound(error)) return;
+        const lostRace = error instanceof KubeError && error.code === 'conflict' && attempt < limits.statusAttempts;
+        if (!lostRace) throw error;
+      }
+    }
+  }
+}
+
+const pollMilliseconds = 20;
+
+function servicePath(key: ServiceKey): string {
+  const [namespace = '', name = ''] = key.split('/', 2);
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`;
+}
+
+function addressTexts(ingress: readonly Ingress[] = []): string[] {
+  return ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof KubeError && error.code === 'notFound';
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { unheard, type Listener } from '../../../../../src/dataplane/nftables/netlink/muted-transaction.ts';
+
+/** A kernel that numbers transactions, and a monitor that writes down what it is told. */
+function setup() {
+  const kernel = { generation: 7 };
+  const log: string[] = [];
+  const listener: Listener = {
+    follower: { hear: (hearing) => void log.push(hearing ? 'hears' : 'deaf') },
+    events: { onChange: ({ revisions }) => void log.push(`change ${revisions.join()}`), onLoss: () => void log.push('loss') },
+  };
+  const run = (work: () => Promise<string | undefined>): Promise<string | undefined> =>
+    unheard(
+      listener,
+      () => Promise.resolve(kernel.generation),
+      42,
+      async () => {
+        log.push('work');
+        return work();
+      },
+    );
+  return { kernel, log, run };
+}
+
+describe('a transaction that is not listened to', () => {
+  test('counts as ours when it was the only one', async () => {
+    const { kernel, log, run } = setup();
+    expect(await run(async () => void kernel.generation++)).toBeUndefined();
+    expect(log).toEqual(['deaf', 'work', 'hears', 'change 42']);
+  });
+
+  test('another one meanwhile counts as a loss', async () => {
+    const { kernel, log, run } = setup();
+    await run(async () => void (kernel.generation += 2));
+    expect(log).toEqual(['deaf', 'work', 'hears', 'loss']);
+  });
+
+  test('one that is refused has no number', async () => {
+    const { kernel, log, run } = setup();
+    expect(await run(async () => 'refused')).toBe('refused');
+    expect(log.at(-1)).toBe('change 42');
+    await run(async () => {
+      kernel.generation++;
+      return 'refused';
+    });
+    expect(log.at(-1)).toBe('loss');
+  });
+
+  test('an error is a loss, and the monitor hears again', async () => {
+    const { log, run } = setup();
+    await expect(run(() => Promise.reject(new Error('gone')))).rejects.toThrow('gone');
+    expect(log).toEqual(['deaf', 'work', 'hears', 'loss']);
+  });
+
+  test('numbers go on at one after the last', async () => {
+    const { kernel, log, run } = setup();
+    kernel.generation = 0xffff_ffff;
+    await run(async () => void (kernel.generation = 1));
+    expect(log.at(-1)).toBe('change 42');
+  });
+});

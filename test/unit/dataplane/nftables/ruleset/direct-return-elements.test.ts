@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { markOf } from '../../../../../src/dataplane/direct-return/identity.ts';
+import { frontendElements, nodeElements } from '../../../../../src/dataplane/nftables/ruleset/elements.ts';
+import { address } from '../../../../../src/net/address.ts';
+import type { Frontend } from '../../../../../src/net/frontend.ts';
+import { elementTexts } from '../netlink/random-elements.ts';
+
+const backend = (last: number, at: string, more: Partial<Frontend['backends'][number]> = {}): Frontend['backends'][number] => ({
+  address: address(`10.244.0.${last}`),
+  port: 8080,
+  local: false,
+  node: address(at),
+  ...more,
+});
+
+/** Slots go to: this node, one that packets are routed to, one that takes frames only, one that takes nothing. */
+const frontend = (directReturn: Frontend['directReturn']): Frontend => {
+  const plain: Frontend = {
+    match: { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 80 },
+    scope: 'external',
+    policy: 'Cluster',
+    backends: [
+      backend(1, '10.0.0.1', { local: true }),
+      backend(2, '10.0.0.2', { passing: { ingress: true, routed: 'link' } }),
+      backend(3, '10.0.0.3', { passing: { ingress: true } }),
+      backend(4, '10.0.0.4'),
+    ],
+    localBackends: [],
+    slots: { hashed: 'connection', backendOf: Uint16Array.from({ length: 251 }, (_, slot) => slot % 4) },
+  };
+  return directReturn === undefined ? plain : { ...plain, directReturn };
+};
+
+function texts(of: Frontend): string[] {
+  const result = frontendElements(of);
+  return result.ok ? elementTexts(result.elements) : [result.problem];
+}
+const inSet = (all: readonly string[], set: string): string[] => all.filter((text) => text.startsWith(`4 ${set} `));
+
+describe('a frontend with direct server return', () => {
+  const mark = `0x${markOf(address('10.0.0.2')).toString(16)}`;
+
+  test('has the client’s address for slots of this node, and marks for those that are routed', () => {
+    const all = texts(frontend({}));
+    expect(inSet(all, 'direct_addresses')).toEqual(['4 direct_addresses 192.0.2.1']);
+    expect(inSet(all, 'direct_local')).toHaveLength(63);
+    expect(inSet(all, 'direct_local')).toContain('4 direct_local 192.0.2.1 . tcp . 80 . 0:4');
+    expect(inSet(all, 'passed_on')).toHaveLength(63);
+    expect(inSet(all, 'passed_on')).toContain(`4 passed_on 192.0.2.1 . tcp . 80 . 0:5 : ${mark}`);
+    expect(inSet(all, 'frontends')).toEqual(['4 frontends 192.0.2.1 . tcp . 80 : 43:fb']);
+    // Every slot still has a backend: what is not passed on is translated.
+    expect(inSet(all, 'backends')).toHaveLength(251);
+  });
+
+  test('is what it was without it, but for its class', () => {
+    const [plain, direct] = [texts(frontend(undefined)), texts(frontend({}))];
+    expect(plain.filter((text) => !direct.includes(text))).toEqual(['4 frontends 192.0.2.1 . tcp . 80 : 23:fb']);
+  });
+
+  test.each([
+    [1410, '4 segment_1410 192.0.2.1'],
+    [1400, '4 segment_1370 192.0.2.1'],
+    [9000, '4 segment_8910 192.0.2.1'],
+    [536, '4 segment_536 192.0.2.1'],
+  ])('of segments of %i octets at most', (segmentSize, expected) => {
+    expect(texts(frontend({ segmentSize })).filter((text) => text.includes('segment'))).toEqual([expected]);
+  });
+});
+
+test('a node knows the link addresses of others in both families', () => {
+  const node = { nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 };
+  const directReturn = { addresses: [], interfaces: [], targets: [], linkAddresses: ['02:00:00:00:00:02'], tunnels: false };
+  const links = (elements: ReturnType<typeof nodeElements>): string[] =>
+    elementTexts(elements).filter((text) => text.includes('node_links'));
+  expect(links(nodeElements({ ...node, directReturn }))).toEqual(['4 node_links 02:00:00:00:00:02', '6 node_links 02:00:00:00:00:02']);
+  expect(links(nodeElements(node))).toEqual([]);
+});

@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest';
+import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
+import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } from '../../../../src/dataplane/nftables/limits.ts';
+import type { RouteTable } from '../../../../src/dataplane/routes/unreachable-routes.ts';
+import { UnreachableSet } from '../../../../src/dataplane/routes/unreachable-set.ts';
+import type { Family } from '../../../../src/net/address.ts';
+import { formatPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+
+/** A routing table as `ip -force` leaves it: what can be changed is changed, also when the command fails. */
+class FakeTable implements RouteTable {
+  readonly present = new Map<string, Prefix>();
+  readonly unruled = new Set<Family>([4, 6]);
+  readonly refused = new Set<string>();
+  failure: DataplaneError | undefined;
+
+  /** Whether somebody tells of changes. */
+  tells = false;
+  changed: () => void = () => undefined;
+  watching = 0;
+
+  get watch(): RouteTable['watch'] {
+    if (!this.tells) return undefined;
+    return (changed) => {
+      this.watching++;
+      this.changed = changed;
+      return () => this.watching--;
+    };
+  }
+
+  close(): void {}
+
+  async list() {
+    if (this.failure !== undefined) throw this.failure;
+    return { prefixes: [...this.present.values()], unruled: new Set(this.unruled) };
+  }
+
+  async change(add: readonly Prefix[], remove: readonly Prefix[]): Promise<void> {
+    if (this.failure !== undefined) throw this.failure;
+    for (const { address } of add) this.unruled.delete(address.family);
+    for (const each of add) if (!this.refused.has(formatPrefix(each))) this.present.set(formatPrefix(each), each);
+    for (const each of remove) this.present.delete(formatPrefix(each));
+    if (add.some((each) => this.refused.has(formatPrefix(each)))) throw new DataplaneError('failed', 'not this one');
+  }
+}
+
+function setup() {
+  const table = new FakeTable();
+  const clock = new VirtualClock();
+  const repairs: string[] = [];
+  const set = new UnreachableSet({ routes: table, clock, log: silentLog }, (what) => repairs.push(what));
+  const check = async (): Promise<void> => {
+    clock.advance(routeCheckInterval);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { table, clock, repairs, set, check };
+}
+
+const both = [prefix('192.0.2.0/24'), prefix('fd09::/64')];
+
+test('one that the kernel refuses is named, and the others are there', async () => {
+  const { table, set } = setup();
+  table.refused.add('192.0.2.0/24');
+  expect(await set.set(both)).toEqual(new Map([['192.0.2.0/24', 'not this one']]));
+  expect([...table.present.keys()]).toEqual(['fd09::/64']);
+  table.refused.clear();
+  expect(await set.set(both)).toEqual(new Map());
+});
+
+test('more than the bound: those beyond are named', async () => {
+  const { table, set } = setup();
+  const many = Array.from({ length: maximumUnreachable + 2 }, (_, n) => prefix(`10.${n >> 8}.${n & 255}.0/24`));
+  expect([...(await set.set(many)).keys()]).toEqual(many.slice(-2).map(formatPrefix));
+  expect(table.present.size).toBe(maximumUnreachable);
+});
+
+test('a route or a rule that somebody removes is set again', async () => {
+  const { table, repairs, set, check } = setup();
+  await set.set(both);
+  await check();
+  expect(repairs).toEqual([]);
+  table.present.delete('192.0.2.0/24');
+  await check();
+  expect([...table.present.keys()].toSorted()).toEqual(['192.0.2.0/24', 'fd09::/64']);
+  table.unruled.add(6);
+  await check();
+  expect(table.unruled).toEqual(new Set());
+  expect(repairs).toEqual(['unreachable routes', 'unreachable routes']);
+});
+
+test('what could not be done is done later', async () => {
+  const { table, set, check } = setup();
+  await set.set(both);
+  table.failure = new DataplaneError('permission', 'not permitted');
+  await expect(set.set([])).rejects.toThrow('not permitted');
+  await check();
+  table.failure = undefined;
+  await check();
+  expect([...table.present.keys()]).toEqual([]);
+});
+
+test('looks for nothing where there is nothing to keep, or after it was closed', async () => {
+  const { clock, set } = setup();
+  await set.set(both);
+  await set.set([]);
+  expect(clock.pending).toBe(0);
+  await set.set(both);
+  await set.close();
+  expect(clock.pending).toBe(0);
+});
+
+test('where somebody tells of changes nobody looks, and several at once are one repair', async () => {
+  const { table, clock, repairs, set } = setup();
+  table.tells = true;
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  await set.set(both);
+  expect([table.watching, clock.pending]).toEqual([1, 0]);
+  table.present.delete('192.0.2.0/24');
+  table.unruled.add(6);
+  table.changed();
+  table.changed();
+  expect(clock.pending).toBe(1);
+  clock.advance(repairDelay);
+  await settle();
+  expect([[...table.present.keys()].toSorted(), table.unruled, repairs]).toEqual([
+    ['192.0.2.0/24', 'fd09::/64'],
+    new Set(),
+    ['unreachable routes'],
+  ]);
+  // A program that goes on is answered once a second.
+  table.present.clear();
+  table.changed();
+  clock.advance(repairInterval - repairDelay);
+  await settle();
+  expect(table.present.size).toBe(0);
+  clock.advance(repairDelay);
+  await settle();
+  expect([table.present.size, repairs.length, clock.pending]).toEqual([2, 2, 0]);
+  await set.close();
+  table.changed();
+  expect([table.watching, clock.pending]).toEqual([0, 0]);
+});
+
+test('what could not be done is tried again, also where somebody tells of changes', async () => {
+  const { table, set, check } = setup();
+  table.tells = true;
+  table.refused.add('192.0.2.0/24');
+  await set.set(both);
+  table.refused.clear();
+  await check();
+  expect(table.present.size).toBe(2);
+});

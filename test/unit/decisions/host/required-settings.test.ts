@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest';
+import { requiredSettings, sysctlName, type HostFacts } from '../../../../src/decisions/host/required-settings.ts';
+import { defaultConntrack } from '../../../../src/model/kinds/default-config.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
+
+const facts: HostFacts = {
+  families: [4, 6],
+  interfaces: [{ name: 'eth0', address: '10.0.0.1', length: 24 }],
+  advertisedDefault: [],
+  peerInterfaces: [],
+  podPrefixes: [prefix('10.244.0.0/16')],
+  cores: 8,
+};
+const well: Readonly<Record<string, string>> = {
+  'net/ipv4/ip_forward': '1',
+  'net/ipv4/conf/eth0/forwarding': '1',
+  'net/ipv4/conf/all/rp_filter': '0',
+  'net/ipv4/conf/eth0/rp_filter': '0',
+  'net/ipv6/conf/all/forwarding': '1',
+  'net/netfilter/nf_conntrack_tcp_be_liberal': '1',
+  'net/netfilter/nf_conntrack_tcp_loose': '1',
+  'net/ipv4/conf/all/route_localnet': '0',
+};
+
+/** "path=wanted" of the settings that do not hold. */
+function wrong(values: Readonly<Record<string, string>>, more: Partial<HostFacts> = {}): string[] {
+  const observed: Readonly<Record<string, string | undefined>> = { ...well, ...values };
+  const required = requiredSettings({ ...facts, ...more });
+  return required.filter(({ holds }) => !holds((path) => observed[path])).map(({ path, wanted }) => `${path}=${wanted}`);
+}
+
+describe('settings of the kernel', () => {
+  test('of an interface follow that of all, which is named alone where it is off', () => {
+    expect(wrong({ 'net/ipv4/ip_forward': '0', 'net/ipv4/conf/eth0/forwarding': '0' })).toEqual(['net/ipv4/ip_forward=1']);
+  });
+
+  test('of a family that nothing is forwarded in are left alone', () => {
+    const off = { 'net/ipv4/ip_forward': '0', 'net/ipv6/conf/all/forwarding': '0' };
+    expect(wrong(off, { families: [4] })).toEqual(['net/ipv4/ip_forward=1']);
+    expect(wrong(off, { families: [6], advertisedDefault: [] })).toEqual(['net/ipv6/conf/all/forwarding=1']);
+  });
+
+  test('say what they look at', () => {
+    for (const { path, reads, holds } of requiredSettings({ ...facts, advertisedDefault: ['eth0'] })) {
+      const looked = new Set<string>([path]);
+      holds((name) => void looked.add(name));
+      expect(reads.toSorted()).toEqual([...looked].toSorted());
+    }
+  });
+
+  test('that are right are left alone', () => {
+    expect(wrong({})).toEqual([]);
+  });
+
+  test.each([
+    ['net/ipv4/ip_forward', '0', '1'],
+    ['net/ipv6/conf/all/forwarding', '0', '1'],
+    ['net/ipv4/conf/eth0/forwarding', '0', '1'],
+    ['net/netfilter/nf_conntrack_tcp_be_liberal', '0', '1'],
+    ['net/netfilter/nf_conntrack_tcp_loose', '0', '1'],
+    ['net/ipv4/conf/all/route_localnet', '1', '0'],
+  ])('%s must not be %s', (path, value, wanted) => {
+    expect(wrong({ [path]: value })).toEqual([`${path}=${wanted}`]);
+  });
+
+  test.each([
+    ['0', '0', true],
+    ['0', '1', false],
+    ['1', '0', false],
+    ['1', '1', false],
+    ['0', '2', true],
+    ['1', '2', true],
+    ['2', '0', true],
+    ['2', '1', true],
+  ])('the reverse path filter is strict by the greater of all=%s and eth0=%s: %s is well', (all, own, holds) => {
+    expect(wrong({ 'net/ipv4/conf/all/rp_filter': all, 'net/ipv4/conf/eth0/rp_filter': own })).toEqual(
+      holds ? [] : ['net/ipv4/conf/eth0/rp_filter=2'],
+    );
+  });
+
+  test('of interfaces matter where clients may come by: not of pods, their bridges and host routes', () => {
+    const interfaces = [
+      ...facts.interfaces,
+      { name: 'cni0', address: '10.244.1.1', length: 24 },
+      { name: 'br7', address: '10.7.0.1', length: 24 },
+      { name: 'cali1', address: '169.254.1.1', length: 32 },
+      { name: 'swp1', address: 'fe80::1', length: 64 },
+      { name: 'swp2', address: 'fe80::2', length: 64 },
+    ];
+    const values = Object.fromEntries(interfaces.map(({ name }) => [`net/ipv4/conf/${name}/rp_filter`, '1']));
+    const forwarding = Object.fromEntries(interfaces.map(({ name }) => [`net/ipv4/conf/${name}/forwarding`, '1']));
+    expect(wrong({ ...values, ...forwarding }, { interfaces, peerInterfaces: ['swp1', 'gone'], podInterfaces: ['br*'] })).toEqual([
+      'net/ipv4/conf/eth0/rp_filter=2',
+      'net/ipv4/conf/swp1/rp_filter=2',
+    ]);
+  });
+
+  test('router advertisements go on counting before IPv6 forwarding is switched on', () => {
+    const ra = 'net/ipv6/conf/eth0/accept_ra';
+    const values = { [ra]: '1', 'net/ipv6/conf/all/forwarding': '0' };
+    expect(wrong(values, { advertisedDefault: ['eth0'] })).toEqual([`${ra}=2`, 'net/ipv6/conf/all/forwarding=1']);
+    expect(wrong({ ...values, [ra]: '0' }, { advertisedDefault: ['eth0'] })).toEqual(['net/ipv6/conf/all/forwarding=1']);
+    const forwarding = requiredSettings({ ...facts, advertisedDefault: ['eth0'] }).find(
+      ({ path }) => path === 'net/ipv6/conf/all/forwarding',
+    );
+    expect(forwarding?.after).toEqual([ra]);
+  });
+
+  test('that others may rely on are not ours to set', () => {
+    expect(
+      requiredSettings(facts)
+        .filter(({ mayBeSet }) => !mayBeSet)
+        .map(({ path }) => path),
+    ).toEqual(['net/ipv4/conf/all/route_localnet']);
+  });
+
+  test('are named as sysctl(8) does, also where an interface has a dot', () => {
+    expect(sysctlName({ path: 'net/ipv4/conf/eth0.100/rp_filter' })).toBe('net.ipv4.conf.eth0/100.rp_filter');
+  });
+});
+
+describe('settings of connection tracking', () => {
+  const path = (name: string): string => `net/netfilter/nf_conntrack_${name}`;
+  const values = { [path('max')]: '262144', [path('tcp_timeout_established')]: '432000', [path('tcp_timeout_close_wait')]: '60' };
+
+  test("are kube-proxy's: so many connections for each core, but not fewer than a minimum, and times for TCP", () => {
+    const conntrack = defaultConntrack;
+    const times = [`${path('tcp_timeout_established')}=86400`, `${path('tcp_timeout_close_wait')}=3600`];
+    expect(wrong(values, { conntrack })).toEqual(times);
+    expect(wrong({ ...values, [path('max')]: '262143' }, { conntrack })).toEqual([`${path('max')}=262144`, ...times]);
+    expect(wrong({ ...values, [path('max')]: '1000' }, { conntrack, cores: 2 })).toEqual([`${path('max')}=131072`, ...times]);
+  });
+
+  test('are never lowered, and with 0 left as they are', () => {
+    const nothing = { ...defaultConntrack, maxPerCore: 0, tcpEstablishedSeconds: 0, tcpCloseWaitSeconds: 0 };
+    expect(wrong({ ...values, [path('max')]: '1' }, { conntrack: nothing })).toEqual([]);
+    expect(wrong({ ...values, [path('max')]: '9000000' }, { conntrack: { ...nothing, maxPerCore: 100 } })).toEqual([]);
+    const udp = { ...nothing, udpSeconds: 10, udpStreamSeconds: 180 };
+    expect(wrong({ [path('udp_timeout')]: '30', [path('udp_timeout_stream')]: '180' }, { conntrack: udp })).toEqual([
+      `${path('udp_timeout')}=10`,
+    ]);
+  });
+});

@@ -1,0 +1,60 @@
+import type { Query, Write } from '../../../../src/kube/client/client.ts';
+import { answerError, KubeError } from '../../../../src/kube/error.ts';
+
+type Raw = Record<string, unknown> & { metadata: Record<string, unknown> };
+
+/** One Lease as an API server keeps it: each write must name the version that it is over. */
+export class FakeLeaseServer {
+  lease: Raw | undefined;
+  /** Changes of the holder, in order. */
+  readonly holders: string[] = [];
+  writes = 0;
+  #version = 10;
+
+  /** What one process sees of it. `cut`: nothing arrives; `losesAnswers`: what it writes takes effect, and it hears nothing of it. */
+  client(): FakeLeaseClient {
+    return new FakeLeaseClient(this);
+  }
+
+  read(): Raw {
+    if (this.lease === undefined) throw answerError(404, '');
+    return structuredClone(this.lease);
+  }
+
+  write({ method, body }: Write): Raw {
+    const raw = structuredClone(body) as Raw;
+    const version = this.lease?.metadata['resourceVersion'];
+    if (method === 'POST' ? this.lease !== undefined : version === undefined || raw.metadata['resourceVersion'] !== version)
+      throw answerError(409, '');
+    this.writes++;
+    this.lease = { ...raw, metadata: { ...raw.metadata, resourceVersion: String(++this.#version) } };
+    const { holderIdentity } = this.lease['spec'] as { holderIdentity: string };
+    if (this.holders.at(-1) !== holderIdentity) this.holders.push(holderIdentity);
+    return structuredClone(this.lease);
+  }
+}
+
+export class FakeLeaseClient {
+  readonly #server: FakeLeaseServer;
+  cut = false;
+  losesAnswers = false;
+  /** Awaited before a write takes effect. */
+  beforeWrite: () => Promise<void> = async () => undefined;
+
+  constructor(server: FakeLeaseServer) {
+    this.#server = server;
+  }
+
+  async get(_path: string, _query?: Query, _signal?: AbortSignal): Promise<unknown> {
+    if (this.cut) throw new KubeError('unreachable', 'cut');
+    return this.#server.read();
+  }
+
+  async write(write: Write): Promise<unknown> {
+    await this.beforeWrite();
+    if (this.cut) throw new KubeError('unreachable', 'cut');
+    const answer = this.#server.write(write);
+    if (this.losesAnswers) throw new KubeError('unreachable', 'the answer is lost');
+    return answer;
+  }
+}

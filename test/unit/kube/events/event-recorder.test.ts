@@ -1,0 +1,249 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Write } from '../../../../src/kube/client/client.ts';
+import { answerError, KubeError } from '../../../../src/kube/error.ts';
+import { EventRecorder } from '../../../../src/kube/events/event-recorder.ts';
+import { limits } from '../../../../src/kube/limits.ts';
+import type { ObjectEvent } from '../../../../src/model/objects/object-event.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { seededRandom } from '../../../../src/system/random.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+
+const regarding = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web', uid: 'u1', resourceVersion: '7' };
+
+function event(change: Partial<ObjectEvent> = {}): ObjectEvent {
+  return { regarding, type: 'Normal', reason: 'AddressAssigned', action: 'AssignAddress', note: 'It has 192.0.2.1', ...change };
+}
+
+const named = (name: string, change: Partial<ObjectEvent> = {}): ObjectEvent =>
+  event({ regarding: { ...regarding, name, uid: name }, ...change });
+
+let clock: VirtualClock;
+let writes: Write[];
+let answers: (KubeError | 'hold')[];
+let held: PromiseWithResolvers<undefined>;
+let recorder: EventRecorder;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  writes = [];
+  answers = [];
+  held = Promise.withResolvers();
+  const client = {
+    write: async (write: Write): Promise<unknown> => {
+      writes.push(write);
+      const answer = answers.shift();
+      if (answer === 'hold') await held.promise;
+      else if (answer !== undefined) throw answer;
+      return {};
+    },
+  };
+  recorder = new EventRecorder(
+    { client, clock, random: seededRandom(1), log: silentLog },
+    { controller: 'herald.dev/controller', instance: 'herald-controller-0' },
+  );
+});
+
+const bodies = (): Record<string, unknown>[] => writes.map(({ body }) => body as Record<string, unknown>);
+const names = (): string[] => bodies().map(({ regarding }) => (regarding as { name: string } | undefined)?.name ?? 'a series');
+
+describe('an Event', () => {
+  test('has all that the API asks for, in the namespace of what it is about', async () => {
+    recorder.record(event());
+    await recorder.idle();
+    expect(writes[0]).toMatchObject({ method: 'POST', path: '/apis/events.k8s.io/v1/namespaces/shop/events' });
+    expect(bodies()[0]).toEqual({
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { namespace: 'shop', name: expect.stringMatching(/^web\.[0-9a-f]{16}$/) },
+      eventTime: '2026-01-01T00:00:00.000000Z',
+      reportingController: 'herald.dev/controller',
+      reportingInstance: 'herald-controller-0',
+      action: 'AssignAddress',
+      reason: 'AddressAssigned',
+      type: 'Normal',
+      note: 'It has 192.0.2.1',
+      regarding,
+    });
+  });
+
+  test('of a cluster-scoped object is kept in the namespace default', async () => {
+    recorder.record(event({ regarding: { ...regarding, kind: 'IPAddressPool', namespace: '' } }));
+    await recorder.idle();
+    expect(writes[0]?.path).toBe('/apis/events.k8s.io/v1/namespaces/default/events');
+    expect(bodies()[0]?.['regarding']).not.toHaveProperty('namespace');
+  });
+
+  test('keeps to the bounds of the API in octets, whatever the note and the name', async () => {
+    recorder.record(event({ note: 'é'.repeat(600), regarding: { ...regarding, name: `${'a'.repeat(235)}.${'b'.repeat(17)}` } }));
+    await recorder.idle();
+    const [{ note, metadata } = {}] = bodies() as { note: string; metadata: { name: string } }[];
+    expect(Buffer.byteLength(note ?? '')).toBeLessThanOrEqual(limits.eventNote);
+    expect(note).toMatch(/^é+\.\.\.$/);
+    expect(metadata?.name.length).toBeLessThanOrEqual(limits.objectName);
+    expect(metadata?.name).toMatch(/^a+\.[0-9a-f]{16}$/);
+  });
+});
+
+describe('repetition', () => {
+  test('is a series: the second time is written at once, the next with the half hour or when it has ended', async () => {
+    recorder.record(event());
+    await recorder.idle();
+    clock.advance(1000);
+    recorder.record(event());
+    await recorder.idle();
+    const { name } = (bodies()[0]?.['metadata'] ?? {}) as { name?: string };
+    expect(writes[1]).toMatchObject({ method: 'PATCH', path: `/apis/events.k8s.io/v1/namespaces/shop/events/${name}` });
+    expect(bodies()[1]).toEqual({ series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' } });
+    for (let time = 0; time < 3; time++) recorder.record(event());
+    await recorder.idle();
+    expect(writes).toHaveLength(2);
+    clock.advance(limits.eventFinishMilliseconds * 2);
+    await recorder.idle();
+    expect(bodies()[2]).toMatchObject({ series: { count: 5 } });
+    recorder.record(event());
+    await recorder.idle();
+    expect(writes[3]?.method).toBe('POST');
+    expect(bodies()[3]?.['metadata']).not.toEqual({ namespace: 'shop', name });
+  });
+
+  test('of a series that goes on is written every half hour', async () => {
+    for (let minute = 0; minute < 65; minute++) {
+      recorder.record(event());
+      clock.advance(60_000);
+      await recorder.idle();
+    }
+    expect(writes.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'PATCH', 'PATCH']);
+  });
+
+  test('with another note is another Event', async () => {
+    recorder.record(event());
+    recorder.record(event({ note: 'It has 192.0.2.2' }));
+    await recorder.idle();
+    expect(writes.map(({ method }) => method)).toEqual(['POST', 'POST']);
+  });
+
+  test('while the first is being written waits for it', async () => {
+    answers.push('hold');
+    recorder.record(event());
+    await new Promise(setImmediate);
+    recorder.record(event());
+    recorder.record(named('other'));
+    await new Promise(setImmediate);
+    expect(writes.map(({ method }) => method)).toEqual(['POST', 'POST']);
+    held.resolve(undefined);
+    await recorder.idle();
+    expect(writes.map(({ method }) => method)).toEqual(['POST', 'POST', 'PATCH']);
+  });
+
+  test('before the first was written is one write, and an Event that has expired is written anew', async () => {
+    recorder.record(event());
+    recorder.record(event());
+    await recorder.idle();
+    expect(bodies()[0]).toMatchObject({ reason: 'AddressAssigned', series: { count: 2 } });
+    recorder.record(event());
+    answers.push(answerError(404, ''));
+    clock.advance(limits.eventFinishMilliseconds);
+    await recorder.idle();
+    expect(writes.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'POST']);
+    expect(bodies()[2]).toMatchObject({ reason: 'AddressAssigned', series: { count: 3 } });
+  });
+});
+
+describe('bounds', () => {
+  test('an object that flaps has its share, then one Event in a while; others are not touched', async () => {
+    for (let index = 0; index < 100; index++) recorder.record(event({ note: `time ${index}` }));
+    recorder.record(named('other'));
+    await recorder.idle();
+    expect(writes).toHaveLength(limits.eventBurst + 1);
+    expect(recorder.lost.get('budget')).toBe(100 - limits.eventBurst);
+    clock.advance(limits.eventTokenMilliseconds);
+    for (let index = 100; index < 110; index++) recorder.record(event({ note: `time ${index}` }));
+    await recorder.idle();
+    expect(writes).toHaveLength(limits.eventBurst + 2);
+  });
+
+  test('while the API server does not answer the queue stays within its bound, and warnings go before the others', async () => {
+    answers.push('hold');
+    recorder.record(named('first'));
+    await new Promise(setImmediate);
+    for (let index = 0; index < limits.eventQueue; index++) recorder.record(named(`n${index}`));
+    recorder.record(named('late'));
+    recorder.record(named('bad', { type: 'Warning', reason: 'PoolFull' }));
+    expect(recorder.lost.get('queue')).toBe(2);
+    held.resolve(undefined);
+    await recorder.idle();
+    expect(names().slice(0, 3)).toEqual(['first', 'bad', 'n1']);
+    expect(writes).toHaveLength(limits.eventRateBurst);
+    for (let event = limits.eventRateBurst; event <= limits.eventQueue; event++) {
+      clock.advance(limits.eventRateMilliseconds);
+      await recorder.idle();
+    }
+    expect(writes).toHaveLength(1 + limits.eventQueue);
+  });
+
+  test('recording waits for nothing and throws nothing', () => {
+    answers.push('hold');
+    expect(recorder.record(event())).toBeUndefined();
+    expect(writes).toEqual([]);
+  });
+});
+
+describe('failures', () => {
+  test('an API server that is away or busy is asked again, and then no more', async () => {
+    answers.push(new KubeError('unreachable', ''), answerError(429, '', '5'));
+    recorder.record(event());
+    for (let second = 0; second < 60; second++) {
+      await new Promise(setImmediate);
+      clock.advance(1000);
+    }
+    await recorder.idle();
+    expect(writes).toHaveLength(3);
+    expect(recorder.lost.size).toBe(0);
+    answers.push(...Array.from({ length: limits.eventAttempts }, () => new KubeError('unreachable', '')));
+    recorder.record(named('other'));
+    for (let second = 0; second < 200; second++) {
+      await new Promise(setImmediate);
+      clock.advance(1000);
+    }
+    await recorder.idle();
+    expect(recorder.lost.get('unreachable')).toBe(1);
+    expect(writes).toHaveLength(3 + limits.eventAttempts);
+  });
+
+  test('one that the API server refuses is lost, and the next is written', async () => {
+    answers.push(answerError(422, 'invalid'));
+    recorder.record(event());
+    recorder.record(named('other'));
+    await recorder.idle();
+    expect(names()).toEqual(['web', 'other']);
+    expect(recorder.lost).toEqual(new Map([['refused', 1]]));
+  });
+
+  test('one that is there already was written by an attempt whose answer was lost', async () => {
+    answers.push(answerError(409, 'AlreadyExists'));
+    recorder.record(event());
+    await recorder.idle();
+    expect(recorder.lost.size).toBe(0);
+  });
+
+  test('where another process leads by now it is lost', async () => {
+    answers.push(new KubeError('notLeading', ''));
+    recorder.record(event());
+    await recorder.idle();
+    expect(writes).toHaveLength(1);
+    expect(recorder.lost).toEqual(new Map([['leading', 1]]));
+  });
+
+  test('after it has stopped nothing is written and no timer is left', async () => {
+    const all = Array.from({ length: limits.eventsAtWork + 1 }, (_, index) => `s${index}`);
+    answers.push(...all.map(() => 'hold' as const));
+    for (const name of all) recorder.record(named(name));
+    await new Promise(setImmediate);
+    const stopped = recorder.stop();
+    held.resolve(undefined);
+    await stopped;
+    recorder.record(named('late'));
+    expect(names()).toEqual(all.slice(0, limits.eventsAtWork));
+    expect(clock.pending).toBe(0);
+  });
+});

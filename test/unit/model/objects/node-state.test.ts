@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import { nodeStateManifest } from '../../../../src/model/status-manifest.ts';
+import type { NodeState } from '../../../../src/model/objects/node-state.ts';
+import { parseObject } from '../../../../src/model/parse.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
+import { briefly, reason, says } from '../../../../src/model/reasons.ts';
+
+const state: NodeState = {
+  kind: 'NodeState',
+  metadata: {
+    namespace: '',
+    name: 'n1',
+    uid: '',
+    resourceVersion: '',
+    labels: {},
+    annotations: {},
+    creationTimestamp: '',
+    deleting: false,
+  },
+  updated: '2026-01-01T00:00:00Z',
+  consumed: { Service: '17' },
+  sessions: [
+    {
+      peer: 'tor1',
+      address: '192.0.2.1',
+      state: 'Idle',
+      since: '2026-01-01T00:00:00Z',
+      localASN: 1,
+      peerASN: 0,
+      prefixesSent: 0,
+      lastError: '"no"',
+      damping: { penalty: 4100, flapsInLastHour: 5, until: '2026-01-01T00:01:00Z' },
+    },
+    {
+      peer: 'tor2',
+      address: 'unnumbered on eth1',
+      interface: 'eth1',
+      state: 'Active',
+      since: '2026-01-01T00:00:00Z',
+      localASN: 1,
+      peerASN: 0,
+      prefixesSent: 0,
+      damping: { penalty: 900, flapsInLastHour: 1 },
+    },
+  ],
+  differing: [{ service: 'shop/web', aspect: 'Announced', reason: reason('SessionDown', { peer: 'tor1', state: 'Idle', lastError: '' }) }],
+  host: [reason('HealthzNotServed', { address: '0.0.0.0:10256', why: 'the port is in use' })],
+  drain: { phase: 'Withdrawn', since: '2026-01-01T00:00:00Z', kept: 0, withdrawn: '2026-01-01T00:00:10Z', connections: 7 },
+  directReturn: {
+    receives: ['link', 'vxlan'],
+    passes: ['l2', 'vxlan'],
+    networks: [prefix('10.0.0.0/24'), prefix('fd00::/64')],
+    linkAddresses: ['02:00:00:00:00:01'],
+    interfaces: ['eth0'],
+  },
+};
+
+const read = (raw: unknown): NodeState => {
+  const { object, problems } = parseObject(raw);
+  expect(problems).toEqual([]);
+  if (object?.kind !== 'NodeState') throw new Error('not a NodeState');
+  return object;
+};
+
+describe('NodeState', () => {
+  test('comes back from its manifest, through JSON', () => {
+    expect(read(JSON.parse(JSON.stringify(nodeStateManifest(state))))).toEqual(state);
+  });
+
+  test('a phase of a drain that another version knows is none in which routes are gone', () => {
+    const manifest = JSON.parse(JSON.stringify(nodeStateManifest(state))) as { status: { drain: object } };
+    manifest.status.drain = { phase: 'Resting', since: '2026-01-01T00:00:00Z' };
+    expect(read(manifest).drain).toEqual({ phase: 'Draining', since: '2026-01-01T00:00:00Z', kept: 0 });
+  });
+
+  test.each<[string, object]>([
+    ['an unknown code', { code: 'Eclipsed', details: { moon: 1 }, message: 'the moon is in the way' }],
+    ['details of another shape', { code: 'SessionDown', details: {}, message: 'the moon is in the way' }],
+    [
+      'details that are objects',
+      { code: 'SessionDown', details: { peer: { name: 'x' }, state: 'Idle', lastError: '' }, message: 'the moon is in the way' },
+    ],
+  ])('of another version with %s is read, with the text that it gave', (_what, other) => {
+    const manifest = JSON.parse(JSON.stringify(nodeStateManifest(state))) as { status: { differing: { reason: object }[] } };
+    for (const difference of manifest.status.differing) difference.reason = other;
+    const [difference] = read({ ...manifest, somethingNew: 1 }).differing;
+    if (difference === undefined) throw new Error('lost');
+    expect(difference.reason.code).toBe('UnknownReason');
+    expect(says(difference.reason)).toContain('the moon is in the way');
+    expect(briefly(difference.reason)).not.toBe('');
+  });
+});

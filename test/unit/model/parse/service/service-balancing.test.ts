@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { parseObject } from '../../../../../src/model/parse.ts';
+import { ours, service, slice } from '../manifests.ts';
+
+const annotated = (annotations: object, spec: object = {}): unknown => service({ type: 'LoadBalancer', ...spec }, { annotations });
+const weighted = (weight: string): unknown =>
+  slice({
+    metadata: {
+      name: 'web-1',
+      namespace: 'shop',
+      labels: { 'kubernetes.io/service-name': 'web' },
+      annotations: { 'herald.dev/weight': weight },
+    },
+  });
+const told = (raw: unknown): { problems: string[]; warnings: string[]; usable: boolean } => {
+  const { object, problems, warnings } = parseObject(raw);
+  const text = (list: typeof problems): string[] => list.map(({ field, message, fix }) => `${field}: ${message}; ${fix}`);
+  return { problems: text(problems), warnings: text(warnings), usable: object !== undefined };
+};
+
+describe('how a backend is chosen', () => {
+  test('is read from annotations of the Service', () => {
+    const { object } = parseObject(annotated({ 'herald.dev/load-balancing': 'consistent', 'herald.dev/hash-slots': '4093' }));
+    expect(object).toMatchObject({ loadBalancing: 'consistent', hashSlots: 4093 });
+    expect(parseObject(annotated({ 'herald.dev/load-balancing': 'random' })).object).toMatchObject({ loadBalancing: 'random' });
+    const silent = parseObject(annotated({})).object;
+    expect(silent).not.toHaveProperty('loadBalancing');
+    expect(silent).not.toHaveProperty('hashSlots');
+  });
+
+  test.each([
+    ['herald.dev/load-balancing', 'maglev', 'write one of consistent, random'],
+    ['herald.dev/hash-slots', '1024', 'write one of 251, 1021, 4093, 16381'],
+  ])('%s: %s leaves the Service working, without it', (name, value, fix) => {
+    const raw = annotated({ [name]: value });
+    expect(told(raw)).toEqual({ problems: [`metadata.annotations["${name}"]: is "${value}"; ${fix}`], warnings: [], usable: true });
+    expect(parseObject(raw).object).not.toHaveProperty(name === 'herald.dev/hash-slots' ? 'hashSlots' : 'loadBalancing');
+  });
+
+  test('consistent has no effect under policy Local, and that is said', () => {
+    const { warnings } = told(annotated({ 'herald.dev/load-balancing': 'consistent' }, { externalTrafficPolicy: 'Local' }));
+    expect(warnings).toMatchObject([expect.stringContaining('has no effect under externalTrafficPolicy Local')]);
+  });
+
+  test('is a default of the cluster', () => {
+    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({ consistentHashing: false, hashSlots: 1021 });
+    const spec = { consistentHashing: true, hashSlots: 251 };
+    expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject(spec);
+    expect(told(ours('HeraldConfig', { hashSlots: 1024 }, 'default')).problems).toEqual([
+      'spec.hashSlots: must be one of 251, 1021, 4093, 16381, not 1024; ',
+    ]);
+  });
+});
+
+describe('the weight of endpoints', () => {
+  test('is read from an annotation of the slice', () => {
+    expect(parseObject(weighted('100')).object).toMatchObject({ weight: 100 });
+    expect(parseObject(slice()).object).not.toHaveProperty('weight');
+  });
+
+  test.each(['0', '101', '-1', '1.5', 'heavy', '1e2'])('%s leaves the endpoints, each with the weight 1', (weight) => {
+    expect(told(weighted(weight))).toEqual({
+      problems: [`metadata.annotations["herald.dev/weight"]: is "${weight}"; write a whole number from 1 to 100`],
+      warnings: [],
+      usable: true,
+    });
+    expect(parseObject(weighted(weight)).object).not.toHaveProperty('weight');
+  });
+});
