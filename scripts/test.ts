@@ -35,6 +35,7 @@ const tiers: Readonly<Record<string, () => Outcome[]>> = {
     check('types', 'tsc', ['-p', '.']),
     build(),
     check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
+    check('generated files', 'node', ['scripts/generate.ts', '--check']),
     check('format', 'oxfmt', ['--check', 'src', 'providers', 'test', 'scripts']),
     vitest('unit and property tests', ['--project', 'unit']),
     // The same each time, as whoever changes something else must not be held up by what a long run finds.

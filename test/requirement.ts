@@ -1,15 +1,15 @@
 /**
- * What a protocol of ours promises, as numbered assertions. They stand among the tests because they say what those have to prove: a test that
- * proves one carries its label, such as `BGP-014`, at the start of its name. scripts/write-rfc.ts makes docs/reference/rfc.md of these lists
- * and of the names it finds, and test/unit/house/rfc.test.ts holds the three together.
+ * The promises of a protocol as numbered assertions. They are kept with the tests because the tests prove them: a test that proves one
+ * carries its label, such as `BGP-014`, at the start of its name. npm run generate makes docs/reference/rfc.md from these lists and the
+ * test names, and test/unit/house/rfc.test.ts checks that all three agree.
  *
- * `met` is for what a numbered test proves in full. `partly` says what is missing.
+ * `met` means that a numbered test proves the assertion in full. `partly` says what is missing.
  */
 export interface Requirement {
   readonly number: number;
-  /** One assertion. */
+  /** One assertion, as a sentence. */
   readonly asserts: string;
-  /** "4271 6.1": RFC and sections. Empty: no RFC demands it, but whoever operates a speaker does. */
+  /** RFC and sections, such as "4271 6.1". Empty when no RFC demands it but operators need it. */
   readonly sources: readonly string[];
   readonly status: Status;
 }
@@ -32,15 +32,15 @@ export interface Chapter {
 export interface Rfc {
   readonly number: number;
   readonly title: string;
-  /** What of it there is, in a few words; absent: everything that a speaker needs which only announces. */
+  /** The supported part, in a few words. When absent: everything that a speaker needs that only announces. */
   readonly extent?: string;
-  /** For an RFC that no numbered requirement cites; the others have the status of their requirements. */
+  /** Only for an RFC that no numbered requirement cites. The others take the status of their requirements. */
   readonly status?: Status;
 }
 
 /** The requirements of one protocol. */
 export interface Catalogue {
-  /** Before the digits of a number: BGP, BFD. */
+  /** The prefix of requirement labels: BGP or BFD. */
   readonly prefix: string;
   readonly chapters: readonly Chapter[];
   readonly requirements: readonly Requirement[];

@@ -6,7 +6,7 @@ import { controllerMetrics } from './table/controller.ts';
 import { kubeProxyMetrics } from './table/kube-proxy.ts';
 import { processMetrics } from './table/process.ts';
 
-/** Every metric of Herald's own. docs/reference/metrics.md is written from it (`node scripts/write-metrics.ts`). */
+/** Every metric of Herald's own. docs/reference/metrics.md is written from it (`npm run generate`). */
 export const metricTable = {
   ...processMetrics,
   ...apiServerMetrics,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Of test/lab/standard-topology.ts, by scripts/write-topology.ts.
+# Of test/lab/standard-topology.ts, by npm run generate.
 set -e
 echo 0 >/proc/sys/net/ipv6/conf/all/disable_ipv6
 for file in /proc/sys/net/ipv6/conf/*/disable_ipv6; do echo 0 >"$file"; done

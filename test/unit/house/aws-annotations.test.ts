@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { annotationTable } from '../../../providers/aws/annotations/table.ts';
-import { awsAnnotationsPage } from '../../../scripts/aws-annotations-page.ts';
+import { awsAnnotationsPage } from '../../../scripts/generate/aws-annotations-page.ts';
 
-test('docs/reference/aws-annotations.md is what node scripts/write-aws-annotations.ts writes', () => {
+test('docs/reference/aws-annotations.md is what npm run generate writes', () => {
   expect(readFileSync(join(import.meta.dirname, '../../../docs/reference/aws-annotations.md'), 'utf8')).toBe(awsAnnotationsPage());
 });
 

@@ -2,14 +2,14 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { chartFiles } from '../../../scripts/chart-files.ts';
+import { chartFiles } from '../../../scripts/generate/chart-files.ts';
 import { version } from '../../../src/cli/version.ts';
 
 /** What kustomize and Helm make of them is in test/conformance/install.test.ts. */
 const root = join(import.meta.dirname, '../../..');
 const text = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-test.each([...chartFiles()])('manifests/chart/%s says what manifests/ says: node scripts/write-chart.ts', (path, wanted) => {
+test.each([...chartFiles()])('manifests/chart/%s says what manifests/ says: npm run generate', (path, wanted) => {
   expect(text(`manifests/chart/${path}`)).toBe(wanted);
 });
 

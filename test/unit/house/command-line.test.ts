@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { commands as loaders, commandsFor } from '../../../src/cli/command-list.ts';
-import type { Environment } from '../../../src/cli/environment/environment.ts';
+import type { CommandContext } from '../../../src/cli/environment/environment.ts';
 import { failureKinds } from '../../../src/explain/plan/fail-on.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/command-line.md'), 'utf8');
 
 /** Commands look at their environment only when they run. */
-const environment = {} as Environment;
+const environment = {} as CommandContext;
 const commands = (await commandsFor([])).map((command) => command(environment));
 
 function optionsOf(command: Command): string[] {

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { containerLabFiles } from '../../../scripts/container-lab/files.ts';
+import { containerLabFiles } from '../../../scripts/generate/container-lab/files.ts';
 import { address } from '../../../src/net/address.ts';
 import { prefix, prefixContains } from '../../../src/net/prefix.ts';
 
@@ -37,7 +37,7 @@ const read = (path: string): unknown => parse(readFileSync(join(folder, path), '
 const clab = (read('topology.clab.yml') as Containerlab).topology;
 const compose = read('compose.yaml') as Compose;
 
-test.each([...files])('examples/containerlab/%s says what the lab is: node scripts/write-topology.ts', (path, wanted) => {
+test.each([...files])('examples/containerlab/%s says what the lab is: npm run generate', (path, wanted) => {
   expect(readFileSync(join(folder, path), 'utf8')).toBe(wanted);
 });
 

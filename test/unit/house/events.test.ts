@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { eventsPage } from '../../../scripts/events-page.ts';
+import { eventsPage } from '../../../scripts/generate/events-page.ts';
 import { eventTable } from '../../../src/controller/events/event-table.ts';
 import { limits } from '../../../src/controller/limits.ts';
 import { limits as kubeLimits } from '../../../src/kube/limits.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/events.md'), 'utf8');
 
-test('docs/reference/events.md is what node scripts/write-events.ts writes', () => {
+test('docs/reference/events.md is what npm run generate writes', () => {
   expect(page).toBe(eventsPage());
 });
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { metallbPage } from '../../../scripts/metallb-page.ts';
-import { metallbEvents, metallbMetrics } from '../../../scripts/metallb-rest.ts';
+import { metallbPage } from '../../../scripts/generate/metallb-page.ts';
+import { metallbEvents, metallbMetrics } from '../../../scripts/generate/metallb-rest.ts';
 import { eventTable } from '../../../src/controller/events/event-table.ts';
 import { kinds } from '../../../src/model/kinds.ts';
 import { metallbKinds } from '../../../src/model/metallb/kinds.ts';
@@ -11,7 +11,7 @@ import { catalogue } from '../../../src/model/reasons.ts';
 const root = join(import.meta.dirname, '../../..');
 
 describe('docs/reference/metallb-compatibility.md', () => {
-  test('is what node scripts/write-metallb.ts writes', () => {
+  test('is what npm run generate writes', () => {
     expect(readFileSync(join(root, 'docs/reference/metallb-compatibility.md'), 'utf8')).toBe(metallbPage());
   });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { metricsPage } from '../../../scripts/metrics-page.ts';
+import { metricsPage } from '../../../scripts/generate/metrics-page.ts';
 import type { MetricDeclaration } from '../../../src/telemetry/declaration.ts';
 import { limits } from '../../../src/telemetry/limits.ts';
 import { metricTable } from '../../../src/telemetry/metric-table.ts';
@@ -9,7 +9,7 @@ import { metricTable } from '../../../src/telemetry/metric-table.ts';
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/metrics.md'), 'utf8');
 const declarations: [string, MetricDeclaration][] = Object.entries(metricTable);
 
-test('docs/reference/metrics.md is what node scripts/write-metrics.ts writes', () => {
+test('docs/reference/metrics.md is what npm run generate writes', () => {
   expect(page).toBe(metricsPage());
   expect(page).toContain(`at most ${limits.series} series`);
 });

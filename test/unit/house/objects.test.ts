@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { generatedFiles } from '../../../scripts/objects/generated-files.ts';
+import { generatedFiles } from '../../../scripts/generate/objects/generated-files.ts';
 import { kinds } from '../../../src/model/kinds.ts';
 import type { Kind } from '../../../src/model/schema/kind.ts';
 import type { Schema } from '../../../src/model/schema/schema.ts';
@@ -10,8 +10,8 @@ import type { Schema } from '../../../src/model/schema/schema.ts';
 const root = join(import.meta.dirname, '../../..');
 const files = generatedFiles();
 
-test.each([...files.keys()])('%s is what node scripts/write-crds.ts writes', (path) => {
-  expect(existsSync(join(root, path)) && readFileSync(join(root, path), 'utf8') === files.get(path), 'run node scripts/write-crds.ts').toBe(
+test.each([...files.keys()])('%s is what npm run generate writes', (path) => {
+  expect(existsSync(join(root, path)) && readFileSync(join(root, path), 'utf8') === files.get(path), 'run npm run generate').toBe(
     true,
   );
 });

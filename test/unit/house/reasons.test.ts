@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { reasonsPage } from '../../../scripts/reasons-page.ts';
+import { reasonsPage } from '../../../scripts/generate/reasons-page.ts';
 import { catalogue } from '../../../src/model/reasons.ts';
 
-test('docs/reference/reasons.md is what node scripts/write-reasons.ts writes', () => {
+test('docs/reference/reasons.md is what npm run generate writes', () => {
   expect(readFileSync(join(import.meta.dirname, '../../../docs/reference/reasons.md'), 'utf8')).toBe(reasonsPage());
 });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { catalogues, numberedNames, numberedTests, requirementsOf, rfcPage, testFiles } from '../../../scripts/rfc-page.ts';
+import { catalogues, numberedNames, numberedTests, requirementsOf, rfcPage, testFiles } from '../../../scripts/generate/rfc-page.ts';
 import { label } from '../../requirement.ts';
 
 const sizes: Readonly<Record<string, number>> = { BGP: 108, BFD: 36 };
@@ -9,7 +9,7 @@ const each = catalogues.map((catalogue) => [catalogue.prefix, catalogue] as cons
 const numbersTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 const labels = new Set(catalogues.flatMap((catalogue) => catalogue.requirements.map(({ number }) => label(catalogue, number))));
 
-test('docs/reference/rfc.md is what node scripts/write-rfc.ts writes', () => {
+test('docs/reference/rfc.md is what npm run generate writes', () => {
   expect(readFileSync(join(import.meta.dirname, '../../../docs/reference/rfc.md'), 'utf8')).toBe(rfcPage());
 });
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { dashboard } from '../../../scripts/dashboard.ts';
-import { metallbMetrics } from '../../../scripts/metallb-rest.ts';
+import { dashboard } from '../../../scripts/generate/dashboard.ts';
+import { metallbMetrics } from '../../../scripts/generate/metallb-rest.ts';
 import type { FlapReason } from '../../../src/bgp/index.ts';
 import { metricTable } from '../../../src/telemetry/metric-table.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
@@ -128,7 +128,7 @@ describe('what manifests/monitoring asks for', () => {
     expect([...names].filter((name) => !known.has(name))).toEqual([]);
   });
 
-  test('the dashboard is what node scripts/write-dashboard.ts writes, and Prometheus understands each of its queries', () => {
+  test('the dashboard is what npm run generate writes, and Prometheus understands each of its queries', () => {
     const text = readFileSync(join(root, 'manifests/monitoring/dashboard.json'), 'utf8');
     expect(text).toBe(dashboard());
     const { panels } = JSON.parse(text) as { panels: readonly { targets?: readonly { expr: string }[] }[] };

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const manifests = join(import.meta.dirname, '../manifests');
+const manifests = join(import.meta.dirname, '../../manifests');
 
 /**
  * Files of the chart that say what manifests/ says, by their paths below manifests/chart: CRDs, what processes may do, and what watches them. The
@@ -21,7 +21,7 @@ export function chartFiles(): ReadonlyMap<string, string> {
   ]);
 }
 
-const origin = (from: string): string => `{{- /* Of manifests/${from}, by scripts/write-chart.ts. */ -}}\n`;
+const origin = (from: string): string => `{{- /* Of manifests/${from}, by npm run generate. */ -}}\n`;
 
 function definitions(): string {
   const files = readdirSync(join(manifests, 'crds')).filter((file) => file !== 'kustomization.yaml');

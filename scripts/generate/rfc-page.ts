@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { bfd } from '../test/bfd-requirements.ts';
-import { bgp } from '../test/bgp-requirements.ts';
-import { label, type Catalogue, type Chapter, type Requirement, type Rfc, type Status } from '../test/requirement.ts';
+import { bfd } from '../../test/bfd-requirements.ts';
+import { bgp } from '../../test/bgp-requirements.ts';
+import { label, type Catalogue, type Chapter, type Requirement, type Rfc, type Status } from '../../test/requirement.ts';
 
 /** In the order of the page. */
 export const catalogues: readonly Catalogue[] = [bgp, bfd];
@@ -16,7 +16,7 @@ export interface NumberedTest {
   readonly file: string;
 }
 
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 
 const opening = `# What BGP and BFD keep to
 
@@ -24,7 +24,7 @@ The RFCs, then the numbered requirements that stand for what they demand of a BG
 each with the tests that prove it. \`npm test -- -t 'BGP-'\` runs those tests, \`npm test -- -t BFD-016\` those of one requirement.
 "N 1/2" is a NOTIFICATION with code 1, subcode 2. *Partly* says what is missing.
 
-This page is written by \`node scripts/write-rfc.ts\` from \`test/bgp-requirements.ts\`, \`test/bfd-requirements.ts\` and the names of the
+This page is written by \`npm run generate\` from \`test/bgp-requirements.ts\`, \`test/bfd-requirements.ts\` and the names of the
 tests. Edit those, not the page; where two branches disagree about it, run the script again.
 `;
 

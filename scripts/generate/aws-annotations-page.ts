@@ -1,5 +1,5 @@
-import { annotationTable } from '../providers/aws/annotations/table.ts';
-import { heraldPrefix, type AnnotationEntry } from '../providers/aws/annotations/entry.ts';
+import { annotationTable } from '../../providers/aws/annotations/table.ts';
+import { heraldPrefix, type AnnotationEntry } from '../../providers/aws/annotations/entry.ts';
 
 const entries: readonly AnnotationEntry<unknown>[] = Object.values(annotationTable);
 
@@ -10,7 +10,7 @@ All mistakes of a Service are reported at once, and nothing is changed until the
 nothing on the kind of load balancer that the Service has, is a warning. Items of lists are trimmed. Key=value lists divide at the first
 \`=\`; \`\\\` makes the character after it an ordinary one.
 
-This page is written by \`node scripts/write-aws-annotations.ts\` from \`providers/aws/annotations/\`. Edit the table, not the page.
+This page is written by \`npm run generate\` from \`providers/aws/annotations/\`. Edit the table, not the page.
 `;
 
 const middle = `## Fidelity

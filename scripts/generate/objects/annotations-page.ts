@@ -1,4 +1,4 @@
-import { annotationTable, type AnnotationEntry } from '../../src/model/annotations.ts';
+import { annotationTable, type AnnotationEntry } from '../../../src/model/annotations.ts';
 
 const opening = `# Annotations
 
@@ -7,7 +7,7 @@ asks for an address (the first five), the address waits until it is corrected. A
 \`herald.dev/\` is a warning. Values are text: write \`"true"\`, with quotes. Those of the AWS provider (\`herald.dev/aws-...\`)
 are its own.
 
-This page is written by \`node scripts/write-crds.ts\` from \`src/model/annotations.ts\`. Edit that table, not the page.
+This page is written by \`npm run generate\` from \`src/model/annotations.ts\`. Edit that table, not the page.
 `;
 
 /** docs/reference/annotations.md. */

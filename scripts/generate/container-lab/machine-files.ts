@@ -1,12 +1,12 @@
-import { nodePlan, podAddress, type DualStack, type NodePlan } from '../../test/lab/address-plan.ts';
-import { networkLines } from '../../test/lab/build.ts';
-import { namespaceSettings } from '../../test/lab/namespace.ts';
-import { podLinkLines } from '../../test/lab/pod.ts';
-import type { MachineSpec, PodSpec, Topology } from '../../test/lab/topology.ts';
+import { nodePlan, podAddress, type DualStack, type NodePlan } from '../../../test/lab/address-plan.ts';
+import { networkLines } from '../../../test/lab/build.ts';
+import { namespaceSettings } from '../../../test/lab/namespace.ts';
+import { podLinkLines } from '../../../test/lab/pod.ts';
+import type { MachineSpec, PodSpec, Topology } from '../../../test/lab/topology.ts';
 
 /** What the machines of the lab need when they are containers: texts of files, one folder a machine. */
 
-export const remark = 'Of test/lab/standard-topology.ts, by scripts/write-topology.ts.';
+export const remark = 'Of test/lab/standard-topology.ts, by npm run generate.';
 
 /** A pod of a topology whose pods have no addresses of their own: the first address of its node. */
 export function placeOf(pod: PodSpec): { readonly node: NodePlan; readonly address: DualStack } {

@@ -1,19 +1,19 @@
-import type { MetricDeclaration } from '../src/telemetry/declaration.ts';
-import { metricTable } from '../src/telemetry/metric-table.ts';
-import { Metrics } from '../src/telemetry/metrics.ts';
-import { registerProcessMetrics, registeredMetrics } from '../src/telemetry/process-figures.ts';
-import { agentMetrics } from '../src/telemetry/table/agent.ts';
-import { apiServerMetrics } from '../src/telemetry/table/api-server.ts';
-import { awsMetrics } from '../src/telemetry/table/aws.ts';
-import { bgpMetrics } from '../src/telemetry/table/bgp.ts';
-import { controllerMetrics } from '../src/telemetry/table/controller.ts';
-import { kubeProxyMetrics } from '../src/telemetry/table/kube-proxy.ts';
-import { processMetrics } from '../src/telemetry/table/process.ts';
+import type { MetricDeclaration } from '../../src/telemetry/declaration.ts';
+import { metricTable } from '../../src/telemetry/metric-table.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
+import { registerProcessMetrics, registeredMetrics } from '../../src/telemetry/process-figures.ts';
+import { agentMetrics } from '../../src/telemetry/table/agent.ts';
+import { apiServerMetrics } from '../../src/telemetry/table/api-server.ts';
+import { awsMetrics } from '../../src/telemetry/table/aws.ts';
+import { bgpMetrics } from '../../src/telemetry/table/bgp.ts';
+import { controllerMetrics } from '../../src/telemetry/table/controller.ts';
+import { kubeProxyMetrics } from '../../src/telemetry/table/kube-proxy.ts';
+import { processMetrics } from '../../src/telemetry/table/process.ts';
 
 const head = `# Metrics
 
 In the text format of Prometheus, at \`/metrics\` of the address that [\`--metrics-address\`](command-line.md#metrics-and-health) says. This page is written
-by \`node scripts/write-metrics.ts\` from \`src/telemetry/table\`; [alerts, a dashboard and monitors](../how-to/monitoring.md) for them are in \`manifests/monitoring\`.
+by \`npm run generate\` from \`src/telemetry/table\`; [alerts, a dashboard and monitors](../how-to/monitoring.md) for them are in \`manifests/monitoring\`.
 
 - No metric has a label for a Service: labels are pools, peers, reasons and other sets that are small. A metric has at most 5000 series
   ([limits](limits.md)); what comes beyond is counted under the label value \`other\`.

@@ -1,13 +1,13 @@
-import { allocationReasons } from '../src/model/reasons/allocation.ts';
-import { announcementReasons } from '../src/model/reasons/announcement.ts';
-import { awsReasons } from '../src/model/reasons/aws.ts';
-import { configurationReasons } from '../src/model/reasons/configuration.ts';
-import { directReturnReasons } from '../src/model/reasons/direct-return.ts';
-import { explanationReasons } from '../src/model/reasons/explanation.ts';
-import { forwardingReasons } from '../src/model/reasons/forwarding.ts';
-import { hostReasons } from '../src/model/reasons/host.ts';
-import { providerReasons } from '../src/model/reasons/provider.ts';
-import type { ReasonEntry } from '../src/model/reasons/entry.ts';
+import { allocationReasons } from '../../src/model/reasons/allocation.ts';
+import { announcementReasons } from '../../src/model/reasons/announcement.ts';
+import { awsReasons } from '../../src/model/reasons/aws.ts';
+import { configurationReasons } from '../../src/model/reasons/configuration.ts';
+import { directReturnReasons } from '../../src/model/reasons/direct-return.ts';
+import { explanationReasons } from '../../src/model/reasons/explanation.ts';
+import { forwardingReasons } from '../../src/model/reasons/forwarding.ts';
+import { hostReasons } from '../../src/model/reasons/host.ts';
+import { providerReasons } from '../../src/model/reasons/provider.ts';
+import type { ReasonEntry } from '../../src/model/reasons/entry.ts';
 
 const chapters: readonly (readonly [string, string, Readonly<Record<string, ReasonEntry<never>>>])[] = [
   ['Addresses', 'Why a Service has no address, has not the one it asks for, or why a pool did not give one.', allocationReasons],
@@ -35,7 +35,7 @@ Every "no" of Herald is one of these. The code is stable: conditions on Services
 \`message\`, or, of a mistake in what the Service asks of AWS, the sentence, so that one is told from another; agents write it into their NodeState; \`herald explain -o json\` and \`herald plan -o json\` give it with its details.
 \`herald explain\` prints the full sentence and the fix. Words in &lt;angle brackets&gt; stand for the names and numbers at hand.
 
-This page is written by \`node scripts/write-reasons.ts\` from \`src/model/reasons/\`. Edit the catalogue, not the page.
+This page is written by \`npm run generate\` from \`src/model/reasons/\`. Edit the catalogue, not the page.
 `;
 
 export function reasonsPage(): string {

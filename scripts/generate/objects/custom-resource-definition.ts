@@ -1,7 +1,7 @@
-import { defined } from '../../src/lang/defined.ts';
-import { heraldApiGroup } from '../../src/model/kinds.ts';
-import type { Kind } from '../../src/model/schema/kind.ts';
-import type { ObjectSchema } from '../../src/model/schema/schema.ts';
+import { defined } from '../../../src/lang/defined.ts';
+import { heraldApiGroup } from '../../../src/model/kinds.ts';
+import type { Kind } from '../../../src/model/schema/kind.ts';
+import type { ObjectSchema } from '../../../src/model/schema/schema.ts';
 import { plainText, refusal } from './plain-text.ts';
 import { structuralSchema, type StructuralSchema } from './structural-schema.ts';
 

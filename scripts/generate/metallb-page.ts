@@ -1,11 +1,11 @@
-import { annotationRows, deprecatedPrefix, metallbPrefix } from '../src/model/metallb/annotations.ts';
-import { metallbKinds, reportKinds, type MetalLBKind } from '../src/model/metallb/kinds.ts';
+import { annotationRows, deprecatedPrefix, metallbPrefix } from '../../src/model/metallb/annotations.ts';
+import { metallbKinds, reportKinds, type MetalLBKind } from '../../src/model/metallb/kinds.ts';
 import { metallbEvents, metallbMetrics, metallbRest, type Row } from './metallb-rest.ts';
 
 const head = `# MetalLB compatibility
 
 What Herald does with everything that MetalLB has a name for: fields, annotations, Events, metrics. Facts of MetalLB are those of version 0.16.
-This page is written by \`node scripts/write-metallb.ts\`; the rows of fields and annotations are the tables that the translator works by
+This page is written by \`npm run generate\`; the rows of fields and annotations are the tables that the translator works by
 (\`src/model/metallb\`), so that neither says what the other does not do. How to move a cluster: [migrating from MetalLB](../how-to/migrate-from-metallb.md).
 
 - *same*: it means here what it means there.

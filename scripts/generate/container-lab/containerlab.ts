@@ -1,5 +1,5 @@
-import { defined } from '../../src/lang/defined.ts';
-import type { Topology } from '../../test/lab/topology.ts';
+import { defined } from '../../../src/lang/defined.ts';
+import type { Topology } from '../../../test/lab/topology.ts';
 import { podInterface } from './machine-files.ts';
 import { containerOf, pod, type Container } from './containers.ts';
 

@@ -1,6 +1,6 @@
-import { defined } from '../../src/lang/defined.ts';
-import { nodePlan, type DualStack } from '../../test/lab/address-plan.ts';
-import type { LinkEnd, Topology } from '../../test/lab/topology.ts';
+import { defined } from '../../../src/lang/defined.ts';
+import { nodePlan, type DualStack } from '../../../test/lab/address-plan.ts';
+import type { LinkEnd, Topology } from '../../../test/lab/topology.ts';
 import { containerOf, pod, type Container } from './containers.ts';
 import { placeOf } from './machine-files.ts';
 

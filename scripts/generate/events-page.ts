@@ -1,9 +1,9 @@
-import { eventTable } from '../src/controller/events/event-table.ts';
+import { eventTable } from '../../src/controller/events/event-table.ts';
 
 const head = `# Events
 
 What happened to a Service or to a configuration object, for \`kubectl describe\`, \`kubectl events\` and whoever collects them: \`events.k8s.io/v1\`, from
-\`herald.dev/controller\`. This page is written by \`node scripts/write-events.ts\` from \`src/controller/events/event-table.ts\`.
+\`herald.dev/controller\`. This page is written by \`npm run generate\` from \`src/controller/events/event-table.ts\`.
 
 - A reason is a stable code. That of a warning is the code of the "no", and [reasons.md](reasons.md) says what each means and what to do; the note has the
   sentence, with names.

@@ -1,7 +1,7 @@
-import { defined } from '../../src/lang/defined.ts';
-import { heraldApiVersion } from '../../src/model/kinds.ts';
-import type { Kind } from '../../src/model/schema/kind.ts';
-import type { Schema } from '../../src/model/schema/schema.ts';
+import { defined } from '../../../src/lang/defined.ts';
+import { heraldApiVersion } from '../../../src/model/kinds.ts';
+import type { Kind } from '../../../src/model/schema/kind.ts';
+import type { Schema } from '../../../src/model/schema/schema.ts';
 import { plainText } from './plain-text.ts';
 
 interface JsonSchema {

@@ -1,11 +1,11 @@
 import { stringify } from 'yaml';
-import { heraldApiGroup, kinds } from '../../src/model/kinds.ts';
+import { heraldApiGroup, kinds } from '../../../src/model/kinds.ts';
 import { annotationsPage } from './annotations-page.ts';
 import { customResourceDefinition } from './custom-resource-definition.ts';
 import { jsonSchema } from './json-schema.ts';
 import { referencePage } from './reference-page.ts';
 
-const origin = '# Written by node scripts/write-crds.ts from src/model/kinds. Edit that.\n';
+const origin = '# Written by npm run generate from src/model/kinds. Edit that.\n';
 
 /** Every file that the definitions of our kinds and annotations yield: its path in the repository, and what it must say. */
 export function generatedFiles(): ReadonlyMap<string, string> {

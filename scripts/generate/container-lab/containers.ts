@@ -1,4 +1,4 @@
-import type { MachineSpec, PodSpec } from '../../test/lab/topology.ts';
+import type { MachineSpec, PodSpec } from '../../../test/lab/topology.ts';
 
 /** What runs in a container, the same for containerlab and for compose. Paths of `binds` are below examples/containerlab. */
 export interface Container {

@@ -1,7 +1,7 @@
-import { kinds } from '../../src/model/kinds.ts';
-import type { Column, Kind } from '../../src/model/schema/kind.ts';
-import type { ObjectSchema, Schema } from '../../src/model/schema/schema.ts';
-import { condition } from '../../src/model/schema/status.ts';
+import { kinds } from '../../../src/model/kinds.ts';
+import type { Column, Kind } from '../../../src/model/schema/kind.ts';
+import type { ObjectSchema, Schema } from '../../../src/model/schema/schema.ts';
+import { condition } from '../../../src/model/schema/status.ts';
 import { refusal } from './plain-text.ts';
 
 const opening = `# Objects
@@ -10,7 +10,7 @@ Every field of every kind of \`herald.dev/v1alpha1\`. What is common to all of t
 [configuration](configuration.md). In a cluster the API server checks the tables and the rules below ([why so, and what it cannot
 check](../explanation/custom-resources.md)); over a directory Herald does, with the same messages.
 
-This page is written by \`node scripts/write-crds.ts\` from \`src/model/kinds/\`, as are the CRDs in \`manifests/crds\` and the JSON schemas in
+This page is written by \`npm run generate\` from \`src/model/kinds/\`, as are the CRDs in \`manifests/crds\` and the JSON schemas in
 \`manifests/schema\`. Edit the definitions, not the page.
 `;
 

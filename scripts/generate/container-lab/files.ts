@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { standardTopology } from '../../test/lab/standard-topology.ts';
+import { standardTopology } from '../../../test/lab/standard-topology.ts';
 import { compose, podGatewayOf } from './compose.ts';
 import { containerlab } from './containerlab.ts';
 import { frrConf, frrDaemons, networkScript, podNetworkScript, podRoutesScript, remark, routesScript } from './machine-files.ts';

@@ -1,5 +1,5 @@
-import { defined } from '../../src/lang/defined.ts';
-import type { ListSchema, ObjectSchema, ParsedSchema, Relation, Schema, ValueRule } from '../../src/model/schema/schema.ts';
+import { defined } from '../../../src/lang/defined.ts';
+import type { ListSchema, ObjectSchema, ParsedSchema, Relation, Schema, ValueRule } from '../../../src/model/schema/schema.ts';
 import { plainText, refusal } from './plain-text.ts';
 
 /** A structural schema of apiextensions.k8s.io/v1, as plain data. */

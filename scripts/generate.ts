@@ -1,0 +1,76 @@
+/**
+ * Writes every file that is derived from a table or definition in the code.
+ *
+ *   npm run generate                      all of them
+ *   npm run generate -- crds reasons      only these
+ *   npm run generate -- --check           writes nothing; names the files that are out of date and exits with status 1
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import { awsAnnotationsPage } from './generate/aws-annotations-page.ts';
+import { chartFiles } from './generate/chart-files.ts';
+import { containerLabFiles } from './generate/container-lab/files.ts';
+import { dashboard } from './generate/dashboard.ts';
+import { eventsPage } from './generate/events-page.ts';
+import { metallbPage } from './generate/metallb-page.ts';
+import { metricsPage } from './generate/metrics-page.ts';
+import { generatedFiles } from './generate/objects/generated-files.ts';
+import { reasonsPage } from './generate/reasons-page.ts';
+import { rfcPage } from './generate/rfc-page.ts';
+
+/** Returns the files of one generator: path from the repository's root, content. */
+type Generator = () => Iterable<readonly [path: string, content: string]>;
+
+/** In this order: the chart is made of the CRDs and the monitoring manifests. */
+const generators: Readonly<Record<string, Generator>> = {
+  crds: generatedFiles,
+  reasons: () => [['docs/reference/reasons.md', reasonsPage()]],
+  events: () => [['docs/reference/events.md', eventsPage()]],
+  metrics: () => [['docs/reference/metrics.md', metricsPage()]],
+  metallb: () => [['docs/reference/metallb-compatibility.md', metallbPage()]],
+  'aws-annotations': () => [['docs/reference/aws-annotations.md', awsAnnotationsPage()]],
+  // Two branches that add requirements conflict only in this page: take either side and generate it again.
+  rfc: () => [['docs/reference/rfc.md', rfcPage()]],
+  dashboard: () => [['manifests/monitoring/dashboard.json', dashboard()]],
+  chart: () => below('manifests/chart', chartFiles()),
+  topology: () => below('examples/containerlab', containerLabFiles()),
+};
+
+const root = join(import.meta.dirname, '..');
+const words = process.argv.slice(2);
+const isCheck = words.includes('--check');
+const names = words.filter((word) => word !== '--check');
+const unknown = names.filter((name) => generators[name] === undefined);
+if (unknown.length > 0) {
+  console.error(`unknown: ${unknown.join(', ')}; one or more of ${Object.keys(generators).join(', ')}`);
+  process.exit(2);
+}
+
+const outdated = Object.entries(generators)
+  .filter(([name]) => names.length === 0 || names.includes(name))
+  .flatMap(([name, files]) => [...files()].flatMap(([path, content]) => (isUpToDate(path, content) ? [] : [update(name, path, content)])));
+if (isCheck && outdated.length > 0) process.exitCode = 1;
+
+function below(folder: string, files: Iterable<readonly [string, string]>): [string, string][] {
+  return [...files].map(([path, content]) => [join(folder, path), content]);
+}
+
+function isUpToDate(path: string, content: string): boolean {
+  try {
+    return readFileSync(join(root, path), 'utf8') === content;
+  } catch {
+    return false;
+  }
+}
+
+/** Writes the file, or only reports it with --check. */
+function update(name: string, path: string, content: string): string {
+  if (isCheck) console.error(`${path} is out of date: run npm run generate -- ${name}`);
+  else {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+    console.log(path);
+  }
+  return path;
+}
