@@ -63,7 +63,7 @@ export class NodeDraining {
   readonly #options: NodeDrainingOptions;
   #drain: NodeDrainState | undefined;
   #settling: Cancel | undefined;
-  #looking: Cancel | undefined;
+  #nextCheck: Cancel | undefined;
   #begun = false;
   #planned = false;
   #stopped = false;
@@ -89,7 +89,7 @@ export class NodeDraining {
   onPassCommitted(): void {
     if (this.#planned) return;
     this.#planned = true;
-    if (this.#drain?.settled === true) this.#lookLater(this.#drain);
+    if (this.#drain?.settled === true) this.#checkLater(this.#drain);
     this.#options.onStatusChanged();
   }
 
@@ -115,7 +115,7 @@ export class NodeDraining {
   stop(): void {
     this.#stopped = true;
     this.#settling?.();
-    this.#looking?.();
+    this.#nextCheck?.();
   }
 
   #begin(resumed: NodeDrainReport | undefined): void {
@@ -130,7 +130,7 @@ export class NodeDraining {
       resumed,
     };
     this.#components.log.info({ node: this.#options.node, resumed: resumed !== undefined }, 'the node is drained');
-    if (settled) this.#lookLater(this.#drain);
+    if (settled) this.#checkLater(this.#drain);
     this.#options.onStatusChanged();
   }
 
@@ -138,7 +138,7 @@ export class NodeDraining {
     if (this.#drain === undefined) return;
     this.#drain = undefined;
     this.#settling?.();
-    this.#looking?.();
+    this.#nextCheck?.();
     this.#settling = undefined;
     this.#components.log.info({ node: this.#options.node }, 'the node is not drained any more');
     this.#options.onStatusChanged();
@@ -153,19 +153,19 @@ export class NodeDraining {
     this.#settling = this.#components.clock.after(left, () => {
       this.#settling = undefined;
       drain.settled = true;
-      drain.otherNodes = this.#others();
-      this.#lookLater(drain);
+      drain.otherNodes = this.#otherNodes();
+      this.#checkLater(drain);
       this.#options.requeueAll();
     });
   }
 
-  #lookLater(drain: NodeDrainState): void {
+  #checkLater(drain: NodeDrainState): void {
     if (!this.#planned) return;
-    this.#looking = this.#components.clock.after(limits.nodeDrainPollMilliseconds, () => void this.#look(drain));
+    this.#nextCheck = this.#components.clock.after(limits.nodeDrainPollMilliseconds, () => void this.#check(drain));
   }
 
-  async #look(drain: NodeDrainState): Promise<void> {
-    const others = this.#others();
+  async #check(drain: NodeDrainState): Promise<void> {
+    const others = this.#otherNodes();
     if (others !== drain.otherNodes) {
       drain.otherNodes = others;
       this.#options.requeueAll();
@@ -185,7 +185,7 @@ export class NodeDraining {
     }
     if (this.#stopped || this.#drain !== drain) return;
     this.#options.onStatusChanged();
-    this.#lookLater(drain);
+    this.#checkLater(drain);
   }
 
   /** Undefined: that cannot be told, and the deadline ends the drain. No trouble with counting is a reason to stop forwarding. */
@@ -199,7 +199,7 @@ export class NodeDraining {
   }
 
   /** That reports grow old is no event, so everything is looked at now and then: other nodes, what they are asked, and whether they are heard. */
-  #others(): string {
+  #otherNodes(): string {
     const snapshot = this.#options.snapshot();
     const now = this.#now();
     const texts = [...snapshot.nodes.values()].map((node) => {

@@ -7,9 +7,9 @@ import { drainWish } from '../../decisions/announcement/requested-drain.ts';
 import { reason } from '../../model/reasons.ts';
 import { drainStatus, type DrainOptions } from './drain-options.ts';
 import { count } from './drain-progress.ts';
-import { openClusterTarget, openDirectoryTarget, wishText, type DrainTarget, type Wish } from './drain-target.ts';
+import { openClusterDrain, openDirectoryDrain, drainRequestText, type DrainStorage, type DrainRequest } from './drain-target.ts';
 import { waitUntilBack, waitUntilDrained, type WaitOutcome } from './drain-wait.ts';
-import { UsageError, type Environment } from '../environment/environment.ts';
+import { UsageError, type CommandContext } from '../environment/environment.ts';
 import { limits } from '../limits.ts';
 import type { Reading } from '../reading/reading.ts';
 
@@ -25,23 +25,23 @@ interface Answer {
   readonly seconds: number;
 }
 
-export async function drain(environment: Environment, node: string, options: DrainOptions): Promise<void> {
-  const { clock, stopped, endWith } = environment;
+export async function drain(context: CommandContext, node: string, options: DrainOptions): Promise<void> {
+  const { clock, stopped, setExitStatus } = context;
   const began = clock.now();
   const target =
     options.source === undefined
-      ? await openClusterTarget(environment, options, node)
-      : openDirectoryTarget(environment, options.source, node);
-  const say = (line: string): void => (options.output === 'json' ? environment.note : environment.print)(line);
+      ? await openClusterDrain(context, options, node)
+      : openDirectoryDrain(context, options.source, node);
+  const say = (line: string): void => (options.output === 'json' ? context.printError : context.print)(line);
   try {
-    const answer = await answerOf({ environment, target, node, options, say });
+    const answer = await answerOf({ context, target, node, options, say });
     const seconds = Math.round((clock.now() - began) / 1000);
-    if (options.output === 'json') environment.print(JSON.stringify({ ...answer, seconds } satisfies Answer, undefined, 2));
-    endWith(statusOf(answer));
+    if (options.output === 'json') context.print(JSON.stringify({ ...answer, seconds } satisfies Answer, undefined, 2));
+    setExitStatus(statusOf(answer));
   } catch (error) {
     if (!stopped.aborted) throw error;
     // Not 0, as for other commands that are stopped: nobody must take the node for drained.
-    endWith(drainStatus.notYet);
+    setExitStatus(drainStatus.notYet);
   } finally {
     target.close();
   }
@@ -50,8 +50,8 @@ export async function drain(environment: Environment, node: string, options: Dra
 type Told = Omit<Answer, 'seconds'>;
 
 interface Task {
-  readonly environment: Environment;
-  readonly target: DrainTarget;
+  readonly context: CommandContext;
+  readonly target: DrainStorage;
   readonly node: string;
   readonly options: DrainOptions;
   readonly say: (line: string) => void;
@@ -96,7 +96,7 @@ async function takeOut(task: Task, reading: Reading, object: Node): Promise<Told
   const { snapshot, now } = reading;
   const forecast = forecastDrain(snapshot, node, now);
   const standing = drainWish(snapshot.config, object);
-  const wish: Wish = options.force === true ? 'force' : 'keepLast';
+  const wish: DrainRequest = options.force === true ? 'force' : 'keepLast';
   // A drain by force goes on, unless what it has taken away is asked for.
   const stands = standing === wish || (standing === 'force' && options.keepLast !== true);
   const told = { node, action: 'drain', forecast } as const;
@@ -119,7 +119,7 @@ async function takeOut(task: Task, reading: Reading, object: Node): Promise<Told
     say(
       stands
         ? 'it is drained already, and nothing would be written'
-        : `${annotations.nodeDrain}: "${wishText(wish)}" would be written; nothing was (--dry-run)`,
+        : `${annotations.nodeDrain}: "${drainRequestText(wish)}" would be written; nothing was (--dry-run)`,
     );
     return { ...told, result: 'dry run', written: false };
   }
@@ -131,7 +131,7 @@ async function takeOut(task: Task, reading: Reading, object: Node): Promise<Told
   if (options.wait === 'false') return { ...told, result: 'asked', written };
   const { nodeDrain } = snapshot.config;
   const timeoutSeconds = timeoutOf(options, reading);
-  const { clock, stopped } = task.environment;
+  const { clock, stopped } = task.context;
   const keepLast = options.keepLast === true;
   const outcome = await waitUntilDrained(clock, task.target, { node, nodeDrain, keepLast, timeoutSeconds, stopped, say });
   sayEnd(task, outcome, timeoutSeconds);
@@ -157,21 +157,21 @@ async function putBack(task: Task, reading: Reading, object: Node): Promise<Told
   const written = await ask(task, reading, undefined, stands);
   if (options.wait === 'false') return { ...told, result: 'asked', written };
   const timeoutSeconds = timeoutOf(options, reading);
-  const { clock, stopped } = task.environment;
+  const { clock, stopped } = task.context;
   const outcome = await waitUntilBack(clock, task.target, { node, timeoutSeconds, stopped, say });
   sayEnd(task, outcome, timeoutSeconds);
   return { ...told, ...outcome, written };
 }
 
 /** Whether the Node was written: not where it says already what is asked, nor where its author has to write it. */
-async function ask({ target, node, say }: Task, { snapshot }: Reading, wish: Wish, stands: boolean): Promise<boolean> {
+async function ask({ target, node, say }: Task, { snapshot }: Reading, wish: DrainRequest, stands: boolean): Promise<boolean> {
   const { manifest } = target;
   if (stands) {
     say(wish === undefined ? `${node} has no annotation ${annotations.nodeDrain}` : `${node} is asked to drain already`);
     return false;
   }
   await target.write(wish, snapshot.nodeStates.get(node));
-  const value = `${annotations.nodeDrain}: "${wishText(wish)}"`;
+  const value = `${annotations.nodeDrain}: "${drainRequestText(wish)}"`;
   if (manifest === undefined) {
     say(wish === undefined ? `${annotations.nodeDrain} is removed from the Node` : `${value} is written to the Node`);
     return true;
