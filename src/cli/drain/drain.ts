@@ -3,7 +3,7 @@ import { unreadLines } from '../../explain/unread-objects.ts';
 import { withFix } from '../../explain/text/reason-lines.ts';
 import { annotations } from '../../model/annotations.ts';
 import type { Node } from '../../model/objects/cluster.ts';
-import { drainWish } from '../../decisions/announcement/requested-drain.ts';
+import { drainWish } from '../../model/objects/requested-drain.ts';
 import { reason } from '../../model/reasons.ts';
 import { drainStatus, type DrainOptions } from './drain-options.ts';
 import { count } from './drain-progress.ts';

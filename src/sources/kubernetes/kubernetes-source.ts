@@ -2,7 +2,7 @@ import type { RawObject } from '../../kube/raw-object.ts';
 import type { ReflectorComponents } from '../../kube/reflector/reflector.ts';
 import { clusterConfig } from '../../model/kinds/default-config.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { drainWish } from '../../decisions/announcement/requested-drain.ts';
+import { drainWish } from '../../model/objects/requested-drain.ts';
 import { MergedObjects } from '../../model/metallb/merge.ts';
 import { readObject, type ReadingMode } from '../../model/metallb/read.ts';
 import type { ParseResult } from '../../model/parse.ts';
