@@ -60,8 +60,8 @@ export interface StackOutcome {
 }
 
 /**
- * Computes the desired state of a stack from its members, of which there is at least one. Existing parts of the `absent` Services are kept.
- * A pure function.
+ * Computes the desired state of a stack from its members. There must be at least one. Existing parts of the `absent` Services are kept. A
+ * pure function.
  */
 export function desireStack(
   stack: StackIdentity,

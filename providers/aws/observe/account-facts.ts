@@ -9,7 +9,7 @@ import { observeCertificates, observeFacts } from './facts.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { Reason, ReasonCode } from '../../../src/model/reasons.ts';
 
-/** What may be different when subnets, security groups or certificates are looked at again. */
+/** Reasons that may disappear when subnets, security groups and certificates are read again. */
 const codesDependingOnFacts: ReadonlySet<ReasonCode> = new Set([
   'AwsNoSubnets',
   'AwsSubnetUnusable',
@@ -19,7 +19,10 @@ const codesDependingOnFacts: ReadonlySet<ReasonCode> = new Set([
   'AwsRefused',
 ]);
 
-/** What is the same for all Services, read now and then, once for all who ask meanwhile; certificates only when somebody needs them. */
+/**
+ * Caches what is the same for all Services. It is read again after a while, once for all concurrent callers. Certificates are read only if
+ * a Service needs them.
+ */
 export class AccountFacts {
   readonly #now: () => number;
   readonly #network: CachedRead<Omit<Facts, 'certificates' | 'certificatesRefused'>>;
@@ -34,7 +37,7 @@ export class AccountFacts {
     this.#keys = new CertificateKeys(now);
   }
 
-  /** `written`: ARNs of certificates that Services name; `waits`: until it is known which keys those have. */
+  /** `written`: ARNs of certificates that Services name. `waits`: true if the result must wait for the keys of these certificates. */
   async read(
     cloud: ReadOnlyCloud,
     settings: AwsSettings,
@@ -51,14 +54,14 @@ export class AccountFacts {
     return { ...network, ...certificates, keys };
   }
 
-  /** What was looked up may have changed since: the next pass looks again. */
+  /** Drops the cached facts if one of the errors may depend on them, so the next reconcile reads them again. */
   invalidate(errors: Iterable<Reason>): void {
     if (![...errors].some(({ code }) => codesDependingOnFacts.has(code))) return;
     this.#network.invalidateBefore(this.#now());
     this.#certificates.invalidateBefore(this.#now());
   }
 
-  /** Whoever may not read certificates keeps nobody who does not use them. */
+  /** A missing permission to read certificates is stored as a reason, so it does not block Services without certificates. */
   async #readCertificates(cloud: ReadOnlyCloud): Promise<Pick<Facts, 'certificates' | 'certificatesRefused'>> {
     try {
       return { certificates: await observeCertificates(cloud, this.#described) };
@@ -70,7 +73,7 @@ export class AccountFacts {
   }
 }
 
-/** One read at a time, whose answer holds from its end. */
+/** Caches one value from the end of its read. Concurrent callers share one read. */
 class CachedRead<T> {
   readonly #now: () => number;
   #reading: Promise<T> | undefined;
@@ -94,7 +97,7 @@ class CachedRead<T> {
     }
   }
 
-  /** Unless it was read at this very moment: of many who doubt at once one reads. */
+  /** Keeps a value that was read at this very moment, so concurrent callers that invalidate the cache cause only one new read. */
   invalidateBefore(now: number): void {
     if (this.#held !== undefined && this.#held.at < now) this.#held = undefined;
   }

@@ -3,13 +3,13 @@ import { AwsError } from '../cloud/error.ts';
 import type { CertificateKey } from '../model/facts.ts';
 import { limits } from '../model/limits.ts';
 
-/** Certificates of ACM: those of IAM tell nobody what their keys are. */
+/** ACM certificates. IAM does not report the keys of its certificates. */
 const acmArn = /^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\//;
 
 /**
- * What keys written certificates have. It is only for a warning, so nobody waits for it: where ACM is out of reach, an answer takes a minute. A
- * certificate has one key for good; that ACM does not know it is asked again after a while, and that ACM tells nothing after a long while, for all
- * of them at once.
+ * Reads the key algorithms of the certificates that Services name. They are needed only for a warning, so no reconcile waits for them: if
+ * ACM is unreachable, an answer takes a minute. A certificate never changes its key. If ACM does not know a certificate, it is asked again
+ * after a while. If ACM refuses the request, nothing is asked for a longer time, for all certificates together.
  */
 export class CertificateKeys {
   readonly #now: () => number;
@@ -22,7 +22,7 @@ export class CertificateKeys {
     this.#now = now;
   }
 
-  /** What is known by now; the rest is looked at from now on. */
+  /** Returns the keys known so far, and starts to read the others in the background. */
   read(cloud: ReadOnlyCloud, arns: Iterable<string>): ReadonlyMap<string, CertificateKey> {
     const keys = new Map<string, CertificateKey>();
     for (const arn of new Set(arns)) {
@@ -38,14 +38,14 @@ export class CertificateKeys {
     return keys;
   }
 
-  /** The same, for whoever asks once. */
+  /** Waits until the keys are read. For callers that ask only once. */
   async readAll(cloud: ReadOnlyCloud, arns: readonly string[]): Promise<ReadonlyMap<string, CertificateKey>> {
     this.read(cloud, arns);
     await this.#looking;
     return this.read(cloud, arns);
   }
 
-  /** One after the other; never rejects. */
+  /** Reads the wanted certificates one after the other. Never rejects. */
   async #look(cloud: ReadOnlyCloud): Promise<void> {
     for (const arn of this.#wanted) {
       const key = await describe(cloud, arn);
@@ -67,7 +67,7 @@ export class CertificateKeys {
   }
 }
 
-/** Whoever may not describe certificates can use them all the same. */
+/** Reads one key. A controller without permission to describe certificates can still use them. */
 async function describe(cloud: ReadOnlyCloud, CertificateArn: string): Promise<CertificateKey | { readonly refused: string }> {
   try {
     return { algorithm: (await cloud.call('acm:DescribeCertificate', { CertificateArn })).Certificate.KeyAlgorithm };

@@ -5,7 +5,7 @@ import { isClassicName } from './known-resources.ts';
 import type { ObserveInput } from './input.ts';
 import { allButMissing, unlessMissing } from './tolerate-missing.ts';
 
-/** Classic ELBs of the stack, and what has the name that one of them would have. */
+/** Reads the Classic ELBs of the stack, and any other one that has the name that the stack would use. */
 export async function observeClassic(
   cloud: ReadOnlyCloud,
   { known, wantedClassic, cluster, stack }: ObserveInput,

@@ -2,15 +2,15 @@ import type { Node } from '../../../src/model/objects/cluster.ts';
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import { AwsError } from '../cloud/error.ts';
 
-/** spec.providerID of an instance: its zone, and its id. */
+/** spec.providerID of an instance: zone and instance id. */
 const providerId = /^aws:\/\/\/([^/]+)\/(i-[0-9a-f]+)$/;
 
-/** The region of a zone: "eu-west-1" of "eu-west-1a", and of the local zone "us-west-2-lax-1a" the region that it belongs to. */
+/** Returns the region of a zone: "eu-west-1" for "eu-west-1a". For the local zone "us-west-2-lax-1a" it returns the parent region. */
 export function regionOfZone(zone: string): string | undefined {
   return /^[a-z]{2}(?:-[a-z]+)+?-\d+/.exec(zone)?.[0];
 }
 
-/** The region that the nodes are in, by their label or their machine: nobody has to ask the metadata service of the instance (IMDS). */
+/** Returns the region of the nodes from their label or providerID, so Herald need not ask the instance metadata service (IMDS). */
 export function regionOfNodes(nodes: Iterable<Node>): string | undefined {
   for (const { metadata, providerID = '' } of nodes) {
     const [, zone] = providerId.exec(providerID) ?? [];
@@ -21,10 +21,10 @@ export function regionOfNodes(nodes: Iterable<Node>): string | undefined {
   return undefined;
 }
 
-/** Nodes that are asked for: some may be machines that are gone. */
+/** Asks for several instances, because some may be terminated already. */
 const maximumInstances = 20;
 
-/** The VPC that the nodes are in, by one question about their instances. Rejects with AwsError where that cannot be told now. */
+/** Finds the VPC of the nodes with one request about their instances. Rejects with AwsError if the VPC cannot be determined now. */
 export async function vpcOfNodes(cloud: ReadOnlyCloud, nodes: Iterable<Node>): Promise<string> {
   const InstanceIds = [...nodes].flatMap((node) => providerId.exec(node.providerID ?? '')?.[2] ?? []).slice(0, maximumInstances);
   const [first] = InstanceIds;
@@ -36,7 +36,7 @@ export async function vpcOfNodes(cloud: ReadOnlyCloud, nodes: Iterable<Node>): P
   return vpc;
 }
 
-/** It is not known where in AWS the cluster is: perhaps it will be when there are other nodes. */
+/** The error for an unknown region or VPC. It may go away when other nodes appear. */
 export function unknownLocation(message: string): AwsError {
   return new AwsError({ code: 'place', operation: 'ec2:DescribeInstances', awsCode: '', requestId: '', message });
 }

@@ -3,7 +3,7 @@ import type { Observed, ObservedLoadBalancer } from '../model/observed.ts';
 import { ownObserved } from '../model/own-resources.ts';
 import { tagKeys } from '../model/tags.ts';
 
-/** What is already there, as far as it decides about what is to be. What was retired comes after what was not. */
+/** Returns the properties of existing load balancers that influence the desired state. A load balancer that is not retired is preferred. */
 export function existingStack(observed: Observed, cluster: string, stack: string, adopt: string | undefined): ExistingStack {
   const own = ownObserved(observed, cluster, stack);
   const [nlb] = own.loadBalancers.filter(({ tags }) => tags[tagKeys.adopted] === undefined).toSorted((a, b) => retired(a) - retired(b));

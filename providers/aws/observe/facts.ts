@@ -6,7 +6,7 @@ import type { Facts, SubnetFact } from '../model/facts.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { tagMap } from '../model/tags.ts';
 
-/** Reads what is the same for all Services, but for certificates. */
+/** Reads the facts that all Services share, except certificates. */
 export async function observeFacts(cloud: ReadOnlyCloud, { vpcId }: AwsSettings): Promise<Omit<Facts, 'certificates'>> {
   const Filters = [{ Name: 'vpc-id', Values: [vpcId] }];
   const { Vpcs } = await cloud.call('ec2:DescribeVpcs', { VpcIds: [vpcId] });
@@ -38,7 +38,7 @@ function subnetFact(subnet: Subnet, routeTables: readonly RouteTable[]): SubnetF
   };
 }
 
-/** Issued certificates. What each is for does not change: `described` keeps it, by ARN. */
+/** Reads all issued certificates. Their host names do not change, so `described` caches them by ARN. */
 export async function observeCertificates(cloud: ReadOnlyCloud, described = new Map<string, Certificate>()): Promise<Certificate[]> {
   const { CertificateSummaryList } = await cloud.call('acm:ListCertificates', {});
   const arns = new Set(CertificateSummaryList.map(({ CertificateArn }) => CertificateArn));
@@ -51,7 +51,7 @@ export async function observeCertificates(cloud: ReadOnlyCloud, described = new 
   return [...described.values()];
 }
 
-/** Undefined: deleted since it was listed. */
+/** Returns undefined if the certificate was deleted after it was listed. */
 async function certificateOf(cloud: ReadOnlyCloud, CertificateArn: string): Promise<Certificate | undefined> {
   try {
     return (await cloud.call('acm:DescribeCertificate', { CertificateArn })).Certificate;

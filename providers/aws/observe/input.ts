@@ -5,9 +5,9 @@ export interface ObserveInput {
   readonly cluster: string;
   readonly vpcId: string;
   readonly known: KnownResources;
-  /** Names of load balancers of version 2 to look for as well, or the ARN of one to adopt. */
+  /** Further NLB names to look for, or the ARN of a load balancer to adopt. */
   readonly wanted: readonly string[];
-  /** Names of Classic ELBs to look for as well. */
+  /** Further names of Classic ELBs to look for. */
   readonly wantedClassic: readonly string[];
   readonly now: number;
 }

@@ -1,12 +1,12 @@
 import { limits } from '../model/limits.ts';
 
 /**
- * What is known to belong to a stack without asking: ARNs, and names of Classic ELBs. Whatever was just made may be missing from what
- * AWS lists, with or without its tags, so the time is kept.
+ * The known resources of a stack: ARNs, security group ids and names of Classic ELBs. AWS may not list a new resource, or its tags, for a
+ * while, so the time of its creation is kept.
  */
 export class KnownResources {
   readonly #made = new Map<string, number | undefined>();
-  /** Names of things whose creation was not answered clearly: they may be there, ours or another's. */
+  /** Names of resources whose creation got no clear answer. They may exist, and may belong to this stack or to another owner. */
   readonly doubtful = new Set<string>();
 
   constructor(ids: Iterable<string> = []) {
@@ -17,7 +17,7 @@ export class KnownResources {
     return [...this.#made.keys()];
   }
 
-  /** Looked up and there: no time is needed any more. */
+  /** Records that AWS shows the resource. Its creation time is not needed any more. */
   recordFound(id: string): void {
     this.#made.set(id, undefined);
   }
@@ -30,7 +30,7 @@ export class KnownResources {
     this.#made.delete(id);
   }
 
-  /** Made so recently that AWS may not show it yet. */
+  /** True if the resource was created so recently that AWS may not show it yet. */
   isFresh(id: string, now: number): boolean {
     const made = this.#made.get(id);
     return made !== undefined && now - made < limits.visibilitySeconds * 1000;
@@ -39,5 +39,5 @@ export class KnownResources {
 
 export const isLoadBalancerArn = (id: string): boolean => id.includes(':loadbalancer/');
 export const isTargetGroupArn = (id: string): boolean => id.includes(':targetgroup/');
-/** What has neither an ARN nor the id of a security group is the name of a Classic ELB. */
+/** An id that is neither an ARN nor a security group id is the name of a Classic ELB. */
 export const isClassicName = (id: string): boolean => !id.startsWith('arn:') && !/^sg-[0-9a-f]+$/.test(id);

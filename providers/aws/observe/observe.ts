@@ -11,13 +11,13 @@ import { allButMissing, unlessMissing } from './tolerate-missing.ts';
 
 interface Observation {
   readonly observed: Observed;
-  /** AWS does not show everything yet that was made: to plan now would mean to make it twice. */
+  /** A new resource that AWS does not show yet. Planning now would create it a second time. */
   readonly unsettled?: string;
 }
 
 /**
- * Reads what belongs to one stack. Asks by ARN and by name, never for the whole account. What goes while it is looked at is no error: then
- * all is looked at once more.
+ * Reads the resources of one stack, by ARN and name, never the whole account. If a resource disappears during the read, everything is read
+ * once more.
  */
 export async function observeStack(cloud: ReadOnlyCloud, input: ObserveInput): Promise<Observation> {
   const [observation] = await unlessMissing(async () => [await observeOnce(cloud, input)]);
@@ -34,7 +34,7 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
   const loadBalancers: ObservedLoadBalancer[] = [];
   for (const loadBalancer of found) {
     const arn = loadBalancer.LoadBalancerArn;
-    // Of what is another's nothing more is read than whose it is; what is to be adopted is wanted by its name or ARN.
+    // A foreign load balancer is read only as far as its owner. A load balancer to adopt is requested by name or ARN and read completely.
     const interests =
       loadBalancer.Type === 'network' && (isMine(arn) || wanted.includes(arn) || wanted.includes(loadBalancer.LoadBalancerName));
     if (isMine(arn)) known.recordFound(arn);
@@ -55,7 +55,7 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
     describeSecurityGroups(cloud, vpcId, { [tagKeys.cluster]: cluster, ...tags });
   const securityGroups = await byTags({ [tagKeys.stack]: stack, [tagKeys.resource]: resources.securityGroup });
   const [backend] = await byTags({ [tagKeys.resource]: resources.backendSecurityGroup });
-  // What turned out to be another's stays in doubt: to ask for it again would only be refused again.
+  // A name that belongs to another owner stays doubtful. Creating it again would only be refused again.
   for (const name of known.doubtful)
     if (!loadBalancers.some((one) => one.loadBalancer.LoadBalancerName === name && !isMine(one.loadBalancer.LoadBalancerArn)))
       known.doubtful.delete(name);
@@ -108,7 +108,7 @@ async function describeTargetGroups(
   const add = (groups: readonly TargetGroup[]): void => groups.forEach((group) => found.set(group.TargetGroupArn, group));
   add(await allButMissing(arns, (TargetGroupArns) => ask({ TargetGroupArns })));
   for (const name of names) add(await unlessMissing(() => ask({ Names: [name] })));
-  // What an earlier process has attached is found here, should nothing else have told.
+  // Without known ARNs, finds target groups that an earlier process attached to the load balancers.
   for (const { LoadBalancerArn } of arns.length > 0 ? [] : loadBalancers) add(await unlessMissing(() => ask({ LoadBalancerArn })));
   return [...found.values()];
 }
@@ -135,7 +135,7 @@ async function observeLoadBalancer(cloud: ReadOnlyCloud, loadBalancer: LoadBalan
     listeners.push({
       listener,
       tags: listenerTags.get(ListenerArn) ?? {},
-      // AWS has none for TLS.
+      // AWS has no attributes for TLS listeners.
       attributes: isTls ? [] : (await cloud.call('elbv2:DescribeListenerAttributes', { ListenerArn })).Attributes,
       extraCertificates: certificates.filter(({ IsDefault }) => !IsDefault).map(({ CertificateArn }) => CertificateArn),
     });
@@ -143,7 +143,7 @@ async function observeLoadBalancer(cloud: ReadOnlyCloud, loadBalancer: LoadBalan
   return { loadBalancer, tags, attributes, listeners };
 }
 
-/** What an NLB still has of ours after its owner has taken our tags off it: only our groups know where it is. */
+/** Finds our listeners on an NLB from which its owner has removed our tags. Only our target groups still refer to it. */
 async function observeStrays(
   cloud: ReadOnlyCloud,
   groups: readonly ObservedTargetGroup[],

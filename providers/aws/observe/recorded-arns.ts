@@ -9,13 +9,13 @@ import { keptAnnotation } from '../model/service-metadata.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { foreignOwner, isOurs, tagKeys, tagMap } from '../model/tags.ts';
 
-/** What became of the load balancers that a Service says are its own. */
+/** The load balancers that a Service names in its annotation, after a check of their tags. */
 interface RecordedArns {
-  /** ARNs and names whose tags say the same. */
+  /** ARNs and names whose tags confirm that they belong to the Service's stack. */
   readonly ours: readonly string[];
-  /** Some are of another load balancer that the Service may have had a part in: which that is, is to be found out. */
+  /** True if one belongs to another stack in which the Service may have had a part. That stack must be found. */
   readonly moved: boolean;
-  /** Those that are not the Service's, whoever wrote so: they must not be touched. */
+  /** Entries that do not belong to the Service. They must not be touched, regardless of who wrote them. */
   readonly refused: readonly Reason[];
 }
 
@@ -23,8 +23,8 @@ const nlbArn = /^arn:aws[a-z-]*:elasticloadbalancing:([a-z0-9-]+):\d{12}:loadbal
 const classicName = /^[A-Za-z0-9-]{1,32}$/;
 
 /**
- * Reads the annotation by which load balancers are found again, and asks AWS whether it is true: anybody who may write to the Service may have
- * written it, or it came along with a copy of another Service. One that is gone is no longer named by anybody, which is no mistake.
+ * Reads the annotation with the recorded load balancers and checks the tags of each in AWS. The annotation alone proves nothing: any editor
+ * of the Service may have written it, or it was copied with another Service. A deleted load balancer is skipped and is no error.
  */
 export async function verifyRecordedArns(
   cloud: ReadOnlyCloud,

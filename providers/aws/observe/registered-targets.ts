@@ -3,8 +3,9 @@ import type { TargetPort } from '../model/desired.ts';
 import type { Observed, ObservedClassic, ObservedTargetGroup } from '../model/observed.ts';
 
 /**
- * With what the load balancers that are there send to, as long as nodes know them by the group of the cluster: of Services that are left as they are,
- * of what is being replaced, and of targets that new ones have not taken over from yet. `own`: what is the stack's own.
+ * Adds the targets of existing load balancers to which nodes are open through the cluster's security group. This covers Services that stay
+ * unchanged, load balancers that are being replaced, and old targets that new ones have not replaced yet. The observed resources are those
+ * of the stack.
  */
 export function withRegisteredTargets(
   targets: StackTargets,
@@ -27,7 +28,7 @@ export function withRegisteredTargets(
   };
 }
 
-/** Without those that drain: what they have begun goes on, as security groups let answers pass. */
+/** Draining targets are left out. Their open connections continue, because security groups admit replies. */
 function registeredTargets({ health }: ObservedTargetGroup): ObservedTargetGroup['health'][number]['Target'][] {
   return health.flatMap(({ Target, TargetHealth }) => (TargetHealth.State === 'draining' ? [] : [Target]));
 }

@@ -5,16 +5,16 @@ import type { AwsSettings } from '../model/settings.ts';
 import type { Tags } from '../model/observed.ts';
 import { allButMissing } from './tolerate-missing.ts';
 
-/** Something of ours, wherever it belongs. */
+/** A resource that Herald owns, in any stack. */
 export interface Owned {
-  /** ARN, name of a Classic ELB, or id of a security group. */
+  /** An ARN, the name of a Classic ELB, or the id of a security group. */
   readonly id: string;
   readonly tags: Tags;
 }
 
 /**
- * Everything of ours in the VPC, by stacks: the only reads that look at the whole account, made at start and when orphans are looked
- * for. The security group that the cluster shares is not among them.
+ * Finds all resources in the VPC that Herald owns, grouped by stack. Only this function reads the whole account. It runs at start and when
+ * the controller looks for orphans. The shared security group of the cluster is left out.
  */
 export async function scanOwned(
   cloud: ReadOnlyCloud,
@@ -33,7 +33,7 @@ export async function scanOwned(
     ...TargetGroups.filter((one) => one.VpcId === vpcId).map((one) => one.TargetGroupArn),
   ];
   const LoadBalancerNames = LoadBalancerDescriptions.filter((one) => one.VPCId === vpcId).map((one) => one.LoadBalancerName);
-  // Between a list and a look at its tags others delete what is theirs, and AWS refuses to say anything about a list with one that is gone.
+  // Another program may delete a resource after it was listed. AWS then refuses to return the tags of the whole batch.
   const v2 = await inBatches(
     ResourceArns,
     async (ResourceArns) => (await cloud.call('elbv2:DescribeTags', { ResourceArns })).TagDescriptions,
@@ -54,7 +54,7 @@ export async function scanOwned(
   return Map.groupBy(owned, ({ tags }) => tags[tagKeys.stack] ?? '');
 }
 
-/** As many as AWS answers for at once: where one is missing, no more than those are asked for again. */
+/** Uses batches of the size that one request takes. If a resource is missing, only its batch is asked for again. */
 async function inBatches<T>(ids: readonly string[], ask: (ids: readonly string[]) => Promise<readonly T[]>): Promise<T[]> {
   const all: T[] = [];
   for (let at = 0; at < ids.length; at += limits.tagBatch) all.push(...(await allButMissing(ids.slice(at, at + limits.tagBatch), ask)));

@@ -1,6 +1,9 @@
 import { AwsError } from '../cloud/error.ts';
 
-/** One that is gone makes AWS refuse the whole list: then each half is asked for, so that the rest costs little more. */
+/**
+ * Asks for a list of ids and leaves out those that do not exist. AWS refuses a whole list if one id is missing, so the list is then halved,
+ * which costs few further requests.
+ */
 export async function allButMissing<T>(ids: readonly string[], ask: (ids: readonly string[]) => Promise<readonly T[]>): Promise<T[]> {
   if (ids.length === 0) return [];
   try {

@@ -2,7 +2,7 @@ import type { ClassicListener } from '../cloud/elb.ts';
 import type { Desired, DesiredClassic, DesiredNlb, DesiredSecurityGroups } from '../model/desired.ts';
 import type { Observed, ObservedClassic, ObservedLoadBalancer, ObservedTargetGroup } from '../model/observed.ts';
 
-/** What there is of a stack in AWS, as lines for people. */
+/** Describes the existing resources of a stack as lines of text. */
 export function describeObserved({ loadBalancers, targetGroups, classic, securityGroups }: Observed): string[] {
   const lines = [
     ...loadBalancers.flatMap(observedNlb),
@@ -13,7 +13,7 @@ export function describeObserved({ loadBalancers, targetGroups, classic, securit
   return lines.length === 0 ? ['nothing'] : lines;
 }
 
-/** What there should be. Undefined: nothing. */
+/** Describes the desired state of a stack as lines of text. Undefined: nothing is desired. */
 export function describeDesired(desired: Desired | undefined): string[] {
   if (desired === undefined) return ['nothing'];
   return desired.kind === 'nlb' ? desiredNlb(desired) : desiredClassic(desired);
@@ -35,7 +35,7 @@ function observedTargets({ targetGroup, health }: ObservedTargetGroup): string {
   return `target group ${TargetGroupName}, ${Protocol} ${Port}, ${TargetType}: ${counts.join(', ') || 'no targets'}`;
 }
 
-/** AWS' words for what is wrong with targets, each once. */
+/** AWS' explanations for unhealthy targets, each once. */
 function reasonsOf(targets: ObservedTargetGroup['health']): string {
   const reasons = new Set(targets.flatMap(({ TargetHealth: { Description, Reason } }) => Description ?? Reason ?? []));
   return reasons.size === 0 ? '' : ` (${[...reasons].join('; ')})`;

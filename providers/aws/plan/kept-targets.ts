@@ -9,10 +9,10 @@ import { planClassicInstances } from './classic/instances.ts';
 import { planTargets } from './nlb/targets.ts';
 import { Steps } from './steps/steps.ts';
 
-/** What load balancers whose shape must not change, or which are being replaced, send to: groups and Classic ELBs that are there. */
+/** The target groups and Classic ELBs whose targets stay current although their load balancers must not change or are being replaced. */
 export interface KeptTargets {
   readonly groups: readonly KeptGroup[];
-  /** Absent: which instances is not known, or there is none. */
+  /** Absent if there is no such Classic ELB, or if its instances are unknown. */
   readonly classic?: { readonly names: readonly string[]; readonly instances: readonly string[]; readonly departing: readonly string[] };
 }
 
@@ -24,7 +24,7 @@ export interface KeptGroup {
   readonly departing: readonly string[];
 }
 
-/** Registers and deregisters as ever, and changes nothing else. `observed`: what is the stack's own. */
+/** Plans only the registration of targets. `observed` contains the resources of this stack. */
 export function planKeptTargets({ groups, classic }: KeptTargets, observed: Observed, zoneOf: PlanInput['zoneOf']): StackPlan {
   const steps = new Steps();
   for (const group of groups) {
@@ -39,7 +39,7 @@ export function planKeptTargets({ groups, classic }: KeptTargets, observed: Obse
   return { actions: steps.actions, waits: steps.waits, problems: [] };
 }
 
-/** Without what goes by these actions. */
+/** Removes the target groups and Classic ELBs that the actions delete. */
 export function exceptRemoved(actions: readonly Action[], { groups, classic }: KeptTargets): KeptTargets {
   const going = new Set(
     actions.flatMap(({ operation, input }) => {
@@ -54,8 +54,9 @@ export function exceptRemoved(actions: readonly Action[], { groups, classic }: K
 }
 
 /**
- * Of what is the stack's own that which serves and is being replaced, so that the plan for what is desired does not tell it of its targets: Classic ELBs but the
- * wanted one, and groups of another type of targets, of another protocol, or of another kind of load balancer.
+ * Returns the resources of the stack that still serve but are being replaced: Classic ELBs other than the desired one, and target groups
+ * with another port, protocol or target type, or of the other kind of load balancer. The plan for the desired state does not update their
+ * targets.
  */
 export function replacedResources(own: Observed, input: PlanInput): Observed {
   const { desired } = input;

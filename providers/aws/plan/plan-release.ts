@@ -6,7 +6,10 @@ import { ownObserved } from '../model/own-resources.ts';
 import type { StackPlan } from './plan.ts';
 import { Steps } from './steps/steps.ts';
 
-/** Takes away what one Service has in a load balancer, and leaves the rest as it is: what that shall be is not known, or somebody still needs it. */
+/**
+ * Plans the removal of one Service's part from a load balancer and changes nothing else. It is used when the desired state of the rest is
+ * unknown, or when other Services still need the load balancer.
+ */
 export function planRelease({ observed, cluster, stack }: PlanInput, service: ServiceKey): StackPlan {
   const steps = new Steps();
   const { loadBalancers, targetGroups, strayListeners = [] } = ownObserved(observed, cluster, stack);

@@ -9,13 +9,13 @@ import { Steps } from './steps/steps.ts';
 import { ownObserved } from '../model/own-resources.ts';
 
 export interface StackPlan extends Plan {
-  /** What is not as it should be, and will not become so by these actions alone. */
+  /** Problems that these actions alone do not solve. */
   readonly problems: readonly Reason[];
 }
 
 /**
- * The actions that bring one stack from what it is to what it shall be, in order. From the result of a plan that was carried out in
- * full, and with time for what it waits for, the next plans come to an end: then there is no action and no wait.
+ * Plans the actions that bring one stack from its observed to its desired state, in order. Repeated planning converges: after all actions
+ * succeeded and all waits have passed, a plan has neither actions nor waits.
  */
 export function planStack(given: PlanInput): StackPlan {
   const steps = new Steps();
@@ -25,14 +25,14 @@ export function planStack(given: PlanInput): StackPlan {
     planDeletion(steps, { ...given, observed: own });
     return { actions: steps.actions, waits: steps.waits, problems: steps.problems };
   }
-  // What has the name that ours would have is looked at, but target groups of others are of no interest.
+  // A foreign load balancer with our desired name stays in the input. Foreign target groups are left out.
   const input = { ...given, observed: { ...observed, targetGroups: own.targetGroups } };
   if (desired.kind === 'nlb') planNlb(steps, { ...input, desired });
   else planClassic(steps, { ...input, desired });
   return { actions: steps.actions, waits: steps.waits, problems: steps.problems };
 }
 
-/** Load balancers first, then what they use. What is given to us is let go. */
+/** Plans the deletion of load balancers, then of the resources that they used. An adopted load balancer is disowned instead. */
 function planDeletion(steps: Steps, input: PlanInput): void {
   const { observed } = input;
   const gone = [
@@ -69,7 +69,7 @@ function planDeletion(steps: Steps, input: PlanInput): void {
   if (steps.actions.length > 0) steps.wait('AWS to delete what is left');
 }
 
-/** Takes our tags off everything: from then on it is not ours. */
+/** Removes our tags from all resources of the stack, so Herald no longer manages them. */
 export function planDisown({ observed, cluster, stack }: PlanInput): StackPlan {
   const steps = new Steps();
   const { loadBalancers, targetGroups, classic, securityGroups } = ownObserved(observed, cluster, stack);

@@ -8,17 +8,21 @@ import { currentNlb, servesAlready } from './nlb/nlb.ts';
 import type { ObservedLoadBalancer } from '../model/observed.ts';
 import { ownObserved } from '../model/own-resources.ts';
 
-/** What one Service has of the load balancers of its stack. */
+/** How the load balancers of a stack serve one Service. */
 export interface ServingStatus {
-  /** By which its clients reach it now; absent: not yet. */
+  /** The name by which clients reach the Service now. Absent: there is none yet. */
   readonly hostname?: string;
-  /** What it asks for is there, with a healthy target behind each of its ports that has targets: what served it before may go. */
+  /**
+   * True if all listeners of the Service exist and each port with targets has a healthy one. Then the previous load balancer may be
+   * retired.
+   */
   readonly serves: boolean;
 }
 
 /**
- * The wanted load balancer once it is active and has the listeners of the Service; where another one has served it so far, once its targets are
- * healthy as well. What clients were told stays as long as it is there: AWS calls a load balancer that serves `provisioning` while it changes it.
+ * Returns the hostname to publish, and if the desired load balancer serves the Service. The desired load balancer is published once it is
+ * active and has the Service's listeners; if another one has served so far, its targets must be healthy too. A published name stays as long
+ * as its load balancer exists, because AWS reports a serving load balancer as `provisioning` while it changes it.
  */
 export function servingStatusOf(input: PlanInput<Desired>, service: ServiceKey, published: readonly (string | undefined)[]): ServingStatus {
   const own = ownObserved(input.observed, input.cluster, input.stack);

@@ -4,13 +4,13 @@ import { list, required, present } from './answers/answer.ts';
 import { limits } from './limits.ts';
 import { allPages, type OperationsOf } from './send.ts';
 
-/** AWS Certificate Manager by the SDK. */
+/** The operations of AWS Certificate Manager, by the SDK. */
 export const acm: OperationsOf<'acm'> = {
   ListCertificates: async (_input, send) => {
     const all = await allPages(async (NextToken) => {
       const request = {
         CertificateStatuses: ['ISSUED' as const],
-        // ACM lists certificates of RSA keys of 1,024 and 2,048 bits alone unless it is told which others.
+        // Without this filter ACM lists only certificates with RSA keys of 1,024 and 2,048 bits.
         Includes: { keyTypes: Object.values(KeyAlgorithm) },
         MaxItems: limits.pageItems,
         ...defined({ NextToken }),

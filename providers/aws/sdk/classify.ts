@@ -3,10 +3,10 @@ import type { Operation } from '../cloud/operations.ts';
 import { limits } from './limits.ts';
 import { QueueFullError } from './token-bucket.ts';
 
-/** What the SDK throws: a ServiceException, an error of a socket, or one of the chain of credentials. */
+/** An error that the SDK throws: a ServiceException, a socket error, or an error of the credential chain. */
 interface Thrown {
   readonly name?: unknown;
-  /** Of AWS, as it spells it; the name is the SDK's. */
+  /** AWS' own code. `name` is the SDK's. */
   readonly Code?: unknown;
   readonly code?: unknown;
   readonly message?: unknown;
@@ -14,7 +14,7 @@ interface Thrown {
   readonly $response?: { readonly statusCode?: number };
 }
 
-/** Codes of AWS without the ending "Exception", which one of the two spellings of the SDK has. */
+/** AWS codes without the ending "Exception". Only one of the SDK's two spellings has that ending. */
 const byAwsCode: Readonly<Record<string, AwsErrorCode>> = {
   ...each('throttled', [
     'Throttling',
@@ -82,20 +82,20 @@ const byAwsCode: Readonly<Record<string, AwsErrorCode>> = {
   ]),
 };
 
-/** What one and the same code means depends on what was asked for. */
+/** Codes whose meaning depends on the operation. */
 const byOperation: Readonly<Partial<Record<Operation, Readonly<Record<string, AwsErrorCode>>>>> = {
-  // The only reason that AWS gives this answer to a deletion for.
+  // For this operation, AWS returns the code only because of deletion protection.
   'elbv2:DeleteLoadBalancer': { OperationNotPermitted: 'protected' },
-  // Registering one that does not exist is a mistake; one that shall go and is not there has gone.
+  // Registering a missing target is a mistake. Deregistering a missing target has nothing left to do.
   'elbv2:DeregisterTargets': { InvalidTarget: 'notFound' },
   'elb:DeregisterInstancesFromLoadBalancer': { InvalidInstance: 'notFound', InvalidEndPoint: 'notFound' },
 };
 
-/** No connection came about, so that nothing can have been done. */
+/** Socket errors without a connection, so the request had no effect. */
 const notSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 const lost = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED', 'EPROTO', 'CERT_HAS_EXPIRED']);
 
-/** Whatever the SDK has thrown, as the error of our own port. */
+/** Converts any error of the SDK to AwsError. */
 export function classify(operation: Operation, thrown: unknown): AwsError {
   if (thrown instanceof AwsError) return thrown;
   const { name, Code, message, $metadata, $response } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as Thrown;
@@ -112,7 +112,7 @@ export function classify(operation: Operation, thrown: unknown): AwsError {
   });
 }
 
-/** Nothing can have been done: it is safe to send the same again, whatever it is. */
+/** True if the request had no effect because it was never sent. Any operation may then be repeated. */
 export function wasNotSent(error: AwsError): boolean {
   return notSent.has(socketCode(error.cause));
 }
@@ -131,7 +131,7 @@ function codeOf(operation: Operation, awsCode: string, status: number | undefine
   return status >= 400 ? 'invalid' : 'other';
 }
 
-/** Of Node ("ECONNREFUSED"); where both families were tried, that of the first attempt. */
+/** Returns Node's code, such as "ECONNREFUSED". If both address families were tried, the code of the first attempt. */
 function socketCode(thrown: unknown): string {
   if (typeof thrown !== 'object' || thrown === null) return '';
   const { code } = thrown as Thrown;

@@ -22,7 +22,7 @@ import { allPages, inBatches, type OperationsOf } from './send.ts';
 
 const { pageItems: MaxResults, filterValues } = limits;
 
-/** EC2 by the SDK. */
+/** The operations of EC2, by the SDK. */
 export const ec2: OperationsOf<'ec2'> = {
   DescribeVpcs: async ({ VpcIds }, send) => ({
     Vpcs: list((await send(new DescribeVpcsCommand({ VpcIds: [...VpcIds] }))).Vpcs).map(toVpc),
@@ -38,7 +38,7 @@ export const ec2: OperationsOf<'ec2'> = {
 
   DescribeRouteTables: async ({ Filters }, send) => {
     const all = await filtered(Filters, async (page) => {
-      // AWS gives at most 100 route tables in a page.
+      // AWS returns at most 100 route tables per page.
       const answer = await send(new DescribeRouteTablesCommand({ ...page, MaxResults: 100 }));
       return { items: answer.RouteTables, next: answer.NextToken };
     });
@@ -52,7 +52,7 @@ export const ec2: OperationsOf<'ec2'> = {
             const answer = await send(new DescribeSecurityGroupsCommand(page));
             return { items: answer.SecurityGroups, next: answer.NextToken };
           })
-        : // AWS takes no size of pages with ids, and answers with all of them.
+        : // With ids AWS accepts no page size and returns all groups at once.
           await inBatches(GroupIds, filterValues, async (batch) => {
             const input = { GroupIds: [...batch], ...(Filters.length === 0 ? {} : { Filters: changeable(Filters) }) };
             return list((await send(new DescribeSecurityGroupsCommand(input))).SecurityGroups);
@@ -60,7 +60,7 @@ export const ec2: OperationsOf<'ec2'> = {
     return { SecurityGroups: onlyOnce(all.map(toSecurityGroup), ({ GroupId }) => GroupId) };
   },
 
-  // By filter: an id that does not exist any more would be an error for all of them.
+  // Uses a filter, because a missing id would fail the request for all ids.
   DescribeInstances: async ({ InstanceIds }, send) => {
     const all = await filtered([{ Name: 'instance-id', Values: InstanceIds }], async (page) => {
       const answer = await send(new DescribeInstancesCommand(page));
@@ -94,7 +94,7 @@ interface Page {
   NextToken?: string;
 }
 
-/** All pages of an answer, asked for again with the next values where a filter has more than AWS takes. */
+/** Reads all pages of an answer. If a filter has more values than AWS accepts, the request is split. */
 function filtered<Item>(
   filters: readonly Filter[],
   read: (page: Page) => Promise<{ readonly items: readonly Item[] | undefined; readonly next: string | undefined }>,
@@ -109,7 +109,7 @@ function filtered<Item>(
   );
 }
 
-/** What matches two values of a filter that was split is in two answers. */
+/** Removes duplicates: an item that matches values in two parts of a split filter is in both answers. */
 function onlyOnce<Item>(items: readonly Item[], key: (item: Item) => string): Item[] {
   return [...new Map(items.map((item) => [key(item), item])).values()];
 }

@@ -31,7 +31,7 @@ import { allPages, inBatches, type OperationsOf } from './send.ts';
 
 const { pageItems: PageSize, resourcesPerDescribe } = limits;
 
-/** Elastic Load Balancing, the Classic Load Balancer, by the SDK. */
+/** The operations of the Classic Load Balancer, by the SDK. */
 export const elb: OperationsOf<'elb'> = {
   DescribeLoadBalancers: async ({ LoadBalancerNames }, send) => {
     const read = (input: { LoadBalancerNames?: string[]; PageSize?: number }) =>

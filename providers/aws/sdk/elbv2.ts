@@ -45,7 +45,7 @@ import { allPages, inBatches, type OperationsOf } from './send.ts';
 
 const { pageItems: PageSize, certificatePageItems, resourcesPerDescribe } = limits;
 
-/** Elastic Load Balancing v2 by the SDK. */
+/** The operations of Elastic Load Balancing v2, by the SDK. */
 export const elbv2: OperationsOf<'elbv2'> = {
   DescribeLoadBalancers: async ({ LoadBalancerArns, Names }, send) => {
     const read = (input: { LoadBalancerArns?: string[]; Names?: string[]; PageSize?: number }) =>

@@ -1,8 +1,8 @@
 import { isWrite, type Operation } from '../cloud/operations.ts';
 
 /**
- * What a controller that others stand in for asks before each request that changes something: AWS has no versions to compare, so that
- * whoever leads no more must not even ask. What was sent before is harmless, as the next one looks at what is there.
+ * Stops a controller that is no longer leader from writing to AWS. AWS has no resource versions to detect a conflict, so the check comes
+ * before each request. Requests sent earlier are harmless, because the next leader reads the actual state.
  */
 export class Fence {
   readonly #mayWrite: () => boolean;
@@ -11,14 +11,17 @@ export class Fence {
     this.#mayWrite = mayWrite;
   }
 
-  /** To be called with nothing to wait for between it and the request. Throws what is classified as unreachable: the next one does it. */
+  /**
+   * Throws if a write is not allowed. Must be called immediately before the request, with no await between. The error is classified as
+   * unreachable, because the next leader will make the change.
+   */
   assertMayWrite(operation: Operation): void {
     if (!isWrite(operation) || this.#mayWrite()) return;
     throw abortedError('not asked for: the Lease was not renewed in time');
   }
 }
 
-/** The error of a request that was not sent because nothing shall be sent any more. */
+/** The error of a request that was not sent because this controller must not send any more. */
 export function abortedError(message: string): Error {
   return Object.assign(new Error(message), { code: 'ECONNABORTED' });
 }

@@ -1,30 +1,32 @@
-/** Bounds of what Herald says to AWS and reads from it. Listed in docs/reference/limits.md. */
+/** Bounds of requests to AWS and their answers. Listed in docs/reference/limits.md. */
 export const limits = {
-  /** Sends of one request: the first, and those after AWS asked for patience. */
+  /** Attempts of one request: the first one and its repeats. */
   attempts: 8,
-  /** First and longest pause before a request is sent again; doubles each time, and all of it is at random. */
+  /**
+   * Bounds of the pause before a request is sent again. The upper bound of the pause doubles each time, and the pause is random below it.
+   */
   retryMinimumMilliseconds: 500,
   retryMaximumMilliseconds: 20_000,
-  /** Requests of one class that wait for their turn. */
+  /** Requests of one class that may wait for their turn. */
   queuedRequests: 10_000,
-  /** A connection that does not come about is given up after this. */
+  /** Time limit for opening a connection. */
   connectMilliseconds: 5000,
-  /** A request without an answer is given up after this. */
+  /** Time limit for an answer. */
   answerMilliseconds: 30_000,
-  /** Connections to one service that are open at the same time. */
+  /** Open connections to one service. */
   connections: 16,
-  /** A connection that nobody uses is closed after this, before AWS closes it just when a request is sent. */
+  /** An idle connection is closed after this time, before AWS closes it just as a request is sent. */
   idleMilliseconds: 10_000,
   /** Pages of one answer. */
   pages: 200,
-  /** Items in one page (AWS: 400 of ELB, 1,000 of EC2). */
+  /** Items per page (AWS: 400 for ELB, 1,000 for EC2). */
   pageItems: 400,
-  /** Certificates of a listener in one page (AWS: 100). */
+  /** Certificates of a listener per page (AWS: 100). */
   certificatePageItems: 100,
-  /** Resources in one DescribeTags, and ARNs or names in one Describe of ELB (AWS: 20). */
+  /** Resources per DescribeTags request, and ARNs or names per Describe request of ELB (AWS: 20). */
   resourcesPerDescribe: 20,
-  /** Values of one filter of EC2 (AWS: 200). */
+  /** Values of one EC2 filter (AWS: 200). */
   filterValues: 200,
-  /** Text of AWS that a message quotes. */
+  /** Characters of AWS' text that a message quotes. */
   quoted: 500,
 } as const;

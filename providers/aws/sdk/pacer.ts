@@ -9,11 +9,11 @@ import { limits } from './limits.ts';
 import { classOf, rates, type RequestClass } from './rates.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-/** Who counts requests; must be quick and must not throw. */
+/** Counts requests. Must be fast and must not throw. */
 interface RequestObserver {
-  /** A request waited for its turn. */
+  /** A request waited this long for its turn. */
   waited(operation: string, milliseconds: number): void;
-  /** One attempt has ended; `code` of AwsError, or "ok". */
+  /** An attempt has ended. `code` is that of AwsError, or "ok". */
   attempted(operation: string, code: string, milliseconds: number): void;
 }
 
@@ -21,17 +21,18 @@ export interface PacerComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Whoever waits for his turn when it aborts is refused; a request on its way is not touched. */
+  /** When it aborts, waiting requests are refused. A request that was already sent is not affected. */
   readonly stopped: AbortSignal;
-  /** Whether this controller leads: asked immediately before each request that changes something. Absent: it is the only one. */
+  /** Returns true if this controller leads. Called immediately before each write. Absent: this is the only controller. */
   readonly mayWrite?: () => boolean;
-  /** Absent: nobody counts. */
+  /** Absent: requests are not counted. */
   readonly observer?: RequestObserver;
 }
 
 /**
- * Sends requests at the pace that AWS allows, and again where that is safe: what was throttled was not done, a read does nothing, and
- * what never left did nothing either. A write without an answer is not repeated: nobody knows whether it was done, so it is looked up.
+ * Sends requests at the rate that AWS allows, and repeats them where that is safe: a throttled request and a request that was never sent
+ * had no effect, and a read changes nothing. A write without an answer is not repeated, because it may have taken effect. A later reconcile
+ * reads the actual state.
  */
 export class Pacer {
   readonly #components: PacerComponents;
@@ -47,7 +48,7 @@ export class Pacer {
     });
   }
 
-  /** Rejects with AwsError alone. `about`: what the log says of the request, nothing secret. */
+  /** Rejects only with AwsError. `about`: fields for the log, without secrets. */
   async send<T>(operation: Operation, about: object, request: () => Promise<T>): Promise<T> {
     const { clock, log, observer } = this.#components;
     for (let attempt = 1; ; attempt++) {
@@ -73,7 +74,10 @@ export class Pacer {
     }
   }
 
-  /** The fence is asked twice: who may not write takes no token, and a turn may have been long in coming. */
+  /**
+   * Waits for the request's turn. The fence is checked before and after: a controller that may not write takes no token, and leadership may
+   * be lost while waiting.
+   */
   async #turn(operation: Operation): Promise<void> {
     const { stopped } = this.#components;
     try {
@@ -87,7 +91,7 @@ export class Pacer {
     }
   }
 
-  /** All of the pause is at random, so that those who were refused together do not return together. */
+  /** Pauses for a random time from zero to the bound, so that requests throttled together do not return together. */
   async #pause(operation: Operation, attempt: number): Promise<void> {
     const { clock, random, stopped } = this.#components;
     const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** (attempt - 1));
@@ -115,7 +119,7 @@ function mayBeRepeated(error: AwsError): boolean {
   return error.code === 'unreachable' && (!isWrite(error.operation) || wasNotSent(error));
 }
 
-/** Classified as unreachable: the next one to run does it. */
+/** The error is classified as unreachable, because the next controller will make the request. */
 function stoppedError({ reason }: AbortSignal): Error {
   return abortedError(reason instanceof Error ? reason.message : 'Herald is stopping');
 }

@@ -5,22 +5,22 @@ import type { Rate } from './token-bucket.ts';
 export type RequestClass = `${'elb' | 'elbv2' | 'ec2' | 'acm'}:${'read' | 'write' | 'create' | 'register'}`;
 
 /**
- * What AWS gives an account and Region, where it says so (Elastic Load Balancing: request throttling; EC2: request throttling). Load
- * balancers of both kinds have buckets of their own. Other programs of the account draw from the same ones, which is why AWS may still
- * say that it is too much: then the bucket is emptied (TokenBucket.empty), and all slow down together.
+ * AWS' documented limits per account and Region (request throttling of Elastic Load Balancing and of EC2). NLBs and Classic ELBs have
+ * separate buckets. Other programs in the account use the same buckets, so AWS may still throttle Herald. Then the bucket is emptied
+ * (TokenBucket.drain) and all requests of the class slow down.
  */
 const elb = {
   read: { burst: 40, perSecond: 10 },
   write: { burst: 20, perSecond: 3 },
   register: { burst: 20, perSecond: 4 },
-  // AWS gives no figures for what costs it much; half of a write's.
+  // AWS documents no figures for expensive operations. These are half of those for writes.
   create: { burst: 10, perSecond: 1.5 },
 };
 const ec2 = {
   read: { burst: 50, perSecond: 10 },
   write: { burst: 25, perSecond: 5 },
 };
-/** DescribeCertificate: 10 a second, ListCertificates: 8. */
+/** DescribeCertificate: 10 per second. ListCertificates: 8 per second. */
 const acm = { burst: 10, perSecond: 5 };
 
 export const rates: Readonly<Partial<Record<RequestClass, Rate>>> = {

@@ -17,13 +17,13 @@ import { Pacer, type PacerComponents } from './pacer.ts';
 import type { Command, Send } from './send.ts';
 
 interface SdkCloudOptions {
-  /** "eu-west-1" */
+  /** For example "eu-west-1". */
   readonly region: string;
-  /** In place of AWS' own addresses. Absent: what AWS_ENDPOINT_URL and its kin say, as the SDK reads them. */
+  /** Replaces AWS' endpoints. Absent: the SDK reads AWS_ENDPOINT_URL and related variables. */
   readonly endpoint?: string;
-  /** In place of the SDK's chain: environment, web identity (IRSA), Pod Identity, profiles, IMDS. */
+  /** Replaces the SDK's chain: environment, web identity (IRSA), Pod Identity, profiles, IMDS. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** Named to AWS in each request, for whoever reads CloudTrail. */
+  /** Sent to AWS in each request and visible in CloudTrail. */
   readonly version: string;
 }
 
@@ -35,7 +35,7 @@ interface Client {
 const services = { elbv2, elb, ec2, acm };
 type Service = keyof typeof services;
 
-/** AWS itself, by its SDK. Holds no decision: what is asked for is sent, at the pace of the account. */
+/** AWS by its SDK. It makes no decisions: it sends each request at the rate that the account allows. */
 export class SdkCloud implements Cloud {
   readonly #pacer: Pacer;
   readonly #clients: Readonly<Record<Service, Client>>;
@@ -46,7 +46,7 @@ export class SdkCloud implements Cloud {
     const configuration = {
       region,
       ...defined({ endpoint, credentials }),
-      // What is sent again, and when, is the pacer's alone.
+      // Only the pacer repeats requests.
       maxAttempts: 1,
       customUserAgent: [['herald', version]] as [string, string][],
       requestHandler: {
@@ -55,7 +55,7 @@ export class SdkCloud implements Cloud {
         throwOnRequestTimeout: true,
         httpAgent: { maxSockets: limits.connections, timeout: limits.idleMilliseconds },
         httpsAgent: { maxSockets: limits.connections, timeout: limits.idleMilliseconds },
-        // It would write to the console.
+        // The SDK's default logger writes to the console.
         logger: sdkLogger(components.log),
       },
     };
@@ -77,19 +77,21 @@ export class SdkCloud implements Cloud {
     try {
       return await (operations[name] ?? assertKnown(operation))(input, send);
     } catch (thrown) {
-      // What the pacer has classified stays; the rest is an answer that could not be read.
+      // The pacer has already classified its errors. Any other error is an unreadable answer.
       throw classify(operation, thrown);
     }
   }
 }
 
-/** A step of the SDK on the way of a request. */
+/** A step in the SDK's request pipeline. */
 type Step = (
   next: (request: unknown) => Promise<unknown>,
   context: { readonly commandName?: string },
 ) => (request: unknown) => Promise<unknown>;
 
-/** The last step before a request is sent: credentials may have been looked for since the pacer asked, which takes its time. */
+/**
+ * Adds the fence as the last step before a request is sent. The SDK may have fetched credentials after the pacer checked, which takes time.
+ */
 function addFence(client: Client, service: Service, fence: Fence): void {
   const step: Step = (next, { commandName = '' }) => {
     const operation = `${service}:${commandName.replace(/Command$/, '')}` as Operation;
@@ -101,7 +103,7 @@ function addFence(client: Client, service: Service, fence: Fence): void {
   client.middlewareStack.add(step as never, { step: 'deserialize', priority: 'low', name: 'heraldFence' });
 }
 
-/** Each command has the client of its service, by the tables of operations. */
+/** Sends a command with the client of its service. The tables of operations ensure that both match. */
 async function answerOf<Answer extends object>(client: Client, command: Command<Answer>): Promise<Answer> {
   return (await client.send(command as never)) as Answer;
 }
@@ -115,7 +117,7 @@ function assertKnown(operation: Operation): never {
   throw new TypeError(`${operation} is not an operation of the edge`);
 }
 
-/** Of a request, what the log shows: which things it is about, by AWS' names of them. Nothing that a user has written in it. */
+/** Request fields that the log shows: resource names and ids, by AWS' field names, but no user content. */
 const shown = new Set(['LoadBalancerArn', 'LoadBalancerName', 'TargetGroupArn', 'ListenerArn', 'Name', 'GroupId', 'GroupName', 'Port']);
 
 function aboutOf(input: object): object {

@@ -1,20 +1,20 @@
 import type { Input, Operation, Output } from '../cloud/operations.ts';
 import { limits } from './limits.ts';
 
-/** A command of the SDK, as far as the type of its answer goes. */
+/** A command of the SDK, reduced to the type of its answer. */
 export interface Command<Answer> {
   resolveMiddleware(...parts: never[]): (...args: never[]) => Promise<{ readonly output: Answer }>;
 }
 
-/** Sends one request at the pace that AWS allows. Rejects with AwsError alone. */
+/** Sends one request at the rate that AWS allows. Rejects only with AwsError. */
 export type Send = <Answer extends object>(command: Command<Answer>) => Promise<Answer>;
 
-/** Every operation of one service: what of ours becomes which requests, and what of their answers we read. */
+/** The operations of one service: each converts our input to requests, and their answers to our output. */
 export type OperationsOf<Service extends string> = {
   readonly [O in Operation as O extends `${Service}:${infer Name}` ? Name : never]: (input: Input<O>, send: Send) => Promise<Output<O>>;
 };
 
-/** There are more pages than an answer may have. */
+/** An answer has more pages than allowed. */
 class TooManyPagesError extends Error {
   readonly code = 'too-many-pages';
 
@@ -24,7 +24,7 @@ class TooManyPagesError extends Error {
   }
 }
 
-/** All items of an answer, page after page. `read` gets the marker of the page, undefined for the first one. */
+/** Reads all pages of an answer. `read` gets the marker of the page, undefined for the first one. */
 export async function allPages<Item>(
   read: (marker: string | undefined) => Promise<{ readonly items: readonly Item[] | undefined; readonly next: string | undefined }>,
 ): Promise<Item[]> {
@@ -33,14 +33,14 @@ export async function allPages<Item>(
   for (let page = 0; page < limits.pages; page++) {
     const { items = [], next } = await read(marker);
     all.push(...items);
-    // AWS ends with no marker, or with an empty one.
+    // AWS marks the last page with no marker or an empty one.
     if (next === undefined || next === '') return all;
     marker = next;
   }
   throw new TooManyPagesError();
 }
 
-/** One after the other: they would wait for the same bucket anyway. */
+/** Batches are sent one after the other, because all would wait for the same bucket. */
 export async function inBatches<Value, Item>(
   values: readonly Value[],
   size: number,

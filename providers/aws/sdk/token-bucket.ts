@@ -12,7 +12,7 @@ interface Waiting {
   readonly reject: (reason: Error) => void;
 }
 
-/** More requests wait for their turn than there is room for. */
+/** Too many requests already wait for their turn. */
 export class QueueFullError extends Error {
   readonly code = 'queue-full';
 
@@ -22,7 +22,7 @@ export class QueueFullError extends Error {
   }
 }
 
-/** Lets requests pass at a rate, in the order in which they came. AWS counts in the same way, for the whole account. */
+/** Lets requests pass at a fixed rate, in their order of arrival. AWS limits the whole account in the same way. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #rate: Rate;
@@ -38,7 +38,7 @@ export class TokenBucket {
     this.#counted = clock.now();
   }
 
-  /** Resolves when a request may be sent. Rejects when too many wait. */
+  /** Resolves when a request may be sent. Rejects if too many requests wait. */
   async take(): Promise<void> {
     this.#refill();
     if (this.#waiting.length === 0 && this.#tokens >= 1) {
@@ -52,13 +52,16 @@ export class TokenBucket {
     });
   }
 
-  /** AWS says that its bucket is empty: others of the account draw from it, too. Whoever comes next waits for a token to grow. */
+  /**
+   * Empties the bucket, because AWS reports that its own is empty: other programs in the account use it too. The next request waits until a
+   * token is available.
+   */
   drain(): void {
     this.#refill();
     this.#tokens = Math.min(this.#tokens, 0);
   }
 
-  /** Whoever waits need not any more. */
+  /** Rejects all waiting requests. */
   rejectWaiting(reason: Error): void {
     this.#cancel?.();
     this.#cancel = undefined;
@@ -73,7 +76,7 @@ export class TokenBucket {
 
   #arm(): void {
     if (this.#cancel !== undefined || this.#waiting.length === 0) return;
-    // Rounded up, or a timer that is early by a fraction of a millisecond would find a token that lacks a fraction of itself.
+    // Rounded up, because a timer that fires a fraction of a millisecond early would find an incomplete token.
     const missing = Math.ceil(((1 - this.#tokens) / this.#rate.perSecond) * 1000);
     this.#cancel = this.#clock.after(Math.max(1, missing), () => {
       this.#cancel = undefined;

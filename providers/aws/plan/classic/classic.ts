@@ -14,7 +14,7 @@ import { planTagDifference, type Steps } from '../steps/steps.ts';
 
 const sslPolicyPrefix = 'herald-ssl-';
 const proxyPolicy = 'herald-proxy-protocol';
-/** What AWS gives to a listener for which nothing is asked. */
+/** The policy that AWS gives to a listener by default. */
 const awsDefaultPolicy = 'ELBSecurityPolicy-2016-08';
 
 export function currentClassic({ desired, observed, cluster }: PlanInput<DesiredClassic>): ObservedClassic | undefined {
@@ -24,12 +24,12 @@ export function currentClassic({ desired, observed, cluster }: PlanInput<Desired
   return candidates.toSorted((a, b) => (a.loadBalancer.LoadBalancerName < b.loadBalancer.LoadBalancerName ? -1 : 1))[0];
 }
 
-/** One of its instances is in service, if it has any. */
+/** True if at least one instance is in service, or if there are no instances. */
 export function classicServes({ instances }: DesiredClassic, { health }: ObservedClassic): boolean {
   return instances.length === 0 || instances.some((id) => health.get(id) === 'InService');
 }
 
-/** A Classic ELB is known by its name, so nothing has to be waited for to refer to it. */
+/** Plans the changes of a Classic ELB. It is identified by its name, so later actions can refer to it before it exists. */
 export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): void {
   if (reportForeignResource(steps, input)) return;
   const { desired } = input;
@@ -106,7 +106,7 @@ function planTags(steps: Steps, desired: DesiredClassic, { loadBalancer, tags }:
   });
 }
 
-/** Of two subnets in one zone only one can be attached; the last one cannot be detached. */
+/** Only one subnet per zone can be attached, and the last subnet cannot be detached. */
 function planSubnets(steps: Steps, { desired, zones }: PlanInput<DesiredClassic>, { loadBalancer }: ObservedClassic): void {
   const { LoadBalancerName, Subnets: actual } = loadBalancer;
   const missing = desired.subnets.filter((id) => !actual.includes(id));
@@ -231,7 +231,7 @@ function planProxyPolicies(
   }
 }
 
-/** Whether everything that is desired is so; AWS may answer more than was asked for, and nothing for a text that is empty. */
+/** True if `actual` contains all desired values. AWS may return more fields, and omits an empty text. */
 function includes(actual: unknown, desired: unknown): boolean {
   if (desired === '') return (actual ?? '') === '';
   if (typeof desired !== 'object' || desired === null) return actual === desired;

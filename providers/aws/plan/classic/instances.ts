@@ -27,7 +27,7 @@ export function planClassicInstances(
       target: InstanceId,
       state: states[current?.health.get(InstanceId) ?? 'Unknown'] ?? 'unhealthy',
     })),
-    // AWS does not show those.
+    // AWS does not show draining instances of a Classic ELB.
     draining: [],
     keyOf: (id) => id,
     zoneOf,

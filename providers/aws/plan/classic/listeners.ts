@@ -6,9 +6,9 @@ import type { Steps } from '../steps/steps.ts';
 import { freePort } from '../nlb/warm-up.ts';
 
 /**
- * Another certificate is set without an outage. A listener that differs otherwise can only be made anew, and a Classic ELB has one listener a port: what
- * replaces it comes with the very next call, and where AWS refuses that, what was there is put back. Returns the ids of the actions that make
- * listeners, by their ports.
+ * Plans the changes of listeners. A new certificate is set without an outage. Any other change requires a new listener, and a Classic ELB
+ * has one listener per port: the replacement follows in the very next call, and if AWS refuses it, the old listener is restored. Returns
+ * the ids of the actions that create listeners, by port.
  */
 export function planClassicListeners(steps: Steps, desired: DesiredClassic, current: ObservedClassic): ReadonlyMap<number, string> {
   const { LoadBalancerName, ListenerDescriptions } = current.loadBalancer;
@@ -53,8 +53,9 @@ function create(steps: Steps, LoadBalancerName: string, listener: ClassicListene
 }
 
 /**
- * One with a certificate is made on a free port before, to see that AWS takes it; so is one to another instance port, and it stays there until the next
- * pass, because nodes have to let the load balancer in first. Undefined: it is not replaced yet.
+ * Plans the replacement of a listener. A listener with a certificate is first created on a free port, to find out if AWS accepts it. A
+ * listener to another instance port is also created on a free port and stays there until the next reconcile, because nodes must first admit
+ * the load balancer on that port. Returns undefined if the listener is not replaced yet.
  */
 function planReplacement(
   steps: Steps,
@@ -95,7 +96,6 @@ function planReplacement(
   });
 }
 
-/** But for the certificate. */
 function equalsExceptCertificate(a: ClassicListener, b: ClassicListener): boolean {
   return a.Protocol === b.Protocol && a.InstanceProtocol === b.InstanceProtocol && a.InstancePort === b.InstancePort;
 }

@@ -1,7 +1,10 @@
 import type { NlbProtocol, TargetType } from '../../cloud/elbv2.ts';
 import type { Tags } from '../../model/observed.ts';
 
-/** What AWS gives to attributes that nobody sets, by its documentation of each of them: what is made with another value goes back to it. */
+/**
+ * AWS' documented defaults of attributes. A resource that is created with another value returns to the default when the annotation is
+ * removed.
+ */
 export const loadBalancerDefaults: Tags = {
   'access_logs.s3.bucket': '',
   'access_logs.s3.enabled': 'false',

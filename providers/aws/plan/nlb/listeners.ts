@@ -13,15 +13,15 @@ import type { UsableTargetGroup } from './target-groups.ts';
 import { freePort, needsWarmUp, planWarmUp, findWarmUpListeners } from './warm-up.ts';
 
 interface PlannedListeners {
-  /** Ids of the actions after which an old target group is in no listener any more. */
+  /** Ids of the actions after which no listener uses an old target group any more. */
   readonly detached: readonly string[];
-  /** ARNs of target groups that go on serving until their successors can. */
+  /** ARNs of target groups that continue to serve until their successors can. */
   readonly serving: ReadonlySet<string>;
 }
 
 /**
- * Listeners by their ports. One that is not wanted goes first, as AWS allows only so many; a port whose protocol or target group
- * changes is changed in place, so that it never stops listening, and not before the new targets are checked.
+ * Plans listeners by port. Surplus listeners are deleted first, because AWS limits their number. A listener whose protocol or target group
+ * changes is modified in place, so the port never stops listening, and only after the new targets were checked.
  */
 export function planListeners(
   steps: Steps,
@@ -49,7 +49,8 @@ export function planListeners(
     const group = groups.get(listener.targetGroup);
     const there = existing.get(listener.port);
     if (group === undefined) continue;
-    // A load balancer of ours has no listeners of others that could stand in the way: they are drift. An adopted one may have.
+    // Only an adopted load balancer may have foreign listeners on a port. On our own load balancer an unknown listener is drift and gets
+    // changed.
     if (there !== undefined && desired.adopted !== undefined && !isOurs(there.tags, cluster)) {
       steps.addProblem(reason('AwsListenerForeign', { port: listener.port }));
       continue;
@@ -118,7 +119,7 @@ function update(
   isLater: boolean,
 ): string[] {
   const { port, protocol, certificates, sslPolicy, alpnPolicy } = desired;
-  // Which protocol it has and which group go together: neither changes without the other.
+  // Protocol and target group must match, so both change together.
   if (isLater && listener.Protocol !== protocol) return [];
   const [defaultCertificate, ...extra] = certificates;
   const arn = listener.ListenerArn;
@@ -141,7 +142,7 @@ function update(
           reason: `${Object.keys(changes).join(', ')} of port ${port} differ`,
           needs: [group.needs],
         });
-  // AWS may list the default certificate among the others as well; with another protocol there are none.
+  // AWS may list the default certificate among the others too. A listener of another protocol has no extra certificates.
   const present = listener.Protocol === 'TLS' ? extraCertificates : [];
   const missing = extra.filter((certificate) => !present.includes(certificate));
   const keep = new Set(certificates);
@@ -155,7 +156,7 @@ function update(
       });
     }
   }
-  // With another protocol a listener has other attributes, and for TLS none.
+  // A change of the protocol replaces the attributes, and TLS listeners have none.
   setAttributes(steps, desired, arn, changes.Protocol === undefined && protocol !== 'TLS' ? attributes : [], tags, modified);
   planTags(steps, `listener ${port}`, arn, tags, desired.tags);
   return modified === undefined ? [] : [modified];

@@ -13,7 +13,7 @@ import { planTags, type Steps } from '../steps/steps.ts';
 import { planSubnets } from './subnets.ts';
 
 interface UsableLoadBalancer {
-  /** Or a placeholder. */
+  /** An ARN, or a placeholder. */
   readonly arn: string;
   readonly needs?: string;
   readonly observed?: ObservedLoadBalancer;
@@ -28,11 +28,11 @@ export function planLoadBalancer(
   if (current === undefined) return create(steps, input.desired, groups);
   const tagged = update(steps, input, current, groups);
   const given = { arn: current.loadBalancer.LoadBalancerArn, observed: current };
-  // What was given to us gets nothing of ours before our tags: by them it is found again.
+  // An adopted load balancer gets our tags first, because Herald finds it by them after a restart.
   return input.desired.adopted === undefined || tagged === undefined ? given : { ...given, needs: tagged };
 }
 
-/** Not an attribute by AWS' names, but one in that it goes back to what it was. */
+/** Treated like an attribute, although AWS does not list it as one, because it also returns to its previous value. */
 const privateLink = 'inbound_rules_on_private_link_traffic';
 const defaults: Tags = { ...loadBalancerDefaults, [privateLink]: 'on' };
 
@@ -73,7 +73,7 @@ function update(
   const arn = loadBalancer.LoadBalancerArn;
   const tagged = planTags(steps, 'load balancer', arn, tags, desired.tags);
   const actual = loadBalancer.SecurityGroups ?? [];
-  // AWS attaches none to a load balancer that was made without, and takes the last one from none.
+  // AWS cannot attach security groups to a load balancer that was created without, and does not detach the last one.
   const usable = actual.length > 0 ? groups.ids : [];
   const next = nextGroups(steps, actual, usable);
   const enforced = { Key: privateLink, Value: loadBalancer.EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic ?? 'on' };
@@ -94,7 +94,7 @@ function update(
   return tagged;
 }
 
-/** With what is none by name; where there are no security groups there is nothing to be enforced. */
+/** Adds the PrivateLink setting to the attributes. Without security groups there are no rules to enforce. */
 function wantedAttributes({ attributes, enforcePrivateLink: enforce }: DesiredNlb, groups: readonly string[]): Tags {
   return enforce === undefined || groups.length === 0 ? attributes : { ...attributes, [privateLink]: enforce };
 }
@@ -132,8 +132,8 @@ function setAttributes(
 }
 
 /**
- * Those that come stand beside those that go until the next pass: nodes know the load balancer by its groups, and have to be told of the new ones first.
- * Where there is no room for all, they are exchanged at once.
+ * Returns the security groups for this reconcile. New groups are attached beside old ones until the next reconcile, because nodes admit the
+ * load balancer by its groups and must first learn the new ones. If AWS' limit does not allow both, they are replaced at once.
  */
 export function nextGroups(steps: Steps, actual: readonly string[], wanted: readonly string[]): readonly string[] {
   if (wanted.length === 0) return actual;

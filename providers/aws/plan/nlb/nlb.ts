@@ -11,7 +11,7 @@ import { planSecurityGroups } from '../steps/security-groups.ts';
 import type { Steps } from '../steps/steps.ts';
 import { planTargetGroups } from './target-groups.ts';
 
-/** The NLB of the stack that is used, or will be. */
+/** Returns the NLB that serves the stack now or will serve it. Undefined: it must be created. */
 export function currentNlb({ desired, observed, cluster }: PlanInput<DesiredNlb>): ObservedLoadBalancer | undefined {
   if (desired.adopted !== undefined)
     return observed.loadBalancers.find(({ loadBalancer }) => loadBalancer.LoadBalancerArn === desired.adopted);
@@ -26,8 +26,8 @@ export function currentNlb({ desired, observed, cluster }: PlanInput<DesiredNlb>
 }
 
 /**
- * In this order, so that nothing refers to what is not there yet, and nothing goes that is still referred to: security groups, target
- * groups with their targets, the load balancer, its listeners; then what was replaced.
+ * Plans in an order in which nothing refers to a resource that does not exist yet, and nothing is deleted that is still referred to:
+ * security groups, target groups with targets, the load balancer, its listeners, then replaced resources.
  */
 export function planNlb(steps: Steps, input: PlanInput<DesiredNlb>): void {
   if (reportForeignResource(steps, input)) return;
@@ -53,7 +53,7 @@ export function planNlb(steps: Steps, input: PlanInput<DesiredNlb>): void {
   securityGroups.narrow();
 }
 
-/** Active, and behind each listener that has targets one of them is healthy: what it replaces may go. */
+/** True if the load balancer is active and each listener with targets has a healthy one. Then its predecessor may be retired. */
 export function servesAlready({ desired, observed }: PlanInput<DesiredNlb>, current: ObservedLoadBalancer | undefined): boolean {
   if (current?.loadBalancer.State.Code !== 'active') return false;
   return desired.listeners.every(({ port, targetGroup }) => {

@@ -6,21 +6,24 @@ import type { ObservedLoadBalancer } from '../../model/observed.ts';
 import type { Steps } from '../steps/steps.ts';
 import { canLeaveZones, type ZoneChange } from './zone-readiness.ts';
 
-/** The zones of a load balancer, sorted by what has to happen to them. */
+/** The zones of a load balancer, grouped by the change that they need. */
 interface Zones {
-  /** As they are to be, but perhaps for what AWS changes in place. */
+  /** Zones that stay, except for changes that AWS makes in place. */
   readonly staying: readonly SubnetMapping[];
   readonly added: readonly SubnetMapping[];
-  /** Another subnet, or other addresses, which AWS does not change in place: the zone goes, and comes back in a later pass. */
+  /**
+   * Zones with another subnet or other addresses. AWS does not change these in place, so the zone is removed and added again in a later
+   * reconcile.
+   */
   readonly exchanged: readonly { readonly wanted: SubnetMapping; readonly present: SubnetMapping }[];
   readonly surplus: readonly AvailabilityZone[];
-  /** Something that AWS changes in place. */
+  /** True if AWS must change a setting in place. */
   readonly changed: boolean;
 }
 
 /**
- * Subnets and addresses, of which a zone has one subnet with its addresses. Zone by zone, so that the load balancer always has one that
- * serves; where it has only one zone this cannot be done.
+ * Plans subnets and addresses. A zone has one subnet with its addresses. Zones change one after the other, so that one always serves. This
+ * is impossible if the load balancer has only one zone.
  */
 export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current: ObservedLoadBalancer): void {
   const { desired, zones } = input;
@@ -41,7 +44,7 @@ export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current:
   const natDiffers = turnsOff || (sourceNat === 'on' && loadBalancer.EnablePrefixForIpv6SourceNat !== 'on');
   const sorted = sortZones(desired.subnets, loadBalancer, zones);
   const next = nextMappings(steps, sorted, (change) => canLeaveZones(input, current, change), zones);
-  // Source NAT needs dual stack: it goes before that does, and comes after it.
+  // Source NAT requires dual stack. It is switched off before dual stack ends, and on after dual stack begins.
   if (!turnsOff) setType();
   if (next !== undefined && (hasOtherSubnets(next, loadBalancer) || sorted.changed || setsIPv6Addresses || natDiffers)) {
     steps.addAction('load balancer: subnets', 'elbv2:SetSubnets', {
@@ -91,7 +94,10 @@ function sortZones(wanted: readonly SubnetMapping[], loadBalancer: LoadBalancer,
   return { staying, added, exchanged, surplus: loadBalancer.AvailabilityZones.filter((zone) => !kept.has(zone)), changed };
 }
 
-/** Only of what is asked for: a load balancer keeps the addresses that it has. Where AWS shows none at all, nothing is known. */
+/**
+ * Compares only requested addresses, because a load balancer keeps its others. If AWS shows no addresses, they are unknown and count as
+ * equal.
+ */
 function hasOtherAddresses({ LoadBalancerAddresses: shown }: AvailabilityZone, wanted: SubnetMapping, hasSix: boolean): boolean {
   if (shown === undefined) return false;
   const differs = (key: 'AllocationId' | 'PrivateIPv4Address' | 'IPv6Address'): boolean =>
@@ -111,7 +117,7 @@ function presentMapping({ SubnetId, LoadBalancerAddresses = [] }: AvailabilityZo
 
 const needsFurtherZone = 'AWS does only where the load balancer has a further zone';
 
-/** What the load balancer can have now on its way to what it shall have; undefined: there is none, which is then said. */
+/** Returns the subnets for the next step towards the desired ones. Undefined: no step is possible, and the problem is reported. */
 function nextMappings(
   steps: Steps,
   { staying, added, exchanged, surplus }: Zones,
@@ -120,14 +126,14 @@ function nextMappings(
 ): readonly SubnetMapping[] | undefined {
   const leaving = [...surplus.map(presentMapping), ...exchanged.map(({ present }) => present)];
   const named = (mappings: readonly SubnetMapping[]): string[] => mappings.flatMap(({ SubnetId }) => zones.get(SubnetId) ?? []);
-  // Nobody else can have the Elastic IPs of zones that remain.
+  // Zones that leave, except those whose Elastic IP one of `mappings` uses.
   const without = (mappings: readonly SubnetMapping[]): readonly SubnetMapping[] => {
     const taken = new Set(mappings.flatMap(({ AllocationId }) => AllocationId ?? []));
     return leaving.filter(({ AllocationId }) => AllocationId === undefined || !taken.has(AllocationId));
   };
   if (leaving.length === 0) return [...staying, ...added];
   const had = new Set(leaving.flatMap(({ AllocationId }) => AllocationId ?? []));
-  // AWS takes no Elastic IP from one zone to another in one call.
+  // AWS does not move an Elastic IP from one zone to another in one call.
   const later = added.filter(({ AllocationId = '' }) => had.has(AllocationId));
   const next = [...staying, ...added.filter((one) => !later.includes(one))];
   const others = [...later, ...exchanged.map(({ wanted }) => wanted)];
@@ -139,7 +145,7 @@ function nextMappings(
     waitForOthers();
     return next;
   }
-  // One remains until another is there: not the last one that comes back, which could not be left then.
+  // One zone must remain until another is ready. It must not be the last one to be exchanged, because that zone could not leave afterwards.
   const last = exchanged.length === 1 ? exchanged[0]?.present : undefined;
   const candidates = without(others).filter((one) => one !== last);
   const remaining = candidates.find((one) => {

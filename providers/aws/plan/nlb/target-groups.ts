@@ -10,18 +10,18 @@ import { planAttributes, beforeTagsAtCreation } from '../steps/attributes.ts';
 import { planTags, type Steps } from '../steps/steps.ts';
 import { planTargets } from './targets.ts';
 
-/** A target group that listeners can be pointed to. */
+/** A target group that listeners can forward to. */
 export interface UsableTargetGroup {
-  /** Or a placeholder. */
+  /** An ARN, or a placeholder. */
   readonly arn: string;
-  /** The action that creates it. */
+  /** The id of the action that creates it. Absent if it exists. */
   readonly needs?: string;
   readonly observed?: ObservedTargetGroup;
 }
 
 /**
- * Target groups by their keys. One whose protocol, target type or family differs cannot be changed: a new one is made beside it. One that
- * serves another load balancer cannot serve this one, but goes on being told of its targets until that is gone.
+ * Plans target groups by key. Protocol, target type and family cannot be changed, so a difference leads to a new group beside the old one.
+ * A group that serves another load balancer cannot be used, but its targets stay current until that load balancer is deleted.
  */
 export function planTargetGroups(
   steps: Steps,
@@ -86,7 +86,7 @@ function create(steps: Steps, group: DesiredTargetGroup, vpcId: string): string 
     reason: `there is no ${group.protocol} target group for ${group.key} with targets of type ${group.targetType}`,
     creates: created,
   });
-  // Nothing but what is not as AWS makes it.
+  // Attributes are set only if they differ from AWS' defaults.
   const made = Object.entries(defaultsOf(group)).map(([Key, Value]) => ({ Key, Value }));
   setAttributes(steps, group, placeholder(created), made, remembered, id);
   return id;

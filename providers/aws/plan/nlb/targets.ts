@@ -6,15 +6,18 @@ import type { ObservedTargetGroup } from '../../model/observed.ts';
 import { inBatches, planRegistration, type Registered } from '../steps/registration.ts';
 import type { Steps } from '../steps/steps.ts';
 
-/** Where the targets of a group are, and where the load balancer is, or will be. */
+/** The zones of targets, and the zones of the load balancer now or in future. */
 interface TargetZones {
-  /** By the id of a target; undefined: not known, or outside of the VPC. */
+  /** Returns the zone of a target id. Undefined: unknown, or outside of the VPC. */
   readonly zoneOf: (id: string) => string | undefined;
-  /** Zones to which the load balancer sends; undefined: it is not said, and a target that is in none of its zones may be in one later. */
+  /** Zones to which the load balancer sends. Undefined: unknown, so a target outside of its present zones may be served later. */
   readonly served?: ReadonlySet<string>;
 }
 
-/** Registers and deregisters targets of one group. `arn` may be a placeholder; `needs` is then what creates it. */
+/**
+ * Plans which targets of one group are registered and deregistered. If `arn` is a placeholder, `needs` is the action that creates the
+ * group.
+ */
 export function planTargets(
   steps: Steps,
   arn: string,
@@ -36,7 +39,7 @@ export function planTargets(
     isDeparting: ({ id }) => leaving.has(id),
     quota,
   });
-  // A replaced group keeps its key until it is gone: the ARN tells them apart.
+  // A replaced group keeps its key until it is deleted. Its name tells the two apart.
   const what = `targets ${key}${observed === undefined ? '' : ` ${observed.targetGroup.TargetGroupName}`}`;
   const registering = inBatches(register).map((batch, index) =>
     steps.addAction(`${what}: register ${index + 1}`, 'elbv2:RegisterTargets', {
@@ -71,7 +74,7 @@ function registered(
     case 'unhealthy':
     case 'unavailable':
       return [{ target, state: 'unhealthy' }];
-    // Nobody looks at its health: nothing forwards to the group, or the load balancer is not in its zone.
+    // AWS does not check such a target: no listener forwards to the group, or the load balancer is not in the target's zone.
     case 'unused': {
       const mayBeServed = isAttached && TargetHealth.Reason === 'Target.NotInUse' && isServed(zones.zoneOf(target.id), zones);
       return [{ target, state: mayBeServed ? 'initial' : 'unhealthy' }];

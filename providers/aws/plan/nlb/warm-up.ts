@@ -7,9 +7,10 @@ import type { Steps } from '../steps/steps.ts';
 import type { UsableTargetGroup } from './target-groups.ts';
 
 /**
- * AWS checks no target before a listener forwards to its group: a port that is simply pointed to another group answers nobody until the first check has
- * passed. So the group gets a listener of its own for that time, on a port that nobody asks for, and the port is pointed to it when it is known what its
- * targets are worth. Those that never become healthy do not hold it up: AWS comes to a verdict about each.
+ * True if the new target group needs a temporary listener. AWS checks targets only after a listener forwards to their group. If the port
+ * were switched at once, it would not answer until the first check has passed. So the group first gets a temporary listener on an unused
+ * port, and the port is switched when AWS knows the health of the new targets. Targets that never become healthy do not delay this, because
+ * AWS reports a result for each.
  */
 export function needsWarmUp(
   wanted: DesiredTargetGroup | undefined,
@@ -22,18 +23,21 @@ export function needsWarmUp(
   if (observed?.targetGroup.LoadBalancerArns.includes(loadBalancerArn) !== true) return true;
   const states = new Map(observed.health.map(({ Target, TargetHealth }) => [`${Target.Id} ${Target.Port}`, TargetHealth.State]));
   const verdicts = wanted.targets.map(({ id, port }) => states.get(`${id} ${port}`) ?? 'initial');
-  // unused: in a zone that the load balancer does not serve, or not seen to be attached yet.
+  // unused: the target is in a zone that the load balancer does not serve, or AWS does not see the group as attached yet.
   return verdicts.includes('initial') || verdicts.every((state) => state === 'unused');
 }
 
-/** One that no listener has, and none is to have. Undefined: a load balancer has room for no more listeners, and the change is made without. */
+/**
+ * Returns a port that no existing or desired listener uses. Undefined: the load balancer has no room for another listener, so the change is
+ * made without a temporary one.
+ */
 export function freePort(taken: ReadonlySet<number>, quota: number = limits.listenersPerNlb): number | undefined {
   if (taken.size >= quota) return undefined;
   for (let port = 65_535; port > 0; port--) if (!taken.has(port)) return port;
   return undefined;
 }
 
-/** The one who listens like the port will: AWS lets no other forward to its group. */
+/** Creates the temporary listener with the protocol of the desired one, because AWS allows no other protocol to forward to the group. */
 export function planWarmUp(steps: Steps, LoadBalancerArn: string, port: number, wanted: DesiredListener, group: UsableTargetGroup): void {
   const [certificate] = wanted.certificates;
   steps.addAction(`listener ${port}: create`, 'elbv2:CreateListener', {
@@ -52,7 +56,7 @@ export function planWarmUp(steps: Steps, LoadBalancerArn: string, port: number, 
   });
 }
 
-/** Listeners on ports that nobody asks for, which forward to a group that somebody does. */
+/** Returns surplus listeners that forward to a target group in use. These are the temporary ones. */
 export function findWarmUpListeners(
   listeners: Iterable<ObservedListener>,
   groups: Iterable<UsableTargetGroup>,

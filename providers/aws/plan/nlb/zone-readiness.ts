@@ -2,23 +2,24 @@ import type { DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedLoadBalancer, ObservedTargetGroup } from '../../model/observed.ts';
 
-/** Zones of a load balancer, by their names. */
+/** A change of zones, by zone names. */
 export interface ZoneChange {
   readonly leaving: readonly string[];
   readonly staying: readonly string[];
-  /** Those that come: new ones, and those that come back with another subnet or another address. */
+  /** New zones, and zones that return with another subnet or address. */
   readonly coming: readonly string[];
 }
 
 type State = 'healthy' | 'pending';
 
 /**
- * Whether zones can be left without leaving a port without targets: unless traffic crosses zones, a load balancer sends from each to the targets there alone,
- * and AWS takes minutes to check those of a new zone. A port waits for as long as a target in the zones that remain may become healthy.
+ * True if zones can be removed without leaving a port without healthy targets. Unless cross-zone load balancing is on, each zone sends only
+ * to its own targets, and AWS takes minutes to check those of a new zone. A port waits as long as a target in the remaining zones may still
+ * become healthy.
  */
 export function canLeaveZones(input: PlanInput<DesiredNlb>, { listeners }: ObservedLoadBalancer, change: ZoneChange): boolean {
   const { desired } = input;
-  // Those that are there, with the ones of Services about which something is wrong.
+  // Checks all existing listeners, including those of Services with errors.
   return listeners.every(({ listener: { Port, DefaultActions } }) => {
     const arn = DefaultActions[0]?.TargetGroupArn;
     const group = input.observed.targetGroups.find(({ targetGroup }) => targetGroup.TargetGroupArn === arn);
@@ -33,7 +34,7 @@ export function canLeaveZones(input: PlanInput<DesiredNlb>, { listeners }: Obser
   });
 }
 
-/** Healthy, or not known to be so or not. What is not registered yet is not known either. */
+/** Groups target states by zone. A target is pending if its health is unknown, also if it is not registered yet. */
 function statesByZone(
   { zoneOf }: PlanInput,
   { health }: ObservedTargetGroup,
@@ -48,7 +49,7 @@ function statesByZone(
     if (TargetHealth.State === 'healthy') note(zone, 'healthy');
     else if (TargetHealth.State === 'initial' || TargetHealth.Reason === 'Target.NotInUse') note(zone, 'pending');
   }
-  // One that is draining is registered again.
+  // A draining target that is still wanted will be registered again, so it counts as pending.
   const known = new Set(
     health.filter(({ TargetHealth }) => TargetHealth.State !== 'draining').map(({ Target }) => `${Target.Id} ${Target.Port}`),
   );

@@ -1,38 +1,38 @@
 import type { Input, WriteOperation } from '../../cloud/operations.ts';
 
 /**
- * One call to AWS that shall be made, and why. What an earlier action of the same plan creates is named by a placeholder
- * (`placeholder('lb')`) wherever AWS wants the ARN or id; the executor puts the real one in its place.
+ * One planned call to AWS, with its reason. A resource that an earlier action of the plan creates has no ARN yet, so a placeholder
+ * (`placeholder('lb')`) stands for its ARN or id. The executor replaces it.
  */
 export type Action = { readonly [O in WriteOperation]: ActionOf<O> }[WriteOperation];
 
 export interface ActionOf<O extends WriteOperation> {
-  /** Unique in its plan, stable between passes: "listener 443: create". */
+  /** Unique in its plan and stable between reconciles: "listener 443: create". */
   readonly id: string;
   readonly operation: O;
   readonly input: Input<O>;
-  /** Why, for people: "no listener on port 443 yet". */
+  /** The reason as text for users: "no listener on port 443 yet". */
   readonly reason: string;
-  /** Ids of earlier actions without whose success this one must not be tried. */
+  /** Ids of earlier actions that must succeed before this one is tried. */
   readonly needs: readonly string[];
-  /** What the created ARN or id stands for in later actions: "lb", "tg 80/TCP". */
+  /** The name of the placeholder for the created ARN or id: "lb", "tg 80/TCP". */
   readonly creates?: string;
-  /** Made at once where this one fails, in order: puts back what an earlier action has taken away for it. */
+  /** Calls that run at once, in order, if this action fails. They restore what an earlier action removed. */
   readonly otherwise?: readonly Remedy[];
-  /** What it is about may still be referenced for a while: that AWS says so is no failure, the next pass tries again. */
+  /** True if other resources may still refer to this one for a while. That error is then no failure, and the next reconcile tries again. */
   readonly mayBeInUse?: true;
 }
 
 type Remedy = { readonly [O in WriteOperation]: { readonly operation: O; readonly input: Input<O> } }[WriteOperation];
 
-/** Something that has to happen by itself before more can be done. */
+/** An event outside of Herald that the plan waits for. */
 export interface Wait {
   readonly for: string;
   readonly seconds: number;
 }
 
 export interface Plan {
-  /** In the order in which they are to be made. */
+  /** In order of execution. */
   readonly actions: readonly Action[];
   readonly waits: readonly Wait[];
 }
@@ -43,7 +43,7 @@ export function placeholder(created: string): string {
   return `${mark}${created}\u27e9`;
 }
 
-/** The name behind a placeholder; undefined for any other text. */
+/** Returns the name in a placeholder, or undefined for any other text. */
 export function placeholderName(text: string): string | undefined {
   return text.startsWith(mark) && text.endsWith('\u27e9') ? text.slice(mark.length, -1) : undefined;
 }

@@ -3,21 +3,21 @@ import { beforeKey, isTaggable, keptBefore, tagList } from '../../model/tags.ts'
 import type { Tags } from '../../model/observed.ts';
 import type { Steps } from './steps.ts';
 
-/** Attributes that are always managed: nothing is to be kept of what they were. */
+/** Attributes that Herald always manages. Their previous values are not kept. */
 export const alwaysManagedAttributes: ReadonlySet<string> = new Set(['proxy_protocol_v2.enabled']);
 
 interface AttributeChange {
-  /** What is to be written, ours and what goes back. */
+  /** Attributes to write: desired values, and previous values that are restored. */
   readonly write: Tags;
-  /** Tags that must be there before. */
+  /** Tags that must be written before the attributes. They keep previous values. */
   readonly tagsToAdd: Tags;
-  /** Keys of tags that may go after. */
+  /** Keys of tags that may be removed after the attributes are written. */
   readonly tagKeysToRemove: readonly string[];
 }
 
 /**
- * Attributes whose value differs, and those that no annotation names any more: they go back to what they were. Those that none has ever
- * named are not ours to change.
+ * Computes which attributes change. An attribute that is no longer named by an annotation returns to its previous value. An attribute that
+ * was never named stays unchanged.
  */
 export function attributeChange(actual: readonly Attribute[], tags: Tags, desired: Tags, defaults: Tags): AttributeChange {
   const values = new Map(actual.map(({ Key, Value }) => [Key, Value]));
@@ -37,7 +37,7 @@ export function attributeChange(actual: readonly Attribute[], tags: Tags, desire
   }
   for (const [key, before] of kept) {
     if (desired[key] !== undefined) continue;
-    // What AWS does not show any more is not there to be set.
+    // An attribute that AWS no longer shows cannot be set.
     const current = values.get(key);
     if (current !== undefined && current !== before && isSettable(key, before)) write[key] = before;
     forget.push(beforeKey(key));
@@ -45,18 +45,18 @@ export function attributeChange(actual: readonly Attribute[], tags: Tags, desire
   return { write, tagsToAdd: remember, tagKeysToRemove: forget };
 }
 
-/** Tags that something gets when it is made with attributes that are not those of AWS. */
+/** Returns the tags with AWS' default values for a resource that is created with other values. */
 export function beforeTagsAtCreation(desired: Tags, defaults: Tags): Tags {
   return attributeChange([], {}, desired, defaults).tagsToAdd;
 }
 
-/** AWS takes no empty name of a bucket; where logs are off the name means nothing. */
+/** AWS refuses an empty bucket name. With access logs off the name has no effect. */
 function isSettable(key: string, value: string): boolean {
   return key !== 'access_logs.s3.bucket' || value !== '';
 }
 
 interface Subject {
-  /** "listener 443" */
+  /** For example "listener 443". */
   readonly what: string;
   readonly arn: string;
   readonly needs?: string | undefined;
@@ -64,11 +64,14 @@ interface Subject {
   readonly tags: Tags;
   readonly desired: Tags;
   readonly defaults: Tags;
-  /** Adds what sets them, and returns its ids. */
+  /** Adds the actions that write the attributes and returns their ids. */
   readonly write: (id: string, attributes: Tags, reason: string, needs: readonly (string | undefined)[]) => readonly string[];
 }
 
-/** The old value is kept before the new one is set, and forgotten after it is back: to be interrupted between them is harmless. */
+/**
+ * Plans attribute changes. The previous value is stored in a tag before the attribute is set, and the tag is removed after the value is
+ * restored, so an interruption between these steps is harmless.
+ */
 export function planAttributes(steps: Steps, { what, arn, needs, write: set, actual, tags, desired, defaults }: Subject): void {
   const { write, tagsToAdd: remember, tagKeysToRemove: forget } = attributeChange(actual, tags, desired, defaults);
   const kept =

@@ -6,8 +6,9 @@ import type { Tags } from '../../model/observed.ts';
 import type { Steps } from './steps.ts';
 
 /**
- * A load balancer that has the name that ours would get, or that was named for adoption, may be somebody's: then nothing at all is done.
- * One is adopted only where its owner has said in AWS that this cluster may have it: whoever may edit a Service has no say in that.
+ * Reports a foreign load balancer that has our desired name, or that was named for adoption. Returns true if there is one; then nothing at
+ * all may be done. A load balancer is adopted only if its owner has tagged it in AWS for this cluster, because permission to edit a Service
+ * must not be enough.
  */
 export function reportForeignResource(steps: Steps, { desired, observed, cluster }: PlanInput<Desired>): boolean {
   const adopted = desired.kind === 'nlb' ? desired.adopted : undefined;
@@ -27,7 +28,7 @@ export function reportForeignResource(steps: Steps, { desired, observed, cluster
     const isGiven = isAdopted && isOurs(tags, cluster);
     const unowned = isAdopted ? `its owner has not tagged it ${tagKeys.cluster}: ${cluster}` : 'it has no tag of ours';
     if (ours || (isGiven && why === undefined)) continue;
-    // One that is neither wanted nor in the way is nobody's business here.
+    // A load balancer that is neither wanted nor in the way is ignored.
     if (!isAdopted && name !== desired.name) continue;
     steps.addProblem(reason('AwsForeignLoadBalancer', { name, why: why ?? unowned }));
     return true;

@@ -9,13 +9,13 @@ function sourceText(source: RuleSource): string {
   return source.kind === 'cidr' ? source.cidr : source.id;
 }
 
-/** Those of `rules`, each once, that are not among the others. */
+/** Returns the rules that are not among the others, each once. */
 export function missingRules(rules: readonly IngressRule[], others: readonly IngressRule[]): IngressRule[] {
   const known = new Set(others.map(ruleKey));
   return [...new Map(rules.map((rule) => [ruleKey(rule), rule])).values()].filter((rule) => !known.has(ruleKey(rule)));
 }
 
-/** Each pair of a range and a source is a rule. */
+/** Splits permissions into rules. Each pair of port range and source is one rule. */
 export function rulesOf(permissions: readonly IpPermission[]): IngressRule[] {
   return permissions.flatMap(({ IpProtocol: protocol, FromPort: from = -1, ToPort: to = -1, ...sources }) => {
     const rule = (source: RuleSource): IngressRule => ({ protocol, from, to, source });

@@ -4,18 +4,18 @@ import type { Observed } from '../../model/observed.ts';
 /** Everything that a plan depends on. */
 export interface PlanInput<D extends Desired | undefined = Desired | undefined> {
   readonly observed: Observed;
-  /** Undefined: nothing shall be left of the stack. */
+  /** Undefined: the stack must be deleted. */
   readonly desired: D;
-  /** Its name in tags. */
+  /** The key of the stack in tags. */
   readonly stack: string;
   readonly cluster: string;
   readonly vpcId: string;
-  /** Of subnets: their zones. */
+  /** Zones by subnet id. */
   readonly zones: ReadonlyMap<string, string>;
-  /** Of targets, by their ids: the zone; undefined: not known, or outside of the VPC. */
+  /** Returns the zone of a target id. Undefined: unknown, or outside of the VPC. */
   readonly zoneOf: (target: string) => string | undefined;
   readonly retireSeconds: number;
-  /** Names by which clients are told to reach its Services, in their status. */
+  /** Hostnames in the status of the stack's Services. */
   readonly published: readonly string[];
   /** Milliseconds since the epoch. */
   readonly now: number;

@@ -2,7 +2,7 @@ import { limits } from '../../model/limits.ts';
 
 type State = 'healthy' | 'initial' | 'unhealthy';
 
-/** What AWS says of one registered target: absent ones, and those that are draining, are not in the list. */
+/** A registered target with its health. Draining targets are not included. */
 export interface Registered<T> {
   readonly target: T;
   readonly state: State;
@@ -11,33 +11,34 @@ export interface Registered<T> {
 interface Registration<T> {
   readonly register: readonly T[];
   readonly deregister: readonly T[];
-  /** Healthy ones remain: who leaves does so also where AWS refuses new ones, perhaps for want of room. */
+  /** True if healthy targets remain. Then targets are deregistered even if AWS refuses new ones, perhaps for lack of room. */
   readonly othersServe: boolean;
-  /** Targets that leave later: until then others are not ready to take over. */
+  /** True if old targets are deregistered later, because others are not ready to replace them. */
   readonly waiting: boolean;
-  /** New targets for which there is no room yet. */
+  /** Number of new targets for which there is no room yet. */
   readonly withoutRoom: number;
 }
 
 interface RegistrationInput<T> {
   readonly desired: readonly T[];
   readonly registered: readonly Registered<T>[];
-  /** Those that are draining: they need room as well. */
+  /** Draining targets. They need room too. */
   readonly draining: readonly T[];
   readonly keyOf: (target: T) => string;
-  /** Its zone; undefined: not known, or it is in none. */
+  /** Returns the zone of a target. Undefined: unknown, or in no zone. */
   readonly zoneOf: (target: T) => string | undefined;
-  /** About to go: leaves as soon as another one serves. */
+  /** True for a target that is about to disappear. It is deregistered as soon as another one serves. */
   readonly isDeparting: (target: T) => boolean;
-  /** How many AWS takes, unless more than that are desired. */
+  /** The number of targets that AWS allows. It is exceeded only if more targets are desired. */
   readonly quota: number;
 }
 
 /**
- * Who is registered and who leaves. New targets come first; old ones that still serve leave when no new one is on its way any more, so
- * that a switch from one set to another leaves no gap. AWS itself bounds that time: a new target becomes healthy or unhealthy.
+ * Decides which targets are registered and deregistered. New targets come first. Old targets that still serve are deregistered when no new
+ * one is pending, so that replacing all targets leaves no gap. AWS bounds this time: a new target becomes healthy or unhealthy.
  *
- * Where there is no room for all, as many come as fit. When it is known what these are worth, old ones make room for the others, a fifth of the quota at a time.
+ * Without room for all, as many new targets are registered as fit. When their health is known, old targets make room for the rest, a fifth
+ * of the quota at a time.
  */
 export function planRegistration<T>(input: RegistrationInput<T>): Registration<T> {
   const { desired, registered, draining, keyOf, zoneOf, isDeparting, quota } = input;
@@ -54,13 +55,13 @@ export function planRegistration<T>(input: RegistrationInput<T>): Registration<T
     if (desired.length === 0 || state === 'unhealthy') return true;
     if (missing === 0 && !states.has('initial')) return true;
     const near = zones?.get(zoneOf(target));
-    // A client that knows the address of a zone reaches only the targets there.
+    // A client that uses the address of one zone reaches only the targets in that zone.
     const isAwaited = near?.has('initial') === true && !near.has('healthy');
     return isDeparting(target) && states.has('healthy') && !isAwaited;
   };
   const leaving = surplus.filter(leavesNow);
   const staying = surplus.filter((one) => !leavesNow(one));
-  // Those that drain make room already.
+  // Draining targets already make room.
   const needed = Math.min(missing, Math.ceil(quota / 5)) - leaving.length - draining.length;
   const madeRoom = states.has('initial') ? [] : staying.slice(0, Math.max(0, needed));
   const deregister = [...leaving, ...madeRoom].map(({ target }) => target);
@@ -69,7 +70,7 @@ export function planRegistration<T>(input: RegistrationInput<T>): Registration<T
   return { register, deregister, othersServe, waiting: deregister.length < surplus.length, withoutRoom: missing };
 }
 
-/** New targets, as many as there is room for. One that is draining keeps its place. */
+/** Returns the new targets for which there is room. A draining target that is wanted again keeps its place. */
 function fitting<T>({ desired, draining, keyOf, quota }: RegistrationInput<T>, present: ReadonlyMap<string, unknown>): T[] {
   const leaving = new Set(draining.map(keyOf));
   const missing = desired.filter((target) => !present.has(keyOf(target)));

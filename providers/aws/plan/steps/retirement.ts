@@ -9,13 +9,13 @@ import type { Steps } from './steps.ts';
 interface Successor {
   readonly nlb?: ObservedLoadBalancer | undefined;
   readonly classic?: ObservedClassic | undefined;
-  /** It has taken over. */
+  /** True if the successor has taken over. */
   readonly serves: boolean;
 }
 
 /**
- * What is ours and is not used any more, after a change of scheme, of kind or of what is adopted. It goes on serving until its
- * successor does, and a while after: names are cached, and connections last. The time is kept in a tag.
+ * Retires our load balancers that are no longer used, after a change of scheme, kind or adoption. They serve until the successor does, and
+ * for a while after that, because names are cached and connections last. A tag keeps the time.
  */
 export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, serves }: Successor): void {
   const { observed, now, retireSeconds, published } = input;
@@ -25,7 +25,7 @@ export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, s
       steps.wait(`the successor of ${what} to serve`);
       return false;
     }
-    // Clients know of nothing else before it is written: the controller may be gone, or the API server, between one and the other.
+    // Clients know the new name only after it is in the status. The controller or the API server may fail before that.
     if (published.includes(dns.toLowerCase())) {
       steps.wait(`the status to name the successor of ${what}`);
       return false;
@@ -58,7 +58,10 @@ export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, s
   }
 }
 
-/** Deletes it, or lets go of it where it was given to us; with the target groups that only it uses. Returns what others must wait for. */
+/**
+ * Plans the deletion of a load balancer with the target groups that only it uses. An adopted one is disowned instead. Returns the ids of
+ * the actions that must come first.
+ */
 export function planRemovalOfNlb(
   steps: Steps,
   { observed, cluster }: PlanInput,
@@ -99,7 +102,7 @@ export function planRemovalOfNlb(
     });
   }
   if (adopted) {
-    // Its attributes go back to what they were before an annotation named them.
+    // The attributes return to the values they had before an annotation named them.
     const back = tagList(attributeChange(attributes, tags, {}, {}).write);
     const input = { LoadBalancerArn: arn, Attributes: back };
     const reset =
@@ -111,7 +114,7 @@ export function planRemovalOfNlb(
               reason: 'they were not so when it was given to us',
             }),
           ];
-    // That the cluster may have it is its owner's word, and stays.
+    // The cluster tag was set by the owner, so it stays.
     steps.addAction(`${name}: let go`, 'elbv2:RemoveTags', {
       input: {
         ResourceArns: [arn],

@@ -9,11 +9,11 @@ import { missingRules, permission, rulesOf } from './ingress-rules.ts';
 import type { Observed } from '../../model/observed.ts';
 import { planTagDifference, type Steps } from './steps.ts';
 
-/** The security groups of the load balancer, some of which may be placeholders. */
+/** The security groups of the load balancer. Some ids may be placeholders. */
 export interface UsableSecurityGroups {
   readonly ids: readonly string[];
   readonly needs: readonly string[];
-  /** Revokes what is no longer admitted: to be called when everything else is planned. */
+  /** Plans the removal of surplus rules and groups. Must be called after everything else is planned. */
   readonly narrow: () => void;
 }
 
@@ -70,9 +70,9 @@ function planFrontGroup(
   planTags(steps, group, tags);
   const actual = rulesOf(group.IpPermissions);
   const missing = missingRules(rules, actual);
-  // Where a Service cannot be understood, what it admitted is not known either.
+  // If a Service has errors, the rules that it needs are unknown, so no rule is removed.
   const surplus = desired.kind === 'nlb' && desired.untouched.length > 0 ? [] : missingRules(actual, rules);
-  // Where AWS may refuse the new ones by themselves, the old ones stay until it does not: nobody could connect otherwise.
+  // Old rules are removed first only if the new ones fit alone. Otherwise AWS may refuse the new ones, and no client could connect.
   const fits = rules.length <= limits.rulesPerSecurityGroup;
   const first =
     fits && actual.length + missing.length > limits.rulesPerSecurityGroup
@@ -102,7 +102,7 @@ function planTags(steps: Steps, group: SecurityGroup, desired: Readonly<Record<s
   });
 }
 
-/** Groups of ours that the load balancer does not take any more; as long as one is attached, it is too early. */
+/** Deletes our security groups that the load balancer no longer uses. A group that is still attached must wait. */
 function planSurplusGroups(steps: Steps, { securityGroups, loadBalancers, classic }: Observed, kept: SecurityGroup | undefined): void {
   const used = new Set([
     ...loadBalancers.flatMap(({ loadBalancer }) => loadBalancer.SecurityGroups ?? []),
@@ -119,10 +119,13 @@ function planSurplusGroups(steps: Steps, { securityGroups, loadBalancers, classi
   }
 }
 
-/** What stands for it in a plan, before it is made. */
+/** The placeholder name of the group before it is created. */
 export const backendGroup = 'backend security group';
 
-/** One group for all load balancers of the cluster: nodes admit it, and so need not know the load balancers. It has no rules itself. */
+/**
+ * Plans the one security group that all load balancers of the cluster share. Nodes admit this group, so they need not know the single load
+ * balancers. It has no rules of its own.
+ */
 function planBackendGroup(steps: Steps, { observed, cluster, vpcId }: PlanInput<Desired>): { ids: string[]; needs: string[] } {
   if (observed.backendSecurityGroup !== undefined) return { ids: [observed.backendSecurityGroup.GroupId], needs: [] };
   const created = backendGroup;

@@ -9,14 +9,14 @@ type Rest<O extends WriteOperation> = Omit<ActionOf<O>, 'id' | 'operation' | 'ne
   readonly needs?: readonly (string | undefined)[];
 };
 
-/** A plan in the making. */
+/** A plan under construction. */
 export class Steps {
   readonly actions: Action[] = [];
   readonly waits: Wait[] = [];
-  /** What has to be told, beside what is done. */
+  /** Problems to report beside the actions. */
   readonly problems: Reason[] = [];
 
-  /** Returns the id, for the `needs` of later actions. */
+  /** Adds an action and returns its id, for the `needs` of later actions. */
   addAction<O extends WriteOperation>(id: string, operation: O, { needs = [], ...rest }: Rest<O>): string {
     this.actions.push({ id, operation, ...rest, needs: needs.filter((need) => need !== undefined) } as unknown as Action);
     return id;
@@ -42,8 +42,8 @@ interface TagDifference {
 }
 
 /**
- * Tags that are missing or differ, and those that do not belong there: of ours, and of those that were asked for. What others have set stays.
- * Undefined: none. What attributes were before is not looked at here.
+ * Returns the tags to add or change, and the tags to remove: our own and requested ones that are no longer desired. Tags of others stay,
+ * and the tags that keep previous attribute values are ignored. Undefined: no difference.
  */
 function tagDifference(actual: Tags, desired: Tags): TagDifference | undefined {
   const add = tagList(Object.fromEntries(Object.entries(desired).filter(([key, value]) => actual[key] !== value)));
@@ -53,8 +53,8 @@ function tagDifference(actual: Tags, desired: Tags): TagDifference | undefined {
 }
 
 /**
- * What goes before what comes: among what comes is the note of the tags that are asked for, without which nobody would know that they may
- * go. Returns the id of the last action, after which the tags are as desired; undefined: they are.
+ * Plans tag changes. Tags are removed before others are added: the added tags include the note of requested keys, and without the old note
+ * a later reconcile would not know which tags it may remove. Returns the id of the last action, or undefined if the tags are as desired.
  */
 export function planTagDifference(
   actual: Tags,
@@ -71,7 +71,7 @@ export function planTagDifference(
   return add.length === 0 ? removed : make.add(add, `tags ${add.map(({ Key }) => Key).join(', ')} are missing or differ`, removed);
 }
 
-/** Tags of load balancers, listeners and target groups of version 2. Returns what whoever depends on them needs. */
+/** Plans the tags of a v2 load balancer, listener or target group. Returns the id of the action that later actions depend on. */
 export function planTags(steps: Steps, what: string, arn: string, actual: Tags, desired: Tags): string | undefined {
   const ResourceArns = [arn];
   return planTagDifference(actual, desired, {

@@ -1,6 +1,6 @@
-/** The SDK declares every field of an answer as one that may be absent. These make our own types of what AWS promises. */
+/** The SDK declares every field of an answer as optional. These functions convert answers to types with the fields that AWS guarantees. */
 
-/** An answer of AWS lacks what AWS promises. */
+/** An answer of AWS lacks a field that AWS guarantees. */
 class IncompleteAnswerError extends Error {
   readonly code = 'incomplete-answer';
 
@@ -22,12 +22,12 @@ export function list<T>(values: readonly T[] | undefined): readonly T[] {
 type OptionalKeys<T> = { [K in keyof T]: undefined extends T[K] ? K : never }[keyof T];
 type Present<T> = Omit<T, OptionalKeys<T>> & { [K in OptionalKeys<T>]?: Exclude<T[K], undefined> };
 
-/** Without the fields that are undefined. */
+/** Removes fields that are undefined. */
 export function present<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
 }
 
-/** The SDK wants arrays that it might change, and does not change them. */
+/** The SDK's types ask for mutable arrays, but the SDK does not change them. */
 type Changeable<T> = T extends readonly (infer Item)[]
   ? Changeable<Item>[]
   : T extends object

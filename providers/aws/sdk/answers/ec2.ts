@@ -3,7 +3,7 @@ import type { Instance, IpPermission, NetworkInterface, RouteTable, SecurityGrou
 import { list, required, present } from './answer.ts';
 import { toTags } from './elbv2.ts';
 
-/** What of the answers of EC2 we read, field by field. */
+/** Converts the fields of EC2 answers that Herald reads. */
 export function toVpc(one: Sdk.Vpc): Vpc {
   return {
     VpcId: required(one.VpcId, 'VpcId'),
@@ -12,7 +12,7 @@ export function toVpc(one: Sdk.Vpc): Vpc {
   };
 }
 
-/** A block that is being taken away stays in the list for a while, without addresses. */
+/** A block that is being disassociated stays in the list for a while, without addresses. */
 function toIpv6Blocks(
   blocks: readonly (Sdk.VpcIpv6CidrBlockAssociation | Sdk.SubnetIpv6CidrBlockAssociation)[] | undefined,
 ): readonly { readonly Ipv6CidrBlock: string }[] {
@@ -28,11 +28,11 @@ export function toSubnet(one: Sdk.Subnet): Subnet {
     SubnetId: required(one.SubnetId, 'SubnetId'),
     VpcId: required(one.VpcId, 'VpcId'),
     AvailabilityZone: required(one.AvailabilityZone, 'AvailabilityZone'),
-    // Absent where a subnet has IPv6 alone.
+    // Absent for an IPv6-only subnet.
     CidrBlock: one.CidrBlock ?? '',
     Ipv6CidrBlockAssociationSet: toIpv6Blocks(one.Ipv6CidrBlockAssociationSet),
     AvailableIpAddressCount: one.AvailableIpAddressCount ?? 0,
-    // moto has it empty where there is none.
+    // moto returns an empty text if there is none.
     OutpostArn: one.OutpostArn === '' ? undefined : one.OutpostArn,
     Tags: toTags(one.Tags),
   });
@@ -82,7 +82,7 @@ function some<Item>(items: readonly Item[] | undefined): readonly Item[] | undef
   return items === undefined || items.length === 0 ? undefined : items;
 }
 
-/** One that is no longer there stays in the list for about an hour, without a place in a VPC. */
+/** A terminated instance stays in the list for about an hour, without a VPC. */
 export function toInstance(one: Sdk.Instance): Instance[] {
   if (one.VpcId === undefined || one.VpcId === '') return [];
   return [

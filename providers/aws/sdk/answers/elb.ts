@@ -10,14 +10,14 @@ import type {
 import type { Scheme } from '../../cloud/elbv2.ts';
 import { list, required, present } from './answer.ts';
 
-/** What of the answers of the Classic Load Balancer we read, field by field. */
+/** Converts the fields of Classic Load Balancer answers that Herald reads. */
 export function toClassicLoadBalancer(one: Sdk.LoadBalancerDescription): ClassicLoadBalancer {
   return present({
     LoadBalancerName: required(one.LoadBalancerName, 'LoadBalancerName'),
     DNSName: required(one.DNSName, 'DNSName'),
     CanonicalHostedZoneNameID: one.CanonicalHostedZoneNameID,
     Scheme: required(one.Scheme, 'Scheme') as Scheme,
-    // Empty outside of a VPC, where nothing of ours is.
+    // Empty outside of a VPC, where Herald has no resources.
     VPCId: one.VPCId ?? '',
     Subnets: list(one.Subnets),
     AvailabilityZones: list(one.AvailabilityZones),
@@ -41,15 +41,15 @@ function toClassicListener(one: Sdk.Listener): ClassicListener {
   return present({
     Protocol: protocol,
     LoadBalancerPort: required(one.LoadBalancerPort, 'LoadBalancerPort'),
-    // AWS lets it out where it is that of the listener.
+    // AWS omits the instance protocol if it equals that of the listener.
     InstanceProtocol: (one.InstanceProtocol ?? protocol) as ClassicProtocol,
     InstancePort: required(one.InstancePort, 'InstancePort'),
-    // moto 5.1.1 has a certificate "None" on the others.
+    // moto 5.1.1 returns a certificate "None" for other protocols.
     SSLCertificateId: secure ? one.SSLCertificateId : undefined,
   });
 }
 
-/** AWS makes one with every load balancer; moto only when it is told to. */
+/** AWS creates a health check with every load balancer. moto does so only on request. */
 function toHealthCheck(one: Sdk.HealthCheck | undefined): ClassicHealthCheck {
   return {
     Target: one?.Target ?? '',

@@ -15,7 +15,7 @@ import type {
 } from '../../cloud/elbv2.ts';
 import { list, required, present } from './answer.ts';
 
-/** What of the answers of Elastic Load Balancing v2 we read, field by field. */
+/** Converts the fields of Elastic Load Balancing v2 answers that Herald reads. */
 export function toLoadBalancer(one: Sdk.LoadBalancer): LoadBalancer {
   return present({
     LoadBalancerArn: required(one.LoadBalancerArn, 'LoadBalancerArn'),
@@ -50,17 +50,20 @@ export function toListener(one: Sdk.Listener): Listener {
     ListenerArn: required(one.ListenerArn, 'ListenerArn'),
     LoadBalancerArn: required(one.LoadBalancerArn, 'LoadBalancerArn'),
     Port: required(one.Port, 'Port'),
-    // One of a protocol that we do not make is somebody else's, and shown as what it is.
+    // A listener with a protocol that Herald does not use is foreign. Its protocol is passed on unchanged.
     Protocol: required(one.Protocol, 'Protocol') as NlbProtocol,
     DefaultActions: list(one.DefaultActions).flatMap(toForwardAction),
-    // moto 5.1.1 shows a certificate without a name where there is none.
+    // moto 5.1.1 returns a certificate without an ARN if there is none.
     Certificates: one.Certificates?.flatMap(({ CertificateArn }) => (CertificateArn ? [{ CertificateArn }] : [])),
     SslPolicy: one.SslPolicy,
     AlpnPolicy: one.AlpnPolicy,
   });
 }
 
-/** To one target group: written by AWS in the short form, the long one, or both. Of a weighted one only the groups are of interest. */
+/**
+ * AWS describes a forward action to one target group in the short form, the long form, or both. From a weighted action only the groups are
+ * read.
+ */
 function toForwardAction(one: Sdk.Action): ForwardAction[] {
   if (one.Type !== 'forward') return [];
   const groups = one.TargetGroupArn === undefined ? list(one.ForwardConfig?.TargetGroups) : [one];
@@ -113,7 +116,7 @@ export function toTargetHealth({ Target, TargetHealth }: Sdk.TargetHealthDescrip
 }
 
 export function toAttributes(attributes: readonly (Sdk.LoadBalancerAttribute | Sdk.ListenerAttribute)[] | undefined): readonly Attribute[] {
-  // An attribute without a value is one that is not set.
+  // An attribute without a value is not set.
   return list(attributes).map(({ Key, Value }) => ({ Key: required(Key, 'Attribute.Key'), Value: Value ?? '' }));
 }
 
@@ -121,7 +124,7 @@ export function toTagDescription(one: Sdk.TagDescription): { readonly ResourceAr
   return { ResourceArn: required(one.ResourceArn, 'ResourceArn'), Tags: toTags(one.Tags) };
 }
 
-/** A tag without a value is one with an empty value. The same of all services. */
+/** Converts the tags of any service. A tag without a value has an empty value. */
 export function toTags(
   tags: readonly { readonly Key?: string | undefined; readonly Value?: string | undefined }[] | undefined,
 ): readonly Tag[] {
