@@ -2,8 +2,7 @@ import { defined } from '../lang/defined.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Random } from '../system/random.ts';
 import { newDiscards, type DiscardReason, type Discards } from './counters.ts';
-import { newDiscriminator } from './discriminators.ts';
-import { DetectionGate } from './judgement.ts';
+import { DetectionGate } from './detection-gate.ts';
 import { maximumClosingTime, maximumMultihopPeers, maximumSessions, minimumInterval } from './limits.ts';
 import { Schedule } from './schedule.ts';
 import {
@@ -147,7 +146,7 @@ export class Manager {
       changed: (session: Session, transition: Transition) => {
         if (!this.#closing.has(session)) this.#events.changed(session.name, transition);
       },
-      suspects: (session: Session) => this.#detectionGate.defer(session),
+      deferDetection: (session: Session) => this.#detectionGate.defer(session),
     };
     const session = new Session(
       { clock, random, schedule: this.#schedule },
@@ -233,4 +232,12 @@ function isFromPeer({ endpoint, peer }: ResolvedSession, source: string, network
     (endpoint.interface === undefined || endpoint.interface === networkInterface) &&
     source === peer
   );
+}
+
+/** Random, so that a restarted program does not take up its old ones (RFC 5880 10); unique among the sessions and never 0. */
+export function newDiscriminator(random: Random, taken: { has(discriminator: number): boolean }): number {
+  for (;;) {
+    const discriminator = Math.floor(random() * 0x1_0000_0000);
+    if (discriminator !== 0 && !taken.has(discriminator)) return discriminator;
+  }
 }

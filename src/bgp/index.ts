@@ -2,8 +2,8 @@
  * A BGP-4 speaker as a library: announces routes over sessions that it opens, with IPv4 and IPv6 unicast, and can say at
  * any time why a session is down or a route is not announced.
  */
-export { Speaker, type SpeakerRoutes, type StopOptions } from './speaker.ts';
-export { SpeakerError, type ListenInput, type PeerListener, type SpeakerOptions } from './options/speaker-options.ts';
+export { Speaker, type PeerListener, type SpeakerOptions, type SpeakerRoutes, type StopOptions } from './speaker.ts';
+export { SpeakerError, type ListenInput } from './options/speaker-options.ts';
 export type { Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
 export type { AdvertisedRoute } from './rib/advertised-route.ts';
 export type { DampingStatus } from './session/damper.ts';
@@ -23,7 +23,7 @@ export { decodeTraceLine, encodeTraceLine } from './trace/trace-lines.ts';
 export { messageText } from './trace/message-text.ts';
 export type { TraceStream } from './trace/tap.ts';
 export type { TracedConnection, TracedMessage, TraceEvent } from './trace/trace-event.ts';
-export type { Problem, TransportFailure } from './diagnosis/problem.ts';
+export type { Problem } from './diagnosis/problem.ts';
 export {
   changedFields,
   fieldClass,
@@ -43,12 +43,21 @@ export type { Parsed } from '../net/parsed.ts';
 export type { Clock } from '../system/clock.ts';
 export type { Log } from '../system/log.ts';
 export type { Random } from '../system/random.ts';
-export { BLACKHOLE, GRACEFUL_SHUTDOWN, LLGR_STALE, NO_ADVERTISE, NO_EXPORT, NO_EXPORT_SUBCONFED, NO_LLGR } from './options/well-known-communities.ts';
-export type { StateName } from './session/fsm-events.ts';
-export type { ListenAddress, ListeningStatus } from './session/listeners.ts';
+export {
+  BLACKHOLE,
+  GRACEFUL_SHUTDOWN,
+  LLGR_STALE,
+  NO_ADVERTISE,
+  NO_EXPORT,
+  NO_EXPORT_SUBCONFED,
+  NO_LLGR,
+} from './options/well-known-communities.ts';
+export type { StateName } from './session-state.ts';
+export type { ListenAddress } from './options/speaker-options.ts';
+export type { ListeningStatus } from './session/listeners.ts';
 export type { Role } from './negotiation/local-open.ts';
 export type { Counters, FlapReason, MessageCounters } from './diagnosis/counters.ts';
 export type { HistoryEntry } from './session/session.ts';
-export type { Connection, ConnectionEvents, DialOptions, Endpoint, Endpoints, Transport } from './transport/transport.ts';
+export type { Connection, ConnectionEvents, DialOptions, Endpoint, Endpoints, Transport, TransportFailure } from './transport/transport.ts';
 export { linuxTransport } from './transport/linux.ts';
 export { nodeTransport } from './transport/node.ts';

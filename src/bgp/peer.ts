@@ -3,7 +3,7 @@ import { formatAddress, isLinkLocal, type Address, type Family } from '../net/ad
 import { formatPrefix, hostPrefix, prefix, type Prefix } from '../net/prefix.ts';
 import { advertisedRoute, type AdvertisedRoute } from './rib/advertised-route.ts';
 import { copyOfCounters, type Counters } from './diagnosis/counters.ts';
-import type { StateName } from './session/fsm-events.ts';
+import type { StateName } from './session-state.ts';
 import { maximumNotPossible } from './limits.ts';
 import {
   changedFields,
@@ -20,7 +20,7 @@ import { PeerRouteSet, type SharedRoutes } from './rib/shared-routes.ts';
 import { describeOpen, negotiatedStatus, type NegotiatedStatus } from './negotiation/open-status.ts';
 import type { EventStream } from './diagnosis/event-stream.ts';
 import { notificationStatus, type NotificationStatus, type PeerEvent, type PeerEventOf, type PeerEventType } from './diagnosis/events.ts';
-import type { BgpComponents } from './session/connection-fsm.ts';
+import type { BgpComponents } from './options/components.ts';
 import type { DampingStatus } from './session/damper.ts';
 import { Session, type HistoryEntry, type Restart } from './session/session.ts';
 import type { TraceStream } from './trace/tap.ts';
@@ -215,16 +215,16 @@ export class Peer {
    * `at` of a route, to go on behind it. To be read in one turn of the event loop: what changes meanwhile may be missed, or come twice.
    */
   *advertised(family: Family, from = 0): Generator<AdvertisedRoute> {
-    const { format: outbound } = this.#session.outbox;
-    if (outbound === undefined) return;
-    for (const sent of this.#rib.advertisedPrefixes(family, from)) yield advertisedRoute(sent, outbound);
+    const { format } = this.#session.outbox;
+    if (format === undefined) return;
+    for (const sent of this.#rib.advertisedPrefixes(family, from)) yield advertisedRoute(sent, format);
   }
 
   /** The route of one prefix, as the peer was sent it; undefined: the peer has none of us. */
   advertisedRoute(prefix: Prefix): AdvertisedRoute | undefined {
-    const { format: outbound } = this.#session.outbox;
-    const sent = outbound === undefined ? undefined : this.#rib.advertisedPrefix(prefix);
-    return outbound === undefined || sent === undefined ? undefined : advertisedRoute(sent, outbound);
+    const { format } = this.#session.outbox;
+    const sent = format === undefined ? undefined : this.#rib.advertisedPrefix(prefix);
+    return format === undefined || sent === undefined ? undefined : advertisedRoute(sent, format);
   }
 
   /** The latest steps of the state machine, oldest first. */

@@ -1,5 +1,5 @@
 import type { Prefix } from '../net/prefix.ts';
-import type { BgpComponents } from './session/connection-fsm.ts';
+import type { BgpComponents } from './options/components.ts';
 import { throwLater } from './diagnosis/events.ts';
 import { maximumPeers } from './limits.ts';
 import { Listeners, type ListeningStatus } from './session/listeners.ts';
@@ -13,11 +13,17 @@ import {
   peerDefaultsOf,
   SpeakerError,
   type ListenInput,
-  type PeerListener,
-  type SpeakerOptions,
+  type SpeakerSettings,
 } from './options/speaker-options.ts';
 import type { Incoming, PeerKey } from './transport/transport.ts';
 import { cease } from './wire/codes.ts';
+
+export type PeerListener = (peer: Peer) => void;
+
+export interface SpeakerOptions extends SpeakerSettings {
+  /** A first listener, as `onChange` adds others. */
+  readonly onChange?: PeerListener;
+}
 
 /** What every peer should have, also those that are added later; where a peer has its own route of a prefix, that one counts. */
 export interface SpeakerRoutes {

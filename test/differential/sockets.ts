@@ -1,5 +1,5 @@
 import { addressFromBytes, address, formatAddress, type Family } from '../../src/net/address.ts';
-import { socketAddress } from '../../src/bgp/transport/linux/socket-address.ts';
+import { socketAddress } from '../../src/bgp/transport/linux/socket.ts';
 import { RawSocket } from '../../src/bgp/transport/linux/socket.ts';
 import { int32 } from '../../src/system/ffi/inet-socket.ts';
 import { loadLibc, systemError, type Libc } from '../../src/system/ffi/libc.ts';

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { linuxTransport } from '../../src/bgp/transport/linux.ts';
 import { loadLibc, systemError } from '../../src/system/ffi/libc.ts';
-import { socketAddress } from '../../src/bgp/transport/linux/socket-address.ts';
+import { socketAddress } from '../../src/bgp/transport/linux/socket.ts';
 import { RawSocket } from '../../src/bgp/transport/linux/socket.ts';
 import type { Connection, Listener, SocketOptions } from '../../src/bgp/transport/transport.ts';
 import { address, formatAddress } from '../../src/net/address.ts';

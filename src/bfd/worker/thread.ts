@@ -1,12 +1,16 @@
 import assert from 'node:assert';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../system/clock.ts';
-import { loadLibc } from '../../system/ffi/libc.ts';
+import { loadLibc, type Libc } from '../../system/ffi/libc.ts';
 import { systemRandom } from '../../system/random.ts';
 import { Manager } from '../manager.ts';
 import { linuxTransport } from '../transport/linux.ts';
 import type { Answers, Message, Question, WorkerOptions } from './messages.ts';
-import { takeRealTimePriority } from './priority.ts';
+
+const SCHED_FIFO = 1;
+
+/** Above all threads without real-time priority, below those of the kernel that have more. */
+const priority = 50;
 
 /**
  * The program of the thread in which the sessions run: an event loop and a heap of its own, so that what holds up the main thread holds up
@@ -47,4 +51,15 @@ async function answer(question: Question): Promise<Answers[keyof Answers]> {
       await manager.stop();
       return undefined;
   }
+}
+
+/**
+ * Asks that this thread runs whenever it has something to do, whatever else the machine is busy with. False: it may not (CAP_SYS_NICE),
+ * and then it goes on as any other thread does.
+ */
+function takeRealTimePriority(libc: Libc): boolean {
+  // struct sched_param
+  const parameters = Buffer.alloc(4);
+  parameters.writeInt32LE(priority);
+  return libc.setThreadScheduling(SCHED_FIFO, parameters) === 0;
 }

@@ -1,5 +1,4 @@
-import { isPathLoss } from '../session/flap-damping.ts';
-import type { Problem } from './problem.ts';
+import { isPathLoss, type Problem } from './problem.ts';
 import { isKnownError } from '../wire/codes.ts';
 import { notificationStatus, type NotificationStatus } from './events.ts';
 import type { Notification } from '../wire/notification.ts';

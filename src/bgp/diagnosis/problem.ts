@@ -1,12 +1,6 @@
-import type { KernelDrops } from '../transport/transport.ts';
+import type { KernelDrops, TransportFailure } from '../transport/transport.ts';
 import { cease, errorCode, errorName, openError } from '../wire/codes.ts';
 import { describeNotification, innermost, type Notification } from '../wire/notification.ts';
-
-/** Why a connection could not be made or was lost below BGP. */
-export interface TransportFailure {
-  readonly kind: 'refused' | 'unreachable' | 'timeout' | 'reset' | 'unsupported' | 'notReady' | 'inUse' | 'denied' | 'other';
-  readonly detail: string;
-}
 
 /** Why a session is not up, or went down. */
 export type Problem =
@@ -171,4 +165,14 @@ function hint(notification: Notification, { localAsn }: ProblemContext): string 
   if (subcode === openError.peerAs) return `: it expects another AS number of us than ${localAsn}`;
   if (subcode === openError.routerId) return ': it takes our router ID for wrong, or it has the same';
   return '';
+}
+
+/** We have ended the session because BFD saw that the path is lost (RFC 9384): nobody wanted that, though it is we who say it. */
+export function isPathLoss(problem: Problem): boolean {
+  return problem.kind === 'stopped' && isCease(problem.notification, [cease.bfdDown]);
+}
+
+export function isCease(notification: Notification, subcodes: readonly number[]): boolean {
+  const { code, subcode } = innermost(notification);
+  return code === errorCode.cease && subcodes.includes(subcode);
 }

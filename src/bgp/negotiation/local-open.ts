@@ -46,19 +46,19 @@ export interface LocalRestart {
 export const roles = { provider: 0, routeServer: 1, routeServerClient: 2, customer: 3, peer: 4 } as const;
 export type Role = keyof typeof roles;
 
-export function localOpenMessage(identity: LocalOpen): OpenMessage {
-  const { localAsn, holdTime, routerId, withoutOptionalParameters: plainOpen } = identity;
-  const capabilities = plainOpen === true ? [] : capabilitiesOf(identity);
+export function localOpenMessage(localOpen: LocalOpen): OpenMessage {
+  const { localAsn, holdTime, routerId, withoutOptionalParameters } = localOpen;
+  const capabilities = withoutOptionalParameters === true ? [] : capabilitiesOf(localOpen);
   return { version: 4, asn: localAsn > 0xffff ? asTrans : localAsn, holdTime, routerId, capabilities };
 }
 
 /** In ascending order of their codes, so that OPEN is the same bytes for the same configuration. */
-function capabilitiesOf(identity: LocalOpen): Capability[] {
-  const { families, gracefulRestart, role, addPathReceive = [], longLivedStaleTime } = identity;
+function capabilitiesOf(localOpen: LocalOpen): Capability[] {
+  const { families, gracefulRestart, role, addPathReceive = [], longLivedStaleTime } = localOpen;
   const each = families.map((family) => ({ afi: afiOf(family), safi: safi.unicast }));
   const capabilities: Capability[] = each.map((family) => ({ kind: 'multiprotocol', ...family }));
   capabilities.push({ kind: 'routeRefresh' });
-  if (advertisesExtendedNextHop(identity)) {
+  if (advertisesExtendedNextHop(localOpen)) {
     capabilities.push({ kind: 'extendedNextHop', tuples: [{ afi: afi.ipv4, safi: safi.unicast, nextHopAfi: afi.ipv6 }] });
   }
   capabilities.push({ kind: 'extendedMessage' });
@@ -68,7 +68,7 @@ function capabilitiesOf(identity: LocalOpen): Capability[] {
     const restarting = each.map((family) => ({ ...family, forwardingPreserved }));
     capabilities.push({ kind: 'gracefulRestart', restarted, notification: true, restartTime, families: restarting });
   }
-  capabilities.push({ kind: 'fourOctetAsn', asn: identity.localAsn });
+  capabilities.push({ kind: 'fourOctetAsn', asn: localOpen.localAsn });
   if (addPathReceive.length > 0) {
     const receiving = addPathReceive.map((family) => ({ afi: afiOf(family), safi: safi.unicast, receive: true, send: false }));
     capabilities.push({ kind: 'addPath', families: receiving });
@@ -82,5 +82,5 @@ function capabilitiesOf(identity: LocalOpen): Capability[] {
   return capabilities;
 }
 
-export const advertisesExtendedNextHop = ({ overIpv6, families, withoutOptionalParameters: plainOpen }: LocalOpen): boolean =>
-  overIpv6 && families.includes(4) && plainOpen !== true;
+export const advertisesExtendedNextHop = ({ overIpv6, families, withoutOptionalParameters }: LocalOpen): boolean =>
+  overIpv6 && families.includes(4) && withoutOptionalParameters !== true;

@@ -42,35 +42,35 @@ interface NegotiatedRestart {
 }
 
 /** Judges the peer's OPEN (RFC 4271 6.2) and intersects the capabilities. */
-export function negotiate(open: OpenMessage, identity: LocalOpen): Decoded<Negotiated> {
-  const plain = identity.withoutOptionalParameters === true;
+export function negotiate(open: OpenMessage, localOpen: LocalOpen): Decoded<Negotiated> {
+  const plain = localOpen.withoutOptionalParameters === true;
   const theirs = summarize(open.capabilities);
   const peerAsn = theirs.asn ?? open.asn;
-  const holdTime = Math.min(open.holdTime, identity.holdTime);
+  const holdTime = Math.min(open.holdTime, localOpen.holdTime);
   const wrong =
-    checkAsn(open, peerAsn, theirs.asn !== undefined, identity) ??
-    checkRouterId(open, peerAsn, identity) ??
-    checkHoldTime(open, holdTime, identity) ??
-    checkRole(theirs.roles, identity);
+    checkAsn(open, peerAsn, theirs.asn !== undefined, localOpen) ??
+    checkRouterId(open, peerAsn, localOpen) ??
+    checkHoldTime(open, holdTime, localOpen) ??
+    checkRole(theirs.roles, localOpen);
   if (wrong !== undefined) return failed(wrong);
   // Without any multiprotocol capability a peer speaks IPv4 unicast (RFC 4760 8).
   const offered = theirs.multiprotocol && !plain ? theirs.families : new Set<Family>([4]);
-  const families = identity.families.filter((family) => offered.has(family));
-  if (families.length === 0) return failed(noCommonFamily(offered, identity));
+  const families = localOpen.families.filter((family) => offered.has(family));
+  if (families.length === 0) return failed(noCommonFamily(offered, localOpen));
   const { gracefulRestart } = theirs;
   const [peerRole] = theirs.roles;
   return decoded({
     peerAsn,
     peerRouterId: open.routerId,
-    internal: peerAsn === identity.localAsn,
+    internal: peerAsn === localOpen.localAsn,
     holdTime,
     families,
     fourOctetAsn: theirs.asn !== undefined && !plain,
     routeRefresh: theirs.routeRefresh && !plain,
     enhancedRouteRefresh: theirs.enhancedRouteRefresh && !plain,
     extendedMessages: theirs.extendedMessages && !plain,
-    extendedNextHop: theirs.extendedNextHop && advertisesExtendedNextHop(identity),
-    ...(gracefulRestart === undefined || identity.gracefulRestart === undefined || plain
+    extendedNextHop: theirs.extendedNextHop && advertisesExtendedNextHop(localOpen),
+    ...(gracefulRestart === undefined || localOpen.gracefulRestart === undefined || plain
       ? {}
       : {
           gracefulRestart: {
@@ -79,11 +79,11 @@ export function negotiate(open: OpenMessage, identity: LocalOpen): Decoded<Negot
             notification: gracefulRestart.notification,
           },
         }),
-    ...(identity.role === undefined || peerRole === undefined ? {} : { peerRole: roleName(peerRole) }),
-    addPathReceive: plain ? [] : (identity.addPathReceive ?? []).filter((family) => theirs.addPathSend.has(family)),
+    ...(localOpen.role === undefined || peerRole === undefined ? {} : { peerRole: roleName(peerRole) }),
+    addPathReceive: plain ? [] : (localOpen.addPathReceive ?? []).filter((family) => theirs.addPathSend.has(family)),
     // Without graceful restart the capability means nothing (RFC 9494 4.1).
     longLivedFamilies:
-      identity.longLivedStaleTime === undefined || gracefulRestart === undefined || plain
+      localOpen.longLivedStaleTime === undefined || gracefulRestart === undefined || plain
         ? []
         : families.filter((family) => theirs.longLived.has(family)),
   });
@@ -206,8 +206,8 @@ const counterpart: Readonly<Record<Role, Role>> = {
 const roleNames = Object.keys(roles) as Role[];
 const roleName = (code: number): Role => roleNames.find((name) => roles[name] === code) ?? 'peer';
 
-function checkRole(theirs: ReadonlySet<number>, { role, strictRole, withoutOptionalParameters: plainOpen }: LocalOpen): Fault | undefined {
-  if (role === undefined || plainOpen === true) return undefined;
+function checkRole(theirs: ReadonlySet<number>, { role, strictRole, withoutOptionalParameters }: LocalOpen): Fault | undefined {
+  if (role === undefined || withoutOptionalParameters === true) return undefined;
   const refuse = (problem: string): Fault => fault('reset', errorCode.open, openError.roleMismatch, problem);
   const expected = counterpart[role];
   if (theirs.size === 0) return strictRole === true ? refuse(`peer says no BGP role, and ours (${role}) demands ${expected}`) : undefined;
@@ -216,9 +216,9 @@ function checkRole(theirs: ReadonlySet<number>, { role, strictRole, withoutOptio
   return refuse(`peer says BGP role ${said}, and ours (${role}) demands ${expected}`);
 }
 
-function noCommonFamily(offered: ReadonlySet<Family>, identity: LocalOpen): Fault {
-  const wanted = identity.families.map((family) => encodeCapability({ kind: 'multiprotocol', afi: afiOf(family), safi: safi.unicast }));
+function noCommonFamily(offered: ReadonlySet<Family>, localOpen: LocalOpen): Fault {
+  const wanted = localOpen.families.map((family) => encodeCapability({ kind: 'multiprotocol', afi: afiOf(family), safi: safi.unicast }));
   const names = (families: Iterable<Family>): string => [...families].map((family) => `IPv${family} unicast`).join(' and ') || 'neither';
-  const problem = `no address family in common: peer offers ${names(offered)}, configured ${names(identity.families)}`;
+  const problem = `no address family in common: peer offers ${names(offered)}, configured ${names(localOpen.families)}`;
   return fault('reset', errorCode.open, openError.capability, problem, octets(...wanted));
 }

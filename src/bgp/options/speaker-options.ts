@@ -4,17 +4,22 @@ import { parseAddress } from '../../net/address.ts';
 import { systemClock, type Clock } from '../../system/clock.ts';
 import { silentLog, type Log } from '../../system/log.ts';
 import { systemRandom, type Random } from '../../system/random.ts';
-import type { BgpComponents } from '../session/connection-fsm.ts';
-import type { ListenAddress } from '../session/listeners.ts';
+import type { BgpComponents } from './components.ts';
 import { isAsn, type AddressInput, type PeerDefaults } from './peer-options.ts';
-import type { Peer } from '../peer.ts';
 import { RibStore } from '../rib/rib-store.ts';
 import { linuxTransport } from '../transport/linux.ts';
 import type { Transport } from '../transport/transport.ts';
 
-export type PeerListener = (peer: Peer) => void;
+/** Where a speaker waits for its peers. */
+export interface ListenAddress {
+  /** Default: every address of both families. */
+  readonly address?: Address;
+  /** Default 179; 0 lets the kernel choose. */
+  readonly port?: number;
+}
 
-export interface SpeakerOptions {
+/** The options of a speaker, except for its listener for peers. */
+export interface SpeakerSettings {
   /** The AS number of peers that have no `localAsn` of their own. */
   readonly asn?: number;
   /** The identifier towards peers that have no `routerId` of their own: an IPv4 address other than 0.0.0.0, unique in the AS. */
@@ -27,8 +32,6 @@ export interface SpeakerOptions {
    * peer is added, for a program that cannot know before.
    */
   readonly restarted?: boolean | (() => boolean);
-  /** Same as the first call of `onChange`. */
-  readonly onChange?: PeerListener;
   /** Default: none. */
   readonly log?: Log;
   /** Default: `linuxTransport()`. */
@@ -56,13 +59,13 @@ export class SpeakerError extends Error {
 }
 
 /** Fills in what a program on a real machine has no opinion about. */
-export function componentsOf(options: SpeakerOptions): BgpComponents {
+export function componentsOf(options: SpeakerSettings): BgpComponents {
   const { clock = systemClock, random = systemRandom, log = silentLog } = options;
   return { clock, random, transport: options.transport ?? linuxTransport({ clock, random }), log, store: new RibStore() };
 }
 
 /** Throws SpeakerError. */
-export function peerDefaultsOf({ asn, routerId: given }: SpeakerOptions): PeerDefaults {
+export function peerDefaultsOf({ asn, routerId: given }: SpeakerSettings): PeerDefaults {
   if (asn !== undefined && !isAsn(asn)) throw refused('asn', 'an AS number is from 1 to 4294967295, but not 23456 (AS_TRANS)');
   const routerId = given === undefined ? undefined : toAddress('routerId', given);
   if (routerId !== undefined && (routerId.family !== 4 || routerId.value === 0n)) {
@@ -72,16 +75,16 @@ export function peerDefaultsOf({ asn, routerId: given }: SpeakerOptions): PeerDe
 }
 
 /** Throws SpeakerError. */
-export function listenAddressesOf({ listen = [] }: Pick<SpeakerOptions, 'listen'>): ListenAddress[] {
+export function listenAddressesOf({ listen = [] }: Pick<SpeakerSettings, 'listen'>): ListenAddress[] {
   return listen.map(({ address, ...rest }) => (address === undefined ? rest : { ...rest, address: toAddress('listen', address) }));
 }
 
-function toAddress(option: keyof SpeakerOptions, address: AddressInput): Address {
+function toAddress(option: keyof SpeakerSettings, address: AddressInput): Address {
   if (typeof address !== 'string') return address;
   const result = parseAddress(address);
   if (!result.ok) throw refused(option, `${JSON.stringify(address)}: ${result.problem}`);
   return result.value;
 }
 
-const refused = (option: keyof SpeakerOptions, problem: string): SpeakerError =>
+const refused = (option: keyof SpeakerSettings, problem: string): SpeakerError =>
   new SpeakerError('ERR_BGP_SPEAKER_OPTIONS', `${option}: ${problem}`);

@@ -82,8 +82,8 @@ export class AdjRibOut {
    * attributes a message; undefined when there is none. Counts as advertised from here on, so the caller must send it.
    * Peers of one kind may be given the same bytes: nobody may write to them.
    */
-  next(outbound: UpdateFormat): Uint8Array | undefined {
-    const group = this.#useFormat(outbound);
+  next(format: UpdateFormat): Uint8Array | undefined {
+    const group = this.#useFormat(format);
     for (const family of families) {
       const rib = this.#ribs[family];
       if (rib.withdrawals.size === 0) {
@@ -91,7 +91,7 @@ export class AdjRibOut {
         continue;
       }
       const { message, count } = group.withdraw(rib);
-      rib.sent(rib.withdrawals, count);
+      rib.markSent(rib.withdrawals, count);
       return message;
     }
     for (const family of families) {
@@ -100,7 +100,7 @@ export class AdjRibOut {
         const set = this.#store.sets.get(bucket.id);
         assert(set !== undefined, 'a bucket of attributes that nobody holds');
         const { message, count } = group.announce(rib, bucket, set);
-        rib.sent(bucket, count);
+        rib.markSent(bucket, count);
         return message;
       }
     }
@@ -122,32 +122,32 @@ export class AdjRibOut {
   }
 
   /** Desired routes that no UPDATE can carry, and those that this session cannot (none is known without a session). */
-  *notPossible(outbound: UpdateFormat | undefined): Generator<NotPossible> {
-    if (outbound !== undefined && !this.#closed) this.#useFormat(outbound);
+  *notPossible(format: UpdateFormat | undefined): Generator<NotPossible> {
+    if (format !== undefined && !this.#closed) this.#useFormat(format);
     for (const family of families) {
       const rib = this.#ribs[family];
-      yield* outbound === undefined ? rib.refused() : rib.notPossible();
+      yield* format === undefined ? rib.refused() : rib.notPossible();
     }
   }
 
-  notPossibleCount(outbound: UpdateFormat | undefined): number {
-    if (outbound !== undefined && !this.#closed) this.#useFormat(outbound);
-    const count = (rib: FamilyAdjRibOut): number => (outbound === undefined ? rib.refusedCount : rib.notPossibleCount);
+  notPossibleCount(format: UpdateFormat | undefined): number {
+    if (format !== undefined && !this.#closed) this.#useFormat(format);
+    const count = (rib: FamilyAdjRibOut): number => (format === undefined ? rib.refusedCount : rib.notPossibleCount);
     return count(this.#ribs[4]) + count(this.#ribs[6]);
   }
 
-  #useFormat(outbound: UpdateFormat): UpdateGroup {
-    if (this.#format === outbound && this.#group !== undefined) return this.#group;
+  #useFormat(format: UpdateFormat): UpdateGroup {
+    if (this.#format === format && this.#group !== undefined) return this.#group;
     this.#releaseGroup();
-    const group = this.#store.groups.acquire(outbound);
-    this.#format = outbound;
+    const group = this.#store.groups.acquire(format);
+    this.#format = format;
     this.#group = group;
-    const room = outbound.maximumLength > maximumMessageLength ? maximumExtendedAttributeLength : maximumAttributeLength;
+    const attributeLimit = format.maximumLength > maximumMessageLength ? maximumExtendedAttributeLength : maximumAttributeLength;
     for (const family of families) {
-      const carriage = outbound.nextHops[family];
+      const encoding = format.nextHops[family];
       this.#ribs[family].applyLimits({
-        impossible: carriage.kind === 'impossible' ? carriage.why : undefined,
-        maximumAttributeLength: room,
+        impossible: encoding.kind === 'impossible' ? encoding.why : undefined,
+        attributeLimit,
       });
     }
     return group;

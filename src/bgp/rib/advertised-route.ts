@@ -35,11 +35,11 @@ export interface AdvertisedPrefix {
 
 export function advertisedRoute(
   { slot, prefix, set, isChanging }: AdvertisedPrefix,
-  { internal, localAsn, nextHops: carriage }: UpdateFormat,
+  { internal, localAsn, nextHops }: UpdateFormat,
 ): AdvertisedRoute {
   return {
     prefix,
-    nextHops: nextHopsOf(carriage, prefix.address.family),
+    nextHops: nextHopsOf(nextHops, prefix.address.family),
     asPath: internal ? [] : Array<number>(1 + set.prepend).fill(localAsn),
     ...(internal ? { localPref: set.localPref } : {}),
     ...defined({ med: set.med }),
@@ -50,11 +50,11 @@ export function advertisedRoute(
   };
 }
 
-function nextHopsOf(carriage: UpdateFormat['nextHops'], family: Family): Address[] {
-  const carried = carriage[family];
+function nextHopsOf(nextHops: UpdateFormat['nextHops'], family: Family): Address[] {
+  const encoding = nextHops[family];
   // What was sent before the session could not carry it any more: it is about to be withdrawn.
-  if (carried.kind === 'impossible') return [];
-  const { nextHop } = carried;
+  if (encoding.kind === 'impossible') return [];
+  const { nextHop } = encoding;
   return nextHop.length === 32
     ? [addressFromBytes(nextHop.subarray(0, 16)), addressFromBytes(nextHop.subarray(16))]
     : [addressFromBytes(nextHop)];

@@ -10,7 +10,7 @@ export interface NotPossible {
   readonly why: string;
 }
 
-/** Prefixes that wait for the same: a doubly linked list of slots, whose links are in the arrays of its FamilyRib. */
+/** Prefixes that wait for the same: a doubly linked list of slots, whose links are in the arrays of its FamilyAdjRibOut. */
 export interface Bucket {
   /** The attribute set that is to be announced; `none`: these are to be withdrawn. */
   readonly id: number;
@@ -24,13 +24,13 @@ interface SessionLimits {
   /** Why there is no next hop; undefined where there is one. */
   readonly impossible: string | undefined;
   /** Octets of attributes. */
-  readonly maximumAttributeLength: number;
+  readonly attributeLimit: number;
 }
 
 const none = 0;
 /** Advertised, but the peer asked for it again: differs from every desired set. */
 const stale = -1;
-const noLimits: SessionLimits = { impossible: undefined, maximumAttributeLength: maximumAttributeLength };
+const noLimits: SessionLimits = { impossible: undefined, attributeLimit: maximumAttributeLength };
 
 /**
  * One family of what one peer should have, what it has been sent, and the difference, which is kept at hand in buckets:
@@ -148,18 +148,18 @@ export class FamilyAdjRibOut {
   }
 
   /** What this session cannot carry does not count as desired: it is taken back where it was announced before. */
-  applyLimits(constraint: SessionLimits): void {
+  applyLimits(limits: SessionLimits): void {
     const before = this.#limits;
-    if (before.impossible === constraint.impossible && before.maximumAttributeLength === constraint.maximumAttributeLength) return;
+    if (before.impossible === limits.impossible && before.attributeLimit === limits.attributeLimit) return;
     this.sweep();
-    const blocksNothing = ({ impossible, maximumAttributeLength: room }: SessionLimits): boolean =>
-      impossible === undefined && this.#sets.longest <= room;
-    if (blocksNothing(before) && blocksNothing(constraint)) {
-      this.#limits = constraint;
+    const blocksNothing = ({ impossible, attributeLimit }: SessionLimits): boolean =>
+      impossible === undefined && this.#sets.longest <= attributeLimit;
+    if (blocksNothing(before) && blocksNothing(limits)) {
+      this.#limits = limits;
       return;
     }
     for (let slot = 0; slot < this.#desired.length; slot++) this.#removeFromBucket(slot);
-    this.#limits = constraint;
+    this.#limits = limits;
     this.#blocked = 0;
     for (let slot = 0; slot < this.#desired.length; slot++) {
       this.#addToBucket(slot);
@@ -188,8 +188,8 @@ export class FamilyAdjRibOut {
   /** What the peer has been sent, from a slot on. To be read in one turn, or with the knowledge that it changes. */
   *advertisedPrefixes(from: number): Generator<AdvertisedPrefix> {
     for (let slot = from; slot < this.#sent.length; slot++) {
-      const markSent = this.#sentAt(slot);
-      if (markSent !== undefined) yield markSent;
+      const sent = this.#sentAt(slot);
+      if (sent !== undefined) yield sent;
     }
   }
 
@@ -203,18 +203,18 @@ export class FamilyAdjRibOut {
   }
 
   /** The first `count` of the bucket were sent. */
-  sent(bucket: Bucket, count: number): void {
+  markSent(bucket: Bucket, count: number): void {
     const { id } = bucket;
     // Retained before anything is released: the last holder may be among those that go.
     if (id !== none) this.#sets.retain(id, count);
-    const has = this.#sent;
+    const sent = this.#sent;
     const next = this.#next;
     let slot = bucket.first;
     let run = none;
     let length = 0;
     for (let left = count; left > 0; left--) {
-      const before = has[slot] ?? none;
-      has[slot] = id;
+      const before = sent[slot] ?? none;
+      sent[slot] = id;
       if (before === run) {
         length++;
       } else {
@@ -292,48 +292,48 @@ export class FamilyAdjRibOut {
     if (this.#refused.size > 0 && this.#refused.delete(slot)) this.table.release(slot);
   }
 
-  #change(slot: number, desired: number, has: number): void {
+  #change(slot: number, desired: number, sent: number): void {
     const desiredBefore = this.#desired[slot] ?? none;
-    const hadBefore = this.#sent[slot] ?? none;
-    if (desired === desiredBefore && has === hadBefore) return;
+    const sentBefore = this.#sent[slot] ?? none;
+    if (desired === desiredBefore && sent === sentBefore) return;
     this.#removeFromBucket(slot);
     this.#desired[slot] = desired;
-    this.#sent[slot] = has;
+    this.#sent[slot] = sent;
     this.#addToBucket(slot);
     if (desired !== desiredBefore) {
       this.#blocked += Number(this.#isBlocked(desired)) - Number(this.#isBlocked(desiredBefore));
       if (desired !== none) this.#sets.retain(desired);
       if (desiredBefore !== none) this.#sets.release(desiredBefore);
     }
-    if (has !== hadBefore) {
-      this.advertised += Number(has !== none) - Number(hadBefore !== none);
-      if (has > none) this.#sets.retain(has);
-      if (hadBefore > none) this.#sets.release(hadBefore);
+    if (sent !== sentBefore) {
+      this.advertised += Number(sent !== none) - Number(sentBefore !== none);
+      if (sent > none) this.#sets.retain(sent);
+      if (sentBefore > none) this.#sets.release(sentBefore);
     }
-    const heldBefore = desiredBefore !== none || hadBefore !== none;
-    const held = desired !== none || has !== none;
+    const heldBefore = desiredBefore !== none || sentBefore !== none;
+    const held = desired !== none || sent !== none;
     if (held && !heldBefore) this.table.retain(slot);
     if (heldBefore && !held) this.table.release(slot);
   }
 
   #isBlocked(id: number): boolean {
-    const { impossible, maximumAttributeLength: room } = this.#limits;
-    if (impossible === undefined && this.#sets.longest <= room) return false;
-    return id !== none && (impossible !== undefined || (this.#sets.get(id)?.length ?? 0) > room);
+    const { impossible, attributeLimit } = this.#limits;
+    if (impossible === undefined && this.#sets.longest <= attributeLimit) return false;
+    return id !== none && (impossible !== undefined || (this.#sets.get(id)?.length ?? 0) > attributeLimit);
   }
 
   #whyBlocked(id: number): string {
-    const { impossible, maximumAttributeLength: room } = this.#limits;
-    return impossible ?? tooLong(this.#sets.get(id)?.length ?? 0, room);
+    const { impossible, attributeLimit } = this.#limits;
+    return impossible ?? tooLong(this.#sets.get(id)?.length ?? 0, attributeLimit);
   }
 
   #sentAt(slot: number): AdvertisedPrefix | undefined {
-    const has = this.#sent[slot] ?? none;
-    if (has === none) return undefined;
+    const sent = this.#sent[slot] ?? none;
+    if (sent === none) return undefined;
     // What the peer asked for again it has as it is desired, unless that has changed in the same moment.
-    const set = this.#sets.get(has === stale ? (this.#desired[slot] ?? none) : has);
+    const set = this.#sets.get(sent === stale ? (this.#desired[slot] ?? none) : sent);
     if (set === undefined) return undefined;
-    return { slot, prefix: this.table.prefix(slot), set, isChanging: this.#target(slot) !== has };
+    return { slot, prefix: this.table.prefix(slot), set, isChanging: this.#target(slot) !== sent };
   }
 
   /** What this session should announce. */

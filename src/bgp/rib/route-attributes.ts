@@ -12,25 +12,25 @@ const linkBandwidth = { type: 0x40, subtype: 0x04 } as const;
  * The attributes of a set for one session, in ascending order of type, without MP_REACH_NLRI. All nodes send the same
  * bytes for the same route except the next hop, so that a router sees equal paths and uses all of them.
  */
-export function encodeAttributes(set: Attributes, outbound: UpdateFormat, classicNextHop: Uint8Array | undefined): Uint8Array {
-  const path = outbound.internal ? [] : Array<number>(1 + set.prepend).fill(outbound.localAsn);
+export function encodeAttributes(set: Attributes, format: UpdateFormat, classicNextHop: Uint8Array | undefined): Uint8Array {
+  const path = format.internal ? [] : Array<number>(1 + set.prepend).fill(format.localAsn);
   const segments = path.length === 0 ? [] : [{ kind: 'sequence' as const, asns: path }];
   const blocks = [
     encodeAttribute(flags.wellKnown, type.origin, octets(0)), // IGP: anything else leaves the multipath set of peers that send IGP
-    encodeAttribute(flags.wellKnown, type.asPath, encodeAsPath(segments, outbound.fourOctetAsn)),
+    encodeAttribute(flags.wellKnown, type.asPath, encodeAsPath(segments, format.fourOctetAsn)),
   ];
   if (classicNextHop !== undefined) blocks.push(encodeAttribute(flags.wellKnown, type.nextHop, classicNextHop));
   if (set.med !== undefined) blocks.push(encodeAttribute(flags.optionalNonTransitive, type.med, octets(u32(set.med))));
-  if (outbound.internal) blocks.push(encodeAttribute(flags.wellKnown, type.localPref, octets(u32(set.localPref))));
+  if (format.internal) blocks.push(encodeAttribute(flags.wellKnown, type.localPref, octets(u32(set.localPref))));
   if (set.standard.length > 0) {
     blocks.push(encodeAttribute(flags.optionalTransitive, type.communities, octets(...set.standard.map(u32))));
   }
-  const extended = extendedCommunities(set, outbound.localAsn);
+  const extended = extendedCommunities(set, format.localAsn);
   if (extended.length > 0) {
     const values = octets(...extended.map(([high, low]) => octets(u32(high), u32(low))));
     blocks.push(encodeAttribute(flags.optionalTransitive, type.extendedCommunities, values));
   }
-  if (path.length > 0 && !outbound.fourOctetAsn && outbound.localAsn > 0xffff) {
+  if (path.length > 0 && !format.fourOctetAsn && format.localAsn > 0xffff) {
     blocks.push(encodeAttribute(flags.optionalTransitive, type.as4Path, encodeAsPath(segments, true)));
   }
   if (set.large.length > 0) {

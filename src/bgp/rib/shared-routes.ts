@@ -69,7 +69,7 @@ export class PeerRouteSet {
   readonly #shared: SharedRoutes;
   readonly #rib: DesiredRoutes;
   readonly #changed: () => void;
-  readonly #inherited = new Set<string>();
+  readonly #fromShared = new Set<string>();
 
   /** `changed` is called whenever the RIB may have changed. */
   constructor(shared: SharedRoutes, rib: DesiredRoutes, changed: () => void) {
@@ -81,7 +81,7 @@ export class PeerRouteSet {
 
   /** Its own routes are exactly these. */
   replaceRoutes(routes: Iterable<Route>): void {
-    this.#inherited.clear();
+    this.#fromShared.clear();
     this.#changed();
     if (this.#shared.size === 0) {
       this.#rib.replaceRoutes(routes);
@@ -92,14 +92,14 @@ export class PeerRouteSet {
     for (const route of this.#shared.routes()) {
       const key = formatPrefix(route.prefix);
       if (own.has(key)) continue;
-      this.#inherited.add(key);
+      this.#fromShared.add(key);
       all.push(route);
     }
     this.#rib.replaceRoutes(all);
   }
 
   announce(route: Route): void {
-    if (this.#inherited.size > 0) this.#inherited.delete(formatPrefix(route.prefix));
+    if (this.#fromShared.size > 0) this.#fromShared.delete(formatPrefix(route.prefix));
     this.#rib.announce(route);
     this.#changed();
   }
@@ -112,22 +112,22 @@ export class PeerRouteSet {
       this.#rib.withdraw(prefix);
       return;
     }
-    this.#inherited.add(formatPrefix(prefix));
+    this.#fromShared.add(formatPrefix(prefix));
     this.#rib.announce(shared);
   }
 
   /** For the shared routes. */
   announceShared(route: Route): void {
     const key = formatPrefix(route.prefix);
-    if (!this.#inherited.has(key) && this.#rib.desires(route.prefix)) return;
-    this.#inherited.add(key);
+    if (!this.#fromShared.has(key) && this.#rib.desires(route.prefix)) return;
+    this.#fromShared.add(key);
     this.#rib.announce(route);
     this.#changed();
   }
 
   /** For the shared routes. */
   withdrawShared(prefix: Prefix): void {
-    if (!this.#inherited.delete(formatPrefix(prefix))) return;
+    if (!this.#fromShared.delete(formatPrefix(prefix))) return;
     this.#rib.withdraw(prefix);
     this.#changed();
   }

@@ -38,12 +38,12 @@ export function updateFormatOf(
   nextHops: NextHops,
 ): UpdateFormat {
   const { internal, fourOctetAsn, families, extendedMessages } = negotiated;
-  const carriage = (family: Family): NextHopEncoding => {
+  const encodingOf = (family: Family): NextHopEncoding => {
     if (!families.includes(family)) return { kind: 'impossible', why: notNegotiated(family) };
     return family === 4 ? ipv4Encoding(negotiated, localAddress, nextHops) : ipv6Encoding(localAddress, nextHops);
   };
   const maximumLength = extendedMessages ? maximumExtendedMessageLength : maximumMessageLength;
-  return { internal, localAsn, fourOctetAsn, maximumLength, nextHops: { 4: carriage(4), 6: carriage(6) } };
+  return { internal, localAsn, fourOctetAsn, maximumLength, nextHops: { 4: encodingOf(4), 6: encodingOf(6) } };
 }
 
 const notNegotiated = (family: Family): string =>

@@ -27,14 +27,14 @@ interface SharedUpdate extends PackedUpdate {
 export class UpdateGroup {
   readonly key: string;
   members = 0;
-  readonly #outbound: UpdateFormat;
+  readonly #format: UpdateFormat;
   readonly #announcements: Record<Family, WeakMap<AttributeSet, EncodedAttributes>> = { 4: new WeakMap(), 6: new WeakMap() };
   /** By the first slot. */
   readonly #shared: Record<Family, Map<number, SharedUpdate>> = { 4: new Map(), 6: new Map() };
 
-  constructor(key: string, outbound: UpdateFormat) {
+  constructor(key: string, format: UpdateFormat) {
     this.key = key;
-    this.#outbound = outbound;
+    this.#format = format;
   }
 
   /** UPDATEs that wait for other members. */
@@ -48,23 +48,23 @@ export class UpdateGroup {
   }
 
   withdraw(rib: FamilyAdjRibOut): PackedUpdate {
-    return this.#shareable(rib, rib.withdrawals, undefined, () => packWithdrawals(rib, rib.withdrawals, this.#outbound.maximumLength));
+    return this.#shareable(rib, rib.withdrawals, undefined, () => packWithdrawals(rib, rib.withdrawals, this.#format.maximumLength));
   }
 
   announce(rib: FamilyAdjRibOut, bucket: Bucket, set: AttributeSet): PackedUpdate {
     return this.#shareable(rib, bucket, set, () =>
-      packAnnouncements(rib, bucket, this.#announcement(rib.table.family, set), this.#outbound.maximumLength),
+      packAnnouncements(rib, bucket, this.#announcement(rib.table.family, set), this.#format.maximumLength),
     );
   }
 
   #announcement(family: Family, set: AttributeSet): EncodedAttributes {
     let announcement = this.#announcements[family].get(set);
     if (announcement === undefined) {
-      const carriage = this.#outbound.nextHops[family];
-      const nextHop = carriage.kind === 'impossible' ? undefined : carriage.nextHop;
-      const classic = carriage.kind === 'classic';
+      const encoding = this.#format.nextHops[family];
+      const nextHop = encoding.kind === 'impossible' ? undefined : encoding.nextHop;
+      const classic = encoding.kind === 'classic';
       announcement = {
-        attributes: encodeAttributes(set, this.#outbound, classic ? nextHop : undefined),
+        attributes: encodeAttributes(set, this.#format, classic ? nextHop : undefined),
         multiprotocolNextHop: classic ? undefined : nextHop,
       };
       this.#announcements[family].set(set, announcement);
@@ -111,9 +111,9 @@ export class UpdateGroups {
     return this.#byKey.values().reduce((sum, group) => sum + group.kept, 0);
   }
 
-  acquire(outbound: UpdateFormat): UpdateGroup {
-    const key = keyOf(outbound);
-    const group = this.#byKey.get(key) ?? new UpdateGroup(key, outbound);
+  acquire(format: UpdateFormat): UpdateGroup {
+    const key = keyOf(format);
+    const group = this.#byKey.get(key) ?? new UpdateGroup(key, format);
     this.#byKey.set(key, group);
     group.members++;
     return group;
@@ -126,9 +126,9 @@ export class UpdateGroups {
   }
 }
 
-function keyOf({ internal, localAsn, fourOctetAsn, maximumLength, nextHops: carriage }: UpdateFormat): string {
+function keyOf({ internal, localAsn, fourOctetAsn, maximumLength, nextHops }: UpdateFormat): string {
   const families = ([4, 6] as const).map((family) => {
-    const { kind, ...rest } = carriage[family];
+    const { kind, ...rest } = nextHops[family];
     return `${kind} ${'nextHop' in rest ? rest.nextHop.join('.') : ''}`;
   });
   return [internal, localAsn, fourOctetAsn, maximumLength, ...families].join();

@@ -1,20 +1,18 @@
 import type { Address, Family } from '../../net/address.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
-import type { Random } from '../../system/random.ts';
 import type { Direction } from '../negotiation/collision.ts';
 import { countNotification, type Counters } from '../diagnosis/counters.ts';
-import type { Effect, FsmConfig, FsmEvent, FsmState, StateName } from './fsm-events.ts';
+import type { Effect, FsmConfig, FsmEvent, FsmState } from './fsm-events.ts';
+import type { StateName } from '../session-state.ts';
 import { step } from './fsm.ts';
 import { localOpenMessage, type LocalOpen } from '../negotiation/local-open.ts';
 import { lingerMilliseconds, maximumExtendedMessageLength } from '../limits.ts';
 import type { Negotiated } from '../negotiation/negotiate.ts';
 import type { Problem } from '../diagnosis/problem.ts';
-import type { RibStore } from '../rib/rib-store.ts';
+import type { BgpComponents } from '../options/components.ts';
 import { sendHoldTime } from './session-config.ts';
 import { Timers } from './timers.ts';
 import type { Tap, TappedConnection } from '../trace/tap.ts';
-import type { Connection, ConnectionEvents, DialOptions, Incoming, SocketOptions, Transport } from '../transport/transport.ts';
+import type { Connection, ConnectionEvents, DialOptions, Incoming, SocketOptions } from '../transport/transport.ts';
 import { messageType, refreshSubtype } from '../wire/codes.ts';
 import { Framer } from '../wire/framer.ts';
 import { keepaliveMessage } from '../wire/header.ts';
@@ -22,15 +20,6 @@ import { decodeNotification, encodeNotification, type Notification } from '../wi
 import { decodeOpen, encodeOpen, type OpenMessage } from '../wire/open.ts';
 import { decodeRouteRefresh } from '../wire/route-refresh.ts';
 import { decodeUpdate, familyOfAfi, type UpdateMessage } from '../wire/update.ts';
-
-export interface BgpComponents {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly transport: Transport;
-  readonly log: Log;
-  /** What the RIBs of all peers share. Default: each has its own. */
-  readonly store?: RibStore;
-}
 
 /** What a connection's state machine asks of the session that it belongs to, and tells it. */
 export interface SessionCallbacks {
@@ -177,7 +166,7 @@ export class ConnectionFsm {
         this.#dial();
         break;
       case 'sendOpen':
-        this.#sendOpen(effect.identity);
+        this.#sendOpen(effect.localOpen);
         break;
       case 'sendKeepalive':
         this.#sendKeepalive();
@@ -345,8 +334,8 @@ export class ConnectionFsm {
     }
   }
 
-  #sendOpen(identity: LocalOpen): void {
-    const open = localOpenMessage(identity);
+  #sendOpen(localOpen: LocalOpen): void {
+    const open = localOpenMessage(localOpen);
     this.#session.counters.sent.open++;
     this.opens = { sent: open, received: undefined };
     this.write(encodeOpen(open));

@@ -1,7 +1,6 @@
 import { damping, maximumFlapTimes } from '../limits.ts';
-import type { Problem } from '../diagnosis/problem.ts';
-import { cease, errorCode } from '../wire/codes.ts';
-import { innermost, type Notification } from '../wire/notification.ts';
+import { isCease, isPathLoss, type Problem } from '../diagnosis/problem.ts';
+import { cease } from '../wire/codes.ts';
 
 /**
  * How a session that comes up and goes down again and again is held back (RFC 4271 8.1.1, DampPeerOscillations and IdleHoldTime). Each flap
@@ -72,11 +71,6 @@ export function countsAsFlap(problem: Problem, peerRestartsGracefully: boolean):
   }
 }
 
-/** We have ended the session because BFD saw that the path is lost (RFC 9384): nobody wanted that, though it is we who say it. */
-export function isPathLoss(problem: Problem): boolean {
-  return problem.kind === 'stopped' && isCease(problem.notification, [cease.bfdDown]);
-}
-
 /** What a router says for somebody who has typed it (RFC 4486 4). */
 const deliberateSubcodes: readonly number[] = [
   cease.administrativeShutdown,
@@ -84,8 +78,3 @@ const deliberateSubcodes: readonly number[] = [
   cease.administrativeReset,
   cease.configurationChange,
 ];
-
-function isCease(notification: Notification, subcodes: readonly number[]): boolean {
-  const { code, subcode } = innermost(notification);
-  return code === errorCode.cease && subcodes.includes(subcode);
-}

@@ -1,19 +1,14 @@
 import type { Family } from '../../net/address.ts';
 import type { LocalOpen } from '../negotiation/local-open.ts';
 import type { Negotiated } from '../negotiation/negotiate.ts';
-import type { Problem, TransportFailure } from '../diagnosis/problem.ts';
+import type { Problem } from '../diagnosis/problem.ts';
+import type { TransportFailure } from '../transport/transport.ts';
 import type { Fault } from '../wire/fault.ts';
+import type { StateName } from '../session-state.ts';
 import type { Notification } from '../wire/notification.ts';
 import type { OpenMessage } from '../wire/open.ts';
 
 /** The vocabulary of the state machine in fsm.ts: what it is in, what happens to it, and what it wants done. */
-
-/**
- * Idle: stopped, or pausing after a session ended (the connectRetry timer runs). Connect: dialing. Active: waiting for the
- * peer to connect, and, unless we are passive, pausing after a dial that failed.
- */
-export const stateNames = ['Idle', 'Connect', 'Active', 'OpenSent', 'OpenConfirm', 'Established'] as const;
-export type StateName = (typeof stateNames)[number];
 
 export interface FsmState {
   readonly name: StateName;
@@ -23,7 +18,7 @@ export interface FsmState {
    * Whether a pause in Idle ends when the peer connects. After an error of its own it does not, or a peer that disagrees with
    * us would set the pace (RFC 4271 8.1.1, DampPeerOscillations). Absent in Idle: stopped.
    */
-  readonly idleHold?: 'admitting' | 'refusing';
+  readonly idleHold?: 'accepting' | 'refusing';
   /** The peer did not take our optional parameters, so the next OPEN goes without (RFC 5492 3). */
   readonly withoutOptionalParameters?: true;
   /** In OpenConfirm and Established. */
@@ -66,7 +61,7 @@ export type EventOf<T extends EventType> = Extract<FsmEvent, { readonly type: T 
 
 export type Effect =
   | { readonly type: 'dial' }
-  | { readonly type: 'sendOpen'; readonly identity: LocalOpen }
+  | { readonly type: 'sendOpen'; readonly localOpen: LocalOpen }
   | { readonly type: 'sendKeepalive' }
   /** Sends the NOTIFICATION, if any, half closes, and destroys the connection when the peer has read it or after a bounded time. */
   | { readonly type: 'finish'; readonly notification: Notification | undefined }

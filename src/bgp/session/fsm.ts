@@ -8,10 +8,10 @@ import {
   type FsmConfig,
   type FsmEvent,
   type FsmState,
-  type StateName,
   type Step,
   type TimerName,
 } from './fsm-events.ts';
+import type { StateName } from '../session-state.ts';
 import type { LocalOpen } from '../negotiation/local-open.ts';
 import { negotiate, type Negotiated } from '../negotiation/negotiate.ts';
 import type { Problem } from '../diagnosis/problem.ts';
@@ -31,7 +31,7 @@ export function step(state: FsmState, event: FsmEvent, config: FsmConfig): Step 
 
 /** Whether a connection that the peer opens now may become the machine's own. */
 export function admits(state: FsmState): boolean {
-  return state.name === 'Active' || (state.name === 'Idle' && state.idleHold === 'admitting');
+  return state.name === 'Active' || (state.name === 'Idle' && state.idleHold === 'accepting');
 }
 
 type Cell<T extends EventType> = (state: FsmState, event: EventOf<T>, config: FsmConfig) => Step;
@@ -63,7 +63,7 @@ const startHandshake = (state: FsmState, _: unknown, config: FsmConfig): Step =>
   state: enter(state, 'OpenSent'),
   effects: [
     { type: 'cancel', timers: ['connect', 'connectRetry'] },
-    { type: 'sendOpen', identity: localOpenFor(state, config) },
+    { type: 'sendOpen', localOpen: localOpenFor(state, config) },
     arm('hold', config.openHoldTime),
   ],
 });
@@ -80,7 +80,7 @@ const dialTimedOut: Cell<'connectExpired'> = (state, _, config) =>
 const lostEarly: Cell<'closed'> = (state, { failure }, config) => pause(state, { kind: 'lost', failure, handshake: true }, config);
 
 const lost: Cell<'closed'> = (state, { failure }, config) => ({
-  state: { ...enter(state, 'Idle'), idleHold: 'admitting' },
+  state: { ...enter(state, 'Idle'), idleHold: 'accepting' },
   effects: [
     cancelAll,
     { type: 'close' },
@@ -159,7 +159,7 @@ const received: Cell<'notification'> = (state, { notification }, config) => {
     state: {
       name: 'Idle',
       failures: state.failures + (isNoError ? 0 : 1),
-      idleHold: isCease ? 'admitting' : 'refusing',
+      idleHold: isCease ? 'accepting' : 'refusing',
       ...(retryWithoutOptionalParameters(state, notification, config) ? { withoutOptionalParameters: true } : {}),
     },
     effects: [cancelAll, { type: 'close' }, retryLater(seconds), { type: 'down', problem: { kind: 'received', notification } }],
@@ -341,19 +341,21 @@ function keepaliveTimer({ holdTime }: Negotiated, config: FsmConfig): Effect[] {
 }
 
 /** What lasts from one connection to the next. */
-function enter({ failures, withoutOptionalParameters: plainOpen }: FsmState, name: StateName): FsmState {
-  return { name, failures, ...defined({ plainOpen }) };
+function enter({ failures, withoutOptionalParameters }: FsmState, name: StateName): FsmState {
+  return { name, failures, ...defined({ withoutOptionalParameters }) };
 }
 
 /** Who we say we are: without optional parameters where the peer did not take them. */
-function localOpenFor({ withoutOptionalParameters: plainOpen }: FsmState, { localOpen: identity }: FsmConfig): LocalOpen {
-  return plainOpen === true ? { ...identity, withoutOptionalParameters: plainOpen } : identity;
+function localOpenFor({ withoutOptionalParameters }: FsmState, { localOpen }: FsmConfig): LocalOpen {
+  return withoutOptionalParameters === true ? { ...localOpen, withoutOptionalParameters } : localOpen;
 }
 
 /** RFC 5492 3. What is left without capabilities is IPv4 unicast and AS numbers of two octets. */
-function retryWithoutOptionalParameters(state: FsmState, { code, subcode }: Notification, { localOpen: identity }: FsmConfig): boolean {
+function retryWithoutOptionalParameters(state: FsmState, { code, subcode }: Notification, { localOpen }: FsmConfig): boolean {
   const refused = code === errorCode.open && subcode === openError.optionalParameter && state.name === 'OpenSent';
-  return refused && state.withoutOptionalParameters === undefined && identity.capabilityFallback === true && identity.families.includes(4);
+  return (
+    refused && state.withoutOptionalParameters === undefined && localOpen.capabilityFallback === true && localOpen.families.includes(4)
+  );
 }
 
 /** The pause stays the same however often the peer is not there: it must be found soon after it comes back. */
@@ -378,7 +380,7 @@ function protocolError(state: FsmState, notification: Notification, detail: stri
 
 function closeWith(state: FsmState, notification: Notification, problem: Problem, pauseSeconds: number): Step {
   return {
-    state: { ...enter(state, 'Idle'), idleHold: 'admitting' },
+    state: { ...enter(state, 'Idle'), idleHold: 'accepting' },
     effects: [cancelAll, { type: 'finish', notification }, retryLater(pauseSeconds), { type: 'down', problem }],
   };
 }

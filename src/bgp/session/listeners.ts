@@ -1,19 +1,11 @@
 import { defined } from '../../lang/defined.ts';
-import { formatAddress, type Address } from '../../net/address.ts';
+import { formatAddress } from '../../net/address.ts';
 import { formatPrefix, prefixContains } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
+import type { ListenAddress } from '../options/speaker-options.ts';
 import { listenRetryTime, strangerLogInterval } from '../limits.ts';
-import type { TransportFailure } from '../diagnosis/problem.ts';
-import type { Incoming, Listener, ListenOptions, PeerKey, Transport } from '../transport/transport.ts';
-
-/** Where a speaker waits for its peers. */
-export interface ListenAddress {
-  /** Default: every address of both families. */
-  readonly address?: Address;
-  /** Default 179; 0 lets the kernel choose. */
-  readonly port?: number;
-}
+import type { Incoming, Listener, ListenOptions, PeerKey, Transport, TransportFailure } from '../transport/transport.ts';
 
 export interface ListeningStatus {
   /** Absent: every address of both families. */
@@ -58,9 +50,9 @@ export class Listeners {
   #sockets: readonly Socket[] = [];
   #strangerLogged = -Infinity;
 
-  constructor(components: Components, addresses: readonly ListenAddress[], doorkeeper: IncomingHandler) {
+  constructor(components: Components, addresses: readonly ListenAddress[], handler: IncomingHandler) {
     this.#components = components;
-    this.#handler = doorkeeper;
+    this.#handler = handler;
     this.replaceAddresses(addresses);
   }
 

@@ -44,9 +44,9 @@ export class Outbox {
   }
 
   /** A session begins: everything is due, and the end of each family has to be marked, also where there is nothing (RFC 4724 2). */
-  begin({ families, gracefulRestart }: Negotiated, outbound: UpdateFormat): void {
+  begin({ families, gracefulRestart }: Negotiated, format: UpdateFormat): void {
     this.end();
-    this.format = outbound;
+    this.format = format;
     this.#holdsEndOfRib = gracefulRestart !== undefined;
     for (const family of families) this.#endOfRib.add(family);
     this.ribChanged();
@@ -104,12 +104,12 @@ export class Outbox {
   }
 
   /** The next message; undefined when there is none. Counts as sent from here on. */
-  #next(outbound: UpdateFormat): Outgoing | undefined {
+  #next(format: UpdateFormat): Outgoing | undefined {
     for (const family of this.#refreshBegins) {
       this.#refreshBegins.delete(family);
       return mark(family, refreshSubtype.begin);
     }
-    const update = this.#components.rib.next(outbound);
+    const update = this.#components.rib.next(format);
     if (update !== undefined) return { kind: 'update', message: update };
     for (const family of this.#refreshEnds) {
       this.#refreshEnds.delete(family);

@@ -8,9 +8,9 @@ import type { DialOptions, SocketOptions } from '../transport/transport.ts';
 
 /** What a peer's options mean for its state machine, for OPEN and for its sockets. */
 
-export function fsmConfigOf(options: ResolvedOptions, identity: LocalOpen): FsmConfig {
+export function fsmConfigOf(options: ResolvedOptions, localOpen: LocalOpen): FsmConfig {
   const { connectRetryTime, keepaliveTime, openHoldTime, passive, shutdownRetryTime } = options;
-  return { localOpen: identity, passive, connectRetryTime, connectTimeout, openHoldTime, maximumBackoff, shutdownRetryTime, keepaliveTime };
+  return { localOpen, passive, connectRetryTime, connectTimeout, openHoldTime, maximumBackoff, shutdownRetryTime, keepaliveTime };
 }
 
 /** `restart`: what of a graceful restart is true at this moment. */

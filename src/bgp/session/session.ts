@@ -1,9 +1,11 @@
 import type { Address } from '../../net/address.ts';
 import { restartsGracefully, hasRestartBit, connectionToKeep, type Direction } from '../negotiation/collision.ts';
-import { ConnectionFsm, type BgpComponents, type Opens, type SessionCallbacks } from './connection-fsm.ts';
+import type { BgpComponents } from '../options/components.ts';
+import { ConnectionFsm, type Opens, type SessionCallbacks } from './connection-fsm.ts';
 import { countFlap, newCounters, type Counters } from '../diagnosis/counters.ts';
 import { Damper } from './damper.ts';
-import { initialState, stateNames, type FsmConfig, type FsmEvent, type FsmState, type StateName } from './fsm-events.ts';
+import { initialState, type FsmConfig, type FsmEvent, type FsmState } from './fsm-events.ts';
+import { stateNames, type StateName } from '../session-state.ts';
 import { admits } from './fsm.ts';
 import { countsAsFlap } from './flap-damping.ts';
 import { notificationStatus, PeerEvents } from '../diagnosis/events.ts';
@@ -160,8 +162,8 @@ export class Session {
   discovered(address: Address): void {
     if (this.#discovered?.value === address.value) return;
     this.#discovered = address;
-    const { name, idleHold: pause } = this.#primary.state;
-    if (name === 'Active' || (name === 'Idle' && pause === 'admitting')) this.#primary.post({ type: 'connectRetryExpired' });
+    const { name, idleHold } = this.#primary.state;
+    if (name === 'Active' || (name === 'Idle' && idleHold === 'accepting')) this.#primary.post({ type: 'connectRetryExpired' });
   }
 
   get #peerMayRetainRoutes(): boolean {
@@ -175,9 +177,9 @@ export class Session {
     if (options.interface !== this.#options.interface || options.address !== undefined) this.#discovered = undefined;
     const wasHeld = this.damper.remainingHold > 0;
     this.#options = options;
-    const { name, idleHold: pause } = this.#primary.state;
+    const { name, idleHold } = this.#primary.state;
     const isReleased = wasHeld && this.damper.remainingHold === 0;
-    if (isReleased && name === 'Idle' && pause === 'refusing') this.#primary.post({ type: 'connectRetryExpired' });
+    if (isReleased && name === 'Idle' && idleHold === 'refusing') this.#primary.post({ type: 'connectRetryExpired' });
   }
 
   /** The next hops changed: everything is sent again with the new ones. */
@@ -189,8 +191,8 @@ export class Session {
   }
 
   get #foremost(): ConnectionFsm {
-    const rival = this.#colliding;
-    return rival !== undefined && rank(rival.state) > rank(this.#primary.state) ? rival : this.#primary;
+    const colliding = this.#colliding;
+    return colliding !== undefined && rank(colliding.state) > rank(this.#primary.state) ? colliding : this.#primary;
   }
 
   get #established(): ConnectionFsm | undefined {
@@ -239,10 +241,10 @@ export class Session {
   #resolveCollision(fsm: ConnectionFsm, open: OpenMessage): boolean {
     const other = fsm === this.#primary ? this.#colliding : this.#primary;
     if (other?.state.negotiated === undefined || fsm.state.name !== 'OpenSent') return true;
-    const identity = this.#localOpen();
-    const result = negotiate(open, identity);
+    const localOpen = this.#localOpen();
+    const result = negotiate(open, localOpen);
     if (!result.ok) return true;
-    const loser = this.#connectionToClose(fsm, other, open, result.value, identity);
+    const loser = this.#connectionToClose(fsm, other, open, result.value, localOpen);
     if (loser === 'restarted') other.post({ type: 'stop', notification: undefined, problem: { kind: 'peerRestarted' } });
     else endCollision(loser);
     return loser !== fsm;

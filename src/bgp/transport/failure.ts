@@ -1,4 +1,4 @@
-import type { TransportFailure } from '../diagnosis/problem.ts';
+import type { TransportFailure } from './transport.ts';
 
 const kinds: Readonly<Record<string, TransportFailure['kind']>> = {
   ECONNREFUSED: 'refused',

@@ -1,10 +1,22 @@
 import type { Address } from '../../net/address.ts';
-import type { TransportFailure } from '../diagnosis/problem.ts';
-import type { MemoryHost, MemoryNetwork } from './memory-network.ts';
-import type { Connection, ConnectionEvents, SocketOptions } from './transport.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { Connection, ConnectionEvents, KernelDrops, SocketOptions, TransportFailure } from './transport.ts';
 
 /** Octets on their way after which a writer is asked to wait. */
 const window = 65_536;
+
+/** A host, as far as its connections need it. */
+interface ConnectedHost {
+  countDrop(kind: keyof KernelDrops): void;
+}
+
+/** The network between hosts, as far as connections need it. */
+interface Network {
+  readonly clock: Clock;
+  hostOf(address: Address): ConnectedHost | undefined;
+  /** Carries something from one host to the other. */
+  carry(from: ConnectedHost, to: ConnectedHost, deliver: () => void): void;
+}
 
 interface ConnectionParts {
   readonly local: Address | undefined;
@@ -18,10 +30,10 @@ interface ConnectionParts {
 
 /** One end of a connection of a MemoryNetwork. */
 export class MemoryConnection implements Connection {
-  readonly #network: MemoryNetwork;
+  readonly #network: Network;
   readonly #parts: ConnectionParts;
   #other: MemoryConnection | undefined;
-  #hosts: { readonly mine: MemoryHost; readonly theirs: MemoryHost } | undefined;
+  #hosts: { readonly mine: ConnectedHost; readonly theirs: ConnectedHost } | undefined;
   /** Arrived before anybody accepted the connection. */
   #early: ((events: ConnectionEvents) => void)[] = [];
   #inFlight = 0;
@@ -30,12 +42,12 @@ export class MemoryConnection implements Connection {
   #closed = false;
   #severed = false;
 
-  constructor(network: MemoryNetwork, parts: ConnectionParts) {
+  constructor(network: Network, parts: ConnectionParts) {
     this.#network = network;
     this.#parts = parts;
   }
 
-  attach(other: MemoryConnection, hosts: { readonly mine: MemoryHost; readonly theirs: MemoryHost }): void {
+  attach(other: MemoryConnection, hosts: { readonly mine: ConnectedHost; readonly theirs: ConnectedHost }): void {
     this.#other = other;
     this.#hosts = hosts;
   }

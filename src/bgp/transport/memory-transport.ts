@@ -1,7 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
-import type { TransportFailure } from '../diagnosis/problem.ts';
 import type {
   Connection,
   ConnectionEvents,
@@ -13,6 +12,7 @@ import type {
   ListenOptions,
   PeerKey,
   Transport,
+  TransportFailure,
 } from './transport.ts';
 
 /** The far end of a connection in memory, for tests: plays the peer. */

@@ -2,9 +2,8 @@ import type { Socket, TcpSocketConnectOpts } from 'node:net';
 import { defined } from '../../lang/defined.ts';
 import { parseAddress, type Address } from '../../net/address.ts';
 import { drainMilliseconds } from '../limits.ts';
-import type { TransportFailure } from '../diagnosis/problem.ts';
 import { failureOf } from './failure.ts';
-import type { Connection, ConnectionEvents, Endpoints, Incoming, SocketOptions } from './transport.ts';
+import type { Connection, ConnectionEvents, Endpoints, Incoming, SocketOptions, TransportFailure } from './transport.ts';
 
 /** Connects a socket and translates its events. */
 export function connectSocket(socket: Socket, where: TcpSocketConnectOpts, events: ConnectionEvents): Connection {

@@ -1,6 +1,11 @@
 import type { Address } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { TransportFailure } from '../diagnosis/problem.ts';
+
+/** Why a connection could not be made or was lost below BGP. */
+export interface TransportFailure {
+  readonly kind: 'refused' | 'unreachable' | 'timeout' | 'reset' | 'unsupported' | 'notReady' | 'inUse' | 'denied' | 'other';
+  readonly detail: string;
+}
 
 /** How a connection to a peer is to behave, whoever opened it. */
 export interface SocketOptions {

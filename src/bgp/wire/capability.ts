@@ -1,8 +1,7 @@
 import assert from 'node:assert';
 import { capabilityCode } from './codes.ts';
-import { Reader } from './reader.ts';
-import { decodeText, encodeText } from './text.ts';
-import { octets, u16, u32 } from './writer.ts';
+import { decodeText, Reader } from './reader.ts';
+import { encodeText, octets, u16, u32 } from './writer.ts';
 
 /** A capability of RFC 5492, read as far as we act upon it. */
 export type Capability =

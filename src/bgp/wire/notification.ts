@@ -3,9 +3,8 @@ import { maximumMessageLength, maximumShutdownMessage } from '../limits.ts';
 import { afi, cease, errorCode, errorName, familyName, messageType, safi } from './codes.ts';
 import { noData } from './fault.ts';
 import { withHeader, headerLength } from './header.ts';
-import { Reader } from './reader.ts';
-import { decodeText, encodeText } from './text.ts';
-import { octets, u16, u32 } from './writer.ts';
+import { decodeText, Reader } from './reader.ts';
+import { encodeText, octets, u16, u32 } from './writer.ts';
 
 /** NOTIFICATION, RFC 4271 4.5: error code (1) | subcode (1) | data. */
 export interface Notification {

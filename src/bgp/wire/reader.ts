@@ -48,3 +48,12 @@ export class Reader {
     return this.take(this.left);
   }
 }
+
+/**
+ * Text that a peer sent, for people: without characters that control a terminal or the direction of writing, and without
+ * white space around it. What is not UTF-8 shows as U+FFFD: a receiver must not do more than show the text (RFC 9003 2).
+ */
+export function decodeText(bytes: Uint8Array): string {
+  const text = new TextDecoder('utf-8').decode(bytes);
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
+}

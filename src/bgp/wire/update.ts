@@ -2,7 +2,13 @@ import assert from 'node:assert';
 import type { Family } from '../../net/address.ts';
 import { maximumMessageLength } from '../limits.ts';
 import { attributeName } from './attributes/attribute-rules.ts';
-import { attributeFlags, decodeAttributes, encodeAttribute, type AttributeSession, type PathAttributes } from './attributes/decode-attributes.ts';
+import {
+  attributeFlags,
+  decodeAttributes,
+  encodeAttribute,
+  type AttributeSession,
+  type PathAttributes,
+} from './attributes/decode-attributes.ts';
 import { afi, attributeType, errorCode, familyName, messageType, safi, updateError } from './codes.ts';
 import { decoded, failed, fault, type Decoded, type Fault } from './fault.ts';
 import { withHeader } from './header.ts';

@@ -22,3 +22,10 @@ export function concat(parts: readonly Part[]): Uint8Array {
 
 export const u16 = (value: number): readonly number[] => [(value >>> 8) & 255, value & 255];
 export const u32 = (value: number): readonly number[] => [(value >>> 24) & 255, (value >>> 16) & 255, (value >>> 8) & 255, value & 255];
+
+/** At most `maximum` octets of UTF-8, cut between characters. */
+export function encodeText(text: string, maximum: number): Uint8Array {
+  const bytes = new Uint8Array(maximum);
+  const { written } = new TextEncoder().encodeInto(text, bytes);
+  return bytes.subarray(0, written);
+}

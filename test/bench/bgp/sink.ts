@@ -9,7 +9,7 @@ import { decodeUpdate } from '../../../src/bgp/wire/update.ts';
 import { receiverAddress, receiverAsn, senderAsn } from './addresses.ts';
 import { answerCalls } from './senders/caller.ts';
 
-/** A peer that does nothing but note when which MED arrived: the far end of the measurement of single changes. */
+/** A peer that only records when which MED arrives: the other end of the measurement of single changes. */
 const open = encodeOpen(
   localOpenMessage({ localAsn: receiverAsn, peerAsn: senderAsn, routerId: 1, holdTime: 90, families: [4], overIpv6: false }),
 );

@@ -12,14 +12,14 @@ const transition = (from: SessionState, to: SessionState, remoteState: SessionSt
   remoteDiagnostic: 0,
 });
 
-describe('what BFD says to BGP', () => {
+describe('advice of BFD to BGP', () => {
   test.each([
-    ['BFD-021 a peer that fell silent is lost', 'Up', 'Down', 'Up', true],
+    ['BFD-021 a silent peer is lost', 'Up', 'Down', 'Up', true],
     ['BFD-021 a peer that signals Down is lost', 'Up', 'Down', 'Down', true],
-    ['BFD-020 a peer that was shut down on purpose is not', 'Up', 'Down', 'AdminDown', false],
-    ['BFD-020 nor is one that we shut down', 'Up', 'AdminDown', 'Up', false],
-    ['BFD-022 nor one with which it never came up', 'Init', 'Down', 'Down', false],
-    ['a session that comes up is no loss', 'Init', 'Up', 'Up', false],
+    ['BFD-020 a peer in AdminDown is not lost', 'Up', 'Down', 'AdminDown', false],
+    ['BFD-020 a session that we shut down is not lost', 'Up', 'AdminDown', 'Up', false],
+    ['BFD-022 a session that never came up is not lost', 'Init', 'Down', 'Down', false],
+    ['a session that comes up is not lost', 'Init', 'Up', 'Up', false],
   ] as const)('%s', (_, from, to, remote, lost) => {
     expect(isLoss(transition(from, to, remote))).toBe(lost);
   });
@@ -28,15 +28,15 @@ describe('what BFD says to BGP', () => {
   const strict = { strict: true, holdTime: Infinity };
   const limited = { strict: true, holdTime: 30_000 };
   test.each([
-    ['BFD that never came up does not hold BGP back', 'Down', 'Down', false, lenient, 0, true],
-    ['unless strict mode asks for it', 'Down', 'Down', false, strict, 1_000_000, false],
-    ['strict mode may have a limit', 'Down', 'Init', false, limited, 29_999, false],
-    ['after which BGP goes on without', 'Down', 'Init', false, limited, 30_000, true],
-    ['while it comes up again after a loss, BGP waits', 'Init', 'Init', true, lenient, 100, false],
-    ['a peer whose BFD does not come back is not waited for without end', 'Down', 'Down', true, lenient, 30_000, true],
-    ['when it is up, BGP goes on', 'Up', 'Up', false, strict, 0, true],
-    ['a peer that has BFD shut down has not said that the path is bad', 'Down', 'AdminDown', true, strict, 0, true],
-    ['nor have we', 'AdminDown', 'Down', true, strict, 0, true],
+    ['BGP may establish while BFD never came up', 'Down', 'Down', false, lenient, 0, true],
+    ['BGP waits for BFD that never came up in strict mode', 'Down', 'Down', false, strict, 1_000_000, false],
+    ['BGP waits in strict mode until its hold time is over', 'Down', 'Init', false, limited, 29_999, false],
+    ['BGP may establish without BFD after the hold time of strict mode', 'Down', 'Init', false, limited, 30_000, true],
+    ['BGP waits while BFD comes up again after a loss', 'Init', 'Init', true, lenient, 100, false],
+    ['BGP stops waiting after the hold time when BFD does not come back', 'Down', 'Down', true, lenient, 30_000, true],
+    ['BGP may establish when BFD is up', 'Up', 'Up', false, strict, 0, true],
+    ['BGP may establish while the peer has BFD in AdminDown', 'Down', 'AdminDown', true, strict, 0, true],
+    ['BGP may establish while we have BFD in AdminDown', 'AdminDown', 'Down', true, strict, 0, true],
   ] as const)('BFD-022 %s', (_, state, remoteState, failed, options, waited, may) => {
     expect(mayEstablish({ state, remoteState, failed }, options, waited)).toBe(may);
   });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { newDiscriminator } from '../../../src/bfd/discriminators.ts';
+import { newDiscriminator } from '../../../src/bfd/manager.ts';
 import { Manager } from '../../../src/bfd/manager.ts';
 import { resolveSession, SessionOptionsError, type SessionOptions } from '../../../src/bfd/session-options.ts';
 import { MemoryWire } from '../../../src/bfd/transport/memory.ts';
@@ -30,7 +30,7 @@ function pair(seed = 1) {
 }
 
 describe('two managers', () => {
-  test('BFD-006 come up, notice that the wire is cut within the detection time, and come up again', () => {
+  test('BFD-006 both ends come up, notice a cut within the detection time, and come up again', () => {
     const { clock, wire, connect, states, changes } = pair();
     connect({ transmitInterval: 50, receiveInterval: 50 }, { transmitInterval: 50, receiveInterval: 50 });
     clock.advance(3_000);
@@ -44,7 +44,7 @@ describe('two managers', () => {
     expect(states()).toEqual(['Up', 'Up']);
   });
 
-  test('BFD-006 a wire that is cut in one direction takes both ends down', () => {
+  test('BFD-006 a cut in one direction takes both ends down', () => {
     const { clock, wire, connect, states } = pair();
     connect();
     clock.advance(3_000);
@@ -53,7 +53,7 @@ describe('two managers', () => {
     expect(states()).toEqual(['Down', 'Down']);
   });
 
-  test('BFD-015 any changes of intervals on both sides, with packets lost in between, cause no flap', () => {
+  test('BFD-015 any changes of intervals on both sides cause no flap, even with lost packets', () => {
     const profile = fc.record({
       transmitInterval: fc.integer({ min: 10, max: 2_000 }),
       receiveInterval: fc.integer({ min: 10, max: 2_000 }),
@@ -69,7 +69,7 @@ describe('two managers', () => {
         clock.advance(10_000);
         expect(states()).toEqual(['Up', 'Up']);
         changes.length = 0;
-        // Never two in a row of one end: that alone may take up the detection time of a multiplier of 3, with jitter.
+        // Never loses two packets in a row from one end: with jitter, two losses can use up the detection time of multiplier 3.
         const lost = new Map<string, boolean>();
         wire.lose(({ from }) => {
           const loses = lost.get(from) !== true && random() < 0.2;
@@ -88,7 +88,7 @@ describe('two managers', () => {
     );
   });
 
-  test('both ends passive never speak; one of them is enough', () => {
+  test('two passive ends never send; one active end is enough to come up', () => {
     const { clock, wire, connect, states } = pair();
     connect({ passive: true }, { passive: true });
     clock.advance(10_000);
@@ -98,7 +98,7 @@ describe('two managers', () => {
     expect(states()).toEqual(['Up', 'Up']);
   });
 
-  test('BFD-004 BFD-015 another smallest TTL applies to the session that is up', () => {
+  test('BFD-004 BFD-015 a new minimum TTL applies to a session that is up, without a flap', () => {
     const peer = new ScriptedPeer();
     const multihop = (minimumTtl: number): Partial<SessionOptions> => ({ multihop: { minimumTtl } });
     const { clock, wire, a, changes, connect } = pair();
@@ -116,7 +116,7 @@ describe('two managers', () => {
     expect(peer.transport.minimumTtls.get(peerAddress)).toBe(100);
   });
 
-  test('the same again changes and sends nothing', () => {
+  test('setting the same sessions again changes and sends nothing', () => {
     const { clock, wire, connect, changes } = pair();
     connect();
     clock.advance(10_000);
@@ -127,7 +127,7 @@ describe('two managers', () => {
     expect(changes).toEqual([]);
   });
 
-  test('BFD-020 a session that is taken away says goodbye, and may come back before it has gone', () => {
+  test('BFD-020 a removed session sends AdminDown, and continues when it is set again in time', () => {
     const { clock, a, b, connect, states } = pair();
     connect();
     clock.advance(3_000);
@@ -141,7 +141,7 @@ describe('two managers', () => {
     expect(b.history('x').map(({ remoteState }) => remoteState)).toContain('AdminDown');
   });
 
-  test('hundreds of sessions run on one timer of the clock, and leave nothing behind', async () => {
+  test('hundreds of sessions run on one timer, and leave no timer and no channel', async () => {
     const clock = new VirtualClock();
     const wire = new MemoryWire(clock);
     const transport = wire.host(address(ourAddress));
@@ -149,14 +149,14 @@ describe('two managers', () => {
     manager.replaceSessions(Array.from({ length: 500 }, (_, i) => ({ name: `s${i}`, peer: `10.1.${i >> 8}.${i & 255}` })));
     clock.advance(0);
     expect(wire.log).toHaveLength(500);
-    expect(clock.pending).toBeLessThanOrEqual(1 + 500 /* packets that fly */);
+    expect(clock.pending).toBeLessThanOrEqual(1 + 500 /* packets in flight */);
     await manager.stop();
     clock.advance(10);
     expect({ channels: transport.channels, pending: clock.pending }).toEqual({ channels: 0, pending: 0 });
   });
 });
 
-test('BFD-029 ten sessions at 50 ms: each packet leaves between three quarters of the interval and the whole of it after the one before', () => {
+test('BFD-029 ten sessions at 50 ms send each packet 75 % to 100 % of the interval after the previous', () => {
   const clock = new VirtualClock();
   const wire = new MemoryWire(clock);
   const fast = { transmitInterval: 50, receiveInterval: 50 };
@@ -179,8 +179,8 @@ test('BFD-029 ten sessions at 50 ms: each packet leaves between three quarters o
   }
 });
 
-describe('which session a packet is for', () => {
-  test('BFD-007 the first packet by its address; later ones by our discriminator', () => {
+describe('assignment of a packet to its session', () => {
+  test('BFD-007 the first packet is matched by its address, later ones by our discriminator', () => {
     const peer = new ScriptedPeer();
     peer.configure();
     peer.transport.arrive(peer.packet({ yourDiscriminator: 0 }), '10.0.0.3', undefined, false);
@@ -194,7 +194,7 @@ describe('which session a packet is for', () => {
     expect(peer.state).toBe('Up');
   });
 
-  test('BFD-007 BFD-026 of two peers with one address the one on the interface that the packet came in by', () => {
+  test('BFD-007 BFD-026 between two peers with one address, the receiving interface decides', () => {
     const peer = new ScriptedPeer();
     peer.manager.replaceSessions([
       { name: 'one', peer: 'fe80::1', interface: 'eth0' },
@@ -205,7 +205,7 @@ describe('which session a packet is for', () => {
     const hello = peer.packet({ yourDiscriminator: 0 });
     peer.transport.arrive(hello, 'fe80::1', 'eth1', false);
     expect(states()).toEqual(['Down', 'Init', 'Down']);
-    // A peer without an interface may come by any.
+    // A peer without an interface is accepted on any interface.
     peer.transport.arrive(hello, '10.0.0.9', 'eth7', false);
     expect(states()).toEqual(['Down', 'Init', 'Init']);
     const [one] = peer.manager.status().sessions;
@@ -214,18 +214,18 @@ describe('which session a packet is for', () => {
     expect(peer.manager.status().discards.source).toBe(1);
   });
 
-  test('BFD-002 BFD-004 a known discriminator from another address, or at the port of the other kind, is discarded', () => {
+  test('BFD-002 BFD-004 our discriminator from a wrong address or on the wrong port is discarded', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     const packet = peer.packet({ state: 'Down' });
     peer.transport.arrive(packet, '10.0.0.3', undefined, false);
-    // The multihop port takes packets that have come far: they must not end a session with a neighbour.
+    // The multihop port accepts packets from several hops away. They must not end a session with a neighbour.
     peer.transport.arrive(packet, peerAddress, undefined, true);
     expect(peer.state).toBe('Up');
     expect(peer.manager.status().discards.source).toBe(2);
   });
 
-  test('BFD-032 BFD-035 what is discarded is counted by reason', () => {
+  test('BFD-032 BFD-035 discarded packets are counted by reason', () => {
     const peer = new ScriptedPeer();
     peer.configure();
     const good = peer.packet();
@@ -256,11 +256,11 @@ describe('which session a packet is for', () => {
   });
 });
 
-describe('what sessions there can be', () => {
+describe('validation of session options', () => {
   test.each<readonly [string, Partial<SessionOptions>, keyof SessionOptions]>([
-    ['an address that is none', { peer: '10.0.0.300' }, 'peer'],
+    ['an invalid address', { peer: '10.0.0.300' }, 'peer'],
     ['a link-local peer without an interface', { peer: 'fe80::1' }, 'interface'],
-    ['a link-local peer beyond a router', { peer: 'fe80::1', interface: 'eth0', multihop: { minimumTtl: 254 } }, 'multihop'],
+    ['a link-local peer over several hops', { peer: 'fe80::1', interface: 'eth0', multihop: { minimumTtl: 254 } }, 'multihop'],
     ['a local address of the other IP version', { localAddress: 'fd00::1' }, 'localAddress'],
     ['a multiplier of 0', { detectMultiplier: 0 }, 'detectMultiplier'],
     ['a multiplier of 256', { detectMultiplier: 256 }, 'detectMultiplier'],
@@ -268,13 +268,13 @@ describe('what sessions there can be', () => {
     ['an interval of more than a minute', { receiveInterval: 60_001 }, 'receiveInterval'],
     ['a minimum TTL of 0', { multihop: { minimumTtl: 0 } }, 'multihop'],
     ['a minimum TTL of 255', { multihop: { minimumTtl: 255 } }, 'multihop'],
-  ])('%s is refused by its field', (_, options, field) => {
+  ])('%s is refused with the name of its field', (_, options, field) => {
     const refusal = (): unknown => resolveSession({ name: 'x', peer: '10.0.0.1', ...options }, { floor: 10, hasRealTime: true });
     expect(refusal).toThrow(SessionOptionsError);
     expect(refusal).toThrow(expect.objectContaining({ field }) as Error);
   });
 
-  test('two sessions with one peer are refused, because the peer has one; the first is left alone', () => {
+  test('a second session with the same peer is refused, and the first one stays', () => {
     const peer = new ScriptedPeer();
     const refused = peer.manager.replaceSessions([
       { name: 'a', peer: peerAddress },
@@ -285,7 +285,7 @@ describe('what sessions there can be', () => {
     expect(peer.manager.status().sessions.map(({ name }) => name)).toEqual(['a', 'c']);
   });
 
-  test('a session whose new options cannot be goes on with its earlier ones', () => {
+  test('a session keeps its earlier options when the new ones are refused', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     const refused = peer.manager.replaceSessions([{ name: 'peer', peer: peerAddress, detectMultiplier: 0 }]);
@@ -293,7 +293,7 @@ describe('what sessions there can be', () => {
     expect(peer.status()).toMatchObject({ state: 'Up', advertised: { detectMultiplier: 3 } });
   });
 
-  test('BFD-030 300 ms times 3 is the default; shorter than the floor is made the floor, and short ones are warned about', () => {
+  test('BFD-030 the default is 300 ms times 3; intervals below the floor are raised, and short ones warn', () => {
     const rules = { floor: 50, hasRealTime: false };
     const of = (options: Partial<SessionOptions>, hasRealTime = false) =>
       resolveSession({ name: 'x', peer: '10.0.0.1', ...options }, { ...rules, hasRealTime });

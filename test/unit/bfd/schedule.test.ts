@@ -4,7 +4,7 @@ import { Alarm, Schedule } from '../../../src/bfd/schedule.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
 describe('the schedule', () => {
-  test('alarms ring in order of their time, however they are set, moved and cleared', () => {
+  test('alarms ring in order of time after any sequence of set, move and clear', () => {
     const step = fc.record({ alarm: fc.nat({ max: 9 }), due: fc.option(fc.nat({ max: 50 }), { nil: undefined }) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), fc.nat({ max: 20 }), (steps, pause) => {
@@ -35,14 +35,14 @@ describe('the schedule', () => {
     );
   });
 
-  test('a thousand alarms are one timer of the clock', () => {
+  test('a thousand alarms share one timer of the clock', () => {
     const clock = new VirtualClock();
     const schedule = new Schedule(clock);
     for (let due = 1000; due > 0; due--) schedule.setAlarm(new Alarm(() => undefined), due);
     expect(clock.pending).toBe(1);
   });
 
-  test('an alarm may be set again while it rings, and after stop none rings', () => {
+  test('an alarm may be set again while it rings, and none rings after stop()', () => {
     const clock = new VirtualClock();
     const schedule = new Schedule(clock);
     const rung: number[] = [];

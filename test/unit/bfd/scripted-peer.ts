@@ -11,19 +11,19 @@ import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 export const ourAddress = '10.0.0.1';
 export const peerAddress = '10.0.0.2';
 
-/** A packet of ours, and when it was sent. */
+/** A packet that we sent, with its time in milliseconds. */
 export interface Sent extends ControlPacket {
   readonly at: number;
 }
 
-/** One manager on a virtual clock, and a peer whose every packet the test writes. */
+/** One manager on a virtual clock, with a peer whose packets the test writes. */
 export class ScriptedPeer {
   readonly clock = new VirtualClock();
   readonly wire = new MemoryWire(this.clock);
   readonly transport: MemoryTransport = this.wire.host(address(ourAddress));
   readonly transitions: Transition[] = [];
   readonly manager: Manager;
-  /** What the peer says where a test does not say otherwise. */
+  /** The fields of the peer's packets, unless a call overrides them. */
   says: Partial<ControlPacket> = {
     state: 'Down',
     detectMultiplier: 3,
@@ -38,13 +38,13 @@ export class ScriptedPeer {
     this.manager = new Manager({ clock: this.clock, random, transport: this.transport }, events, options);
   }
 
-  /** The one session with the peer; milliseconds of virtual time afterwards. */
+  /** Sets the one session with the peer, then advances the clock by `milliseconds`. */
   configure(options: Partial<SessionOptions> = {}, milliseconds = 0): void {
     this.manager.replaceSessions([{ name: 'peer', peer: peerAddress, ...options }]);
     this.clock.advance(milliseconds);
   }
 
-  /** What the peer would send now. */
+  /** Encodes the packet that the peer would send now. */
   packet(fields: Partial<ControlPacket> = {}): Uint8Array {
     const octets = new Uint8Array(24);
     const yourDiscriminator = this.status().discriminator;
@@ -57,7 +57,7 @@ export class ScriptedPeer {
     this.clock.advance(0);
   }
 
-  /** Sends every `interval` milliseconds for so long. */
+  /** Sends a packet every `interval` milliseconds, for `milliseconds` in total. */
   keepSending(milliseconds: number, interval = 100, fields: Partial<ControlPacket> = {}): void {
     for (let passed = 0; passed < milliseconds; passed += interval) {
       this.send(fields);
@@ -65,7 +65,7 @@ export class ScriptedPeer {
     }
   }
 
-  /** Brings the session up, and answers the poll with which it begins. */
+  /** Brings the session up, and answers the first poll. */
   bringUp(options: Partial<SessionOptions> = {}): void {
     this.configure(options);
     this.send({ state: 'Down', yourDiscriminator: 0 });
@@ -76,7 +76,7 @@ export class ScriptedPeer {
     this.take();
   }
 
-  /** What was sent since the last time. */
+  /** Returns the packets sent since the last call. */
   take(): Sent[] {
     return this.wire.log.splice(0).map(({ octets, at }) => {
       const packet = emptyControlPacket();
@@ -97,7 +97,7 @@ export class ScriptedPeer {
   }
 }
 
-/** Times between packets. */
+/** Returns the times between packets, in milliseconds. */
 export function gaps(packets: readonly Sent[]): number[] {
   return packets.slice(1).map(({ at }, i) => at - (packets[i]?.at ?? 0));
 }

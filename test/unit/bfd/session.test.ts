@@ -4,8 +4,8 @@ import { gaps, peerAddress, ScriptedPeer } from './scripted-peer.ts';
 
 const steps = ({ transitions }: ScriptedPeer): string[] => transitions.map(({ from, to, diagnostic }) => `${from} ${to} ${diagnostic}`);
 
-describe('coming up', () => {
-  test('BFD-018 the active side speaks first, at once, and then every second less jitter', () => {
+describe('session establishment', () => {
+  test('BFD-018 the active side sends first and at once, then every second minus jitter', () => {
     const peer = new ScriptedPeer();
     peer.configure({}, 20_000);
     const packets = peer.take();
@@ -17,7 +17,7 @@ describe('coming up', () => {
     expect(packets.length).toBeGreaterThan(19);
   });
 
-  test('BFD-019 the passive side says nothing before the peer has, and then speaks', () => {
+  test('BFD-019 the passive side sends only after it received a packet', () => {
     const peer = new ScriptedPeer();
     peer.configure({ passive: true }, 20_000);
     expect(peer.take()).toEqual([]);
@@ -25,7 +25,7 @@ describe('coming up', () => {
     expect(peer.take()).toMatchObject([{ state: 'Init', yourDiscriminator: 77 }]);
   });
 
-  test('BFD-019 the passive side falls silent again when its peer does', () => {
+  test('BFD-019 the passive side stops sending when its peer falls silent', () => {
     const peer = new ScriptedPeer();
     peer.bringUp({ passive: true });
     const heard = peer.clock.now();
@@ -33,11 +33,11 @@ describe('coming up', () => {
     expect(peer.state).toBe('Down');
     const packets = peer.take();
     expect(packets.length).toBeGreaterThan(1);
-    // Nor does it say that it has given the peer up (RFC 5880 6.8.7).
+    // It also sends no packet to report its Down state (RFC 5880 6.8.7).
     expect(packets.filter(({ at, state }) => at > heard + 900 || state !== 'Up')).toEqual([]);
   });
 
-  test('BFD-019 the passive side sees to it that it hears, every second, until it sends', async () => {
+  test('BFD-019 the passive side retries its listening socket every second while it does not send', async () => {
     const peer = new ScriptedPeer();
     peer.configure({ passive: true }, 10_000);
     expect(peer.transport.listened).toBe(10);
@@ -45,7 +45,7 @@ describe('coming up', () => {
     peer.bringUp({ passive: true });
     peer.keepSending(3_000, 300);
     expect(peer.transport.listened).toBe(10);
-    // A peer in demand mode is sent nothing either.
+    // A peer in demand mode gets no packets either.
     peer.keepSending(3_000, 300, { demand: true });
     expect(peer.transport.listened).toBeGreaterThanOrEqual(12);
     const stopped = peer.manager.stop();
@@ -64,7 +64,7 @@ describe('coming up', () => {
     expect(steps(peer)).toEqual(['Down Init 0', 'Init Up 0']);
   });
 
-  test('BFD-008 until it is up it offers no packet faster than one a second, and sends none', () => {
+  test('BFD-008 before Up it advertises and sends at most one packet a second', () => {
     const peer = new ScriptedPeer();
     peer.configure({ transmitInterval: 50, receiveInterval: 50 });
     peer.send({ state: 'Down', yourDiscriminator: 0 });
@@ -78,7 +78,7 @@ describe('coming up', () => {
     expect(Math.min(...gaps(packets))).toBeGreaterThanOrEqual(750);
   });
 
-  test('BFD-009 once it is up it offers its own interval, by a Poll Sequence, and sends at it', () => {
+  test('BFD-009 after Up it advertises its own intervals with a Poll Sequence and uses them', () => {
     const peer = new ScriptedPeer();
     peer.says = { ...peer.says, requiredMinRxInterval: 50_000 };
     peer.configure({ transmitInterval: 50, receiveInterval: 50 });
@@ -95,7 +95,7 @@ describe('coming up', () => {
     expect(peer.take().some(({ poll }) => poll)).toBe(false);
   });
 
-  test('BFD-025 a peer that has restarted is another, and the session comes up with it again', () => {
+  test('BFD-025 the session comes up again with a restarted peer that has a new discriminator', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.send({ state: 'Down', yourDiscriminator: 0, myDiscriminator: 78 });
@@ -108,8 +108,8 @@ describe('coming up', () => {
   });
 });
 
-describe('sending', () => {
-  test('BFD-013 no two intervals are the same, and none is longer than agreed on or shorter than three quarters', () => {
+describe('transmission', () => {
+  test('BFD-013 intervals vary between three quarters of the agreed interval and the whole of it', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.keepSending(30_000);
@@ -120,7 +120,7 @@ describe('sending', () => {
     expect(Math.min(...between)).toBeGreaterThanOrEqual(225);
   });
 
-  test('BFD-010 it follows what the peer takes, whenever the peer says something else', () => {
+  test("BFD-010 the transmit interval follows the peer's changes at any time", () => {
     const peer = new ScriptedPeer();
     peer.bringUp({ transmitInterval: 100 });
     for (const [takes, expected] of [
@@ -139,7 +139,7 @@ describe('sending', () => {
     }
   });
 
-  test('BFD-011 the next packet comes earlier when the interval becomes shorter', () => {
+  test('BFD-011 the next packet is sent earlier when the interval becomes shorter', () => {
     const peer = new ScriptedPeer();
     peer.bringUp({ transmitInterval: 50 });
     peer.keepSending(2_000, 100, { requiredMinRxInterval: 60_000_000 });
@@ -151,7 +151,7 @@ describe('sending', () => {
     expect(peer.take().length).toBeGreaterThanOrEqual(2);
   });
 
-  test('BFD-012 a peer that floods us and changes its interval with every packet does not silence us', () => {
+  test('BFD-012 a peer that floods us with changed intervals does not stop our packets', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     for (let i = 0; i < 3_000; i++) {
@@ -163,7 +163,7 @@ describe('sending', () => {
     expect(Math.max(...gaps(packets))).toBeLessThanOrEqual(301);
   });
 
-  test('BFD-017 it stops where the peer takes none, still answers polls, and goes on when the peer takes them again', () => {
+  test("BFD-017 periodic packets stop while the peer's interval is 0, but polls are answered", () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.send({ requiredMinRxInterval: 0 });
@@ -176,7 +176,7 @@ describe('sending', () => {
     expect(peer.take().length).toBeGreaterThan(2);
   });
 
-  test('BFD-034 it takes no echo packets, and is silent towards a peer in demand mode while both are up, but for its answers', () => {
+  test('BFD-034 echo is not offered, and a peer in demand mode gets only answers while both ends are Up', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.keepSending(1_000);
@@ -192,7 +192,7 @@ describe('sending', () => {
     expect(peer.take().length).toBeGreaterThanOrEqual(2);
   });
 
-  test('BFD-014 a poll is answered at once, once, and the next packet comes when it would have come', () => {
+  test('BFD-014 a poll is answered once at once, without moving the next periodic packet', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.clock.advance(400);
@@ -206,7 +206,7 @@ describe('sending', () => {
     expect((next?.at ?? 0) - before).toBeLessThanOrEqual(300);
   });
 
-  test('BFD-033 what cannot be sent is counted and said, and the state machine goes on', () => {
+  test('BFD-033 failed sends are counted and reported, and the state machine goes on', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.transport.failure = 'no route to its network';
@@ -222,7 +222,7 @@ describe('sending', () => {
 });
 
 describe('changes of the intervals', () => {
-  test('BFD-015 slower packets begin when the peer has answered, and the session stays up', () => {
+  test("BFD-015 slower sending begins after the peer's Final, and the session stays up", () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.configure({ transmitInterval: 2_000 });
@@ -239,7 +239,7 @@ describe('changes of the intervals', () => {
     expect(peer.transitions).toHaveLength(2);
   });
 
-  test('BFD-015 the detection time shrinks when the peer has answered, and grows at once', () => {
+  test("BFD-015 the detection time shrinks after the peer's Final, and grows at once", () => {
     const peer = new ScriptedPeer();
     peer.says = { ...peer.says, desiredMinTxInterval: 50_000 };
     peer.bringUp();
@@ -253,7 +253,7 @@ describe('changes of the intervals', () => {
     expect(peer.status().detectionTime).toBe(3_000);
   });
 
-  test('BFD-015 the multiplier is said with the next packet, without a poll', () => {
+  test('BFD-015 a new multiplier is sent in the next packet, without a poll', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.configure({ detectMultiplier: 10 });
@@ -263,7 +263,7 @@ describe('changes of the intervals', () => {
 });
 
 describe('detection', () => {
-  test('BFD-016 a silent peer is given up after its multiplier times the slower interval, with diagnostic 1', () => {
+  test('BFD-016 a silent peer is Down with diagnostic 1 after multiplier times the slower interval', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.send({ desiredMinTxInterval: 500_000, detectMultiplier: 4 });
@@ -272,11 +272,11 @@ describe('detection', () => {
     peer.take();
     peer.clock.advance(1);
     expect(steps(peer).at(-1)).toBe('Up Down 1');
-    // The peer is told at once, and is nobody yet: what comes next may be another.
+    // The peer is informed at once, with discriminator 0: the next packet may come from a restarted peer.
     expect(peer.take()).toMatchObject([{ state: 'Down', diagnostic: 1, yourDiscriminator: 0, desiredMinTxInterval: 1_000_000 }]);
   });
 
-  test('BFD-016 every packet begins the detection time anew', () => {
+  test('BFD-016 every packet restarts the detection time', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.keepSending(60_000, 890);
@@ -294,10 +294,10 @@ describe('detection', () => {
     expect(peer.state).toBe('Down');
   });
 
-  test('BFD-027 a receiver that stood still reads what has arrived before it gives the peer up', () => {
+  test('BFD-027 a stalled receiver reads the packets that arrived before it declares the peer Down', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
-    // The event loop finds the alarm first, and then, in its next phase, the packet that came in time.
+    // The event loop runs the alarm first. In its next phase it reads the packet, which arrived in time.
     let arrived = false;
     const began = peer.clock.now();
     const packet = peer.packet();
@@ -321,8 +321,8 @@ describe('detection', () => {
   });
 });
 
-describe('going down on purpose', () => {
-  test('BFD-020 AdminDown with diagnostic 7 is sent at once, and goes on until the peer has heard it', async () => {
+describe('administrative shutdown', () => {
+  test('BFD-020 AdminDown with diagnostic 7 is sent at once and repeated until the peer answers Down', async () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.take();
@@ -338,7 +338,7 @@ describe('going down on purpose', () => {
     expect(peer.transport.channels).toBe(0);
   });
 
-  test('BFD-020 a peer that does not answer is told for its detection time', async () => {
+  test('BFD-020 AdminDown is sent for the whole detection time to a peer that does not answer', async () => {
     const peer = new ScriptedPeer();
     peer.bringUp({ transmitInterval: 2_000, detectMultiplier: 2 });
     peer.take();
@@ -356,7 +356,7 @@ describe('going down on purpose', () => {
     expect((packets.at(-1)?.at ?? 0) - began).toBeGreaterThan(1_500);
   });
 
-  test('BFD-020 a session that is held down says so for as long as it is, and comes up when it may', () => {
+  test('BFD-020 a session with adminDown sends AdminDown all the time, and comes up when it is enabled', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.configure({ adminDown: true });
@@ -371,7 +371,7 @@ describe('going down on purpose', () => {
     expect(peer.state).toBe('Up');
   });
 
-  test('BFD-020 the AdminDown of a peer takes the session down, as no loss', () => {
+  test('BFD-020 AdminDown of the peer takes the session down, with its state in the transition', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.send({ state: 'AdminDown', diagnostic: 7 });
@@ -379,8 +379,8 @@ describe('going down on purpose', () => {
   });
 });
 
-describe('what can be seen', () => {
-  test('BFD-032 packets, ups and downs, diagnostics of both sides, and how long it was down', () => {
+describe('status of a session', () => {
+  test('BFD-032 the status shows packets, ups and downs, both diagnostics and the time spent down', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     const before = peer.status().counters.sent;
@@ -397,7 +397,7 @@ describe('what can be seen', () => {
     expect(peer.manager.history('peer').map(({ to }) => to)).toEqual(['Init', 'Up', 'Down', 'Up']);
   });
 
-  test('BFD-032 how long it was down is measured, whatever happens to the wall clock meanwhile', () => {
+  test('BFD-032 the time spent down does not depend on the wall clock', () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.send({ state: 'Down', diagnostic: 1 });
@@ -407,7 +407,7 @@ describe('what can be seen', () => {
     expect(peer.status().lastDown?.duration).toBe(700);
   });
 
-  test('BFD-023 our C bit is 0, because BFD ends with the agent, and the one of the peer is shown', () => {
+  test("BFD-023 our C bit is 0, because BFD ends with the agent; the peer's C bit is shown", () => {
     const peer = new ScriptedPeer();
     peer.bringUp();
     peer.keepSending(1_000, 100, { controlPlaneIndependent: true });

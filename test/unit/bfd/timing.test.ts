@@ -4,11 +4,11 @@ import { detectionTime, jittered, transmitInterval } from '../../../src/bfd/timi
 
 describe('the arithmetic of intervals', () => {
   test.each([
-    ['the peer takes them as fast as we like', 300_000, 50_000, 300_000],
-    ['the peer takes them more slowly', 50_000, 300_000, 300_000],
-    ['BFD-018 nothing was heard of the peer', 1_000_000, 1, 1_000_000],
-    ['BFD-017 the peer wants none', 300_000, 0, undefined],
-  ])('BFD-010 between packets: %s', (_, desired, remote, interval) => {
+    ['the peer accepts our interval', 300_000, 50_000, 300_000],
+    ['the peer accepts only a slower interval', 50_000, 300_000, 300_000],
+    ['BFD-018 the peer has not sent a packet yet', 1_000_000, 1, 1_000_000],
+    ['BFD-017 the peer accepts no packets', 300_000, 0, undefined],
+  ])('BFD-010 the transmit interval is right when %s', (_, desired, remote, interval) => {
     expect(transmitInterval(desired, remote)).toBe(interval);
   });
 
@@ -16,11 +16,14 @@ describe('the arithmetic of intervals', () => {
     [3, 300_000, 50_000, 900_000],
     [3, 50_000, 1_000_000, 3_000_000],
     [1, 10_000, 10_000, 10_000],
-  ])('BFD-016 %i times the slower of what we take (%i) and what the peer sends (%i)', (multiplier, requiredMinRx, remote, time) => {
-    expect(detectionTime(multiplier, requiredMinRx, remote)).toBe(time);
-  });
+  ])(
+    "BFD-016 the detection time is %i times the slower of our interval (%i) and the peer's (%i)",
+    (multiplier, requiredMinRx, remote, time) => {
+      expect(detectionTime(multiplier, requiredMinRx, remote)).toBe(time);
+    },
+  );
 
-  test('BFD-013 an interval is shortened by up to a quarter, and by a tenth at least where one lost packet is a lost peer', () => {
+  test('BFD-013 jitter shortens an interval by up to a quarter, and by at least a tenth with multiplier 1', () => {
     const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
       fc.property(random, fc.integer({ min: 1, max: 255 }), (value, multiplier) => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert';
 import type { Prefix } from '../../../net/prefix.ts';
 import { maximumPassword } from '../../limits.ts';
-import { IPPROTO_TCP, type RawSocket } from './socket.ts';
-import { socketAddress } from './socket-address.ts';
+import { socketAddress, IPPROTO_TCP, type RawSocket } from './socket.ts';
 
 const TCP_MD5SIG_EXT = 32;
 const TCP_MD5SIG_FLAG_PREFIX = 1;

@@ -5,8 +5,7 @@ import { AF_INET6, int32, IPPROTO_IPV6, SOCK_CLOEXEC, SOCK_NONBLOCK } from '../.
 import { systemError, type Libc } from '../../../system/ffi/libc.ts';
 import { routerAdvertisement, routerSolicitation } from './router-advertisement.ts';
 import type { InterfaceFacts, ReceivedPacket, RouterSocket } from './router-discovery.ts';
-import { RawSocket } from './socket.ts';
-import { socketAddress } from './socket-address.ts';
+import { socketAddress, RawSocket } from './socket.ts';
 
 const SOCK_RAW = 3;
 const IPPROTO_ICMPV6 = 58;

@@ -1,5 +1,14 @@
 import { addressBytes, type Address, type Family } from '../../../net/address.ts';
-import { AF_INET, AF_INET6, InetSocket, IPPROTO_IP, IPPROTO_IPV6, SOCK_CLOEXEC, SOCK_NONBLOCK } from '../../../system/ffi/inet-socket.ts';
+import {
+  AF_INET,
+  AF_INET6,
+  inetAddress,
+  InetSocket,
+  IPPROTO_IP,
+  IPPROTO_IPV6,
+  SOCK_CLOEXEC,
+  SOCK_NONBLOCK,
+} from '../../../system/ffi/inet-socket.ts';
 import { systemError, type Libc } from '../../../system/ffi/libc.ts';
 import type { SocketOptions } from '../transport.ts';
 
@@ -29,4 +38,9 @@ export class RawSocket extends InetSocket {
   bind(address: Address | undefined, port: number, what: string): void {
     this.bindTo(address === undefined ? undefined : addressBytes(address), port, what);
   }
+}
+
+/** As the kernel takes it; no address: any. */
+export function socketAddress(family: Family, address: Address | undefined, port: number): Uint8Array {
+  return inetAddress(family, address === undefined ? undefined : addressBytes(address), port);
 }

@@ -26,10 +26,10 @@ const anyPacket: fc.Arbitrary<ControlPacket> = fc
   })
   .map(({ bits, ...fields }) => ({ ...fields, ...bits }));
 
-/** Octets in hexadecimal, and what they say. */
+/** Name, octets in hexadecimal, and the fields they encode. */
 const vectors: readonly (readonly [string, string, Partial<ControlPacket>])[] = [
   [
-    'the first word of a session',
+    'the first packet of a session',
     '20 40 03 18  00000001 00000000  000f4240 000493e0 00000000',
     {
       state: 'Down',
@@ -40,12 +40,12 @@ const vectors: readonly (readonly [string, string, Partial<ControlPacket>])[] = 
     },
   ],
   [
-    'Init, with what it has heard',
+    'Init with the discriminator that it received',
     '20 80 05 18  fedcba98 80000001  000f4240 0000c350 00000000',
     { state: 'Init', detectMultiplier: 5, myDiscriminator: 0xfedcba98, yourDiscriminator: 0x80000001, requiredMinRxInterval: 50_000 },
   ],
   [
-    'Up with the Poll bit, by a peer that takes echo packets',
+    'Up with the Poll bit, from a peer that accepts echo packets',
     '20 e8 ff 18  00000007 00000009  ffffffff 00000000 0000c350',
     {
       state: 'Up',
@@ -83,13 +83,13 @@ function encoded(packet: ControlPacket): Uint8Array {
 }
 
 describe('the codec of control packets', () => {
-  test.each(vectors)('BFD-001 %s: octets to fields and back', (_, text, fields) => {
+  test.each(vectors)('BFD-001 a packet is decoded and encoded: %s', (_, text, fields) => {
     const packet = decoded(hex(text));
     expect(packet).toMatchObject(fields);
     expect(toHex(encoded(packet as ControlPacket))).toBe(toHex(hex(text)));
   });
 
-  test('BFD-001 what is encoded is decoded to the same', () => {
+  test('BFD-001 every packet survives encoding and decoding', () => {
     fc.assert(
       fc.property(anyPacket, (packet) => {
         expect(decoded(encoded(packet))).toEqual(packet);
@@ -97,12 +97,12 @@ describe('the codec of control packets', () => {
     );
   });
 
-  test('BFD-001 octets after the packet are ignored, as its length says where it ends', () => {
+  test("BFD-001 octets after the packet's length are ignored", () => {
     const [, text = ''] = vectors[0] ?? [];
     expect(decoded(hex(`${text} ffffffff`))).toEqual(decoded(hex(text)));
   });
 
-  test('a record that is used again keeps nothing of the packet before', () => {
+  test('a reused record keeps nothing of the previous packet', () => {
     fc.assert(
       fc.property(anyPacket, anyPacket, (first, second) => {
         const packet = emptyControlPacket();
@@ -113,15 +113,15 @@ describe('the codec of control packets', () => {
     );
   });
 
-  test('BFD-014 Poll and Final are never in one packet', () => {
+  test('BFD-014 a packet with Poll and Final cannot be encoded', () => {
     expect(() => encoded({ ...emptyControlPacket(), poll: true, final: true })).toThrow(/Poll/);
   });
 });
 
-describe('BFD-002 what is not a packet for us is discarded, with the reason', () => {
+describe('BFD-002 reasons for which a packet is discarded', () => {
   const good = '20 c0 03 18  00000007 00000009  0000c350 0000c350 00000000';
   test.each([
-    ['nothing', '', 'length'],
+    ['no octets', '', 'length'],
     ['23 octets', good.slice(0, -2), 'length'],
     ['version 0', good.replace('20', '00'), 'version'],
     ['version 2', good.replace('20', '40'), 'version'],
@@ -133,23 +133,23 @@ describe('BFD-002 what is not a packet for us is discarded, with the reason', ()
     ['my discriminator 0', good.replace('00000007', '00000000'), 'myDiscriminator'],
     ['your discriminator 0 while Up', good.replace('00000009', '00000000'), 'yourDiscriminator'],
     ['your discriminator 0 in Init', good.replace('c0', '80').replace('00000009', '00000000'), 'yourDiscriminator'],
-    ['authentication, for which we have no key', `${good.replace('20 c0 03 18', '20 c4 03 1a')} 0102`, 'authentication'],
-  ])('%s', (_, text, reason) => {
+    ['authentication', `${good.replace('20 c0 03 18', '20 c4 03 1a')} 0102`, 'authentication'],
+  ])('a packet with %s is discarded', (_, text, reason) => {
     expect(decoded(hex(text))).toBe(reason);
   });
 
-  test('your discriminator 0 is right while the sender is Down', () => {
+  test('your discriminator 0 is accepted while the sender is Down or AdminDown', () => {
     for (const flags of ['40', '00']) expect(decoded(hex(good.replace('c0', flags).replace('00000009', '00000000')))).toBeTypeOf('object');
   });
 
-  test('BFD-035 an authenticated packet is discarded even if all else of it is right', () => {
+  test('BFD-035 an authenticated packet is discarded even if everything else is valid', () => {
     expect(decoded(hex(`${good.replace('20 c0 03 18', '20 c4 03 24')} 010c01 ${'41'.repeat(9)}`))).toBe('authentication');
   });
 
-  test('no octets make the decoder throw, and what it takes it would say in the same octets', () => {
+  test('no octets make the decoder throw, and an accepted packet encodes to the same octets', () => {
     const anyOctets = fc.oneof(
       fc.uint8Array({ maxLength: 80 }),
-      // One or two octets of a right packet are others.
+      // A valid packet with up to two octets changed.
       fc.array(fc.tuple(fc.nat({ max: 23 }), fc.nat({ max: 255 })), { maxLength: 2 }).map((changes) => {
         const octets = hex(good);
         for (const [at, value] of changes) octets[at] = value;
@@ -161,7 +161,7 @@ describe('BFD-002 what is not a packet for us is discarded, with the reason', ()
         const packet = decoded(octets);
         if (typeof packet === 'string' || (packet.poll && packet.final)) return;
         const again = encoded(packet);
-        // Its length may be more than it needs.
+        // Compares all octets except the length, which may be larger than necessary.
         expect(toHex(again.subarray(0, 3)) + toHex(again.subarray(4))).toBe(toHex(octets.subarray(0, 3)) + toHex(octets.subarray(4, 24)));
       }),
       { numRuns: 5_000 },

@@ -20,27 +20,39 @@ const timeout = { kind: 'connectTimeout', seconds: 10 } as const;
 
 describe('BGP-054 explanation of a connect timeout by kernel drop counters', () => {
   test.each<[string, Partial<ProblemContext>, RegExp]>([
-    ['nothing, and no password', {}, /may demand a TCP MD5 password or TTL security, or packets are dropped/],
-    ['nothing, and a password', { hasPassword: true }, /password may differ/],
-    ['wrong signatures', { hasPassword: true, drops: { ...noDrops, wrong: 3 } }, /password differs .* dropped 3 segments with a wrong/],
-    ['no signatures', { hasPassword: true, drops: { ...noDrops, missing: 2 } }, /peer has no TCP MD5 password for us.* dropped 2/],
     [
-      'signatures that we do not expect',
+      'possible causes when nothing was dropped and there is no password',
+      {},
+      /may demand a TCP MD5 password or TTL security, or packets are dropped/,
+    ],
+    ['the password when nothing was dropped', { hasPassword: true }, /password may differ/],
+    [
+      'segments with wrong signatures',
+      { hasPassword: true, drops: { ...noDrops, wrong: 3 } },
+      /password differs .* dropped 3 segments with a wrong/,
+    ],
+    [
+      'segments without signatures',
+      { hasPassword: true, drops: { ...noDrops, missing: 2 } },
+      /peer has no TCP MD5 password for us.* dropped 2/,
+    ],
+    [
+      'segments with unexpected signatures',
       { drops: { ...noDrops, unexpected: 4 } },
       /has a TCP MD5 password for us and we have none.* 4 signed/,
     ],
     [
-      'segments from too far',
+      'segments below TTL 255',
       { ttlSecurityHops: 1, drops: { ...noDrops, belowMinimumTtl: 5 } },
       /does not send with TTL 255.* 5 .*below 255/,
     ],
     // The counters include all connections: without a password or TTL security of ours, the drops belong to other connections.
-    ['drops that are not ours', { drops: { ...noDrops, wrong: 9, belowMinimumTtl: 9 } }, /or packets are dropped on the way/],
+    ['no drops of other connections', { drops: { ...noDrops, wrong: 9, belowMinimumTtl: 9 } }, /or packets are dropped on the way/],
   ])('the explanation names %s', (_, change, expected) => {
     expect(describeProblem(timeout, { ...context, ...change })).toMatch(expected);
   });
 
-  test('only drops since the dial are counted', () => {
+  test('drops before the dial are not counted', () => {
     expect(newDrops({ ...noDrops, wrong: 7 }, { ...noDrops, wrong: 9 })).toEqual({ ...noDrops, wrong: 2 });
     expect(newDrops(undefined, noDrops)).toBeUndefined();
   });

@@ -170,7 +170,7 @@ describe('a second connection of an established peer', () => {
     expect(left.peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
   });
 
-  test("BGP-060 a restarted peer's new connection takes over, and the old one closes without NOTIFICATION", () => {
+  test('BGP-060 the new connection of a restarted peer replaces the old one without NOTIFICATION', () => {
     const { clock, left, right } = pair();
     left.start({ passive: true, gracefulRestart: {} });
     right.start({ gracefulRestart: {} });

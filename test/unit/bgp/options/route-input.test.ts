@@ -54,7 +54,7 @@ test('toRoute returns the same object for a route without text', () => {
 test.each([
   ['an array', (inputs: RouteInput[]) => inputs],
   ['a set', (inputs: RouteInput[]) => new Set(inputs)],
-  ['what can be read only once', (inputs: RouteInput[]) => inputs.values()],
+  ['an iterator that can be read only once', (inputs: RouteInput[]) => inputs.values()],
 ])('toRoutes reads routes from %s, checks all of them first, and its result can be iterated twice', (_, from) => {
   const good: RouteInput[] = [{ prefix: '192.0.2.1/32' }, { prefix: prefix('192.0.2.2/32'), med: 1 }];
   const routes = toRoutes(from(good));
@@ -80,12 +80,12 @@ test.each<[keyof RouteInput, Partial<RouteInput>, string]>([
 });
 
 test.each<[string, 4 | 6, bigint, number, RegExp]>([
-  ['too long for IPv4', 4, 0xc000_0200n, 33, /192.0.2.0: 33 is not a length from 0 to 32/],
-  ['too long for IPv6', 6, 0n, 129, /::: 129 is not a length from 0 to 128/],
-  ['negative', 4, 0n, -1, /-1 is not a length/],
-  ['broken', 4, 0n, 24.5, /24.5 is not a length/],
+  ['a length above 32 for IPv4', 4, 0xc000_0200n, 33, /192.0.2.0: 33 is not a length from 0 to 32/],
+  ['a length above 128 for IPv6', 6, 0n, 129, /::: 129 is not a length from 0 to 128/],
+  ['a negative length', 4, 0n, -1, /-1 is not a length/],
+  ['a fraction', 4, 0n, 24.5, /24.5 is not a length/],
   ['bits beyond the length', 4, 0xc000_0201n, 24, /192.0.2.1\/24 has bits beyond its length/],
-  ['the same in IPv6', 6, 1n, 127, /::1\/127 has bits beyond its length/],
+  ['IPv6 bits beyond the length', 6, 1n, 127, /::1\/127 has bits beyond its length/],
 ])('a prefix object is checked: %s', (_, family, value, length, words) => {
   const wrong = { address: { family, value }, length };
   expect(() => toRoute({ prefix: wrong })).toThrow(words);

@@ -119,7 +119,7 @@ describe('a session and its Adj-RIB-Out', () => {
     expect(clock.now()).toBe(before);
   });
 
-  test('BGP-095 changes in one turn are sent together, and a route withdrawn in the same turn is not sent', () => {
+  test('BGP-095 changes in one turn are sent together, without routes withdrawn in that turn', () => {
     const peer = addPeer();
     peer.routes.set([]);
     const router = new Router();

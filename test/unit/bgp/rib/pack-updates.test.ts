@@ -47,32 +47,32 @@ function attributesOf(change: Partial<Negotiated>, localAsn: number, extra: Omit
 
 describe('encoded path attributes', () => {
   test.each([
-    ['BGP-086 BGP-087 external, 4-octet', {}, 64512, {}, '400101 00  400206 0201 0000fc00  400304 0a000002'],
-    ['BGP-086 BGP-087 internal', { internal: true }, 64512, {}, '400101 00  400200  400304 0a000002  400504 00000064'],
+    ['BGP-086 BGP-087 an external 4-octet peer gets ORIGIN, AS_PATH and NEXT_HOP', {}, 64512, {}, '400101 00  400206 0201 0000fc00  400304 0a000002'],
+    ['BGP-086 BGP-087 an internal peer gets an empty AS_PATH and LOCAL_PREF', { internal: true }, 64512, {}, '400101 00  400200  400304 0a000002  400504 00000064'],
     [
-      'BGP-087 a LOCAL_PREF stays away from external peers',
+      'BGP-087 LOCAL_PREF is not sent to an external peer',
       {},
       64512,
       { localPref: 500 },
       '400101 00  400206 0201 0000fc00  400304 0a000002',
     ],
     [
-      'BGP-087 a MED and two prepends',
+      'BGP-087 a MED and two prepends are encoded',
       {},
       64512,
       { med: 5, asPathPrepend: 2 },
       '40010100 40020e 0203 0000fc00 0000fc00 0000fc00 400304 0a000002 800404 00000005',
     ],
-    ['BGP-087 a 2-octet peer', { fourOctetAsn: false }, 64512, {}, '40010100 400204 0201 fc00 400304 0a000002'],
+    ['BGP-087 a 2-octet peer gets a 2-octet AS_PATH', { fourOctetAsn: false }, 64512, {}, '40010100 400204 0201 fc00 400304 0a000002'],
     [
-      'BGP-023 BGP-087 a 2-octet peer and an ASN that needs four',
+      'BGP-023 BGP-087 a 2-octet peer gets AS_TRANS, and AS4_PATH with the 4-octet number',
       { fourOctetAsn: false },
       4_200_000_000,
       {},
       '40010100 400204 0201 5ba0 400304 0a000002 c01106 0201 fa56ea00',
     ],
     [
-      'BGP-100 communities of all kinds, sorted and without duplicates',
+      'BGP-100 communities of all kinds are sorted and sent once',
       {},
       1,
       {
@@ -89,28 +89,28 @@ describe('encoded path attributes', () => {
       '40010100 400206 0201 00000001 400304 0a000002 c00808 00000001 fde80002 c01010 0002fc0000000001 4300000000000001 c0200c 000000010000000200000003',
     ],
     [
-      'a link bandwidth of 10 Gbit/s, behind a route target',
+      'a link bandwidth of 10 Gbit/s is encoded after a route target',
       {},
       64512,
       { linkBandwidth: 1.25e9, communities: [{ kind: 'extended', type: 0, subtype: 2, value: 1 }] },
       '40010100 400206 0201 0000fc00 400304 0a000002 c01010 0002000000000001 4004fc004e9502f9',
     ],
     [
-      'a link bandwidth and an ASN that needs four octets: AS_TRANS',
+      'a link bandwidth has AS_TRANS for a 4-octet AS number',
       {},
       4_200_000_000,
       { linkBandwidth: 0 },
       '40010100 400206 0201 fa56ea00 400304 0a000002 c01008 40045ba000000000',
     ],
     [
-      'the link bandwidth that the route names itself is there once',
+      'a link bandwidth that is also among the communities is sent once',
       {},
       64512,
       { linkBandwidth: 1.25e9, communities: [{ kind: 'extended', type: 0x40, subtype: 4, value: 0xfc00_4e95_02f9 }] },
       '40010100 400206 0201 0000fc00 400304 0a000002 c01008 4004fc004e9502f9',
     ],
     [
-      'BGP-101 BGP-105 well-known communities pass through as they are',
+      'BGP-101 BGP-105 well-known communities are sent unchanged',
       {},
       1,
       { communities: [NO_EXPORT, NO_ADVERTISE, NO_EXPORT_SUBCONFED, GRACEFUL_SHUTDOWN, BLACKHOLE, LLGR_STALE, NO_LLGR] },

@@ -71,10 +71,10 @@ describe.each([4, 6] as const)('the table of IPv%i prefixes', (family) => {
 });
 
 test.each([
-  ['a few', 100, 30, 0],
-  ['most', 100, 90, 0],
-  ['most, and some of them stay', 100, 90, 3],
-  ['all', 100, 100, 0],
+  ['a few of the slots', 100, 30, 0],
+  ['most of the slots', 100, 90, 0],
+  ['most of the slots except some in use', 100, 90, 3],
+  ['all slots', 100, 100, 0],
 ])('releaseChain releases %s', (_, size, chained, staying) => {
   const table = new PrefixTable(4);
   const slots = Array.from({ length: size }, (_, n) => table.acquire({ address: { family: 4, value: BigInt(n) }, length: 32 }));

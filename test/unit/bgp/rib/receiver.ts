@@ -47,7 +47,7 @@ export class Receiver {
       for (const prefix of readNlri(family, bytes)) {
         this.withdrawn++;
         gone.add(formatPrefix(prefix));
-        assert(this.table.delete(formatPrefix(prefix)), `${formatPrefix(prefix)} is withdrawn and was not there`);
+        assert(this.table.delete(formatPrefix(prefix)), `${formatPrefix(prefix)} is withdrawn and was not announced`);
       }
     }
     for (const { family, bytes, nextHop } of announced) {

@@ -98,7 +98,7 @@ test('a peer has its own routes, and the shared ones for other prefixes, after a
     fc.property(fc.array(step, { maxLength: 40 }), fc.nat(40), (steps, joins) => {
       const shared = new SharedRoutes();
       const tables = { first: new Table(), second: new Table() };
-      const targets: Record<string, Pick<DesiredRoutes, 'announce' | 'withdraw'> & { set(routes: readonly Route[]): void }> = {
+      const targets: Record<string, Pick<DesiredRoutes, 'announce' | 'withdraw'> & { replaceRoutes(routes: readonly Route[]): void }> = {
         shared,
         first: new PeerRouteSet(shared, tables.first, () => {}),
       };
@@ -106,7 +106,7 @@ test('a peer has its own routes, and the shared ones for other prefixes, after a
       for (const [index, { who, what, routes }] of steps.entries()) {
         if (index === joins) targets['second'] = new PeerRouteSet(shared, tables.second, () => {});
         for (const target of [targets[who], targets[who] === undefined ? undefined : models[who]]) {
-          if (what === 'set') target?.set(routes);
+          if (what === 'set') target?.replaceRoutes(routes);
           if (what === 'announce') for (const route of routes) target?.announce(route);
           if (what === 'withdraw') for (const { prefix } of routes) target?.withdraw(prefix);
         }

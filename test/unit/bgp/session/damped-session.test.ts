@@ -228,8 +228,8 @@ describe('BGP-107 flap damping options', () => {
   });
 
   test.each<[string, Partial<PeerOptions>]>([
-    ['another password', { password: 'right' }],
-    ['adminDown and back', { adminDown: true }],
+    ['a new password', { password: 'right' }],
+    ['adminDown for a moment', { adminDown: true }],
   ])('%s makes the session dial at once and clears the flaps', async (_, change) => {
     const peer = start();
     flap(4);

@@ -115,21 +115,21 @@ describe('BGP-107 problems that count as flaps', () => {
       false,
     ],
     ['Peer De-configured', received(cease.peerDeconfigured), false],
-    ['another configuration of the peer', received(cease.configurationChange), false],
-    ['a shutdown of ours', stopped(cease.administrativeShutdown), false],
-    ['a change of our options', stopped(cease.configurationChange), false],
+    ['a changed configuration of the peer', received(cease.configurationChange), false],
+    ['our own shutdown', stopped(cease.administrativeShutdown), false],
+    ['our own changed options', stopped(cease.configurationChange), false],
     ['our own restart', { kind: 'suspended' }, false],
-    ['the restart of a peer that says so', { kind: 'peerRestarted' }, false],
+    ['a restart announced by the peer', { kind: 'peerRestarted' }, false],
     ['BFD Down', stopped(cease.bfdDown), true],
     ['BFD Down of the peer', received(cease.bfdDown), true],
     ['Out of Resources of the peer', received(cease.outOfResources), true],
     ['too many prefixes', received(cease.maximumPrefixes), true],
-    ['silence', { kind: 'holdTimerExpired', seconds: 9, handshake: false }, true],
+    ['an expired hold timer', { kind: 'holdTimerExpired', seconds: 9, handshake: false }, true],
     ['a peer that does not read', { kind: 'sendHoldTimerExpired' }, true],
-    ['an error of the peer’s', { kind: 'sent', notification: { code: 3, subcode: 1, data: noData }, detail: '' }, true],
-    ['an error of ours', { kind: 'received', notification: { code: 3, subcode: 1, data: noData } }, true],
+    ['an error of the peer', { kind: 'sent', notification: { code: 3, subcode: 1, data: noData }, detail: '' }, true],
+    ['an error that the peer finds in our message', { kind: 'received', notification: { code: 3, subcode: 1, data: noData } }, true],
     ['a reset', reset, true],
-  ])('%s: %j counts: %s', (_, problem, counts) => {
+  ])('%s (%j) counts as a flap: %s', (_, problem, counts) => {
     expect(countsAsFlap(problem, false)).toBe(counts);
   });
 

@@ -1,13 +1,12 @@
+import { stateNames, type StateName } from '../../../../src/bgp/session-state.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   initialState,
-  stateNames,
   type EventType,
   type FsmConfig,
   type FsmEvent,
   type FsmState,
-  type StateName,
 } from '../../../../src/bgp/session/fsm-events.ts';
 import { step } from '../../../../src/bgp/session/fsm.ts';
 import { localOpenMessage, type LocalOpen } from '../../../../src/bgp/negotiation/local-open.ts';
@@ -16,10 +15,10 @@ import { fault, noData } from '../../../../src/bgp/wire/fault.ts';
 import { hardReset } from '../../../../src/bgp/wire/notification.ts';
 import { ordinary } from '../negotiation/negotiated.ts';
 
-const identity: LocalOpen = { localAsn: 64512, peerAsn: 65001, routerId: 1, holdTime: 90, families: [4, 6], overIpv6: false };
+const localOpen: LocalOpen = { localAsn: 64512, peerAsn: 65001, routerId: 1, holdTime: 90, families: [4, 6], overIpv6: false };
 const peerOpen = localOpenMessage({ localAsn: 65001, peerAsn: 64512, routerId: 2, holdTime: 9, families: [4], overIpv6: false });
 const config: FsmConfig = {
-  localOpen: identity,
+  localOpen,
   connectRetryTime: 5,
   connectTimeout: 10,
   openHoldTime: 240,
@@ -63,7 +62,7 @@ function outcome(from: StateName | FsmState, event: FsmEvent, change: Partial<Fs
   const words: string[] = [state.name];
   for (const effect of effects) {
     if (effect.type === 'finish') words.push(effect.notification === undefined ? 'silently' : numbers(effect.notification));
-    else if (effect.type === 'sendOpen') words.push(effect.identity.withoutOptionalParameters === true ? 'plain OPEN' : 'OPEN');
+    else if (effect.type === 'sendOpen') words.push(effect.localOpen.withoutOptionalParameters === true ? 'plain OPEN' : 'OPEN');
     else if (effect.type === 'sendKeepalive') words.push('KEEPALIVE');
     else if (effect.type === 'arm') words.push(effect.timer);
     else if (effect.type === 'prolong') words.push('not before', effect.timer);
@@ -125,8 +124,8 @@ describe('the BGP state machine', () => {
   });
 
   test('BGP-018 our own router ID is refused inside one AS', () => {
-    const internal = { ...config, identity: { ...identity, peerAsn: 'internal' as const } };
-    const open = { ...localOpenMessage({ ...identity, routerId: 1 }) };
+    const internal = { ...config, localOpen: { ...localOpen, peerAsn: 'internal' as const } };
+    const open = { ...localOpenMessage({ ...localOpen, routerId: 1 }) };
     const { effects } = step(stateOf('OpenSent'), { type: 'open', open }, internal);
     expect(effects).toContainEqual(
       expect.objectContaining({ type: 'finish', notification: expect.objectContaining({ code: 2, subcode: 3 }) }),
@@ -211,7 +210,7 @@ describe('the BGP state machine', () => {
   });
 
   test('BGP-027 the OPEN after N 2/4 has no optional parameters, the next one has them again', () => {
-    const fallback = { identity: { ...identity, capabilityFallback: true } };
+    const fallback = { localOpen: { ...localOpen, capabilityFallback: true } };
     const refusal: FsmEvent = { type: 'notification', notification: { code: 2, subcode: 4, data: noData } };
     const { state } = step(stateOf('OpenSent'), refusal, { ...config, ...fallback });
     const dialed = step(state, events.connectRetryExpired, { ...config, ...fallback }).state;
@@ -222,7 +221,7 @@ describe('the BGP state machine', () => {
     expect(plain).toMatchObject({ families: [4], fourOctetAsn: false, routeRefresh: false, extendedMessages: false });
     expect(step(again.state, refusal, { ...config, ...fallback }).state.withoutOptionalParameters).toBeUndefined();
     expect(step(stateOf('OpenSent'), refusal, config).state.withoutOptionalParameters).toBeUndefined();
-    const onlyIpv6 = { ...config, identity: { ...identity, capabilityFallback: true, families: [6 as const] } };
+    const onlyIpv6 = { ...config, localOpen: { ...localOpen, capabilityFallback: true, families: [6 as const] } };
     expect(step(stateOf('OpenSent'), refusal, onlyIpv6).state.withoutOptionalParameters).toBeUndefined();
   });
 

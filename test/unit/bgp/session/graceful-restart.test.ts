@@ -140,10 +140,25 @@ describe('BGP-102 End-of-RIB with graceful restart', () => {
 
 describe('BGP-103 the end of a session with graceful restart', () => {
   const endings: readonly [string, string, readonly string[], string[]][] = [
-    ['for a restart, where it was negotiated', 'restart', [], []],
-    ['for a restart, where it was not', 'restart', ['gracefulRestart'], ['Cease: Administrative Shutdown (6/2): "upgrade"']],
-    ['for good', 'shutdown', [], ['Cease: Hard Reset (6/9) of Cease: Administrative Shutdown (6/2): "upgrade"']],
-    ['for good, where nothing was negotiated', 'shutdown', ['gracefulRestart'], ['Cease: Administrative Shutdown (6/2): "upgrade"']],
+    ['silently for a restart when graceful restart was negotiated', 'restart', [], []],
+    [
+      'with 6/2 for a restart when graceful restart was not negotiated',
+      'restart',
+      ['gracefulRestart'],
+      ['Cease: Administrative Shutdown (6/2): "upgrade"'],
+    ],
+    [
+      'with a Hard Reset for a shutdown when graceful restart was negotiated',
+      'shutdown',
+      [],
+      ['Cease: Hard Reset (6/9) of Cease: Administrative Shutdown (6/2): "upgrade"'],
+    ],
+    [
+      'with 6/2 for a shutdown when graceful restart was not negotiated',
+      'shutdown',
+      ['gracefulRestart'],
+      ['Cease: Administrative Shutdown (6/2): "upgrade"'],
+    ],
   ];
   test.each(endings)('a session ends %s', async (_, mode, without, expected) => {
     const { clock, answer, speaker, transport, notifications } = run();
@@ -156,7 +171,7 @@ describe('BGP-103 the end of a session with graceful restart', () => {
     await stopped;
   });
 
-  test('BGP-103 a restart before Established sends no NOTIFICATION, as the peer may retain earlier routes', () => {
+  test('BGP-103 a restart before Established is silent, as the peer may retain earlier routes', () => {
     for (const open of [[], [encodeOpen(localOpenMessage(helper))]]) {
       const { clock, speaker, transport, notifications } = run({}, { restarted: true });
       clock.advance(0);
@@ -168,7 +183,7 @@ describe('BGP-103 the end of a session with graceful restart', () => {
     }
   });
 
-  test('BGP-104 adminDown and removal send a Hard Reset where another NOTIFICATION leaves routes in place', () => {
+  test('BGP-104 adminDown and removal send a Hard Reset where routes outlive a NOTIFICATION', () => {
     const { answer, peer, notifications } = run();
     answer();
     peer.reconfigure({ ...options, adminDown: true, shutdownMessage: 'maintenance' });
@@ -189,7 +204,7 @@ describe('BGP-103 the end of a session with graceful restart', () => {
   });
 
   test.each<Partial<PeerOptions>>([{ address: '10.0.0.9' }, { port: 1179 }, { sourceAddress: '10.0.0.3' }, { interface: 'eth1' }])(
-    'BGP-053 a changed endpoint sends a Hard Reset, because the peer cannot find the session again: %j',
+    'BGP-053 a changed endpoint sends a Hard Reset, as the session cannot come back: %j',
     (change) => {
       const { answer, peer, notifications } = run();
       answer();
@@ -198,7 +213,7 @@ describe('BGP-103 the end of a session with graceful restart', () => {
     },
   );
 
-  test('BGP-053 a change that resets the session sends no NOTIFICATION where the peer retains the routes', () => {
+  test('BGP-053 a change that resets the session is silent where the peer retains the routes', () => {
     const { answer, peer, notifications, transport } = run();
     answer();
     peer.reconfigure({ ...options, holdTime: 30 });

@@ -71,7 +71,7 @@ test('a stopped speaker does not start to listen', async () => {
   expect(transport.listening).toEqual([]);
 });
 
-test('only the peer whose password the listener cannot set is rejected', async () => {
+test('a peer whose password the listener cannot set is rejected, and other peers are accepted', async () => {
   const { speaker, transport, clock } = setup();
   const listen = transport.listen.bind(transport);
   transport.listen = (options, events) => ({

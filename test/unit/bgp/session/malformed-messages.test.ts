@@ -148,7 +148,7 @@ const openRows: readonly Row[] = [
     why: 'as FRR 10 and BIRD; FRR 8.4 says 2/2',
   },
   {
-    name: 'BGP-025 no address family of ours (EVPN only)',
+    name: 'BGP-025 no common address family (EVPN only)',
     bytes: capabilities(`0104 0019 0046 ${fourOctetAsn(peerAsn)}`),
     answer: 'N 2/7 010400010001010400020001',
     why: 'RFC 5492 5; GoBGP and OpenBGPD accept a session without routes',
@@ -171,7 +171,7 @@ const openRows: readonly Row[] = [
     answer: 'accepted',
   },
   {
-    name: 'BGP-026 the long form of the parameters',
+    name: 'BGP-026 parameters in the extended form of RFC 9072',
     bytes: open({
       parametersLength: 255,
       parameters: `ff ${u16(3 + octets(usualCapabilities))} 02 ${u16(octets(usualCapabilities))} ${usualCapabilities}`,
@@ -182,7 +182,7 @@ const openRows: readonly Row[] = [
     name: 'BGP-029 a graceful restart capability of 3 octets',
     bytes: capabilities(`${usualCapabilities} 4003 007800`),
     answer: 'accepted',
-    why: 'RFC 4724 3: as if it were not there',
+    why: 'RFC 4724 3: it is ignored',
   },
 ];
 
@@ -193,7 +193,7 @@ const firstMessageRows: readonly Row[] = [
     name: 'BGP-011 a NOTIFICATION before the OPEN',
     bytes: message(3, '0602'),
     answer: 'closed',
-    why: 'as BIRD and OpenBGPD: one is never answered with another (RFC 4271 6.4); FRR says 5/1',
+    why: 'as BIRD and OpenBGPD: a NOTIFICATION is never answered with another (RFC 4271 6.4); FRR says 5/1',
   },
 ];
 
@@ -242,7 +242,7 @@ const updateRows: readonly Row[] = [
     why: 'GoBGP says 3/1',
   },
   {
-    name: 'BGP-065 a prefix that is cut off',
+    name: 'BGP-065 a truncated prefix',
     bytes: update({ nlri: '20 c633' }),
     answer: 'N 3/10',
     why: 'as FRR; BIRD and GoBGP say 3/1',
@@ -251,7 +251,7 @@ const updateRows: readonly Row[] = [
   { name: 'BGP-071 no AS_PATH', bytes: update({ attributes: [origin, nextHop] }), answer: 'up, withdrawn' },
   { name: 'BGP-071 no NEXT_HOP', bytes: update({ attributes: [origin, asPath] }), answer: 'up, withdrawn' },
   {
-    name: 'BGP-071 no NEXT_HOP, where only MP_REACH_NLRI has routes',
+    name: 'BGP-071 no NEXT_HOP when only MP_REACH_NLRI has routes',
     bytes: update({ attributes: [origin, asPath, ipv6Reach], nlri: '' }),
     answer: 'up, announced',
   },
@@ -351,7 +351,7 @@ const updateRows: readonly Row[] = [
     name: 'BGP-075 an attribute longer than the attribute block',
     bytes: withAttribute('c0 08 40 00000000'),
     answer: 'up, withdrawn',
-    why: 'RFC 7606 4: the length of the block says where the routes are',
+    why: 'RFC 7606 4: the length of the block shows where the routes begin',
   },
   {
     name: 'BGP-067 MP_REACH_NLRI with a next hop of 9 octets',
@@ -365,13 +365,13 @@ const updateRows: readonly Row[] = [
     answer: 'up',
   },
   {
-    name: 'BGP-068 MP_UNREACH_NLRI that is cut off',
+    name: 'BGP-068 a truncated MP_UNREACH_NLRI',
     bytes: update({ attributes: [attribute(0x80, 15, '0002 01 40 2001')], nlri: '' }),
     answer: 'N 3/9 800f06000201402001',
     why: 'as FRR; BIRD says 3/1',
   },
   {
-    name: 'BGP-069 a wrong attribute and no route to withdraw',
+    name: 'BGP-069 a malformed attribute without a route to withdraw',
     bytes: update({ attributes: [attribute(0x40, 1, '03'), asPath], nlri: '' }),
     answer: 'N 3/6 40010103',
     why: 'RFC 7606 5.2, with the code that RFC 4271 6.3 has for the attribute; BIRD says 3/1, FRR 8.4 3/5, FRR 10 stays up',
@@ -397,7 +397,7 @@ const establishedRows: readonly Row[] = [
     name: 'BGP-045 an OPEN in Established',
     bytes: open({}),
     answer: 'N 5/3',
-    why: 'RFC 6608, as BIRD; FRR and GoBGP close without a word',
+    why: 'RFC 6608, as BIRD; FRR and GoBGP close without a NOTIFICATION',
   },
   { name: 'BGP-083 a ROUTE-REFRESH of 22 octets', bytes: message(5, '000100'), answer: 'N 1/2 0016' },
   { name: 'BGP-083 a ROUTE-REFRESH of subtype 9', bytes: message(5, '00010901'), answer: 'up' },
@@ -405,7 +405,7 @@ const establishedRows: readonly Row[] = [
     name: 'BGP-005 message type 77',
     bytes: message(77, ''),
     answer: 'N 1/3 4d',
-    why: 'as FRR and BIRD; GoBGP closes without a word',
+    why: 'as FRR and BIRD; GoBGP closes without a NOTIFICATION',
   },
   { name: 'BGP-011 a NOTIFICATION with an unknown code', bytes: message(3, '6363 01'), answer: 'closed' },
 ];

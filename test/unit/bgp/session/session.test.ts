@@ -425,11 +425,11 @@ describe('changes of options', () => {
   const unchanged = { counters: { established: 1, flaps: 0 }, state: 'Established' };
 
   test.each<[string, Partial<PeerOptions>]>([
-    ['nothing', {}],
+    ['no option', {}],
     ['connectRetryTime', { connectRetryTime: 30 }],
     ['keepaliveTime', { keepaliveTime: 1 }],
     ['shutdownMessage', { shutdownMessage: 'bye' }],
-    ['an equal address', { address: address('10.0.0.1'), families: [6, 4] }],
+    ['nothing but the form of equal options', { address: address('10.0.0.1'), families: [6, 4] }],
   ])('BGP-053 a change of %s causes no reset and sends nothing', (_, change) => {
     const peer = establish();
     peer.routes.set([route('192.0.2.1/32')]);

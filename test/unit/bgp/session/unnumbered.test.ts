@@ -25,7 +25,7 @@ async function settle(): Promise<void> {
   }
 }
 
-test('only one discovery runs after two changes, and none after the peer is removed', async () => {
+test('two changes leave one discovery running, and removing the peer leaves none', async () => {
   const searches = new Set<object>();
   transport.discover = () => {
     const search = { close: () => void searches.delete(search) };

@@ -104,7 +104,7 @@ describe('a memory network', () => {
     expect(listening.accepted[0]?.incoming).toMatchObject({ remoteAddress: a.linkLocal, interface: 'eth2' });
   });
 
-  test('BGP-060 a killed process closes its connections; a host without power resets them when it is back', () => {
+  test('BGP-060 a killed process closes its connections, a host without power only after its return', () => {
     const { network, right, left, dial } = make();
     const first = dial();
     right.kill();

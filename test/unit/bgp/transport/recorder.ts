@@ -1,5 +1,5 @@
 import { formatAddress, type Address } from '../../../../src/net/address.ts';
-import type { TransportFailure } from '../../../../src/bgp/diagnosis/problem.ts';
+import type { TransportFailure } from '../../../../src/bgp/transport/transport.ts';
 import type { Connection, ConnectionEvents, Incoming, ListenerEvents, SocketOptions } from '../../../../src/bgp/transport/transport.ts';
 
 /** Records the events of one connection. */

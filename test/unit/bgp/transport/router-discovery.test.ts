@@ -86,7 +86,7 @@ function discover() {
 }
 
 describe('discovery of a router', () => {
-  test('advertisements start with three in quick succession, and solicitations end when a router is found', () => {
+  test('discovery starts with three quick advertisements, and solicits until it finds a router', () => {
     const { clock, sent, receive } = discover();
     clock.advance(0);
     expect(sent.splice(0)).toEqual(['0 RA ff02::1', '0 RS ff02::2']);
@@ -108,9 +108,9 @@ describe('discovery of a router', () => {
   });
 
   test.each([
-    ['a smaller hop limit', router, undefined, 254],
-    ['no link-local source', address('2001:db8::1'), undefined, 255],
-    ['our own address', own, undefined, 255],
+    ['an advertisement with a hop limit below 255', router, undefined, 254],
+    ['an advertisement from a global address', address('2001:db8::1'), undefined, 255],
+    ['our own advertisement', own, undefined, 255],
     ['a malformed message', router, hex('8600'), 255],
     ['a solicitation', router, encodeRouterSolicitation(undefined), 255],
   ])('%s is ignored', (_, source, message, hopLimit) => {

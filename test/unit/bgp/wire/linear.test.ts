@@ -51,16 +51,16 @@ const nextHop6 = '20010db8000000000000000000000002';
 
 /** The most expensive messages for a decoder, each with about `length` octets after the header. An OPEN is shorter: a seventeenth. */
 const worst: readonly (readonly [string, (length: number) => Uint8Array, WireSession?])[] = [
-  ['prefixes of no octet', (length) => update(mandatory, repeated('00', length - 60))],
-  ['withdrawn prefixes of no octet', (length) => update(nothing, nothing, repeated('00', length - 60))],
+  ['zero-length prefixes', (length) => update(mandatory, repeated('00', length - 60))],
+  ['zero-length withdrawn prefixes', (length) => update(nothing, nothing, repeated('00', length - 60))],
   ['prefixes with a path identifier', (length) => update(mandatory, repeated('0000000100', length - 60)), { addPathReceive: [4, 6] }],
   [
-    'IPv6 prefixes of no octet',
+    'zero-length IPv6 prefixes',
     (length) => update(concat(attribute(0x80, 14, concat(hex(`000201 10 ${nextHop6} 00`), repeated('00', length - 100))), mandatory)),
   ],
   ['withdrawn IPv6 prefixes', (length) => update(attribute(0x80, 15, concat(hex('000201'), repeated('00', length - 60))))],
-  ['one attribute again and again', (length) => update(concat(mandatory, repeated('400600', length - 60)), hex('080a'))],
-  ['attributes of a wrong length, again and again', (length) => update(concat(mandatory, repeated('c00800', length - 60)), hex('080a'))],
+  ['one repeated attribute', (length) => update(concat(mandatory, repeated('400600', length - 60)), hex('080a'))],
+  ['repeated attributes of a wrong length', (length) => update(concat(mandatory, repeated('c00800', length - 60)), hex('080a'))],
   ['unknown attributes', (length) => update(concat(mandatory, repeated('c06300', length - 60)), hex('080a'))],
   ['unknown well-known attributes', (length) => update(concat(mandatory, repeated('406300', length - 60)), hex('080a'))],
   ['a long AS_PATH', (length) => update(attribute(0x40, 2, repeated(`0210${'0000fde9'.repeat(16)}`, length - 60)))],
@@ -73,10 +73,10 @@ const worst: readonly (readonly [string, (length: number) => Uint8Array, WireSes
   ['large communities', (length) => update(attribute(0xc0, 32, repeated('0000fde90000000100000002', length - 60)))],
   ['extended communities', (length) => update(attribute(0xc0, 16, repeated('0002fde900000064', length - 60)))],
   ['a cluster list', (length) => update(attribute(0x80, 10, repeated('0a000001', length - 60))), { internal: true }],
-  ['capabilities of no octet', (length) => openWith(repeated('0200', length / 17))],
-  ['parameters of no octet', (length) => openWithParameters(repeated('020000', length / 17))],
-  ['restarting families', (length) => openWith(repeated('4006 0078 00010180', length / 17))],
-  ['a Hard Reset in a Hard Reset in a Hard Reset', (length) => messageOf(3, repeated('0609', length))],
+  ['empty capabilities', (length) => openWith(repeated('0200', length / 17))],
+  ['parameters without capabilities', (length) => openWithParameters(repeated('020000', length / 17))],
+  ['graceful restart capabilities', (length) => openWith(repeated('4006 0078 00010180', length / 17))],
+  ['nested Hard Resets', (length) => messageOf(3, repeated('0609', length))],
   ['a shutdown text of control characters', (length) => messageOf(3, concat([6, 2, 255], repeated('1b', length - 3)))],
 ];
 

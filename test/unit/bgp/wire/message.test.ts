@@ -52,11 +52,11 @@ describe('encodeMessage and decodeMessage', () => {
   });
 
   test.each([
-    ['a header that is cut off', `${marker} 0013`, '1/2', '0013'],
-    ['no octet at all', '', '1/2', ''],
-    ['a body that is cut off', `${marker} 0017 02 0000`, '1/2', '0017'],
-    ['an octet too many', `${marker} 0013 04 00`, '1/2', '0013'],
-    ['two messages', `${marker} 0013 04 ${marker} 0013 04`, '1/2', '0013'],
+    ['a truncated header', `${marker} 0013`, '1/2', '0013'],
+    ['an empty message', '', '1/2', ''],
+    ['a truncated body', `${marker} 0017 02 0000`, '1/2', '0017'],
+    ['a surplus octet', `${marker} 0013 04 00`, '1/2', '0013'],
+    ['a second message behind the first', `${marker} 0013 04 ${marker} 0013 04`, '1/2', '0013'],
     ['a wrong marker', `00${marker.slice(2)} 0013 04`, '1/1', ''],
     ['an UPDATE that resets the session', `${marker} 0017 02 0005 0000`, '3/1', ''],
   ])('BGP-084 %s is a fault', (_, bytes, error, data) => {

@@ -26,12 +26,12 @@ describe('NOTIFICATION', () => {
   });
 
   test.each([
-    ['no data', '', undefined],
+    ['no octets', '', undefined],
     ['a length beyond the data', '09 6162', undefined],
     ['invalid UTF-8', '03 61ff62', 'a\ufffdb'],
     ['control characters', '05 611b5b0a62', 'a [ b'],
-    ['nothing but control characters', '02 1b0a', undefined],
-    ['text with another code', undefined, undefined],
+    ['only control characters', '02 1b0a', undefined],
+    ['a code that has no text', undefined, undefined],
   ])('BGP-011 a shutdown text with %s is read safely', (_, data, text) => {
     const notification = data === undefined ? { code: 6, subcode: 5, data: hex('0161') } : { code: 6, subcode: 2, data: hex(data) };
     expect(shutdownMessageOf(notification)).toBe(text);

@@ -48,7 +48,7 @@ describe('OPEN', () => {
 
   test.each([
     ['BGP-012 version 3', '03 0001 005a 0a000001 00', 1, '0004'],
-    ['BGP-012 version 5, whatever follows', '05', 1, '0004'],
+    ['BGP-012 version 5 without further fields', '05', 1, '0004'],
     ['BGP-019 an optional parameter of type 1', '04 0001 005a 0a000001 02 0100', 4, ''],
     ['BGP-019 an optional parameter of type 77', '04 0001 005a 0a000001 02 4d00', 4, ''],
     ['BGP-020 parameters longer than the message', '04 0001 005a 0a000001 09 0200', 0, ''],
@@ -59,8 +59,8 @@ describe('OPEN', () => {
     ['BGP-020 a capability without a length', '04 0001 005a 0a000001 03 0201 02', 0, ''],
     ['BGP-024 a multiprotocol capability of three octets', '04 0001 005a 0a000001 07 0205 0103 000100', 0, ''],
     ['BGP-024 a 4-octet ASN capability of two octets', '04 0001 005a 0a000001 06 0204 4102 0001', 0, ''],
-    ['BGP-026 RFC 9072 with a wrong length', '04 0001 005a 0a000001 ff ff 0006 02 0002 0200', 0, ''],
-    ['BGP-026 RFC 9072 that is cut off', '04 0001 005a 0a000001 ff ff 00', 0, ''],
+    ['BGP-026 the form of RFC 9072 with a wrong length', '04 0001 005a 0a000001 ff ff 0006 02 0002 0200', 0, ''],
+    ['BGP-026 a truncated form of RFC 9072', '04 0001 005a 0a000001 ff ff 00', 0, ''],
     ['a body that is too short', '04 0001 005a 0a0000', 0, ''],
   ])('%s is a fault', (_, bytes, subcode, data) => {
     const result = decodeOpen(hex(bytes));
@@ -74,12 +74,12 @@ describe('OPEN', () => {
       [{ kind: 'multiprotocol', afi: 1, safi: 1 }, { kind: 'routeRefresh' }],
     ],
     [
-      'BGP-021 one capability a parameter',
+      'BGP-021 one capability per parameter',
       '0206 0104 00010001 0202 0200',
       [{ kind: 'multiprotocol', afi: 1, safi: 1 }, { kind: 'routeRefresh' }],
     ],
     [
-      'BGP-021 duplicates',
+      'BGP-021 a duplicate capability',
       '020c 0104 00010001 0104 00010001',
       [
         { kind: 'multiprotocol', afi: 1, safi: 1 },
@@ -88,14 +88,14 @@ describe('OPEN', () => {
     ],
     ['BGP-021 a parameter without capabilities', '0200', []],
     ['BGP-022 an unknown capability', '0204 f002 abcd', [{ kind: 'other', code: 0xf0, data: hex('abcd') }]],
-    ['BGP-023 no parameters', '', []],
+    ['BGP-023 an OPEN without parameters', '', []],
   ])('%s is accepted', (_, parameters, capabilities) => {
     expect(decodeOpen(withParameters(parameters))).toMatchObject({ ok: true, value: { capabilities } });
   });
 
   test.each([
-    ['255 255', 'ff ff 0005 02 0002 0200'],
-    ['a first length other than 255, which does not count', '05 ff 0005 02 0002 0200'],
+    ['both lengths 255', 'ff ff 0005 02 0002 0200'],
+    ['a first length other than 255, which is ignored', '05 ff 0005 02 0002 0200'],
   ])('BGP-026 the form of RFC 9072 is accepted below 256 octets too: %s', (_, parameters) => {
     const result = decodeOpen(hex(`04 0001 005a 0a000001 ${parameters}`));
     expect(result).toMatchObject({ ok: true, value: { capabilities: [{ kind: 'routeRefresh' }] } });
@@ -173,7 +173,7 @@ const known: readonly [string, Capability, string][] = [
   ['FQDN (draft-walton)', { kind: 'fqdn', hostName: 'tor-1', domainName: 'example.net' }, '4912 05 746f722d31 0b 6578616d706c652e6e6574'],
   ['FQDN without a domain', { kind: 'fqdn', hostName: 'r', domainName: '' }, '4903 01 72 00'],
   ['software version', { kind: 'softwareVersion', version: 'FRRouting/10.3' }, '4b0f 0e 465252 6f7574696e67 2f31302e33'],
-  ['an unknown one', { kind: 'other', code: 128, data: hex('0102') }, '8002 0102'],
+  ['an unknown capability', { kind: 'other', code: 128, data: hex('0102') }, '8002 0102'],
 ];
 
 describe('capabilities', () => {

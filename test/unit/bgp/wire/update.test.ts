@@ -167,7 +167,7 @@ const vectors: readonly Vector[] = [
     bytes: `${marker} 0022 02 0000 000b 800f08 000201 2020010db8`,
   },
   {
-    name: 'path identifiers',
+    name: 'an UPDATE with path identifiers',
     content: {
       announced: [nlriOf(4, [{ prefix: prefix('192.0.2.1/32'), pathId: 258 }], hex('0a000002'))],
       attributes: { ...attributes, nextHop: hex('0a000002') },
@@ -176,7 +176,7 @@ const vectors: readonly Vector[] = [
     session: { addPathReceive: [4] },
   },
   {
-    name: 'BGP-023 a 2-octet peer and numbers that need four: AS_TRANS, AS4_PATH, AS4_AGGREGATOR',
+    name: 'BGP-023 AS_TRANS, AS4_PATH and AS4_AGGREGATOR for a 2-octet peer',
     content: {
       announced: [nlriOf(4, paths('10.0.0.0/8'), hex('0a000002'))],
       attributes: {
@@ -259,45 +259,45 @@ describe('errors in an UPDATE', () => {
   test.each([
     ['BGP-064 withdrawn routes overrun', hex('0005 18c00002 0000'), 1, ''],
     ['BGP-064 attributes overrun', hex('0000 0005 400101'), 1, ''],
-    ['BGP-064 no room for a length', hex('0000 00'), 1, ''],
+    ['BGP-064 a message without a complete length field', hex('0000 00'), 1, ''],
     ['BGP-065 a prefix of /33', body(good, '21c000020100'), 10, ''],
-    ['BGP-065 a prefix that is cut off', body(good, '18c000'), 10, ''],
+    ['BGP-065 a truncated prefix', body(good, '18c000'), 10, ''],
     ['BGP-065 a withdrawn prefix of /33', body('', '', '21c000020100'), 10, ''],
     ['BGP-065 an IPv6 prefix of /129', body(`800e27 0002 01 10 ${nextHop6} 00 81 ${'00'.repeat(17)} ${withoutNextHop}`, ''), 10, ''],
     ['BGP-065 a withdrawn IPv6 prefix of /129', body(`800f15 000201 81 ${'00'.repeat(17)}`, ''), 10, ''],
-    ['BGP-065 an IPv6 prefix that is cut off', body(`800e17 0002 01 10 ${nextHop6} 00 2020 ${withoutNextHop}`, ''), 10, ''],
+    ['BGP-065 a truncated IPv6 prefix', body(`800e17 0002 01 10 ${nextHop6} 00 2020 ${withoutNextHop}`, ''), 10, ''],
     [
-      'BGP-065 a prefix of /33 beside good ones of IPv6',
+      'BGP-065 a prefix of /33 beside valid IPv6 prefixes',
       body(`800e1a 000201 10 ${nextHop6} 00 20 20010db8 ${good}`, '21c000020100'),
       10,
       '',
     ],
-    ['BGP-068 MP_UNREACH_NLRI that is cut off beside good prefixes', body(`800f05 000201 2020 ${good}`), 9, '800f05 000201 2020'],
+    ['BGP-068 a truncated MP_UNREACH_NLRI beside valid prefixes', body(`800f05 000201 2020 ${good}`), 9, '800f05 000201 2020'],
     ['BGP-066 two MP_REACH_NLRI', body(`${good} 800e05 0002010000 800e05 0002010000`), 1, ''],
     ['BGP-066 two MP_UNREACH_NLRI', body('800f03 000201 800f03 000201', ''), 1, ''],
     [
-      'BGP-067 MP_REACH_NLRI with a next hop of 9',
+      'BGP-067 MP_REACH_NLRI with a next hop of 9 octets',
       body(`${good} 800e0e 000201 09 ${'00'.repeat(9)} 00`),
       9,
       `800e0e 000201 09 ${'00'.repeat(10)}`,
     ],
     [
-      'BGP-067 MP_REACH_NLRI with a next hop of 64',
+      'BGP-067 MP_REACH_NLRI with a next hop of 64 octets',
       body(`${good} 800e45 000201 40 ${'00'.repeat(65)}`),
       9,
       `800e45 000201 40 ${'00'.repeat(65)}`,
     ],
-    ['BGP-067 MP_REACH_NLRI whose next hop is cut off', body(`${good} 800e06 000201 10 0000`), 9, '800e06 000201 10 0000'],
+    ['BGP-067 MP_REACH_NLRI with a truncated next hop', body(`${good} 800e06 000201 10 0000`), 9, '800e06 000201 10 0000'],
     ['BGP-067 MP_REACH_NLRI of four octets', body(`${good} 800e04 000201 00`), 9, '800e04 000201 00'],
     ['BGP-067 MP_REACH_NLRI that overruns the attributes', body(`${good} 800e20 000201`), 1, ''],
-    ['BGP-068 MP_UNREACH_NLRI with a prefix that is cut off', body('800f05 000201 2020', ''), 9, '800f05 000201 2020'],
+    ['BGP-068 MP_UNREACH_NLRI with a truncated prefix', body('800f05 000201 2020', ''), 9, '800f05 000201 2020'],
     ['BGP-067 MP_REACH_NLRI of four octets and with wrong flags', body(`${good} c00e04 000201 00`), 9, 'c00e04 000201 00'],
     ['BGP-068 MP_UNREACH_NLRI of two octets', body('800f02 0002', ''), 9, '800f02 0002'],
     ['BGP-068 MP_UNREACH_NLRI that overruns the attributes', body('800f09 000201', ''), 1, ''],
-    ['BGP-069 ORIGIN 9 where there are no routes', body('40010109', ''), 6, '40010109'],
-    ['BGP-069 ORIGIN of two octets where there are no routes', body('4001020000', ''), 5, '4001020000'],
+    ['BGP-069 ORIGIN 9 without routes', body('40010109', ''), 6, '40010109'],
+    ['BGP-069 ORIGIN of two octets without routes', body('4001020000', ''), 5, '4001020000'],
     ['BGP-069 MED with wrong flags beside withdrawals only', body('40040400000001', '', '18c00002'), 4, '40040400000001'],
-    ['BGP-069 an unknown well-known attribute where there are no routes', body('406301ab', ''), 2, '406301ab'],
+    ['BGP-069 an unknown well-known attribute without routes', body('406301ab', ''), 2, '406301ab'],
     ['BGP-069 MP_UNREACH_NLRI with wrong flags', body('400f08 000201 20 20010db8', ''), 4, '400f08 000201 20 20010db8'],
     ['BGP-069 MP_REACH_NLRI without prefixes and ORIGIN 9', body(`800e15 0002 01 10 ${nextHop6} 00 40010109`, ''), 6, '40010109'],
   ])('%s resets the session', (_, bytes, subcode, data) => {
@@ -322,9 +322,9 @@ describe('errors in an UPDATE', () => {
     ['BGP-072 AS_PATH with an unknown segment', `40010100 40020609010000fde9 ${hop}`, 11, ''],
     ['BGP-072 AS_PATH with an empty segment', `40010100 4002020200 ${hop}`, 11, ''],
     ['BGP-072 AS_PATH that overruns', `40010100 40020602020000fde9 ${hop}`, 11, ''],
-    ['BGP-072 AS_PATH with an octet too many', `40010100 40020702010000fde902 ${hop}`, 11, ''],
+    ['BGP-072 AS_PATH with a surplus octet', `40010100 40020702010000fde902 ${hop}`, 11, ''],
     ['BGP-072 AS_PATH with AS 0', `40010100 400206020100000000 ${hop}`, 11, ''],
-    ['BGP-072 AS_PATH with the inside of a confederation, from outside', `40010100 40020603010000fde9 ${hop}`, 11, ''],
+    ['BGP-072 AS_PATH with a confederation segment from an external peer', `40010100 40020603010000fde9 ${hop}`, 11, ''],
     ['BGP-073 NEXT_HOP 0.0.0.0', `${withoutNextHop} 40030400000000`, 8, '40030400000000'],
     ['BGP-073 NEXT_HOP 127.0.0.1', `${withoutNextHop} 4003047f000001`, 8, '4003047f000001'],
     ['BGP-073 NEXT_HOP 224.0.0.1', `${withoutNextHop} 400304e0000001`, 8, '400304e0000001'],
@@ -332,15 +332,15 @@ describe('errors in an UPDATE', () => {
     ['BGP-074 MED of three octets', `${good} 800403000001`, 5, '800403000001'],
     ['BGP-074 LOCAL_PREF of three octets from an internal peer', `${good} 400503000001`, 5, '400503000001', { internal: true }],
     ['BGP-074 COMMUNITIES of five octets', `${good} c008050000000100`, 5, 'c008050000000100'],
-    ['BGP-074 COMMUNITIES of none', `${good} c00800`, 5, 'c00800'],
+    ['BGP-074 COMMUNITIES without a community', `${good} c00800`, 5, 'c00800'],
     ['BGP-074 EXTENDED COMMUNITIES of seven octets', `${good} c01007${'00'.repeat(7)}`, 5, `c01007${'00'.repeat(7)}`],
-    ['BGP-074 EXTENDED COMMUNITIES of none', `${good} c01000`, 5, 'c01000'],
+    ['BGP-074 EXTENDED COMMUNITIES without a community', `${good} c01000`, 5, 'c01000'],
     ['BGP-074 LARGE_COMMUNITY of 13 octets', `${good} c0200d${'00'.repeat(13)}`, 5, `c0200d${'00'.repeat(13)}`],
-    ['BGP-074 LARGE_COMMUNITY of none', `${good} c02000`, 5, 'c02000'],
+    ['BGP-074 LARGE_COMMUNITY without a community', `${good} c02000`, 5, 'c02000'],
     ['BGP-074 IPv6 EXTENDED COMMUNITIES of 19 octets', `${good} c01913${'00'.repeat(19)}`, 5, `c01913${'00'.repeat(19)}`],
     ['BGP-074 ORIGINATOR_ID of five octets from an internal peer', `${good} 8009050000000001`, 5, '8009050000000001', { internal: true }],
     ['BGP-074 CLUSTER_LIST of five octets from an internal peer', `${good} 800a050000000001`, 5, '800a050000000001', { internal: true }],
-    ['BGP-074 CLUSTER_LIST of none from an internal peer', `${good} 800a00`, 5, '800a00', { internal: true }],
+    ['BGP-074 an empty CLUSTER_LIST from an internal peer', `${good} 800a00`, 5, '800a00', { internal: true }],
     ['BGP-074 ONLY_TO_CUSTOMER of three octets', `${good} c023030000fd`, 5, 'c023030000fd'],
     ['BGP-075 an attribute that overruns the list', `${good} 800404`, 1, ''],
     ['BGP-075 an attribute without a length', `${good} 8004`, 1, ''],
@@ -376,7 +376,7 @@ describe('errors in an UPDATE', () => {
     ['BGP-076 AGGREGATOR of eight octets from a 2-octet peer', 'c00708 0000fde90a000001', 1, { fourOctetAsn: false }],
     ['BGP-076 AGGREGATOR with AS 0', 'c00708 000000000a000001', 1],
     ['BGP-076 AS4_AGGREGATOR of six octets', 'c01206 fde90a000001', 1, { fourOctetAsn: false }],
-    ['BGP-076 AS4_PATH that is malformed', 'c01103 020100', 1, { fourOctetAsn: false }],
+    ['BGP-076 a malformed AS4_PATH', 'c01103 020100', 1, { fourOctetAsn: false }],
     ['BGP-076 AS4_PATH from a 4-octet peer', 'c01106 02010000fde9', 1],
     ['BGP-076 AS4_AGGREGATOR from a 4-octet peer', 'c01208 0000fde90a000001', 1],
     ['BGP-076 ORIGINATOR_ID from an external peer', '80090400000001', 1],
@@ -385,8 +385,8 @@ describe('errors in an UPDATE', () => {
     ['BGP-076 LOCAL_PREF of a wrong length from an external peer', '4005020064', 1],
     ['BGP-078 an unknown optional transitive attribute', 'c0630100', 0],
     ['BGP-078 an unknown optional non-transitive attribute', '80630100', 0],
-    ['BGP-080 MP_REACH_NLRI of a family that nobody knows', '800e05 0019460000', 1],
-    ['BGP-080 MP_UNREACH_NLRI of a family that nobody knows', '800f03 001946', 1],
+    ['BGP-080 MP_REACH_NLRI of an unknown family', '800e05 0019460000', 1],
+    ['BGP-080 MP_UNREACH_NLRI of an unknown family', '800f03 001946', 1],
     ['BGP-080 MP_REACH_NLRI of a family that was not negotiated', `800e1a 0002 01 10 ${nextHop6} 00 20 20010db8`, 1, { families: [4] }],
   ])('%s keeps the routes', (_, attributes, faults, change = {}) => {
     const path = change.fourOctetAsn === false ? '4002040201fde9' : '40020602010000fde9';
@@ -423,7 +423,7 @@ describe('errors in an UPDATE', () => {
 
   test.each([
     ['our own AS in the path', '40010100 40020a02020000fde90000fc00 4003040a000001'],
-    ['another AS than the peer first', '40010100 40020602010000ffff 4003040a000001'],
+    ['a path that starts with an AS other than the peer', '40010100 40020602010000ffff 4003040a000001'],
     ['an empty path', '40010100 400200 4003040a000001'],
   ])('BGP-081 %s is no error', (_, attributes) => {
     expect(decodedOf(body(attributes))).toMatchObject({ treatAsWithdraw: false, faults: [], announced: [{ count: 1 }] });
@@ -431,7 +431,7 @@ describe('errors in an UPDATE', () => {
 
   test.each([
     ['of a family that was not negotiated', '800f03 000201', [4]],
-    ['with something beside it', '800f03 000201 c0630100', [4, 6]],
+    ['beside another attribute', '800f03 000201 c0630100', [4, 6]],
     ['with a prefix', '800f04 000201 00', [4, 6]],
   ] as const)('BGP-082 MP_UNREACH_NLRI %s is no End-of-RIB', (_, attributes, families) => {
     expect(decodedOf(body(attributes, ''), { families }).endOfRib).toBeUndefined();

@@ -18,29 +18,29 @@ const big = 4_200_000_000;
 
 describe('the real path behind a 2-octet peer (RFC 6793 4.2.3)', () => {
   test.each<[string, AsPathSegment[], AsPathSegment[] | undefined, readonly AsPathSegment[], number?]>([
-    ['no AS4_PATH', [sequence(1, trans)], undefined, [sequence(1, trans)]],
-    ['as long as AS_PATH', [sequence(trans, 2)], [sequence(big, 2)], [sequence(big, 2)]],
-    ['shorter: what is more stands in front', [sequence(1, 2, trans)], [sequence(big)], [sequence(1, 2, big)]],
-    ['empty', [sequence(1, 2)], [], [sequence(1, 2)]],
-    ['longer: out of date', [sequence(1)], [sequence(big, 1)], [sequence(1)]],
-    ['the aggregator is not AS_TRANS: out of date', [sequence(1, trans)], [sequence(1, big)], [sequence(1, trans)], 7],
-    ['the aggregator is AS_TRANS', [sequence(1, trans)], [sequence(1, big)], [sequence(1, big)], trans],
-    ['a set counts as one', [sequence(1), set(2, 3), sequence(trans)], [set(2, 3), sequence(big)], [sequence(1), set(2, 3), sequence(big)]],
-    ['a set in front is taken whole', [set(1, 2), sequence(trans)], [sequence(big)], [set(1, 2), sequence(big)]],
+    ['AS_PATH alone counts without AS4_PATH', [sequence(1, trans)], undefined, [sequence(1, trans)]],
+    ['AS4_PATH of equal length replaces AS_PATH', [sequence(trans, 2)], [sequence(big, 2)], [sequence(big, 2)]],
+    ['a shorter AS4_PATH gets the leading ASNs of AS_PATH', [sequence(1, 2, trans)], [sequence(big)], [sequence(1, 2, big)]],
+    ['an empty AS4_PATH changes nothing', [sequence(1, 2)], [], [sequence(1, 2)]],
+    ['a longer AS4_PATH is out of date and ignored', [sequence(1)], [sequence(big, 1)], [sequence(1)]],
+    ['AS4_PATH is out of date when AGGREGATOR is not AS_TRANS', [sequence(1, trans)], [sequence(1, big)], [sequence(1, trans)], 7],
+    ['AS4_PATH counts when AGGREGATOR is AS_TRANS', [sequence(1, trans)], [sequence(1, big)], [sequence(1, big)], trans],
+    ['a set counts as one AS number', [sequence(1), set(2, 3), sequence(trans)], [set(2, 3), sequence(big)], [sequence(1), set(2, 3), sequence(big)]],
+    ['a leading set is taken whole', [set(1, 2), sequence(trans)], [sequence(big)], [set(1, 2), sequence(big)]],
     [
-      'segments of a confederation lead, and do not count',
+      'leading confederation segments are kept and not counted',
       [confederation(9, 8), sequence(1, trans)],
       [sequence(big)],
       [confederation(9, 8), sequence(1, big)],
     ],
     [
-      'a segment of a confederation goes along where it follows one that does',
+      'a confederation segment is kept after a kept segment',
       [sequence(1), confederation(9), sequence(trans)],
       [sequence(big)],
       [sequence(1), confederation(9), sequence(big)],
     ],
-    ['segments of a confederation in AS4_PATH are dropped', [sequence(trans)], [confederation(9), sequence(big)], [sequence(big)]],
-    ['two segments in AS4_PATH', [sequence(1, trans), set(5)], [sequence(big), set(5)], [sequence(1, big), set(5)]],
+    ['confederation segments in AS4_PATH are dropped', [sequence(trans)], [confederation(9), sequence(big)], [sequence(big)]],
+    ['both segments of AS4_PATH count', [sequence(1, trans), set(5)], [sequence(big), set(5)], [sequence(1, big), set(5)]],
   ])('AS_PATH and AS4_PATH are merged: %s', (_, path, as4Path, expected, aggregator) => {
     expect(mergeAs4Path(path, as4Path, aggregator)).toEqual(expected);
   });

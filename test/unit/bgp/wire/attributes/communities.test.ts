@@ -16,7 +16,7 @@ test('a link bandwidth community encodes an AS number and octets per second, bot
 test.each([
   ['the transitive form', '0004fde94cee6b28', { asn: 65001, bytesPerSecond: 1.25e8 }],
   ['a route target', '0002fde900000064', undefined],
-  ['another type', '4104fde94cee6b28', undefined],
+  ['a community of another type', '4104fde94cee6b28', undefined],
 ])('the link bandwidth is read only from its own community: %s', (_, bytes, expected) => {
   const [community] = decodeExtendedCommunities(hex(bytes));
   expect(community && linkBandwidthOf(community)).toEqual(expected);

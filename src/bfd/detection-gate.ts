@@ -6,9 +6,9 @@ import { maximumDetectionTurns } from './limits.ts';
  * not look like the loss of a peer. So a verdict waits until the event loop has been through the sockets, and while a turn still brings
  * packets, for the next one: libuv takes a few dozen datagrams of a socket in a turn.
  */
-export class DetectionGate<Suspect extends { judge(): void }> {
+export class DetectionGate<Session extends { expireDetection(): void }> {
   readonly #clock: Clock;
-  #deferred = new Set<Suspect>();
+  #deferred = new Set<Session>();
   #turns = 0;
   #packets = 0;
 
@@ -21,15 +21,15 @@ export class DetectionGate<Suspect extends { judge(): void }> {
     this.#packets++;
   }
 
-  defer(suspect: Suspect): void {
-    this.#deferred.add(suspect);
+  defer(session: Session): void {
+    this.#deferred.add(session);
     if (this.#deferred.size > 1) return;
     this.#turns = 0;
     this.#nextTurn();
   }
 
-  cancel(suspect: Suspect): void {
-    this.#deferred.delete(suspect);
+  cancel(session: Session): void {
+    this.#deferred.delete(session);
   }
 
   #nextTurn(): void {
@@ -42,8 +42,8 @@ export class DetectionGate<Suspect extends { judge(): void }> {
   }
 
   #release(): void {
-    const suspects = this.#deferred;
+    const deferred = this.#deferred;
     this.#deferred = new Set();
-    for (const suspect of suspects) suspect.judge();
+    for (const session of deferred) session.expireDetection();
   }
 }

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PollSequence } from '../../../src/bfd/parameters.ts';
+import { PollSequence } from '../../../src/bfd/poll-sequence.ts';
 
 const at = (desiredMinTx: number, requiredMinRx: number) => ({ desiredMinTx, requiredMinRx });
 
-describe('changes of intervals while the session is up', () => {
-  test('BFD-009 are said at once, with a poll', () => {
+describe('interval changes while the session is up', () => {
+  test('BFD-009 new intervals are advertised at once, with a poll', () => {
     const parameters = new PollSequence(at(1000, 300));
     parameters.startPoll(at(300, 300));
     expect(parameters.polling).toBe(true);
@@ -32,7 +32,7 @@ describe('changes of intervals while the session is up', () => {
     expect(parameters.inForce.requiredMinRx).toBe(1000);
   });
 
-  test('BFD-015 the same again is no poll, and Final without a poll changes nothing', () => {
+  test('BFD-015 unchanged intervals start no poll, and Final without a poll changes nothing', () => {
     const parameters = new PollSequence(at(300, 300));
     parameters.startPoll(at(300, 300));
     expect(parameters.polling).toBe(false);
@@ -40,7 +40,7 @@ describe('changes of intervals while the session is up', () => {
     expect(parameters.inForce).toEqual(at(300, 300));
   });
 
-  test('BFD-015 what is changed while a poll runs is polled after it: its answer may be to the question before', () => {
+  test('BFD-015 a change during a poll is polled afterwards, as the Final may answer the earlier poll', () => {
     const parameters = new PollSequence(at(300, 300));
     parameters.startPoll(at(1000, 300));
     parameters.startPoll(at(2000, 300));
@@ -51,14 +51,14 @@ describe('changes of intervals while the session is up', () => {
     expect(parameters).toMatchObject({ polling: false, inForce: at(2000, 300) });
   });
 
-  test('however they change, we send as fast as the peer may count on, and wait as long as the peer may take', () => {
+  test('after any changes we send as fast as the peer expects, and wait as long as it may take', () => {
     const interval = fc.integer({ min: 1, max: 10 });
     const change = fc.record({ type: fc.constant('change' as const), tx: interval, rx: interval });
     const final = fc.constant({ type: 'final' as const });
     fc.assert(
       fc.property(fc.array(fc.oneof(change, final)), (steps) => {
         const parameters = new PollSequence(at(5, 5));
-        // What the peer may believe: everything that was said since it was known to have heard something.
+        // All intervals that the peer may believe: those advertised since the last Final.
         let believed = [at(5, 5)];
         for (const step of steps) {
           if (step.type === 'change') parameters.startPoll(at(step.tx, step.rx));

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { DetectionGate } from '../../../src/bfd/judgement.ts';
+import { DetectionGate } from '../../../src/bfd/detection-gate.ts';
 import { maximumDetectionTurns } from '../../../src/bfd/limits.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
-/** A clock whose turns the test counts. */
+/** A virtual clock, the object under test, and the names of the expired sessions. */
 function court() {
   const clock = new VirtualClock();
   const judged: string[] = [];
-  const judgement = new DetectionGate<{ judge(): void }>(clock);
-  return { clock, judged, judgement, suspect: (name: string) => ({ judge: () => void judged.push(name) }) };
+  const judgement = new DetectionGate<{ expireDetection(): void }>(clock);
+  return { clock, judged, judgement, suspect: (name: string) => ({ expireDetection: () => void judged.push(name) }) };
 }
 
-describe('BFD-027 before a peer is given up', () => {
-  test('the event loop has a turn, so that what waits in the sockets is read', () => {
+describe('BFD-027 expiry of the detection time', () => {
+  test('detection expires one event loop turn later, so that packets in the sockets are read first', () => {
     const { clock, judged, judgement, suspect } = court();
     judgement.defer(suspect('a'));
     judgement.defer(suspect('b'));
@@ -21,10 +21,10 @@ describe('BFD-027 before a peer is given up', () => {
     expect(judged).toEqual(['a', 'b']);
   });
 
-  test('turns go on while they bring packets, because a turn reads only some of a socket', () => {
+  test('expiry waits while turns bring packets, because one turn reads only part of a socket', () => {
     const { clock, judged, judgement, suspect } = court();
     judgement.defer(suspect('a'));
-    // Each turn finds another handful of packets, before the verdict of that turn.
+    // Each turn brings more packets before the sessions can expire in that turn.
     let turns = 5;
     const arrive = (): void => {
       judgement.packetReceived();
@@ -38,7 +38,7 @@ describe('BFD-027 before a peer is given up', () => {
     expect(judged).toEqual(['a']);
   });
 
-  test('other peers cannot put the verdict off for ever', () => {
+  test('packets of other peers cannot postpone the expiry without end', () => {
     const { clock, judged, judgement, suspect } = court();
     let turns = 0;
     const arrive = (): void => {
@@ -52,7 +52,7 @@ describe('BFD-027 before a peer is given up', () => {
     expect(turns).toBeLessThanOrEqual(maximumDetectionTurns + 1);
   });
 
-  test('a session that has gone meanwhile is not judged', () => {
+  test('a cancelled session does not expire', () => {
     const { clock, judged, judgement, suspect } = court();
     const a = suspect('a');
     judgement.defer(a);

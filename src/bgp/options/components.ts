@@ -1,0 +1,15 @@
+import type { Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import type { Random } from '../../system/random.ts';
+import type { RibStore } from '../rib/rib-store.ts';
+import type { Transport } from '../transport/transport.ts';
+
+/** The parts that a speaker hands to its peers and sessions. */
+export interface BgpComponents {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly transport: Transport;
+  readonly log: Log;
+  /** What the RIBs of all peers share. Default: each has its own. */
+  readonly store?: RibStore;
+}
