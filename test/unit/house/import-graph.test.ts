@@ -50,6 +50,8 @@ const edges = ['providers/aws/sdk/'];
 interface Import {
   readonly from: string;
   readonly to: string;
+  /** Written as import(): loaded when it is needed. */
+  readonly isLazy: boolean;
 }
 
 function sourceFiles(folder: string): string[] {
@@ -64,7 +66,7 @@ function importsOf(file: string): Import[] {
   const statements = text.matchAll(/^\s*(?:import|export)\b[^'";]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|^\s*import\s+'([^']+)'/gm);
   return [...statements].map((match) => {
     const target = match[1] ?? match[2] ?? match[3] ?? '';
-    return { from: file, to: target.startsWith('.') ? normalize(join(dirname(file), target)) : target };
+    return { from: file, to: target.startsWith('.') ? normalize(join(dirname(file), target)) : target, isLazy: match[2] !== undefined };
   });
 }
 
@@ -75,6 +77,61 @@ function roomOf(file: string): string {
 const imports = ['src', 'providers'].flatMap(sourceFiles).flatMap(importsOf);
 const inside = imports.filter(({ to }) => to.startsWith('src/') || to.startsWith('providers/'));
 const outside = imports.filter(({ to }) => !to.startsWith('src/') && !to.startsWith('providers/'));
+
+/** The strongly connected components of more than one node (Tarjan 1972). */
+function cyclesIn(arrows: readonly Import[]): string[][] {
+  const targets = new Map<string, Set<string>>();
+  for (const { from, to } of arrows) {
+    if (!targets.has(from)) targets.set(from, new Set());
+    if (!targets.has(to)) targets.set(to, new Set());
+    if (from !== to) targets.get(from)?.add(to);
+  }
+  const cycles: string[][] = [];
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const stack: string[] = [];
+  const visit = (node: string): number => {
+    const index = order.size;
+    let low = index;
+    order.set(node, index);
+    stack.push(node);
+    for (const target of targets.get(node) ?? []) {
+      if (!order.has(target)) low = Math.min(low, visit(target));
+      else if (stack.includes(target)) low = Math.min(low, lowest.get(target) ?? order.get(target) ?? low);
+    }
+    lowest.set(node, low);
+    if (low === index) {
+      const component = stack.splice(stack.indexOf(node));
+      if (component.length > 1) cycles.push(component.toSorted());
+    }
+    return low;
+  };
+  for (const node of targets.keys()) if (!order.has(node)) visit(node);
+  return cycles;
+}
+
+/** Every folder of a room, the room itself included. */
+function foldersOf(files: readonly string[]): string[] {
+  const folders = files.flatMap((file) => {
+    const parts = dirname(file).split('/');
+    return parts.slice(1).map((_, at) => parts.slice(0, at + 2).join('/'));
+  });
+  return [...new Set(folders)].toSorted();
+}
+
+/** The imports among the direct entries (files and sub-rooms) of a folder. Imports at run time, by import(), are the composition's. */
+function arrowsInside(folder: string): Import[] {
+  const entry = (file: string): string | undefined =>
+    file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split('/')[0] : undefined;
+  return inside.flatMap(({ from, to, isLazy }) => {
+    const [mine, theirs] = [entry(from), entry(to)];
+    return mine === undefined || theirs === undefined || isLazy ? [] : [{ from: mine, to: theirs, isLazy }];
+  });
+}
+
+/** A folder that a person takes in at a glance has some seven to fifteen entries; `src/bfd` is a library of one state machine. */
+const mostEntries = 16;
+const largerFolders: Readonly<Record<string, number>> = { 'src/bfd': 20 };
 
 describe('the import graph', () => {
   test('finds imports at all', () => {
@@ -109,5 +166,24 @@ describe('the import graph', () => {
   test('only the composition root loads a provider', () => {
     const loaders = inside.filter(({ from, to }) => to.startsWith('providers/') && !from.startsWith('providers/'));
     expect(new Set(loaders.map(({ from }) => from))).toEqual(new Set(loaders.length > 0 ? ['src/cli/main.ts'] : []));
+  });
+
+  test('no file imports itself by way of others, not even for a type', () => {
+    expect(cyclesIn(inside)).toEqual([]);
+  });
+
+  test('the sub-rooms of a folder import one way', () => {
+    const cyclic = foldersOf(['src', 'providers'].flatMap(sourceFiles)).flatMap((folder) =>
+      cyclesIn(arrowsInside(folder)).map((entries) => `${folder}: ${entries.join(', ')}`),
+    );
+    expect(cyclic).toEqual([]);
+  });
+
+  test('a folder has a number of entries that a person takes in', () => {
+    const crowded = foldersOf(['src', 'providers'].flatMap(sourceFiles)).flatMap((folder) => {
+      const entries = readdirSync(join(root, folder)).length;
+      return entries > (largerFolders[folder] ?? mostEntries) ? [`${folder}: ${entries}`] : [];
+    });
+    expect(crowded).toEqual([]);
   });
 });
