@@ -6,7 +6,7 @@ import { acm } from '../../providers/aws/sdk/acm.ts';
 import { ec2 } from '../../providers/aws/sdk/ec2.ts';
 import { elb } from '../../providers/aws/sdk/elb.ts';
 import { elbv2 } from '../../providers/aws/sdk/elbv2.ts';
-import { passNodeRules } from '../../providers/aws/node-rules/reconcile-node-rules.ts';
+import { reconcileNodeRules } from '../../providers/aws/node-rules/reconcile-node-rules.ts';
 import { ruleKey, rulesOf } from '../../providers/aws/plan/steps/ingress-rules.ts';
 import { defaultSettings } from '../../providers/aws/model/settings.ts';
 import { clusterName, region, type Account } from './account.ts';
@@ -107,11 +107,11 @@ describe('every operation of the port, over HTTP', () => {
       return rulesOf(SecurityGroups.flatMap(({ IpPermissions }) => IpPermissions)).map(ruleKey);
     };
     const before = await rules();
-    const opened = await passNodeRules(cloud, settings, stacks, new Map(), true);
+    const opened = await reconcileNodeRules(cloud, settings, stacks, new Map(), true);
     expect([opened.problems, opened.execution.outcomes.map(({ result }) => result)]).toEqual([[], ['done']]);
     expect(await rules()).toEqual(expect.arrayContaining([`tcp 30080 30080 ${backend}`, `udp 53 53 ${backend}`]));
-    expect((await passNodeRules(cloud, settings, stacks, new Map(), true)).execution.outcomes).toEqual([]);
-    const closed = await passNodeRules(cloud, settings, [], new Map(), true);
+    expect((await reconcileNodeRules(cloud, settings, stacks, new Map(), true)).execution.outcomes).toEqual([]);
+    const closed = await reconcileNodeRules(cloud, settings, [], new Map(), true);
     expect(closed.execution.outcomes.map(({ action, result }) => [action.operation, result])).toEqual([
       ['ec2:RevokeSecurityGroupIngress', 'done'],
       ['ec2:DeleteSecurityGroup', 'done'],

@@ -5,7 +5,7 @@ import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import { AwsError, isTransient } from '../cloud/error.ts';
 import { limits } from '../model/limits.ts';
 import type { Tags } from '../model/observed.ts';
-import { keptAnnotation } from '../model/service-metadata.ts';
+import { arnAnnotation } from '../model/service-metadata.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { foreignOwner, isOurs, tagKeys, tagMap } from '../model/tags.ts';
 
@@ -32,7 +32,7 @@ export async function verifyRecordedArns(
   stack: string,
   { clusterName: cluster, region }: Pick<AwsSettings, 'clusterName' | 'region'>,
 ): Promise<RecordedArns> {
-  const text = service.metadata.annotations[keptAnnotation] ?? '';
+  const text = service.metadata.annotations[arnAnnotation] ?? '';
   const ids = [...new Set(text.split(/\s+/).filter((id) => id !== ''))];
   const ours: string[] = [];
   let moved = false;

@@ -154,7 +154,7 @@ export const annotationScenarios: readonly Scenario[] = [
       const results = await bench.settle(both);
       const after = await look(bench);
       expect([after.nlbs, after.looseTargetGroups, after.classic.length]).toEqual([[], [], 1]);
-      expect(results.get('default/web')?.standings.get('default/web')?.hostname).toBe(after.classic[0]?.dnsName);
+      expect(results.get('default/web')?.servingStatus.get('default/web')?.hostname).toBe(after.classic[0]?.dnsName);
       bench.apply(service('web', [http]));
       await bench.settle(both);
       expect((await look(bench)).classic).toEqual([]);

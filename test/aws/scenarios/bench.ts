@@ -5,7 +5,7 @@ import { isWrite, type Input, type Operation, type Output } from '../../../provi
 import { membersOf } from '../../../providers/aws/desire/stack.ts';
 import { observeCertificates, observeFacts } from '../../../providers/aws/observe/facts.ts';
 import { KnownResources } from '../../../providers/aws/observe/known-resources.ts';
-import { passStack, type PassResult } from '../../../providers/aws/stacks/reconcile-stack.ts';
+import { reconcileStack, type StackResult } from '../../../providers/aws/stacks/reconcile-stack.ts';
 import { defaultSettings, type AwsSettings } from '../../../providers/aws/model/settings.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { parseObject } from '../../../src/model/parse.ts';
@@ -114,11 +114,11 @@ export class Bench {
   }
 
   /** One pass over everything. */
-  async pass(): Promise<ReadonlyMap<string, PassResult>> {
+  async pass(): Promise<ReadonlyMap<string, StackResult>> {
     const cloud = this.#watched();
     const certificates = this.settings.certificateDiscovery ? await observeCertificates(this.cloud) : [];
     const facts = { ...(await observeFacts(this.cloud, this.settings)), certificates };
-    const results = new Map<string, PassResult>();
+    const results = new Map<string, StackResult>();
     for (const [key, known] of this.#known) {
       const [namespace = '', name = ''] = key.replace(/^shared:/, '').split('/');
       const circumstances = {
@@ -136,14 +136,14 @@ export class Bench {
         isAbsent: () => false,
         now: this.#time.now(),
       };
-      results.set(key, await passStack(cloud, this.settings, input));
+      results.set(key, await reconcileStack(cloud, this.settings, input));
     }
     return results;
   }
 
   /** Passes, each when the one before has asked for it, until none does or awaits anything. `between` looks at what stands after each. */
-  async settle(between: () => Promise<void> = async () => undefined): Promise<ReadonlyMap<string, PassResult>> {
-    let last: ReadonlyMap<string, PassResult> = new Map();
+  async settle(between: () => Promise<void> = async () => undefined): Promise<ReadonlyMap<string, StackResult>> {
+    let last: ReadonlyMap<string, StackResult> = new Map();
     for (let passes = 0; passes < this.#mostPasses; passes++) {
       try {
         last = await this.pass();

@@ -40,7 +40,7 @@ const usual: readonly Scenario[] = [
           },
         ],
       });
-      expect(results.get('default/web')?.standings.get('default/web')?.hostname).toBe(nlb.dnsName);
+      expect(results.get('default/web')?.servingStatus.get('default/web')?.hostname).toBe(nlb.dnsName);
       await expectStable(bench);
     },
   },
@@ -164,7 +164,7 @@ const usual: readonly Scenario[] = [
       expect(after).toMatchObject({ scheme: 'internet-facing', subnets: [...bench.account.publicSubnets].toSorted() });
       expect(after.listeners[0]?.targetGroup?.targets).toEqual(nodeTargets(bench, 30_080));
       expect(after.arn).not.toBe(before.arn);
-      expect(results.get('default/web')?.standings.get('default/web')?.hostname).toBe(after.dnsName);
+      expect(results.get('default/web')?.servingStatus.get('default/web')?.hostname).toBe(after.dnsName);
       const writes = bench.takeWrites();
       expect(writes.indexOf('elbv2:CreateLoadBalancer')).toBeGreaterThanOrEqual(0);
       expect(writes.indexOf('elbv2:DeleteLoadBalancer')).toBeGreaterThan(writes.indexOf('elbv2:CreateLoadBalancer'));
@@ -254,7 +254,7 @@ const usual: readonly Scenario[] = [
           instances: bench.account.nodes.map(({ instance }) => instance).toSorted(),
         },
       ]);
-      expect(results.get('default/web')?.standings.get('default/web')?.hostname).toBe(balancers[0]?.dnsName);
+      expect(results.get('default/web')?.servingStatus.get('default/web')?.hostname).toBe(balancers[0]?.dnsName);
       await expectStable(bench);
     },
   },
@@ -373,7 +373,7 @@ const usual: readonly Scenario[] = [
       expect(adopted.listeners).toMatchObject([{ port: 80, targetGroup: { port: 30_080 } }]);
       const seen = await bench.cloud.call('elbv2:DescribeLoadBalancers', { LoadBalancerArns: [adopted.arn] });
       expect(seen.LoadBalancers[0]?.SecurityGroups).toEqual([bench.account.nodeGroup]);
-      expect(results.get('default/web')?.standings.get('default/web')?.hostname).toBe(adopted.dnsName);
+      expect(results.get('default/web')?.servingStatus.get('default/web')?.hostname).toBe(adopted.dnsName);
       await expectStable(bench);
       bench.remove('default/web');
       await bench.settle();

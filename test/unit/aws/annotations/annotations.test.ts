@@ -7,7 +7,7 @@ import { says } from '../../../../src/model/reasons.ts';
 const entries: readonly (readonly [string, AnnotationEntry<unknown>])[] = Object.entries(annotationTable);
 const codes = (reasons: readonly { readonly code: string }[]): string[] => reasons.map(({ code }) => code);
 
-/** One valid and one invalid text for each annotation; null: every text is valid. */
+/** A valid and an invalid text for each annotation. null: every text is valid. */
 const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, string | null]>> = {
   type: ['external', null],
   targetType: ['ip', 'pods'],
@@ -71,11 +71,11 @@ const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, s
   disown: ['true', 'maybe'],
 };
 
-describe.each(entries)('the annotation %s', (name, entry) => {
+describe.each(entries)('annotation %s', (name, entry) => {
   const [valid, invalid] = samples[name as keyof typeof annotationTable];
   const key = entry.family === undefined ? entry.key : `${entry.key}.80`;
 
-  test.each(['nlb', 'classic'] as const)('on a load balancer of kind %s', (kind) => {
+  test.each(['nlb', 'classic'] as const)('readAnnotations accepts the valid and refuses the invalid text for kind %s', (kind) => {
     const good = readAnnotations({ [key]: valid }, kind);
     const bad = invalid === null ? undefined : readAnnotations({ [key]: invalid }, kind);
     expect(codes(good.errors)).toEqual([]);
@@ -90,11 +90,11 @@ describe.each(entries)('the annotation %s', (name, entry) => {
   });
 });
 
-test('families are those that the table says', () => {
+test('familyNames lists exactly the entries of the table with a family', () => {
   expect(entries.filter(([, { family }]) => family !== undefined).map(([name]) => name)).toEqual(familyNames);
 });
 
-test('all mistakes are told at once, in the order of their keys', () => {
+test('readAnnotations reports all errors at once, sorted by key', () => {
   const { errors } = readAnnotations(
     { [`${balancerPrefix}scheme`]: 'public', [`${balancerPrefix}attributes`]: 'x', [`${balancerPrefix}ssl-cert`]: 'y' },
     'nlb',
@@ -106,14 +106,14 @@ test('all mistakes are told at once, in the order of their keys', () => {
   ]);
 });
 
-test('a key with a stray "=" is recognised, and the right one named', () => {
+test('a key with a stray "=" gets a warning that names the correct key', () => {
   const key = `${balancerPrefix}backend-protocol=`;
   const { errors, warnings, values } = readAnnotations({ [key]: 'http' }, 'classic');
   expect([errors, values.backendProtocol]).toEqual([[], undefined]);
   expect(warnings.map(says)).toEqual([`annotation "${key}" has no effect: the "=" does not belong to its name`]);
 });
 
-test('a key that is not known is a warning with what was probably meant; keys of others are not looked at', () => {
+test('an unknown key gets a warning with the probable key; foreign keys get none', () => {
   const written = {
     [`${balancerPrefix}ssl-certs`]: 'x',
     'herald.dev/aws-disowned': 'true',
@@ -133,11 +133,11 @@ test.each([
   [' k = v , k2=', { k: 'v', k2: '' }],
   ['k=a,b', { k: 'a,b' }],
   [String.raw`k=a\,b=c,d=e`, { k: 'a,b=c', d: 'e' }],
-])('the list %s is read as upstream reads it', (text, expected) => {
+])('the key=value list %s is read as upstream reads it', (text, expected) => {
   expect(annotationTable.attributes.type.read(text)).toEqual({ ok: true, value: expected });
 });
 
-/** The keys of upstream, written down from their documentation and not from the table; those after the prefix that most have. */
+/** The keys of upstream without their common prefix, copied from upstream's documentation and not from the table. */
 const lbc = `type nlb-target-type name scheme internal ip-address-type subnets eip-allocations private-ipv4-addresses ipv6-addresses
   enable-prefix-for-ipv6-source-nat source-nat-ipv6-prefixes attributes access-log-enabled access-log-s3-bucket-name access-log-s3-bucket-prefix
   cross-zone-load-balancing-enabled listener-attributes target-group-attributes proxy-protocol proxy-protocol-per-target-group ssl-cert ssl-ports
@@ -155,7 +155,7 @@ test.each([
   ['role=edge', { role: 'edge' }],
   ['role=edge, zone=, spot', { role: 'edge', zone: '', spot: '' }],
   ['spot', { spot: '' }],
-])('labels of nodes: %s', (text, labels) => {
+])('the node label list %s is read as the cloud provider AWS reads it', (text, labels) => {
   expect(readAnnotations({ [`${balancerPrefix}target-node-labels`]: text }, 'nlb')).toMatchObject({
     values: { targetNodeLabels: labels },
     errors: [],
@@ -167,7 +167,7 @@ const whole = (list: string): string[] => list.split(/\s+/).map((suffix) => `${b
 test.each([
   ['lbc' as const, [...whole(lbc), `${legacyPrefix}load-balancer-source-ranges`, `${legacyPrefix}actions`]],
   ['cpa' as const, [...whole(cpa), `${legacyPrefix}load-balancer-source-ranges`]],
-])('the table says of every annotation of %s how it is taken, and of no other', (upstream, keys) => {
+])('the table states a fidelity for exactly the annotations of %s', (upstream, keys) => {
   const said = new Set(entries.filter(([, entry]) => entry[upstream] !== undefined).map(([, { key }]) => key));
   expect([...said].toSorted()).toEqual(keys.toSorted());
 });

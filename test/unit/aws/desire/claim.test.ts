@@ -22,7 +22,7 @@ function withType(loadBalancerClass: string | undefined, type: string | undefine
   return type === undefined ? plain : { ...plain, metadata: { ...plain.metadata, annotations: { [typeKey]: type } } };
 }
 
-describe('whose a Service is', () => {
+describe('the claim on a Service', () => {
   test.each([
     ['herald.dev/aws', undefined, 'off', 'nlb'],
     ['herald.dev/aws-classic', 'nlb', 'off', 'classic'],
@@ -40,7 +40,7 @@ describe('whose a Service is', () => {
     expect(claim.mine ? claim.kind : undefined).toBe(kind);
   });
 
-  test('what we hold stays ours when --aws-classless is switched off', () => {
+  test('a Service with our finalizer stays ours when --aws-classless is switched off', () => {
     const plain = withType(undefined, undefined);
     const held = { ...plain, metadata: { ...plain.metadata, finalizers: ['herald.dev/aws'] } };
     expect(decideAwsClaim(held, config({ defaultClass: false }), { classless: 'off' })).toEqual({ mine: true, kind: 'classic' });

@@ -5,8 +5,8 @@ import { codesOf, desire } from '../support/desire-fixture.ts';
 
 const https = ['https:443/TCP@30443'];
 
-describe('a Classic ELB', () => {
-  /** kubernetes.io, "TLS support on AWS": certificate or not, backend-protocol, listener, instance. */
+describe('encryption on a Classic ELB', () => {
+  /** kubernetes.io, "TLS support on AWS": certificate or not, backend-protocol, listener protocol, instance protocol. */
   test.each([
     [true, undefined, 'SSL', 'TCP'],
     [true, 'tcp', 'SSL', 'TCP'],
@@ -17,17 +17,20 @@ describe('a Classic ELB', () => {
     [false, undefined, 'TCP', 'TCP'],
     [false, 'https', 'TCP', 'TCP'],
     [false, 'ssl', 'TCP', 'TCP'],
-  ])('with a certificate: %s, and backend-protocol %s listens by %s and speaks %s', async (certificate, backend, listener, instance) => {
-    const annotations = {
-      ...(certificate ? { 'ssl-cert': acmCertificate } : {}),
-      ...defined({ 'backend-protocol': backend }),
-    };
-    const { classic } = await desire(awsMember('classic', { name: 'web', ports: https, annotations }));
-    const expected = { LoadBalancerPort: 443, InstancePort: 30_443, Protocol: listener, InstanceProtocol: instance };
-    expect(classic.listeners).toEqual([certificate ? { ...expected, SSLCertificateId: acmCertificate } : expected]);
-  });
+  ])(
+    'certificate: %s, backend-protocol %s gives listener %s and instance protocol %s',
+    async (certificate, backend, listener, instance) => {
+      const annotations = {
+        ...(certificate ? { 'ssl-cert': acmCertificate } : {}),
+        ...defined({ 'backend-protocol': backend }),
+      };
+      const { classic } = await desire(awsMember('classic', { name: 'web', ports: https, annotations }));
+      const expected = { LoadBalancerPort: 443, InstancePort: 30_443, Protocol: listener, InstanceProtocol: instance };
+      expect(classic.listeners).toEqual([certificate ? { ...expected, SSLCertificateId: acmCertificate } : expected]);
+    },
+  );
 
-  test('encrypts the ports of ssl-ports alone: with backend https the others are TCP', async () => {
+  test('ssl-ports limits encryption to its ports; with backend https the others are TCP', async () => {
     const ports = ['http:80/TCP@30080', ...https];
     const annotations = { 'ssl-cert': acmCertificate, 'backend-protocol': 'https', 'ssl-ports': ' HTTPS ' };
     const { classic } = await desire(awsMember('classic', { name: 'web', ports, annotations }));
@@ -37,7 +40,7 @@ describe('a Classic ELB', () => {
     ]);
   });
 
-  test('takes a certificate and a backend protocol for a single port', async () => {
+  test('one port takes its own certificate and backend protocol', async () => {
     const annotations = {
       'ssl-cert': acmCertificate,
       'backend-protocol': 'http',
@@ -58,7 +61,7 @@ describe('a Classic ELB', () => {
     [{ 'healthcheck-protocol': 'http', 'healthcheck-path': '/ready', 'healthcheck-port': '8080' }, 'Cluster', 'HTTP:8080/ready'],
     [{}, 'Local', 'HTTP:32000/healthz'],
     [{ 'backend-protocol': 'ssl' }, 'Local', 'HTTP:32000/healthz'],
-  ] as const)('with %o and policy %s is checked by %s', async (annotations, externalTrafficPolicy, target) => {
+  ] as const)('annotations %o with policy %s give the health check %s', async (annotations, externalTrafficPolicy, target) => {
     const { classic } = await desire(
       awsMember('classic', {
         name: 'web',
@@ -71,7 +74,7 @@ describe('a Classic ELB', () => {
     expect(classic.healthCheck).toEqual({ Target: target, Interval: 10, Timeout: 5, HealthyThreshold: 2, UnhealthyThreshold: 6 });
   });
 
-  test('takes neither UDP nor a second certificate', async () => {
+  test('UDP ports and a second certificate are refused', async () => {
     const annotations = { 'ssl-cert': `${acmCertificate},${otherCertificate}` };
     const { desired, errors } = await desire(awsMember('classic', { name: 'web', ports: ['dns:53/UDP@30053', ...https], annotations }));
     expect(desired).toBeUndefined();
@@ -79,7 +82,7 @@ describe('a Classic ELB', () => {
   });
 });
 
-describe('an NLB', () => {
+describe('encryption on an NLB', () => {
   test.each([
     [false, undefined, 'TCP', 'TCP'],
     [false, 'ssl', 'TCP', 'TCP'],
@@ -87,7 +90,7 @@ describe('an NLB', () => {
     [true, 'tcp', 'TLS', 'TCP'],
     [true, 'http', 'TLS', 'TCP'],
     [true, 'ssl', 'TLS', 'TLS'],
-  ])('with a certificate: %s, and backend-protocol %s listens by %s with targets of %s', async (certificate, backend, listener, target) => {
+  ])('certificate: %s, backend-protocol %s gives listener %s and target protocol %s', async (certificate, backend, listener, target) => {
     const annotations = {
       ...(certificate ? { 'ssl-cert': acmCertificate } : {}),
       ...defined({ 'backend-protocol': backend }),
@@ -100,7 +103,7 @@ describe('an NLB', () => {
     );
   });
 
-  test('refuses backend-protocol https on a TLS port, unless it shall be as upstream has it', async () => {
+  test('backend-protocol https on a TLS port is refused unless upstream behaviour is configured', async () => {
     const member = awsMember('nlb', {
       name: 'web',
       ports: https,
@@ -111,14 +114,14 @@ describe('an NLB', () => {
     expect([nlb.listeners[0]?.protocol, nlb.targetGroups[0]?.protocol]).toEqual(['TLS', 'TCP']);
   });
 
-  test('has several certificates, the first as default', async () => {
+  test('several certificates are accepted, the first one as default', async () => {
     const { nlb } = await desire(
       awsMember('nlb', { name: 'web', ports: https, annotations: { 'ssl-cert': `${otherCertificate}, ${acmCertificate}` } }),
     );
     expect(nlb.listeners[0]?.certificates).toEqual([otherCertificate, acmCertificate]);
   });
 
-  test('says which item of ssl-ports is no port', async () => {
+  test('an item of ssl-ports that is no port of the Service is named in the error', async () => {
     const annotations = { 'ssl-cert': acmCertificate, 'ssl-ports': 'https, 9443, dns' };
     const { errors } = await desire(awsMember('nlb', { name: 'web', ports: [...https, 'dns:53/UDP@30053'], annotations }));
     expect(errors).toMatchObject([
@@ -127,7 +130,7 @@ describe('an NLB', () => {
     ]);
   });
 
-  test('joins TCP and UDP of one port, but not where TLS is asked for it or their NodePorts differ', async () => {
+  test('TCP and UDP of one port are joined unless TLS is set or their NodePorts differ', async () => {
     const both = ['u:53/UDP@30053', 't:53/TCP@30053'];
     const { nlb } = await desire(awsMember('nlb', { name: 'dns', ports: both }));
     expect(nlb.listeners).toMatchObject([{ port: 53, protocol: 'TCP_UDP' }]);
@@ -149,7 +152,7 @@ describe('an NLB', () => {
   });
 });
 
-test.each(['nlb', 'classic'] as const)('a Service without a certificate is told which annotations encrypt nothing: %s', async (kind) => {
+test.each(['nlb', 'classic'] as const)('a Service without a certificate is warned about annotations without effect: %s', async (kind) => {
   const annotations = { 'ssl-ports': '443', 'ssl-negotiation-policy': 'ELBSecurityPolicy-2016-08', 'backend-protocol': 'ssl' };
   const { warnings } = await desire(awsMember(kind, { name: 'web', ports: https, annotations }));
   const keys = ['ssl-ports', 'ssl-negotiation-policy', 'backend-protocol'];
@@ -159,21 +162,21 @@ test.each(['nlb', 'classic'] as const)('a Service without a certificate is told 
   expect((await desire(awsMember(kind, { name: 'web', ports: https, annotations: encrypted }))).warnings).toEqual([]);
 });
 
-describe('certificates that are looked for', () => {
+describe('certificate discovery by host name', () => {
   const member = (hosts: string): ReturnType<typeof awsMember> =>
     awsMember('nlb', { name: 'web', ports: https, annotations: { 'herald.dev/aws-certificate-hosts': hosts } });
   const discovering = { settings: { ...settings, certificateDiscovery: true } };
 
-  test('are found by name and by wildcard, each once', async () => {
+  test('certificates match by name and by wildcard, and are used once each', async () => {
     const { nlb } = await desire(member('www.example.com, a.example.org, b.example.org'), discovering);
     expect(nlb.listeners[0]?.certificates).toEqual([acmCertificate, otherCertificate]);
   });
 
-  test.each(['example.org', 'a.b.example.org', 'www.example.net'])('are not found for %s', async (host) => {
+  test.each(['example.org', 'a.b.example.org', 'www.example.net'])('no certificate is found for %s', async (host) => {
     expect((await desire(member(host), discovering)).errors).toMatchObject([{ code: 'AwsCertificateNotFound', details: { host } }]);
   });
 
-  test('are not looked for unless that is switched on', async () => {
+  test('discovery is refused unless it is switched on', async () => {
     expect(codesOf((await desire(member('www.example.com'))).errors)).toEqual(['AwsCertificateDiscoveryOff']);
   });
 });

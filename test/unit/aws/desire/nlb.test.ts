@@ -8,7 +8,7 @@ import { codesOf, desire } from '../support/desire-fixture.ts';
 const plain = { name: 'web', ports: ['http:80/TCP@30080'] };
 const internal = { scheme: 'internal' };
 
-describe('health checks', () => {
+describe('NLB health checks', () => {
   test.each([
     [
       'instance',
@@ -34,7 +34,7 @@ describe('health checks', () => {
       'Local',
       { protocol: 'TCP', port: 'traffic-port', intervalSeconds: 10, timeoutSeconds: 10, healthyThreshold: 3, unhealthyThreshold: 3 },
     ],
-  ] as const)('of targets of type %s under policy %s', async (type, externalTrafficPolicy, expected) => {
+  ] as const)('targets of type %s under policy %s get their default health check', async (type, externalTrafficPolicy, expected) => {
     const healthCheckNodePort = externalTrafficPolicy === 'Local' ? 32_000 : 0;
     const { nlb } = await desire(
       awsMember('nlb', { ...plain, externalTrafficPolicy, healthCheckNodePort, annotations: { 'nlb-target-type': type } }),
@@ -42,12 +42,12 @@ describe('health checks', () => {
     expect(nlb.targetGroups[0]?.healthCheck).toEqual(expected);
   });
 
-  test('of a UDP port by TCP are warned of', async () => {
+  test('a UDP port with a TCP health check gets a warning', async () => {
     const { warnings } = await desire(awsMember('nlb', { name: 'dns', ports: ['dns:53/UDP@30053'] }));
     expect(codesOf(warnings)).toEqual(['AwsHealthCheckOnUdp']);
   });
 
-  test('at the name of a port ask its NodePort', async () => {
+  test('a health check port given by name uses its NodePort', async () => {
     const { nlb } = await desire(
       awsMember('nlb', {
         name: 'web',
@@ -59,8 +59,8 @@ describe('health checks', () => {
   });
 });
 
-describe('targets', () => {
-  test('are instances of nodes that are not excluded, not leaving, and ready', async () => {
+describe('NLB targets', () => {
+  test('instance targets are ready nodes that are neither excluded nor being removed', async () => {
     const labelled = (key: string, value: string): Parameters<typeof node>[1] => ({
       metadata: { ...node(1).metadata, labels: { [key]: value } },
     });
@@ -81,24 +81,24 @@ describe('targets', () => {
     expect(nlb.targetGroups[0]?.departing).toEqual(['i-00000002', 'i-00000006']);
   });
 
-  test('of a Classic ELB are instances of nodes whether they are ready or not', async () => {
+  test('a Classic ELB also uses nodes that are not ready', async () => {
     const nodes = [node(0), node(1, { ready: false }), node(2, { toBeDeleted: true })];
     expect((await desire(awsMember('classic', plain), { nodes })).classic.instances).toEqual(['i-00000000', 'i-00000001']);
     expect((await desire(awsMember('nlb', plain), { nodes })).nlb.targetGroups[0]?.targets.map(({ id }) => id)).toEqual(['i-00000000']);
   });
 
-  test('are all instances where none is ready', async () => {
+  test('all instances are targets when no node is ready', async () => {
     const { nlb } = await desire(awsMember('nlb', plain), { nodes: [node(0, { ready: false }), node(1, { ready: false })] });
     expect(nlb.targetGroups[0]?.targets.length).toBe(2);
   });
 
-  test('are nodes with the labels that are asked for', async () => {
+  test('only nodes with the requested labels are targets', async () => {
     const nodes = [node(0), node(1, { metadata: { ...node(1).metadata, labels: { role: 'edge' } } })];
     const { nlb } = await desire(awsMember('nlb', { ...plain, annotations: { 'target-node-labels': 'role=' } }), { nodes });
     expect(nlb.targetGroups[0]?.targets).toEqual([{ id: 'i-00000001', port: 30_080 }]);
   });
 
-  test('are pods that are ready, with the zone "all" outside of the VPC', async () => {
+  test('pod targets are ready pods, with zone "all" outside of the VPC', async () => {
     const slices = [
       slice({ service: 'web', ports: ['http:9376'], endpoints: ['10.0.1.5', '10.0.1.6 notready', '10.0.1.7 draining', '192.168.0.1'] }),
     ];
@@ -110,24 +110,24 @@ describe('targets', () => {
     expect(nlb.targetGroups[0]?.departing).toEqual(['10.0.1.7']);
   });
 
-  test('without a NodePort are refused for instances, not for pods', async () => {
+  test('a port without NodePort is refused for instance targets but not for pods', async () => {
     const ports = ['http:80/TCP'];
     expect(codesOf((await desire(awsMember('nlb', { name: 'web', ports }))).errors)).toEqual(['AwsNodePortMissing']);
     expect(codesOf((await desire(awsMember('nlb', { name: 'web', ports, annotations: { 'nlb-target-type': 'ip' } }))).errors)).toEqual([]);
   });
 });
 
-describe('subnets', () => {
+describe('NLB subnets', () => {
   const ids = ({ nlb }: Awaited<ReturnType<typeof desire>>): string[] => nlb.subnets.map(({ SubnetId }) => SubnetId);
 
   test.each([
     ['internal', ['subnet-private-0', 'subnet-private-1', 'subnet-private-2']],
     ['internet-facing', ['subnet-public-0', 'subnet-public-1', 'subnet-public-2']],
-  ])('of an %s NLB are found by their role, one for each zone', async (scheme, expected) => {
+  ])('an %s NLB uses one subnet per zone, found by role tag', async (scheme, expected) => {
     expect(ids(await desire(awsMember('nlb', { ...plain, annotations: { scheme } })))).toEqual(expected);
   });
 
-  test('that the load balancer has stay, also when others are found', async () => {
+  test('an existing load balancer keeps its subnets when others are found', async () => {
     const nlb: Existing = {
       scheme: 'internal',
       subnets: [{ SubnetId: 'subnet-private-1' }],
@@ -137,14 +137,14 @@ describe('subnets', () => {
     expect(ids(await desire(awsMember('nlb', { ...plain, annotations: internal }), { existing: { nlb } }))).toEqual(['subnet-private-1']);
   });
 
-  test('are named by id or by Name tag; two of a zone are refused, as is one that does not exist', async () => {
+  test('subnets are named by id or Name tag; unknown ones and two of a zone are refused', async () => {
     const named = awsMember('nlb', { ...plain, annotations: { ...internal, subnets: 'subnet-private-2, private-us-east-1a' } });
     expect(ids(await desire(named))).toEqual(['subnet-private-2', 'subnet-private-0']);
     const wrong = awsMember('nlb', { ...plain, annotations: { ...internal, subnets: 'subnet-private-2,subnet-public-2,nowhere' } });
     expect(codesOf((await desire(wrong)).errors)).toEqual(['AwsSubnetUnusable', 'AwsSubnetUnusable']);
   });
 
-  test('take one Elastic IP each, in their order', async () => {
+  test('each subnet takes one Elastic IP, in the order of the annotation', async () => {
     const annotations = {
       scheme: 'internet-facing',
       subnets: 'subnet-public-1,subnet-public-0',
@@ -161,7 +161,7 @@ describe('subnets', () => {
     expect(codesOf((await desire(wrongScheme)).errors)).toEqual(['AwsAddressesDoNotFit']);
   });
 
-  test('take private addresses by their CIDRs, whatever their order', async () => {
+  test('each subnet takes the private address in its CIDR, in any order', async () => {
     const annotations = { ...internal, subnets: 'subnet-private-0,subnet-private-1', 'private-ipv4-addresses': '10.0.101.9,10.0.100.9' };
     const { nlb } = await desire(awsMember('nlb', { ...plain, annotations }));
     expect(nlb.subnets.map((one) => one.PrivateIPv4Address)).toEqual(['10.0.100.9', '10.0.101.9']);
@@ -171,7 +171,7 @@ describe('subnets', () => {
 });
 
 describe('the PROXY protocol', () => {
-  test('is off unless asked for, for all or for some ports', async () => {
+  test('the PROXY protocol is off unless requested for all or for some ports', async () => {
     const on = async (annotations: Record<string, string>): Promise<(string | undefined)[]> => {
       const { nlb } = await desire(awsMember('nlb', { name: 'web', ports: ['a:80/TCP@30080', 'b:443/TCP@30443'], annotations }));
       return nlb.targetGroups
@@ -187,7 +187,7 @@ describe('the PROXY protocol', () => {
   });
 });
 
-describe('who may connect', () => {
+describe('client rules of an NLB', () => {
   const rules = async (changes: Parameters<typeof awsMember>[1]): Promise<string[]> => {
     const { nlb } = await desire(awsMember('nlb', changes));
     const groups = nlb.securityGroups;
@@ -198,18 +198,18 @@ describe('who may connect', () => {
       : [groups.kind];
   };
 
-  test('is everybody, or those whom the field names, or the annotation; the field wins', async () => {
+  test('source ranges come from the field, else from the annotation, else allow all clients', async () => {
     const annotations = { 'service.beta.kubernetes.io/load-balancer-source-ranges': '192.0.2.0/24' };
     expect(await rules(plain)).toEqual(['tcp 80-80 0.0.0.0/0']);
     expect(await rules({ ...plain, annotations })).toEqual(['tcp 80-80 192.0.2.0/24']);
     expect(await rules({ ...plain, annotations, sourceRanges: ['198.51.100.0/24'] })).toEqual(['tcp 80-80 198.51.100.0/24']);
   });
 
-  test('is only the prefix list where nothing else is named', async () => {
+  test('only the prefix list may connect when no source range is given', async () => {
     expect(await rules({ ...plain, annotations: { 'security-group-prefix-lists': 'pl-1' } })).toEqual(['tcp 80-80 pl-1']);
   });
 
-  test('is counted by ranges: neighbouring ports share a rule, others are not opened with them', async () => {
+  test('adjacent ports share a rule, and no rule opens other ports', async () => {
     const ports = ['a:80/TCP@30080', 'b:81/TCP@30081', 'c:83/TCP@30083', 'd:53/UDP@30053', 'e:53/TCP@30053'];
     expect(await rules({ name: 'web', ports })).toEqual([
       'tcp 53-53 0.0.0.0/0',
@@ -219,7 +219,7 @@ describe('who may connect', () => {
     ]);
   });
 
-  test('is for AWS to refuse where the rules may be too many, and warned of', async () => {
+  test('more rules than the quota cause a warning and no error', async () => {
     const sourceRanges = Array.from({ length: 61 }, (_, index) => `10.${index}.0.0/16`);
     const { errors, warnings } = await desire(awsMember('nlb', { ...plain, sourceRanges }));
     expect([errors, warnings]).toMatchObject([
@@ -237,7 +237,7 @@ test('51 listeners are refused before any call', async () => {
 });
 
 test.each(['nlb', 'classic'] as const)(
-  'more than 50 tags are refused before any call, those of the installation and our own included (%s)',
+  'more than 50 tags, including default tags and our own, are refused before any call (%s)',
   async (kind) => {
     const tags = (count: number, name: string): Record<string, string> =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, 'x']));
@@ -247,20 +247,20 @@ test.each(['nlb', 'classic'] as const)(
         .join(',');
     const member = (count: number): Member => awsMember(kind, { ...plain, annotations: { 'additional-resource-tags': text(count) } });
     const circumstances = { settings: { ...settings, defaultTags: tags(20, 'all') } };
-    // Two notes of which they are, whose it is, and two that may come.
+    // Besides the requested tags there are two notes of their keys, the tags of ownership, and two tags that may be added later.
     expect((await desire(member(22), circumstances)).errors).toEqual([]);
     expect((await desire(member(30), circumstances)).errors).toMatchObject([{ code: 'AwsTooMany', details: { what: 'tags', quota: 50 } }]);
   },
 );
 
-test('an NLB that was made without security groups stays so, and that is said', async () => {
+test('an NLB created without security groups stays without, and a warning says so', async () => {
   const nlb: Existing = { scheme: 'internet-facing', subnets: [], ipAddressType: 'ipv4', hasSecurityGroups: false };
   const { nlb: desired, warnings } = await desire(awsMember('nlb', plain), { existing: { nlb } });
   expect(desired.securityGroups).toEqual({ kind: 'none' });
   expect(codesOf(warnings)).toEqual(['AwsSecurityGroupsFixed']);
 });
 
-test('a Service of IPv6 gets a dual-stack NLB with IPv6 targets', async () => {
+test('an IPv6 Service gets a dual-stack NLB with IPv6 targets', async () => {
   const { nlb } = await desire(awsMember('nlb', { ...plain, clusterIPs: ['2001:db8::1'] }));
   expect([nlb.ipAddressType, nlb.targetGroups[0]?.ipAddressType]).toEqual(['dualstack', 'ipv6']);
   const four = awsMember('nlb', { ...plain, clusterIPs: ['2001:db8::1'], annotations: { 'ip-address-type': 'ipv4' } });

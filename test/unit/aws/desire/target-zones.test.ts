@@ -2,31 +2,36 @@ import { expect, test } from 'vitest';
 import { zonesOfTargets } from '../../../../providers/aws/desire/target-zones.ts';
 import { stackOf } from '../../../../providers/aws/desire/stack.ts';
 import { slice } from '../../decisions/fixtures.ts';
-import { Account, awsMember, node } from '../support/stack-fixture.ts';
+import { StackFixture, awsMember, node } from '../support/stack-fixture.ts';
 
 const member = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'] });
 const stack = stackOf(member);
 
-function registered({ world }: Account): string[] {
+function registered({ world }: StackFixture): string[] {
   return [...world.targetGroups.values()]
     .flatMap(({ targets }) => [...targets.values()].filter(({ drainingSince }) => drainingSince === undefined))
     .map(({ target }) => target.Id)
     .toSorted();
 }
 
-test('a node that is about to go stays a target until the one that replaces it in its zone is healthy, whoever is healthy elsewhere', async () => {
+<<<<<<< test/unit/aws/desire/target-zones.test.ts
+test('a departing node stays a target until its replacement in the same zone is healthy', async () => {
   const account = new Account();
+=======
+test('a node that is about to go stays a target until the one that replaces it in its zone is healthy, whoever is healthy elsewhere', async () => {
+  const account = new StackFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
   const first = account.world.instances.get('i-00000000');
   if (first !== undefined) account.world.instances.set('i-00000003', { ...first, InstanceId: 'i-00000003' });
   account.nodes = [node(0), node(1)];
   await account.settle(stack, [member]);
   account.nodes = [node(0, { toBeDeleted: true }), node(1), node(3)];
   for (let pass = 0; pass < 2; pass++) {
-    await account.pass(stack, [member]);
+    await account.reconcile(stack, [member]);
     expect(registered(account)).toEqual(['i-00000000', 'i-00000001', 'i-00000003']);
   }
   account.advance(30);
-  await account.pass(stack, [member]);
+  await account.reconcile(stack, [member]);
   expect(registered(account)).toEqual(['i-00000001', 'i-00000003']);
 });
 
@@ -34,23 +39,28 @@ function inSubnets(...indexes: readonly number[]): Record<string, string> {
   return { subnets: indexes.map((index) => `subnet-private-${index}`).join() };
 }
 
-function zonesOf({ world }: Account): string[] {
+function zonesOf({ world }: StackFixture): string[] {
   return [...world.loadBalancers.values()]
     .flatMap(({ value }) => value.AvailabilityZones.map(({ ZoneName }) => ZoneName.slice(-1)))
     .toSorted();
 }
 
-test('a zone is not left while a target in one that remains is draining, and registered again', async () => {
+<<<<<<< test/unit/aws/desire/target-zones.test.ts
+test('a zone stays while a draining target in a remaining zone is registered again', async () => {
   const account = new Account();
+=======
+test('a zone is not left while a target in one that remains is draining, and registered again', async () => {
+  const account = new StackFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
   account.nodes = [node(0), node(1)];
   const web = (...indexes: number[]): typeof member =>
     awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], annotations: inSubnets(...indexes) });
   await account.settle(stack, [web(0, 1)]);
   account.nodes = [node(0)];
-  await account.pass(stack, [web(0, 1)]);
+  await account.reconcile(stack, [web(0, 1)]);
   expect(registered(account)).toEqual(['i-00000000']);
   account.nodes = [node(0), node(1)];
-  await account.pass(stack, [web(1)]);
+  await account.reconcile(stack, [web(1)]);
   expect([registered(account), zonesOf(account)]).toEqual([
     ['i-00000000', 'i-00000001'],
     ['a', 'b'],
@@ -59,8 +69,13 @@ test('a zone is not left while a target in one that remains is draining, and reg
   expect(zonesOf(account)).toEqual(['b']);
 });
 
-test('a zone of a shared NLB is not left before others serve a Service about which something is wrong', async () => {
+<<<<<<< test/unit/aws/desire/target-zones.test.ts
+test('a shared NLB keeps a zone until others serve a Service with errors', async () => {
   const account = new Account();
+=======
+test('a zone of a shared NLB is not left before others serve a Service about which something is wrong', async () => {
+  const account = new StackFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
   const edge = { 'herald.dev/aws-shared-load-balancer': 'edge', 'nlb-target-type': 'ip' };
   const first = (...indexes: number[]): typeof member =>
     awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], annotations: { ...edge, ...inSubnets(...indexes) } });
@@ -73,14 +88,19 @@ test('a zone of a shared NLB is not left before others serve a Service about whi
   ];
   await account.settle(shared, [first(0, 1), dns()]);
   const wrong = dns({ 'healthcheck-interval': 'soon' });
-  const { errors } = await account.pass(shared, [first(1, 2), wrong]);
+  const { errors } = await account.reconcile(shared, [first(1, 2), wrong]);
   expect([[...errors.keys()], zonesOf(account)]).toEqual([['default/dns'], ['a', 'b', 'c']]);
   await account.settle(shared, [first(1, 2), wrong]);
   expect(zonesOf(account)).toEqual(['b', 'c']);
 });
 
-test('an unhealthy target leaves although AWS has no room for the one that replaces it, and so makes room', async () => {
+<<<<<<< test/unit/aws/desire/target-zones.test.ts
+test('an unhealthy target is deregistered although AWS has no room for its replacement', async () => {
   const account = new Account();
+=======
+test('an unhealthy target leaves although AWS has no room for the one that replaces it, and so makes room', async () => {
+  const account = new StackFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
   Object.assign(account.world.quotas, { targets: 3 });
   const last = account.world.instances.get('i-00000002');
   if (last !== undefined) account.world.instances.set('i-00000005', { ...last, InstanceId: 'i-00000005' });
@@ -91,19 +111,24 @@ test('an unhealthy target leaves although AWS has no room for the one that repla
   expect(registered(account)).toEqual(['i-00000000', 'i-00000001', 'i-00000005']);
 });
 
-test('an unhealthy instance leaves a Classic ELB although AWS refuses the one that replaces it', async () => {
+<<<<<<< test/unit/aws/desire/target-zones.test.ts
+test('an unhealthy instance leaves a Classic ELB although AWS refuses its replacement', async () => {
   const account = new Account();
+=======
+test('an unhealthy instance leaves a Classic ELB although AWS refuses the one that replaces it', async () => {
+  const account = new StackFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
   const classic = awsMember('classic', { name: 'web', ports: ['http:80/TCP@30080'] });
   await account.settle(stack, [classic]);
   account.advance(60);
   account.world.unhealthy.add('i-00000002');
   account.nodes = [node(0), node(1), node(5)];
-  await account.pass(stack, [classic]);
+  await account.reconcile(stack, [classic]);
   const ids = [...account.world.classic.values()].flatMap(({ value }) => value.Instances.map(({ InstanceId }) => InstanceId));
   expect(ids.toSorted()).toEqual(['i-00000000', 'i-00000001']);
 });
 
-test('the zone of a target is that of its node, or of the subnet with its address, of either family', () => {
+test('zonesOfTargets uses the zone of the node or of the subnet with the address, IPv4 or IPv6', () => {
   const labels = { 'topology.kubernetes.io/zone': 'us-east-1c' };
   const plain = node(7, { providerID: 'aws:////i-00000007' });
   const nodes = [node(1), { ...plain, metadata: { ...plain.metadata, labels } }];

@@ -8,9 +8,9 @@ import { memberOf, stackOf } from '../../../../providers/aws/desire/stack.ts';
 import { clusterConfig } from '../../../../src/model/kinds/default-config.ts';
 import { parseObject } from '../../../../src/model/parse.ts';
 import type { Service } from '../../../../src/model/objects/service.ts';
-import { Account } from '../support/stack-fixture.ts';
+import { StackFixture } from '../support/stack-fixture.ts';
 
-/** Services, and exactly what they become: the account is looked at, not the plan. */
+/** Services and the AWS resources that they become. The test compares the account, not the plan. */
 interface Example {
   readonly name: string;
   readonly service: { readonly metadata: object; readonly spec: { readonly [field: string]: unknown } };
@@ -32,8 +32,8 @@ function read({ service: { metadata, spec } }: Example): Service {
   return object as Service;
 }
 
-describe('the worked examples', () => {
-  test('are all there', () => expect(examples.length).toBe(5));
+describe('worked examples', () => {
+  test('the file contains all examples', () => expect(examples.length).toBe(5));
 
   test.each(examples)('$name', async (example) => {
     const service = read(example);
@@ -41,7 +41,7 @@ describe('the worked examples', () => {
     expect(claim).toEqual({ mine: true, kind: example.becomes.kind });
     const member = memberOf(service, example.becomes.kind);
     expect([...member.errors, ...member.warnings]).toEqual([]);
-    const account = new Account();
+    const account = new StackFixture();
     const { errors } = await account.settle(stackOf(member), [member]);
     expect([...errors]).toEqual([]);
     const { listeners, targetGroups, healthCheck } = example.becomes;
@@ -54,7 +54,11 @@ describe('the worked examples', () => {
   });
 });
 
-function nlb({ world }: Account): { listeners: Record<string, unknown>[]; targetGroups: Record<string, unknown>[]; healthCheck?: unknown } {
+function nlb({ world }: StackFixture): {
+  listeners: Record<string, unknown>[];
+  targetGroups: Record<string, unknown>[];
+  healthCheck?: unknown;
+} {
   expect([...world.loadBalancers.values()].map(({ value }) => value.Type)).toEqual(['network']);
   return {
     listeners: [...world.listeners.values()].map(({ value }) => ({
@@ -75,7 +79,7 @@ function nlb({ world }: Account): { listeners: Record<string, unknown>[]; target
   };
 }
 
-function classic({ world }: Account): {
+function classic({ world }: StackFixture): {
   listeners: Record<string, unknown>[];
   targetGroups?: Record<string, unknown>[];
   healthCheck?: unknown;

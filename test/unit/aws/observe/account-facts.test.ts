@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { acmCertificate, otherCertificate } from '../support/stack-fixture.ts';
-import { Town } from '../support/provider-fixture.ts';
+import { ProviderFixture } from '../support/provider-fixture.ts';
 
 const hosts = { 'herald.dev/aws-certificate-hosts': 'a.example.com', 'ssl-ports': '443' };
 
-function discovering(): Town {
-  const town = new Town();
+function discovering(): ProviderFixture {
+  const town = new ProviderFixture();
   town.settings = { ...town.settings, certificateDiscovery: true };
   for (const [CertificateArn, DomainName] of [
     [acmCertificate, 'a.example.com'],
@@ -21,9 +21,10 @@ function discovering(): Town {
   return town;
 }
 
-const callsOf = ({ cloud }: Town, operation: string): number => cloud.calls.filter((call) => call.operation === operation).length;
+const callsOf = ({ cloud }: ProviderFixture, operation: string): number =>
+  cloud.calls.filter((call) => call.operation === operation).length;
 
-test('certificates that may not be read are an error of those that ask for one by a host, and of nobody else', async () => {
+test('unreadable certificates are an error only for Services that request one by host name', async () => {
   const town = discovering();
   town.cloud.fault = ({ operation }) => (operation === 'acm:ListCertificates' ? { kind: 'error', code: 'denied' } : undefined);
   const plain = town.apply({ name: 'plain', ports: ['http:80/TCP@30080'] });
@@ -31,14 +32,14 @@ test('certificates that may not be read are an error of those that ask for one b
   expect(callsOf(town, 'acm:ListCertificates')).toBe(0);
   const secure = town.apply({ name: 'secure', ports: ['https:443/TCP@30443'], annotations: hosts });
   await town.run(300);
-  expect(town.said.get(secure)?.reason).toMatchObject({ code: 'AwsRefused', details: { operation: 'acm:ListCertificates' } });
-  expect([town.said.get(plain)?.reason, town.said.get(plain)?.ingress.length]).toEqual([undefined, 1]);
+  expect(town.results.get(secure)?.reason).toMatchObject({ code: 'AwsRefused', details: { operation: 'acm:ListCertificates' } });
+  expect([town.results.get(plain)?.reason, town.results.get(plain)?.ingress.length]).toEqual([undefined, 1]);
   town.delete(secure);
   await town.run(300);
   expect(town.services.has(secure)).toBe(false);
 });
 
-test('a certificate is described once, and one that is deleted between the list and the look is none', async () => {
+test('a certificate is described once, and one deleted after it was listed is ignored', async () => {
   const town = discovering();
   town.cloud.fault = ({ operation, input }) =>
     operation === 'acm:DescribeCertificate' && JSON.stringify(input).includes(otherCertificate)
@@ -46,14 +47,14 @@ test('a certificate is described once, and one that is deleted between the list 
       : undefined;
   const key = town.apply({ name: 'secure', ports: ['https:443/TCP@30443'], annotations: hosts });
   await town.run(1200);
-  expect([town.said.get(key)?.reason, town.said.get(key)?.ingress.length]).toEqual([undefined, 1]);
+  expect([town.results.get(key)?.reason, town.results.get(key)?.ingress.length]).toEqual([undefined, 1]);
   const looks = town.cloud.calls.filter(
     (call) => JSON.stringify(call).includes(acmCertificate) && call.operation === 'acm:DescribeCertificate',
   );
   expect(looks).toHaveLength(1);
 });
 
-test('Services that are looked at together share one read of what is the same for all, also while AWS makes their load balancers', async () => {
+test('concurrent reconciles share one read of the facts, also while load balancers provision', async () => {
   const town = discovering();
   const keys = [0, 1, 2, 3, 4, 5, 6, 7].map((index) => town.apply({ name: `s${index}`, ports: [`http:80/TCP@3008${index}`] }));
   const services = [...town.services.values()];

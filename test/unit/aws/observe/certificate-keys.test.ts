@@ -1,32 +1,32 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../../providers/aws/model/limits.ts';
 import { acmCertificate, otherCertificate } from '../support/stack-fixture.ts';
-import { Town } from '../support/provider-fixture.ts';
+import { ProviderFixture } from '../support/provider-fixture.ts';
 
 const web = { name: 'web', ports: ['https:443/TCP@30443'], annotations: { 'ssl-cert': `${acmCertificate},${otherCertificate}` } };
 
-function town(algorithm: string): Town {
-  const town = new Town();
+function town(algorithm: string): ProviderFixture {
+  const town = new ProviderFixture();
   const { certificates } = town.cloud.world;
   const certificate = certificates.get(otherCertificate);
   if (certificate !== undefined) certificates.set(otherCertificate, { ...certificate, KeyAlgorithm: algorithm });
   return town;
 }
 
-const looks = ({ cloud }: Town): number => cloud.calls.filter(({ operation }) => operation === 'acm:DescribeCertificate').length;
+const looks = ({ cloud }: ProviderFixture): number => cloud.calls.filter(({ operation }) => operation === 'acm:DescribeCertificate').length;
 
-test('a written certificate whose key an NLB may not take is used, and said; each is looked at once', async () => {
+test('a certificate with an unusable key is used with a warning, and is read once', async () => {
   const one = town('RSA_4096');
   const key = one.apply(web);
   await one.run(900);
-  expect(one.said.get(key)).toMatchObject({
+  expect(one.results.get(key)).toMatchObject({
     ingress: [{ ipMode: 'VIP' }],
     warnings: [{ code: 'AwsCertificateKey', details: { certificate: otherCertificate, algorithm: 'RSA_4096' } }],
   });
   expect(looks(one)).toBe(2);
 });
 
-test('one with a usable key is nothing to speak of, and neither is one of IAM, or on a Classic ELB', async () => {
+test('usable keys, IAM certificates and Classic ELBs get no warning', async () => {
   const one = town('EC_prime256v1');
   const keys = [
     one.apply(web),
@@ -34,10 +34,10 @@ test('one with a usable key is nothing to speak of, and neither is one of IAM, o
     one.apply({ ...web, name: 'old', loadBalancerClass: 'herald.dev/aws-classic', annotations: { 'ssl-cert': acmCertificate } }),
   ];
   await one.run(300);
-  expect(keys.map((key) => one.said.get(key)?.warnings)).toEqual([[], [], []]);
+  expect(keys.map((key) => one.results.get(key)?.warnings)).toEqual([[], [], []]);
 });
 
-test('nobody waits for ACM where it does not answer', async () => {
+test('a reconcile does not wait for ACM when ACM does not answer', async () => {
   const one = town('RSA_2048');
   const call = one.cloud.call.bind(one.cloud);
   const silent = (...[operation, input]: Parameters<typeof call>): Promise<unknown> =>
@@ -45,40 +45,40 @@ test('nobody waits for ACM where it does not answer', async () => {
   one.cloud.call = silent as typeof call;
   const key = one.apply(web);
   await one.run(300);
-  expect(one.said.get(key)).toMatchObject({ ingress: [{ ipMode: 'VIP' }], warnings: [] });
+  expect(one.results.get(key)).toMatchObject({ ingress: [{ ipMode: 'VIP' }], warnings: [] });
 });
 
-test('ACM that tells nothing is asked once in an hour, whatever the number of certificates and Services', async () => {
+test('an unreachable ACM is asked once an hour for all certificates and Services', async () => {
   const one = town('RSA_4096');
   one.cloud.fault = ({ operation }) => (operation.startsWith('acm:') ? { kind: 'error', code: 'unreachable' } : undefined);
   const keys = [one.apply(web), one.apply({ ...web, name: 'other' })];
   await one.run(limits.certificateKeysRefusedSeconds - 60);
   expect(looks(one)).toBe(1);
   for (const key of keys)
-    expect(one.said.get(key)?.warnings?.map(({ code }) => code)).toEqual(['AwsCertificateKeyUnknown', 'AwsCertificateKeyUnknown']);
+    expect(one.results.get(key)?.warnings?.map(({ code }) => code)).toEqual(['AwsCertificateKeyUnknown', 'AwsCertificateKeyUnknown']);
   one.cloud.fault = (): undefined => undefined;
   await one.run(900);
-  for (const key of keys) expect(one.said.get(key)?.warnings?.map(({ code }) => code)).toEqual(['AwsCertificateKey']);
+  for (const key of keys) expect(one.results.get(key)?.warnings?.map(({ code }) => code)).toEqual(['AwsCertificateKey']);
 });
 
-test('a certificate that ACM does not know is said to be none, and the others are looked at all the same', async () => {
+test('a certificate that ACM does not know gets a warning, and others are still read', async () => {
   const one = town('RSA_4096');
   one.cloud.world.certificates.delete(acmCertificate);
   const key = one.apply({ ...web, annotations: { 'ssl-cert': `${acmCertificate},${otherCertificate}` } });
   one.cloud.fault = ({ operation }) => (operation === 'elbv2:CreateListener' ? { kind: 'error', code: 'certificate' } : undefined);
   await one.run(300);
-  expect(one.said.get(key)?.warnings).toMatchObject([
+  expect(one.results.get(key)?.warnings).toMatchObject([
     { code: 'AwsCertificateKeyUnknown', details: { why: 'ACM does not know it' } },
     { code: 'AwsCertificateKey' },
   ]);
 });
 
-test('where ACM does not tell, that is said, and nothing waits for it', async () => {
+test('a denied request to ACM gives a warning, and the load balancer is still made', async () => {
   const one = town('RSA_2048');
   one.cloud.fault = ({ operation }) => (operation.startsWith('acm:') ? { kind: 'error', code: 'denied' } : undefined);
   const key = one.apply({ ...web, annotations: { 'ssl-cert': acmCertificate } });
   await one.run(300);
-  expect(one.said.get(key)).toMatchObject({
+  expect(one.results.get(key)).toMatchObject({
     ingress: [{ ipMode: 'VIP' }],
     warnings: [
       { code: 'AwsCertificateKeyUnknown', details: { certificate: acmCertificate, why: 'acm:DescribeCertificate said Fake.denied' } },

@@ -8,18 +8,18 @@ import { node } from '../support/stack-fixture.ts';
 const cloud = new FakeCloud();
 furnish(cloud.world);
 
-describe('where in AWS the cluster is', () => {
+describe('the region and VPC of the cluster', () => {
   test.each([
     ['eu-west-1a', 'eu-west-1'],
     ['us-gov-west-1b', 'us-gov-west-1'],
     ['us-west-2-lax-1a', 'us-west-2'],
     ['us-east-1-wl1-bos-wlz-1', 'us-east-1'],
     ['nowhere', undefined],
-  ])('zone %s is of region %s', (zone, region) => {
+  ])('zone %s belongs to region %s', (zone, region) => {
     expect(regionOfZone(zone)).toBe(region);
   });
 
-  test('the region is that of the first node that is a machine of AWS: its label, else its zone', () => {
+  test('the region comes from the label of the first AWS node, else from its zone', () => {
     const elsewhere = node(0, { providerID: 'gce://x/y/z' });
     expect(regionOfNodes([elsewhere])).toBeUndefined();
     expect(regionOfNodes([elsewhere, node(1)])).toBe('us-east-1');
@@ -27,11 +27,11 @@ describe('where in AWS the cluster is', () => {
     expect(regionOfNodes([node(1, labelled)])).toBe('eu-central-1');
   });
 
-  test('the VPC is that of the instances, also where some are gone', async () => {
+  test('the VPC is that of the instances, also when some are terminated', async () => {
     expect(await vpcOfNodes(cloud, [node(9), node(1)])).toBe(vpcId);
   });
 
-  test('it is not guessed', async () => {
+  test('an unknown or ambiguous VPC is an error', async () => {
     await expect(vpcOfNodes(cloud, [])).rejects.toMatchObject({
       code: 'place',
       message: 'which VPC? No Node has a spec.providerID of AWS',

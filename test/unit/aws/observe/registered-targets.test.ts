@@ -50,7 +50,7 @@ const group = (
 const nothing: Observed = { loadBalancers: [], targetGroups: [], classic: [], securityGroups: [], backendSecurityGroup: backend };
 const wanted = { ports: [{ protocol: 'tcp' as const, port: 30_080 }], instances: ['i-1'], addresses: [] };
 
-test('what is sent to counts beside what is wanted: each protocol, each port, health checks, instances and pods', () => {
+test('registered targets are added with their protocols, ports and health check ports', () => {
   const loadBalancers = [nlb('a', 'sg-a', 'sg-b')];
   const targetGroups = [
     group('a', {}, ['i-1', 30_080], ['i-2', 31_080]),
@@ -72,7 +72,7 @@ test('what is sent to counts beside what is wanted: each protocol, each port, he
   });
 });
 
-test('what drains, is in no listener, or is behind a load balancer that nodes do not know by the group of the cluster, does not', () => {
+test("draining, unattached and unknown load balancers' targets are not added", () => {
   const loadBalancers = [nlb('a', 'sg-a', 'sg-b'), nlb('b', 'sg-user')];
   const targetGroups = [
     group('a', {}, ['i-2', 31_080, 'draining']),
@@ -84,7 +84,7 @@ test('what drains, is in no listener, or is behind a load balancer that nodes do
   expect(withRegisteredTargets(wanted, { ...without, loadBalancers, targetGroups: [group('a', {}, ['i-2', 1])] })).toEqual(wanted);
 });
 
-test('a Classic ELB counts with its instances, the ports of its listeners and that of its health check', () => {
+test('a Classic ELB adds its instances, listener ports and health check port', () => {
   const classic: Observed['classic'] = [
     {
       loadBalancer: {

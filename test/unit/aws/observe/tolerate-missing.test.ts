@@ -3,13 +3,18 @@ import { KnownResources } from '../../../../providers/aws/observe/known-resource
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
 import { stackOf } from '../../../../providers/aws/desire/stack.ts';
 import type { Call } from '../../../aws/fake/cloud.ts';
-import { Account, awsMember, settings } from '../support/stack-fixture.ts';
+import { StackFixture, awsMember, settings } from '../support/stack-fixture.ts';
 
 const web = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080', 'alt:81/TCP@30081'] });
 const old = awsMember('classic', { name: 'old', ports: ['http:80/TCP@30090'] });
 
-/** Something goes just before the first call of this kind is answered. */
+<<<<<<< test/unit/aws/observe/tolerate-missing.test.ts
+/** Calls `go` just before the first call of this operation is answered. */
 function beforeFirst({ cloud }: Account, operation: Call['operation'], go: () => void): void {
+=======
+/** Something goes just before the first call of this kind is answered. */
+function beforeFirst({ cloud }: StackFixture, operation: Call['operation'], go: () => void): void {
+>>>>>>> /tmp/plan/aws-s/theirs
   let gone = false;
   cloud.fault = (call) => {
     if (call.operation === operation && !gone) {
@@ -20,9 +25,15 @@ function beforeFirst({ cloud }: Account, operation: Call['operation'], go: () =>
   };
 }
 
-/** A controller that has just begun, and knows what `member` has. */
+<<<<<<< test/unit/aws/observe/tolerate-missing.test.ts
+/** An account with an NLB and a Classic ELB, and a controller that has just started and found the resources of `member`. */
 async function furnished(member = web): Promise<Account> {
   const account = new Account();
+=======
+/** A controller that has just begun, and knows what `member` has. */
+async function furnished(member = web): Promise<StackFixture> {
+  const account = new StackFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
   for (const one of [web, old]) {
     await account.settle(stackOf(one), [one]);
     account.known = new KnownResources();
@@ -32,11 +43,11 @@ async function furnished(member = web): Promise<Account> {
   return account;
 }
 
-describe('what goes between a list and a look at it', () => {
-  test('is left out of a look at the whole account, and the rest is found', async () => {
+describe('a resource deleted after it was listed', () => {
+  test('scanOwned leaves it out and finds all others', async () => {
     const account = await furnished();
     const { world } = account;
-    // Others have balancers, too, so many that their tags are asked for in several calls.
+    // Foreign target groups, so many that their tags take several calls.
     for (let index = 0; index < 50; index++) {
       await account.cloud.call('elbv2:CreateTargetGroup', {
         Name: `theirs-${index}`,
@@ -58,11 +69,11 @@ describe('what goes between a list and a look at it', () => {
       expect.arrayContaining([...world.loadBalancers.keys(), ...groups]),
     );
     expect((owned.get('default/old') ?? []).map(({ id }) => id)).toEqual(expect.arrayContaining([...world.classic.keys()]));
-    // 53 resources are three calls; the one with the missing one is halved five times.
+    // 53 resources take three calls. The batch with the missing one is halved five times.
     expect(account.cloud.calls.filter(({ operation }) => operation === 'elbv2:DescribeTags').length).toBeLessThanOrEqual(3 + 2 * 5);
   });
 
-  test('of Classic ELBs as well', async () => {
+  test('scanOwned leaves out a Classic ELB', async () => {
     const account = await furnished();
     beforeFirst(account, 'elb:DescribeTags', () => account.world.classic.clear());
     expect([...(await scanOwned(account.cloud, settings)).keys()]).toEqual(['default/web', 'default/old']);
@@ -74,23 +85,23 @@ describe('what goes between a list and a look at it', () => {
     'elbv2:DescribeListeners',
     'elbv2:DescribeTargetGroupAttributes',
     'elbv2:DescribeTargetHealth',
-  ] as const)('is made again by the same pass: all of an NLB, before %s', async (operation) => {
+  ] as const)('one reconcile creates an NLB again that disappears before %s', async (operation) => {
     const account = await furnished();
     beforeFirst(account, operation, () => {
       for (const map of [account.world.loadBalancers, account.world.listeners, account.world.targetGroups]) map.clear();
     });
-    const { plan } = await account.pass(stackOf(web), [web]);
+    const { plan } = await account.reconcile(stackOf(web), [web]);
     expect(plan.actions.map(({ id }) => id)).toContain('load balancer: create');
     expect(plan.problems.map(({ code }) => code)).toEqual(['AwsProvisioning']);
     expect(account.world.loadBalancers.size).toBe(1);
   });
 
   test.each(['elb:DescribeTags', 'elb:DescribeLoadBalancerAttributes', 'elb:DescribeInstanceHealth'] as const)(
-    'is made again by the same pass: a Classic ELB, before %s',
+    'one reconcile creates a Classic ELB again that disappears before %s',
     async (operation) => {
       const account = await furnished(old);
       beforeFirst(account, operation, () => account.world.classic.clear());
-      await account.pass(stackOf(old), [old]);
+      await account.reconcile(stackOf(old), [old]);
       expect(account.world.classic.size).toBe(1);
     },
   );

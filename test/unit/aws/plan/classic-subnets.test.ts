@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../../providers/aws/model/limits.ts';
-import { Town } from '../support/provider-fixture.ts';
+import { ProviderFixture } from '../support/provider-fixture.ts';
 
-test('that the only subnet of a Classic ELB cannot be exchanged within its zone is told, and not asked again and again', async () => {
+<<<<<<< test/unit/aws/plan/classic-subnets.test.ts
+test('a Classic ELB reports once that its only subnet cannot be exchanged within its zone', async () => {
   const town = new Town();
+=======
+test('that the only subnet of a Classic ELB cannot be exchanged within its zone is told, and not asked again and again', async () => {
+  const town = new ProviderFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
   const { subnets, classic } = town.cloud.world;
   const present = subnets.get('subnet-private-0') ?? expect.unreachable('no such subnet');
   subnets.set('subnet-0b', { ...present, SubnetId: 'subnet-0b', CidrBlock: '10.0.200.0/24' });
@@ -12,7 +17,7 @@ test('that the only subnet of a Classic ELB cannot be exchanged within its zone 
   await town.run(400);
   town.apply({ ...web, annotations: { subnets: 'subnet-0b' } });
   await town.run(100);
-  expect(town.said.get(key)?.reason).toMatchObject({ code: 'AwsSubnetUnusable', details: { subnet: 'subnet-0b' } });
+  expect(town.results.get(key)?.reason).toMatchObject({ code: 'AwsSubnetUnusable', details: { subnet: 'subnet-0b' } });
   expect([...classic.values()].map(({ value }) => value.Subnets)).toEqual([['subnet-private-0']]);
   const looks = (): number => town.cloud.calls.filter(({ operation }) => operation === 'elb:DescribeInstanceHealth').length;
   const before = looks();

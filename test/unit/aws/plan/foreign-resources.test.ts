@@ -4,11 +4,11 @@ import { stackOf } from '../../../../providers/aws/desire/stack.ts';
 import { resourceName } from '../../../../providers/aws/model/resource-names.ts';
 import type { World } from '../../../aws/fake/world.ts';
 import { anyMember } from '../support/arbitrary-services.ts';
-import { Account, awsMember } from '../support/stack-fixture.ts';
+import { StackFixture, awsMember } from '../support/stack-fixture.ts';
 
 const stack = stackOf(awsMember('nlb', { name: 'web' }));
 
-/** Tags that are not ours: none, other controllers', another cluster's, and such as only look like ours. */
+/** Tags of foreign resources: none, those of other controllers, those of another cluster, and tags that only resemble ours. */
 const foreignTags: readonly Readonly<Record<string, string>>[] = [
   {},
   { 'elbv2.k8s.aws/cluster': 'test', 'service.k8s.aws/stack': 'default/web' },
@@ -20,11 +20,11 @@ const foreignTags: readonly Readonly<Record<string, string>>[] = [
 
 interface Foreign {
   readonly tags: Readonly<Record<string, string>>;
-  /** It has the very name that ours would get. */
+  /** True if the resource has the name that ours would get. */
   readonly sameName: boolean;
 }
 
-async function addForeign(account: Account, { tags, sameName }: Foreign): Promise<void> {
+async function addForeign(account: StackFixture, { tags, sameName }: Foreign): Promise<void> {
   const { cloud } = account;
   const name = (kind: string, scheme: string): string =>
     sameName ? resourceName('default', 'web', 'test', 'default/web', kind, scheme) : 'somebody-elses';
@@ -72,7 +72,7 @@ async function addForeign(account: Account, { tags, sameName }: Foreign): Promis
   });
 }
 
-/** Everything that is there, with the ids of what is to be looked at again. */
+/** All resources with their tags as text, by id. */
 function picture(world: World): Map<string, string> {
   const entries: [string, unknown][] = [
     ...world.loadBalancers,
@@ -87,8 +87,8 @@ function picture(world: World): Map<string, string> {
   );
 }
 
-describe('what belongs to others', () => {
-  test('is the same after anything that happens to a Service, its deletion included', async () => {
+describe('foreign resources', () => {
+  test('foreign resources stay unchanged by any change or deletion of a Service', async () => {
     await fc.assert(
       fc.asyncProperty(
         anyMember,
@@ -97,14 +97,14 @@ describe('what belongs to others', () => {
         fc.boolean(),
         fc.integer({ min: 1, max: 5 }),
         async (before, after, tags, sameName, passes) => {
-          const account = new Account();
+          const account = new StackFixture();
           await addForeign(account, { tags, sameName });
           const known = picture(account.world);
-          // Deregistered targets and provisioning states apart, what is foreign does not change by itself.
+          // Lets the fake settle. Apart from deregistered targets and provisioning states, foreign resources do not change by themselves.
           await account.restart(stack);
           for (const members of [[before], [after], []]) {
             for (let pass = 0; pass < (members.length === 0 ? 12 : passes); pass++) {
-              const { requeueSeconds } = await account.pass(stack, members);
+              const { requeueSeconds } = await account.reconcile(stack, members);
               account.advance(requeueSeconds);
             }
           }
@@ -116,18 +116,23 @@ describe('what belongs to others', () => {
     );
   });
 
-  test('is named when it has the name that ours would get', async () => {
+<<<<<<< test/unit/aws/plan/foreign-resources.test.ts
+  test('a foreign load balancer with our desired name is reported', async () => {
     const account = new Account();
+=======
+  test('is named when it has the name that ours would get', async () => {
+    const account = new StackFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
     await addForeign(account, { tags: { 'elbv2.k8s.aws/cluster': 'test' }, sameName: true });
     const members = [awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'] })];
-    await account.pass(stack, members);
+    await account.reconcile(stack, members);
     account.advance(5);
-    const { errors } = await account.pass(stack, members);
+    const { errors } = await account.reconcile(stack, members);
     expect(errors.get('')).toMatchObject([
       { code: 'AwsForeignLoadBalancer', details: { why: 'it carries the tag elbv2.k8s.aws/cluster' } },
     ]);
     const writes = account.cloud.writes.length;
-    for (let pass = 0; pass < 4; pass++) await account.pass(stack, members);
+    for (let pass = 0; pass < 4; pass++) await account.reconcile(stack, members);
     expect(account.cloud.writes.length).toBe(writes);
   });
 });

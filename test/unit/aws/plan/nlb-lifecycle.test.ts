@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { Account, acmCertificate, awsMember, single, hostnameOf } from '../support/stack-fixture.ts';
+import { StackFixture, acmCertificate, awsMember, single, hostnameOf } from '../support/stack-fixture.ts';
 
 const web = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30061'] });
 
+<<<<<<< test/unit/aws/plan/nlb-lifecycle.test.ts
+describe('the life cycle of an NLB', () => {
+  test('an NLB is created once, becomes usable and then causes no further action', async () => {
+    const account = new Account();
+=======
 describe('an NLB', () => {
   test('is made once, becomes usable, and then nothing is done any more', async () => {
-    const account = new Account();
+    const account = new StackFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
     const { stack, members } = single(web);
-    const first = await account.pass(stack, members);
+    const first = await account.reconcile(stack, members);
     expect(hostnameOf(first)).toBeUndefined();
     expect(first.errors.get('')?.map(({ code }) => code)).toEqual(['AwsProvisioning']);
     const last = await account.settle(stack, members);
@@ -18,12 +24,17 @@ describe('an NLB', () => {
     expect(group?.targets.size).toBe(3);
     const writes = account.cloud.writes.length;
     account.advance(300);
-    await account.pass(stack, members);
+    await account.reconcile(stack, members);
     expect(account.cloud.writes.length).toBe(writes);
   });
 
-  test('with TLS has the certificate on its listener', async () => {
+<<<<<<< test/unit/aws/plan/nlb-lifecycle.test.ts
+  test('a TLS listener has its certificate', async () => {
     const account = new Account();
+=======
+  test('with TLS has the certificate on its listener', async () => {
+    const account = new StackFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
     const member = awsMember('nlb', { name: 'web', ports: ['https:443/TCP@30443'], annotations: { 'ssl-cert': acmCertificate } });
     const { stack, members } = single(member);
     await account.settle(stack, members);
@@ -31,13 +42,18 @@ describe('an NLB', () => {
     expect(listener?.value).toMatchObject({ Port: 443, Protocol: 'TLS', Certificates: [{ CertificateArn: acmCertificate }] });
   });
 
-  test('leaves nothing when its Service goes', async () => {
+<<<<<<< test/unit/aws/plan/nlb-lifecycle.test.ts
+  test('a deleted Service leaves no resources', async () => {
     const account = new Account();
+=======
+  test('leaves nothing when its Service goes', async () => {
+    const account = new StackFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
     const { stack, members } = single(web);
     await account.settle(stack, members);
     const { gone } = await account.settle(stack, []);
     expect(gone).toBe(true);
-    // The cluster's own group stays for other load balancers.
+    // The shared security group stays for other load balancers.
     expect(account.owned().map((id) => account.world.tags.get(id)?.get('herald.dev/resource'))).toEqual(['backend-security-group']);
   });
 });

@@ -4,7 +4,7 @@ import { planRegistration, type Registered } from '../../../../providers/aws/pla
 
 interface Group {
   readonly registered: Map<string, Registered<string>['state']>;
-  /** With the number of passes until AWS forgets them. */
+  /** By target: the number of reconciles until AWS forgets it. */
   readonly draining: Map<string, number>;
 }
 
@@ -34,27 +34,27 @@ const group = (states: Readonly<Record<string, Registered<string>['state']>>): G
   draining: new Map(),
 });
 
-describe('an old target that is about to go', () => {
+describe('a departing target', () => {
   test.each<[string, Group, readonly string[]]>([
-    ['leaves when another one of its zone is healthy', group({ a1: 'healthy', a2: 'healthy', b2: 'initial' }), ['a1']],
+    ['leaves when another target in its zone is healthy', group({ a1: 'healthy', a2: 'healthy', b2: 'initial' }), ['a1']],
     [
-      'waits for one of its zone that is on its way, whoever is healthy elsewhere',
+      'waits for a pending target in its zone, even if others elsewhere are healthy',
       group({ a1: 'healthy', a2: 'initial', b2: 'healthy' }),
       [],
     ],
-    ['waits for one of its zone that is only being registered', group({ a1: 'healthy', b2: 'healthy' }), []],
-    ['does not wait for one of its zone that has failed', group({ a1: 'healthy', a2: 'unhealthy', b2: 'healthy', b3: 'initial' }), ['a1']],
+    ['waits for a target in its zone that is being registered', group({ a1: 'healthy', b2: 'healthy' }), []],
+    ['does not wait for an unhealthy target in its zone', group({ a1: 'healthy', a2: 'unhealthy', b2: 'healthy', b3: 'initial' }), ['a1']],
   ])('%s', (_, there, leave) => {
     expect(plan(there, { desired: ['a2', 'b2', 'b3'], departing: ['a1'] }).deregister).toEqual(leave);
   });
 
-  test('does not wait where nobody comes to its zone', () => {
+  test('does not wait when no new target is desired in its zone', () => {
     const there = group({ a1: 'healthy', b2: 'healthy' });
     expect(plan(there, { desired: ['b2', 'b3'], departing: ['a1'] }).deregister).toEqual(['a1']);
   });
 });
 
-/** Passes until nothing is left to do, with what AWS does in between. Returns how many were healthy at each. */
+/** Plans repeatedly, with AWS' changes in between, until nothing is left to do. Returns the number of healthy targets at each step. */
 function run(there: Group, wish: Required<Pick<Wish, 'desired' | 'quota'>>, fail: ReadonlySet<string>): number[] {
   const healthy: number[] = [];
   const count = (): void => void healthy.push([...there.registered.values()].filter((state) => state === 'healthy').length);
@@ -80,17 +80,17 @@ function run(there: Group, wish: Required<Pick<Wish, 'desired' | 'quota'>>, fail
   expect.fail(`no end: ${JSON.stringify([[...there.registered], [...there.draining]])}`);
 }
 
-describe('where AWS has no room for old and new targets', () => {
+describe('a target group without room for old and new targets', () => {
   const targets = (prefix: string, length: number): string[] => Array.from({ length }, (_, index) => `${prefix}${index}`);
 
-  test('the new ones come as far as they fit, and the old ones make room, a fifth of the quota at a time', () => {
+  test('new targets are registered as far as they fit, and old ones make room by a fifth of the quota', () => {
     const there = group(Object.fromEntries(targets('a', 1000).map((target) => [target, 'healthy'])));
     const healthy = run(there, { desired: targets('b', 1000), quota: 1000 }, new Set());
     expect(Math.min(...healthy)).toBe(800);
     expect([...there.registered.keys()]).toEqual(targets('b', 1000));
   });
 
-  test('whatever is exchanged: never more than there is room for, never fewer serve than a fifth below what is asked for, and it comes to an end', () => {
+  test('any exchange stays within the quota, keeps four fifths serving and ends', () => {
     const some = (prefix: string): fc.Arbitrary<string[]> => fc.subarray(targets(prefix, 10));
     fc.assert(
       fc.property(
@@ -116,7 +116,7 @@ describe('where AWS has no room for old and new targets', () => {
     );
   });
 
-  test('more than the quota are registered where they are asked for: AWS may have raised it, and says no where it has not', () => {
+  test('more targets than the quota are registered if desired, because AWS may have raised it', () => {
     const { register, withoutRoom } = plan(group({}), { desired: targets('a', 30), quota: 20 });
     expect([register.length, withoutRoom]).toEqual([30, 0]);
   });

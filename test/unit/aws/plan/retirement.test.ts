@@ -1,42 +1,53 @@
 import { describe, expect, test } from 'vitest';
 import { stackOf } from '../../../../providers/aws/desire/stack.ts';
-import type { PassResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
-import { Account, awsMember } from '../support/stack-fixture.ts';
-import { Town } from '../support/provider-fixture.ts';
+import type { StackResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
+import { StackFixture, awsMember } from '../support/stack-fixture.ts';
+import { ProviderFixture } from '../support/provider-fixture.ts';
 
 const ports = ['http:80/TCP@30080'];
 const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
 
-const hostnameOf = ({ standings }: PassResult): string => [...standings.values()][0]?.hostname ?? '';
+const hostnameOf = ({ servingStatus: standings }: StackResult): string => [...standings.values()][0]?.hostname ?? '';
 
-const balancers = ({ cloud }: { readonly cloud: Account['cloud'] }): number => cloud.world.loadBalancers.size;
+const balancers = ({ cloud }: { readonly cloud: StackFixture['cloud'] }): number => cloud.world.loadBalancers.size;
 
+<<<<<<< test/unit/aws/plan/retirement.test.ts
+describe('retirement of the previous load balancer', () => {
+  test('the old NLB is deleted some time after the status names its successor, not before', async () => {
+    const account = new Account();
+=======
 describe('what served a Service before', () => {
   test('goes a while after its status has named the successor, and not as long as it names the old one', async () => {
-    const account = new Account();
+    const account = new StackFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
     const literal = { name: 'web', ports, annotations: {} };
     const stack = stackOf(awsMember('nlb', literal));
     const hostname = hostnameOf(await account.settle(stack, [awsMember('nlb', literal)]));
     const wanted = (named: string) =>
       awsMember('nlb', { name: 'web', ports, annotations: { scheme: 'internal' }, ingress: [{ hostname: named, ipMode: 'VIP' }] });
     for (let pass = 0; pass < 60; pass++) {
-      await account.pass(stack, [wanted(hostname)]);
+      await account.reconcile(stack, [wanted(hostname)]);
       account.advance(60);
     }
     expect(balancers(account)).toBe(2);
-    const next = hostnameOf(await account.pass(stack, [wanted(hostname)]));
+    const next = hostnameOf(await account.reconcile(stack, [wanted(hostname)]));
     expect(next).not.toBe(hostname);
-    await account.pass(stack, [wanted(next)]);
+    await account.reconcile(stack, [wanted(next)]);
     account.advance(50);
-    await account.pass(stack, [wanted(next)]);
+    await account.reconcile(stack, [wanted(next)]);
     expect(balancers(account)).toBe(2);
     account.advance(15);
-    await account.pass(stack, [wanted(next)]);
+    await account.reconcile(stack, [wanted(next)]);
     expect(balancers(account)).toBe(1);
   });
 
-  test('when it joins a shared NLB goes in time, however often the controller starts meanwhile', async () => {
+<<<<<<< test/unit/aws/plan/retirement.test.ts
+  test('a Service that joins a shared NLB retires its own in time despite controller restarts', async () => {
     const town = new Town();
+=======
+  test('when it joins a shared NLB goes in time, however often the controller starts meanwhile', async () => {
+    const town = new ProviderFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
     town.settings = { ...town.settings, retireSeconds: 300 };
     const key = town.apply({ name: 'web', ports });
     await town.run(400);
@@ -50,13 +61,18 @@ describe('what served a Service before', () => {
       town.restart();
       await town.run(20);
     }
-    // Three hundred seconds after its status named the other one, give or take two looks.
+    // 300 seconds after the status named the successor, within two reconciles.
     expect(gone).toBeGreaterThanOrEqual(14);
     expect(gone).toBeLessThanOrEqual(18);
   });
 
-  test('is not marked any more when the Service comes back to it', async () => {
+<<<<<<< test/unit/aws/plan/retirement.test.ts
+  test('the mark is removed when the Service returns to the old load balancer', async () => {
     const town = new Town();
+=======
+  test('is not marked any more when the Service comes back to it', async () => {
+    const town = new ProviderFixture();
+>>>>>>> /tmp/plan/aws-s/theirs
     town.settings = { ...town.settings, retireSeconds: 3000 };
     town.apply({ name: 'web', ports });
     await town.run(400);
@@ -66,7 +82,7 @@ describe('what served a Service before', () => {
     expect(marked()).toBe(1);
     town.apply({ name: 'web', ports });
     await town.run(200);
-    // By now it is the shared one.
+    // Now the shared load balancer is the retired one.
     expect(
       [...town.cloud.world.tags].filter(([, tags]) => tags.has('herald.dev/retired-at')).map(([, tags]) => tags.get('herald.dev/stack')),
     ).toEqual(['shared:default/edge']);

@@ -1,21 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import { stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
 import { slice } from '../../decisions/fixtures.ts';
-import { Account, acmCertificate, awsMember, otherCertificate } from '../support/stack-fixture.ts';
+import { StackFixture, acmCertificate, awsMember, otherCertificate } from '../support/stack-fixture.ts';
 
 const web = (annotations: Readonly<Record<string, string>> = {}, ports = ['http:80/TCP@30080']): Member =>
   awsMember('nlb', { name: 'web', ports, annotations });
 const stack = stackOf(web());
 
-async function settled(member: Member): Promise<Account> {
-  const account = new Account();
+async function settled(member: Member): Promise<StackFixture> {
+  const account = new StackFixture();
   account.slices = [slice({ service: 'web', ports: ['http:8080'], endpoints: ['10.0.1.5', '10.0.1.6'] })];
   await account.settle(stack, [member]);
   return account;
 }
 
-/** Port and type of targets of each listener. */
+<<<<<<< test/unit/aws/plan/warm-up.test.ts
+/** Port, protocol and target type of each listener. */
 const listenersOf = ({ world }: Account): string[] =>
+=======
+/** Port and type of targets of each listener. */
+const listenersOf = ({ world }: StackFixture): string[] =>
+>>>>>>> /tmp/plan/aws-s/theirs
   [...world.listeners.values()]
     .map(({ value }) => {
       const group = world.targetGroups.get(value.DefaultActions[0]?.TargetGroupArn ?? '')?.value;
@@ -23,30 +28,30 @@ const listenersOf = ({ world }: Account): string[] =>
     })
     .toSorted();
 
-describe('a port whose targets become others', () => {
-  test('keeps the old ones while a listener on a free port lets AWS check the new ones', async () => {
+describe('a port that changes to new targets', () => {
+  test('the port keeps its old targets while a temporary listener lets AWS check the new ones', async () => {
     const account = await settled(web());
     const wanted = web({ 'nlb-target-type': 'ip' });
-    await account.pass(stack, [wanted]);
+    await account.reconcile(stack, [wanted]);
     expect(listenersOf(account)).toEqual(['65535 TCP ip', '80 TCP instance']);
     account.advance(20);
-    const { plan } = await account.pass(stack, [wanted]);
+    const { plan } = await account.reconcile(stack, [wanted]);
     expect(plan.actions).toEqual([]);
     account.advance(15);
-    await account.pass(stack, [wanted]);
+    await account.reconcile(stack, [wanted]);
     expect(listenersOf(account)).toEqual(['80 TCP ip']);
     await account.settle(stack, [wanted]);
     expect(account.world.targetGroups.size).toBe(1);
   });
 
-  test('gets the new ones also where they never become healthy', async () => {
+  test('the port switches to the new targets even if they never become healthy', async () => {
     const account = await settled(web());
     for (const ip of ['10.0.1.5', '10.0.1.6']) account.world.unhealthy.add(ip);
     await account.settle(stack, [web({ 'nlb-target-type': 'ip' })]);
     expect(listenersOf(account)).toEqual(['80 TCP ip']);
   });
 
-  test('gets them at once where the old ones serve nobody, there are none, or the load balancer has room for no more listeners', async () => {
+  test('the port switches at once when a temporary listener has no use or no room', async () => {
     const down = await settled(web());
     for (const index of [0, 1, 2]) down.world.unhealthy.add(`i-0000000${index}`);
     const empty = await settled(web());
@@ -58,20 +63,20 @@ describe('a port whose targets become others', () => {
       [empty, ['http:80/TCP@30080']],
       [full, ports],
     ] as const) {
-      await account.pass(stack, [web({ 'nlb-target-type': 'ip' }, [...of])]);
+      await account.reconcile(stack, [web({ 'nlb-target-type': 'ip' }, [...of])]);
       expect(new Set(listenersOf(account).map((text) => text.split(' ')[2]))).toEqual(new Set(['ip']));
     }
   });
 
-  test('takes another certificate meanwhile', async () => {
+  test('the port takes a new certificate during the change', async () => {
     const account = await settled(web({ 'ssl-cert': acmCertificate }));
-    await account.pass(stack, [web({ 'ssl-cert': otherCertificate, 'nlb-target-type': 'ip' })]);
+    await account.reconcile(stack, [web({ 'ssl-cert': otherCertificate, 'nlb-target-type': 'ip' })]);
     expect(listenersOf(account)).toEqual(['65535 TLS ip other', '80 TLS instance other']);
   });
 
-  test('stays as it was where somebody changes his mind meanwhile', async () => {
+  test('the port keeps its old targets when the change is reverted', async () => {
     const account = await settled(web());
-    await account.pass(stack, [web({ 'nlb-target-type': 'ip' })]);
+    await account.reconcile(stack, [web({ 'nlb-target-type': 'ip' })]);
     await account.settle(stack, [web()]);
     expect(listenersOf(account)).toEqual(['80 TCP instance']);
     expect(account.world.targetGroups.size).toBe(1);

@@ -4,7 +4,7 @@ import type { Operation } from '../../../../providers/aws/cloud/operations.ts';
 import { classify, wasNotSent } from '../../../../providers/aws/sdk/classify.ts';
 import { limits } from '../../../../providers/aws/sdk/limits.ts';
 
-/** As the SDK throws what AWS has answered. */
+/** An error as the SDK throws it for an answer of AWS. */
 function answered(name: string, status = 400): Error {
   return Object.assign(new Error(`about ${name}`), { name, $metadata: { httpStatusCode: status, requestId: 'r-1' } });
 }
@@ -46,7 +46,7 @@ const answers: readonly [Operation, string, number, AwsErrorCode][] = [
   ['elbv2:CreateListener', 'ValidationError', 400, 'invalid'],
 ];
 
-describe('what AWS says no with', () => {
+describe('classification of errors', () => {
   test.each(answers)('%s: %s (%i) is %s', (operation, name, status, code) => {
     expect(classify(operation, answered(name, status))).toMatchObject({
       name: 'AwsError',
@@ -57,7 +57,7 @@ describe('what AWS says no with', () => {
     });
   });
 
-  test('that there is no connection is unreachable, and nothing was sent', () => {
+  test('a failed connection is unreachable, and nothing was sent', () => {
     const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const error = classify('elbv2:CreateListener', refused);
     expect(error).toMatchObject({ code: 'unreachable', awsCode: '', requestId: '' });
@@ -65,7 +65,7 @@ describe('what AWS says no with', () => {
     expect(wasNotSent(classify('elbv2:CreateListener', new AggregateError([refused])))).toBe(true);
   });
 
-  test('a connection that was lost is unreachable, and nobody knows whether the request arrived', () => {
+  test('a lost connection is unreachable, and the request may have arrived', () => {
     for (const thrown of [
       Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }),
       Object.assign(new Error('too long'), { name: 'TimeoutError' }),
@@ -77,18 +77,18 @@ describe('what AWS says no with', () => {
     }
   });
 
-  test('no credentials at all are credentials', () => {
+  test('missing credentials are classified as credentials', () => {
     const thrown = Object.assign(new Error('Could not load credentials from any providers'), { name: 'CredentialsProviderError' });
     expect(classify('ec2:DescribeVpcs', thrown)).toMatchObject({ code: 'credentials', awsCode: '' });
   });
 
-  test('anything else is other, with the cause', () => {
+  test('any other error is classified as other, with its cause', () => {
     const cause = new Error('a mistake of ours');
     expect(classify('ec2:DescribeVpcs', cause)).toMatchObject({ code: 'other', cause });
     expect(classify('ec2:DescribeVpcs', 'text').code).toBe('other');
   });
 
-  test('the message begins with the operation, has the code of AWS once, and is cut off', () => {
+  test("the message starts with the operation, names AWS' code once and is cut off", () => {
     expect(classify('ec2:DescribeVpcs', answered('Strange')).message).toBe('ec2:DescribeVpcs: Strange: about Strange');
     const long = Object.assign(answered('Strange'), { message: 'x'.repeat(10_000) });
     expect(classify('ec2:DescribeVpcs', long).message.length).toBeLessThan(limits.quoted + 50);

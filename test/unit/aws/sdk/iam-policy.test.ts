@@ -19,7 +19,7 @@ const policy = JSON.parse(readFileSync(join(root, 'docs/reference/aws-iam-policy
 const actionsOf = ({ Action }: Statement): readonly string[] => [Action].flat();
 const granted = policy.Statement.flatMap(actionsOf);
 
-/** Both generations of Elastic Load Balancing have one name in IAM. */
+/** Both generations of Elastic Load Balancing have one prefix in IAM. */
 const servicesOfIam: Readonly<Record<string, string>> = {
   '@aws-sdk/client-elastic-load-balancing-v2': 'elasticloadbalancing',
   '@aws-sdk/client-elastic-load-balancing': 'elasticloadbalancing',
@@ -27,7 +27,7 @@ const servicesOfIam: Readonly<Record<string, string>> = {
   '@aws-sdk/client-acm': 'acm',
 };
 
-/** What AWS asks for beside the action itself. */
+/** Further actions that AWS requires for an operation. */
 const implied: Readonly<Record<string, string>> = {
   'iam:CreateServiceLinkedRole': 'made by AWS in our name with the first load balancer of an account',
   'ec2:DescribeAccountAttributes': 'CreateLoadBalancer asks it of the caller where the service-linked role is not there yet',
@@ -35,7 +35,7 @@ const implied: Readonly<Record<string, string>> = {
   'ec2:DescribeAddresses': 'CreateLoadBalancer and SetSubnets ask it of the caller where Elastic IPs are given',
 };
 
-/** The commands that a file imports, as actions of IAM. An import that is not used is an error of the type checker. */
+/** The commands that a file imports, as IAM actions. The type checker refuses unused imports. */
 function actionsIn(file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8');
   const imports = [...text.matchAll(/^import \{([^}]*)\} from '(@aws-sdk\/[^']+)';$/gm)];
@@ -46,30 +46,30 @@ function actionsIn(file: string): string[] {
 
 const used = new Set(globSync(`${edge}/**/*.ts`, { cwd: root }).flatMap(actionsIn));
 
-describe('the IAM policy of the documentation', () => {
-  test('the edge has commands, of all its services', () => {
+describe('the documented IAM policy', () => {
+  test('the SDK edge imports commands of all its services', () => {
     expect(used.size).toBeGreaterThan(50);
     expect(new Set([...used].map((action) => action.split(':')[0]))).toEqual(new Set(['elasticloadbalancing', 'ec2', 'acm']));
   });
 
-  test('only the edge knows the SDK', () => {
+  test('only the SDK edge imports the SDK', () => {
     const others = globSync('{src,providers}/**/*.ts', { cwd: root })
       .filter((file) => !file.startsWith(edge))
       .filter((file) => readFileSync(join(root, file), 'utf8').includes('@aws-sdk/'));
     expect(others).toEqual([]);
   });
 
-  test('grants every action that the edge can use', () => {
+  test('the policy grants every action that the SDK edge can use', () => {
     expect([...used, ...Object.keys(implied)].filter((action) => !granted.includes(action)).toSorted()).toEqual([]);
   });
 
-  test('grants none that it does not use, and nothing by a wildcard', () => {
+  test('the policy grants no unused action, and none by a wildcard', () => {
     expect(granted.filter((action) => !used.has(action) && implied[action] === undefined)).toEqual([]);
     expect(policy.Statement.every(({ Effect }) => Effect === 'Allow')).toBe(true);
   });
 
-  test('what is created carries our tag, and nothing is deleted without it', () => {
-    // What makes or removes a thing that has tags of its own; a listener is a part of a load balancer.
+  test('the policy requires our tag on created and deleted resources', () => {
+    // Actions that create or delete a resource with its own tags. A listener is part of a load balancer.
     const tagged = (pattern: RegExp): readonly unknown[] =>
       policy.Statement.filter((one) => actionsOf(one).some((action) => pattern.test(action))).map(({ Condition }) => Condition?.['Null']);
     expect(tagged(/:Create(?:LoadBalancer|TargetGroup)$/)).toEqual([{ 'aws:RequestTag/herald.dev/cluster': 'false' }]);
@@ -77,8 +77,8 @@ describe('the IAM policy of the documentation', () => {
     expect(removing).toEqual([{ 'aws:ResourceTag/herald.dev/cluster': 'false' }, { 'aws:ResourceTag/herald.dev/cluster': 'false' }]);
   });
 
-  test('fits into one managed policy', () => {
-    // IAM counts without white space: 6,144 characters.
+  test('the policy fits into one managed policy', () => {
+    // IAM allows 6,144 characters without white space.
     expect(JSON.stringify(policy).length).toBeLessThan(6144);
   });
 });

@@ -17,9 +17,9 @@ class Bench {
   readonly stop = new AbortController();
   leads = true;
   readonly #pacer: Pacer;
-  /** When each request was sent, in milliseconds. */
+  /** The time of each request in milliseconds. */
   readonly sent: number[] = [];
-  /** What whoever counts was told: "waited", or the code of an attempt. */
+  /** The calls of the observer: "waited", or the code of an attempt. */
   readonly counted: string[] = [];
 
   constructor(log: Log = silentLog, random = seededRandom(1)) {
@@ -30,7 +30,7 @@ class Bench {
     this.#pacer = new Pacer({ clock: this.clock, random, log, stopped: this.stop.signal, mayWrite: () => this.leads, observer });
   }
 
-  /** A request that fails as `failures` say, one after the other, and then succeeds. */
+  /** Sends a request that fails with each of `failures` in turn and then succeeds. */
   send(operation: Operation, failures: (() => Error)[] = [], about: object = {}): Promise<string> {
     return this.#pacer.send(operation, about, () => {
       this.sent.push(this.clock.now());
@@ -51,20 +51,20 @@ const thrown = (error: unknown): unknown => error;
 const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
 
 describe('requests to AWS', () => {
-  test('one that was throttled is sent again after a random pause, and its class slows down', async () => {
+  test('a throttled request is sent again after a random pause, and its class slows down', async () => {
     const bench = new Bench();
     const answer = bench.send('elbv2:CreateListener', [throttled, throttled]);
     await bench.advance(5000);
     await expect(answer).resolves.toBe('answer');
     const [first = 0, second = 0, third = 0] = bench.sent;
-    // The bucket was emptied: creating has 1.5 a second.
+    // The bucket was emptied, and creating has a rate of 1.5 a second.
     expect(second - first).toBeGreaterThan(600);
     expect(third - second).toBeGreaterThan(600);
     const attempt = (code: string): string[] => ['elbv2:CreateListener waited', `elbv2:CreateListener ${code}`];
     expect(bench.counted).toEqual([...attempt('throttled'), ...attempt('throttled'), ...attempt('ok')]);
   });
 
-  test('one that stays throttled is given up after so many, with an error that says so', async () => {
+  test('a request that stays throttled fails after the last attempt', async () => {
     const bench = new Bench();
     const refusal = bench.send('elbv2:DescribeTags', times(100, throttled)).catch(thrown);
     await bench.advance(200_000, 100);
@@ -72,7 +72,7 @@ describe('requests to AWS', () => {
     expect(bench.sent).toHaveLength(limits.attempts);
   });
 
-  test('the pauses differ with chance, so that those who were refused together do not return together', async () => {
+  test('pauses are random, so requests throttled together do not return together', async () => {
     const pauses = await Promise.all(
       [1, 2, 3].map(async (seed) => {
         const bench = new Bench(silentLog, seededRandom(seed));
@@ -92,27 +92,27 @@ describe('requests to AWS', () => {
     expect(bench.sent).toHaveLength(3);
   });
 
-  test('a write without an answer is not: it may have been done', async () => {
+  test('a write without an answer is not sent again, because it may have taken effect', async () => {
     const bench = new Bench();
     await expect(bench.send('elbv2:CreateListener', [reset])).rejects.toMatchObject({ code: 'unreachable' });
     expect(bench.sent).toHaveLength(1);
   });
 
-  test('a write that never left is sent again', async () => {
+  test('a write that was never sent is sent again', async () => {
     const bench = new Bench();
     const answer = bench.send('elbv2:CreateListener', [refused]);
     await bench.advance(3000);
     await expect(answer).resolves.toBe('answer');
   });
 
-  test('one that AWS refused is not sent again', async () => {
+  test('a request that AWS refused is not sent again', async () => {
     const bench = new Bench();
     const invalid = (): Error => Object.assign(new Error('no'), { name: 'ValidationError', $metadata: { httpStatusCode: 400 } });
     await expect(bench.send('ec2:DescribeSubnets', [invalid])).rejects.toMatchObject({ code: 'invalid' });
     expect(bench.sent).toHaveLength(1);
   });
 
-  test('registrations, writes, what creates, and reads of one service do not wait for each other', async () => {
+  test('creations, registrations, other writes and reads do not wait for each other', async () => {
     const bench = new Bench();
     const operations = ['elbv2:CreateListener', 'elbv2:RegisterTargets', 'elbv2:DeleteListener', 'elbv2:DescribeTags'] as const;
     for (const operation of operations) {
@@ -123,12 +123,12 @@ describe('requests to AWS', () => {
       expect(bench.sent.length - before).toBe(burst);
     }
     await bench.advance(10_000);
-    // Five of each class waited.
+    // Five requests of each class waited.
     const all = operations.map((operation) => (rates[classOf(operation)]?.burst ?? 0) + 5);
     expect(bench.sent).toHaveLength(all.reduce((sum, one) => sum + one));
   });
 
-  test('whoever waits is refused when Herald stops, and nothing is sent after it', async () => {
+  test('waiting requests are refused when Herald stops, and nothing more is sent', async () => {
     const bench = new Bench();
     const retried = bench.send('elbv2:CreateListener', times(20, throttled)).catch(thrown);
     await bench.advance(20);
@@ -142,7 +142,7 @@ describe('requests to AWS', () => {
     expect(bench.clock.pending).toBe(0);
   });
 
-  test('each is logged with what it is about, how often it was sent, and what came of it', async () => {
+  test('each attempt is logged with its subject, its number and its result', async () => {
     const lines: object[] = [];
     const log: Log = { ...silentLog, debug: (fields, message) => void lines.push({ ...fields, message }) };
     const bench = new Bench(log);
@@ -156,14 +156,14 @@ describe('requests to AWS', () => {
   });
 });
 
-describe('a controller that does not lead any more', () => {
+describe('a controller that has lost its leadership', () => {
   const notLeading = {
     name: 'AwsError',
     code: 'unreachable',
     message: expect.stringContaining('the Lease was not renewed in time') as string,
   };
 
-  test('reads, and changes nothing', async () => {
+  test('reads are sent, and writes are refused', async () => {
     const bench = new Bench();
     bench.leads = false;
     await expect(bench.send('ec2:DescribeVpcs')).resolves.toBe('answer');
@@ -171,7 +171,7 @@ describe('a controller that does not lead any more', () => {
     expect(bench.sent).toHaveLength(1);
   });
 
-  test('sends nothing for which it waited while it still led', async () => {
+  test('a write that waited for its turn is not sent', async () => {
     const bench = new Bench();
     const burst = rates[classOf('elbv2:CreateListener')]?.burst ?? 0;
     for (let i = 0; i < burst; i++) void bench.send('elbv2:CreateListener');
@@ -184,7 +184,7 @@ describe('a controller that does not lead any more', () => {
     expect(bench.sent).toHaveLength(burst);
   });
 
-  test('sends nothing again that was throttled while it still led', async () => {
+  test('a throttled write is not sent again', async () => {
     const bench = new Bench();
     const again = bench.send('elbv2:CreateListener', [throttled]).catch(thrown);
     await bench.advance(20);
@@ -194,7 +194,7 @@ describe('a controller that does not lead any more', () => {
     expect(bench.sent).toHaveLength(1);
   });
 
-  test('does not go on waiting, and says why', async () => {
+  test('a waiting write is refused with the reason', async () => {
     const bench = new Bench();
     const waiting = bench.send('elbv2:CreateListener', times(20, throttled)).catch(thrown);
     await bench.advance(20);

@@ -4,13 +4,13 @@ import { limits } from '../../../../providers/aws/sdk/limits.ts';
 import { TokenBucket } from '../../../../providers/aws/sdk/token-bucket.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
-/** Takes tokens and remembers at which time each came. */
+/** Takes tokens and records the time of each. */
 function taker(clock: VirtualClock, bucket: TokenBucket): { take: (name: string) => void; taken: Map<string, number> } {
   const taken = new Map<string, number>();
   return { taken, take: (name) => void bucket.take().then(() => taken.set(name, clock.now())) };
 }
 
-/** Moves time on, and lets go on in between whoever got a token, so that he sees the time at which he got it. */
+/** Advances the clock in steps and runs the waiting callers after each step, so that they see the time at which they got their token. */
 async function advance(clock: VirtualClock, milliseconds: number, step = 1): Promise<void> {
   await settled();
   for (let passed = 0; passed < milliseconds; passed += step) {
@@ -24,7 +24,7 @@ async function settled(): Promise<void> {
 }
 
 describe('a token bucket', () => {
-  test('lets a burst pass at once, and then one at a time at its rate, in the order in which they came', async () => {
+  test('a burst passes at once, then single requests at the rate, in their order of arrival', async () => {
     const clock = new VirtualClock();
     const { take, taken } = taker(clock, new TokenBucket(clock, { burst: 2, perSecond: 4 }));
     for (const name of ['a', 'b', 'c', 'd']) take(name);
@@ -37,7 +37,7 @@ describe('a token bucket', () => {
     ]);
   });
 
-  test('fills up again to its burst and no further', async () => {
+  test('a quiet bucket refills to its burst and no further', async () => {
     const clock = new VirtualClock();
     const { take, taken } = taker(clock, new TokenBucket(clock, { burst: 2, perSecond: 4 }));
     take('a');
@@ -48,7 +48,7 @@ describe('a token bucket', () => {
     expect([...taken.values()]).toEqual([0, 0, 60_000, 60_000, 60_250]);
   });
 
-  test('that was emptied gives nothing until a token has grown', async () => {
+  test('a drained bucket gives nothing until a token is available', async () => {
     const clock = new VirtualClock();
     const bucket = new TokenBucket(clock, { burst: 10, perSecond: 2 });
     const { take, taken } = taker(clock, bucket);
@@ -62,7 +62,7 @@ describe('a token bucket', () => {
     ]);
   });
 
-  test('refuses whoever comes when as many wait as may, and lets go of all when told so', async () => {
+  test('a full queue refuses requests, and rejectWaiting rejects all waiting ones', async () => {
     const clock = new VirtualClock();
     const bucket = new TokenBucket(clock, { burst: 1, perSecond: 1 });
     await bucket.take();
@@ -74,7 +74,7 @@ describe('a token bucket', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('never lets more pass in any stretch of time than its burst and its rate, however they come', async () => {
+  test('no period lets more requests pass than burst and rate allow, for any arrivals', async () => {
     const arrivals = fc.array(fc.nat(30), { minLength: 1, maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 20, max: 200 }), arrivals, async (burst, perSecond, gaps) => {
