@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { bundle } from './kubectl-bundle.ts';
 import { krewManifest } from './krew-manifest.ts';
-import { tarball } from './tar.ts';
+import { tarball } from './tarball.ts';
 
 const root = join(import.meta.dirname, '..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };

@@ -1,9 +1,5 @@
-import type { Command } from 'commander';
-import type { Environment } from './environment/environment.ts';
+import type { MakeCommand } from './context/command-context.ts';
 import { processCommands } from './processes.ts';
-
-/** Makes a command, which looks at its environment only when it runs. */
-export type MakeCommand = (environment: Environment) => Command;
 
 /** All commands, in the order in which `herald --help` lists them. A module is loaded when it is asked for. */
 export const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
@@ -16,7 +12,7 @@ export const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   history: async () => (await import('./commands/history-command.ts')).historyCommand,
   plan: async () => (await import('./commands/plan-command.ts')).planCommand,
   drain: async () => (await import('./drain/drain-command.ts')).drainCommand,
-  bgp: async () => (await import('./commands/trace/bgp-command.ts')).bgpCommand,
+  bgp: async () => (await import('./commands/trace/trace-command.ts')).bgpCommand,
   bundle: async () => (await import('./bundle/bundle-command.ts')).bundleCommand,
   import: async () => (await import('./commands/import/import-command.ts')).importCommand,
 };

@@ -10,9 +10,9 @@ import { silentLog } from '../system/log.ts';
 import { systemRandom } from '../system/random.ts';
 import { awsOptionsOf } from './options/aws-options.ts';
 import { commandsFor } from './command-list.ts';
-import { hint, UsageError, type Environment, type ProviderClaim, type ProviderNeeds } from './environment/environment.ts';
+import { hint, UsageError, type CommandContext, type ClaimingProvider, type ProviderRequest } from './context/command-context.ts';
 import { example, processLog } from './processes.ts';
-import { stopSignals } from './environment/stop-signals.ts';
+import { stopSignals } from './context/stop-signals.ts';
 import { version } from './version.ts';
 
 /** Of a command that only tells: a module may have a connection or a timer open, for which Node.js would not end. */
@@ -21,7 +21,7 @@ let endAtOnce = false;
 /** The composition root: the only place that knows the process, the real clock and which providers there are. */
 async function main(argv: readonly string[]): Promise<number> {
   let status = 0;
-  const environment: Environment = {
+  const context: CommandContext = {
     clock: systemClock,
     random: systemRandom,
     log: processLog,
@@ -32,9 +32,9 @@ async function main(argv: readonly string[]): Promise<number> {
         else process.stdout.once('drain', resolve);
       }),
     isTerminal: process.stdout.isTTY,
-    note: (line) => void process.stderr.write(`${line}\n`),
+    printError: (line) => void process.stderr.write(`${line}\n`),
     readInput: async () => text(process.stdin),
-    endWith: (code) => void (status = code),
+    setExitStatus: (code) => void (status = code),
     ...stopSignals(
       (signal, heard) => void process.on(signal, heard),
       () => process.exit(130),
@@ -44,23 +44,23 @@ async function main(argv: readonly string[]): Promise<number> {
     variables: process.env,
     providers: async (needs) => {
       const { BareMetalProvider } = await import('../../providers/bare-metal/provider.ts');
-      const own = [new BareMetalProvider(), ...(await awsProviders(environment, needs))];
-      return [...own, ...(await otherProviders(environment, needs, own))];
+      const own = [new BareMetalProvider(), ...(await awsProviders(context, needs))];
+      return [...own, ...(await otherProviders(context, needs, own))];
     },
     claims: async ({ awsClassless: classless, modules = [] }) => {
       const { BareMetalProvider } = await import('../../providers/bare-metal/provider.ts');
       const { decideAwsClaim } = await import('../../providers/aws/desire/claim.ts');
-      const { isHeld } = await import('../../providers/aws/model/service-metadata.ts');
-      const own: readonly ProviderClaim[] = [
+      const { hasOurFinalizer } = await import('../../providers/aws/model/service-metadata.ts');
+      const own: readonly ClaimingProvider[] = [
         new BareMetalProvider(),
         {
           name: 'aws',
           claim: (service, { config }) => decideAwsClaim(service, config, { classless }),
-          holds: (_, service) => service !== undefined && isHeld(service),
+          holds: (_, service) => service !== undefined && hasOurFinalizer(service),
         },
       ];
       if (modules.length > 0) endAtOnce = true;
-      return [...own, ...(await otherProviders(environment, { log: silentLog, post: { mayWrite: () => false }, modules }, own))];
+      return [...own, ...(await otherProviders(context, { log: silentLog, leader: { mayWrite: () => false }, modules }, own))];
     },
   };
   const program = new Command('herald')
@@ -69,7 +69,7 @@ async function main(argv: readonly string[]): Promise<number> {
     .exitOverride()
     .showHelpAfterError(hint)
     .addHelpText('after', `\nExample:\n  ${example}\n`);
-  for (const command of await commandsFor(argv.slice(2))) program.addCommand(command(environment).exitOverride().showHelpAfterError(hint));
+  for (const command of await commandsFor(argv.slice(2))) program.addCommand(command(context).exitOverride().showHelpAfterError(hint));
   try {
     await program.parseAsync(argv);
     return status;
@@ -80,22 +80,22 @@ async function main(argv: readonly string[]): Promise<number> {
     if (error instanceof UsageError) return fail(error.message, error.exitCode ?? mistake);
     if (error instanceof SourceError || error instanceof KubeError) return fail(error.message, 1);
     // Stopped before it had begun.
-    if (environment.stopped.aborted && error === environment.stopped.reason) return 0;
+    if (context.stopped.aborted && error === context.stopped.reason) return 0;
     throw error;
   }
 }
 
 /** The SDK of AWS takes 100 MB and a third of a second: only where it is asked for. */
 async function awsProviders(
-  { clock, random, stopped, variables }: Environment,
-  { log, post, aws, metrics }: ProviderNeeds,
+  { clock, random, stopped, variables }: CommandContext,
+  { log, leader, aws, metrics }: ProviderRequest,
 ): Promise<Provider[]> {
-  if (aws?.awsClusterName === undefined) return post.serviceMetadata === undefined ? [] : [await switchedOffAws()];
+  if (aws?.awsClusterName === undefined) return leader.serviceMetadata === undefined ? [] : [await switchedOffAws()];
   const { openAws } = await import('../../providers/aws/open.ts');
   const { finalizer } = await import('../../providers/aws/model/service-metadata.ts');
   const { AwsMetrics } = await import('../telemetry/aws.ts');
-  const metadata = post.serviceMetadata?.(finalizer);
-  const { mayWrite, term } = post;
+  const metadata = leader.serviceMetadata?.(finalizer);
+  const { mayWrite, leadershipSignal: term } = leader;
   const fence = { ...defined({ mayWrite, term }) };
   const observer = metrics === undefined ? {} : { observer: new AwsMetrics(metrics) };
   const components = { clock, random, log, stopped, ...fence, ...observer };
@@ -110,13 +110,13 @@ async function switchedOffAws(): Promise<Provider> {
 
 /** Those of modules that the command line names. */
 async function otherProviders(
-  { clock, random, stopped, variables }: Environment,
-  { log, post, modules = [] }: ProviderNeeds,
+  { clock, random, stopped, variables }: CommandContext,
+  { log, leader, modules = [] }: ProviderRequest,
   own: readonly Pick<Provider, 'name'>[],
 ): Promise<readonly Provider[]> {
   if (modules.length === 0) return [];
-  const { loadProviders } = await import('./environment/provider-modules.ts');
-  const { serviceMetadata, mayWrite = () => true } = post;
+  const { loadProviders } = await import('./context/provider-modules.ts');
+  const { serviceMetadata, mayWrite = () => true } = leader;
   const components = { clock, random, log, stopped, variables, mayWrite, ...defined({ serviceMetadata }) };
   const taken = own.map(({ name }) => name);
   return loadProviders(modules, components, [...taken, 'aws'], (url) => import(url) as Promise<unknown>);

@@ -1,6 +1,6 @@
 import { systemClock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
-import type { MakeCommand } from './command-list.ts';
+import type { MakeCommand } from './context/command-context.ts';
 import { textLog } from './process/text-log.ts';
 
 /** What runs on, as against what a person asks. In the file of `npm run build:kubectl` kubectl-processes.ts takes the place of this one. */

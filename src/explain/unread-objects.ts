@@ -1,12 +1,12 @@
 import { catalogue, reason, type Reason, type ReasonCode } from '../model/reasons.ts';
-import type { Kind } from '../model/store/snapshot.ts';
-import type { Unread } from '../model/unreadable-kind.ts';
+import type { KindName } from '../model/store/snapshot.ts';
+import type { UnreadableKind } from '../model/unreadable-kind.ts';
 
 /**
  * The kinds that a "no" is about: where one of them could not be read, the same decision may well say yes. What is not here depends on nothing
  * that is missing, or on the Service itself.
  */
-const about: Partial<Record<ReasonCode, readonly Kind[]>> = {
+const kindsBehindReason: Partial<Record<ReasonCode, readonly KindName[]>> = {
   NoPools: ['IPAddressPool'],
   NoPoolFits: ['IPAddressPool', 'Namespace'],
   PoolNotFound: ['IPAddressPool'],
@@ -40,13 +40,15 @@ const about: Partial<Record<ReasonCode, readonly Kind[]>> = {
  * The explanation with every "no" that rests on objects which could not be read replaced by one that says so. `namespace`: what was read of it alone
  * counts as read. `explanation` is plain data.
  */
-export function withUndecided<T>(explanation: T, unread: readonly Unread[], namespace: string): T {
+export function markUndecided<T>(explanation: T, unread: readonly UnreadableKind[], namespace: string): T {
   const missing = new Map(
-    unread.flatMap(({ kind, resource, why, except }) => (why === 'forbidden' && except !== namespace ? [[kind, resource] as const] : [])),
+    unread.flatMap(({ kind, resource, why, readableNamespace: except }) =>
+      why === 'forbidden' && except !== namespace ? [[kind, resource] as const] : [],
+    ),
   );
   if (missing.size === 0) return explanation;
   const judge = (found: Reason): Reason => {
-    const resources = (about[found.code] ?? []).flatMap((kind) => missing.get(kind) ?? []);
+    const resources = (kindsBehindReason[found.code] ?? []).flatMap((kind) => missing.get(kind) ?? []);
     return resources.length === 0 ? found : reason('Undecided', { resource: resources.join(' and ') });
   };
   const walk = (value: unknown): unknown => {
@@ -63,7 +65,7 @@ function isReason(value: object): value is Reason {
 }
 
 /** What the absence of a kind leaves open, for people. */
-const consequences: Readonly<Record<Kind, string>> = {
+const consequences: Readonly<Record<KindName, string>> = {
   Service: 'which addresses other Services hold is not known: one that seems free may be taken',
   EndpointSlice: 'which endpoints are ready is not known, nor what follows for forwarding and routes',
   Node: 'nothing can be said node by node',
@@ -81,8 +83,8 @@ const consequences: Readonly<Record<Kind, string>> = {
 };
 
 /** What a kind that is not installed means: only ours matter, others are the cluster's choice. */
-export function unreadLines(unread: readonly Unread[]): string[] {
-  return unread.flatMap(({ kind, resource, why, except }) => {
+export function unreadLines(unread: readonly UnreadableKind[]): string[] {
+  return unread.flatMap(({ kind, resource, why, readableNamespace: except }) => {
     if (why === 'absent')
       return resource.endsWith('.herald.dev') ? [`not installed: ${resource} (install the CRDs of Herald, manifests/crds)`] : [];
     const part = except === undefined ? '' : ` outside of namespace ${except}`;

@@ -9,13 +9,12 @@ import { addHost, addLocalMetrics, isNode } from './host-parts.ts';
 import { addLive } from './live-parts.ts';
 import { Bundle } from './bundle.ts';
 import { Redaction } from './redaction.ts';
-import { defaultNamespace } from '../options/default-namespace.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';
-import { UsageError, type Environment } from '../environment/environment.ts';
-import { findLive } from '../live/find-processes.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { findProcesses } from '../live/find-processes.ts';
 import { agentSocket, controllerSocket, readSocket } from '../options/live-options.ts';
 import { openReading, type ReadingOptions } from '../reading/open-reading.ts';
-import { addCallerOptions, sourceOption } from '../options/shared-options.ts';
+import { defaultNamespace, addCallerOptions, sourceOption } from '../options/shared-options.ts';
 import type { Reading } from '../reading/reading.ts';
 import { version } from '../version.ts';
 
@@ -26,7 +25,7 @@ interface Options extends ReadingOptions {
   readonly heraldNamespace?: string;
 }
 
-export function bundleCommand(environment: Environment): Command {
+export function bundleCommand(context: CommandContext): Command {
   const command = new Command('bundle')
     .description(
       'everything that a report of a problem needs, in one file, with secrets removed: objects, decisions, logs, metrics, and on a node its kernel (exit status 0: the file is there, and says what could not be had; 1: it is not)',
@@ -46,44 +45,44 @@ export function bundleCommand(environment: Environment): Command {
       'after',
       '\nExample:\n  herald bundle                                of the cluster of $KUBECONFIG\n  herald bundle -o /tmp/report.tar.gz\n  sudo herald bundle --source /etc/herald      of a host without Kubernetes\n  sudo herald bundle --kubeconfig admin.conf   on a node: with its nftables, routes and settings\n  kubectl -n herald-system exec herald-agent-x7k2p -- herald bundle -o - > report.tar.gz\n                                               the same without a shell on the node, as the agent may read\n  tar -tzf herald-bundle-*.tar.gz              what is in it; README.txt in it says more\n\nLook into it before you give it away: names and addresses are in it, passwords are not.',
     )
-    .action((options: Options) => collect(environment, options));
+    .action((options: Options) => collect(context, options));
   return addCallerOptions(command);
 }
 
-async function collect(environment: Environment, options: Options): Promise<void> {
-  const { clock, stopped, note, nodejs, hostname } = environment;
+async function collect(context: CommandContext, options: Options): Promise<void> {
+  const { clock, stopped, printError, nodejs, hostname } = context;
   if (options.source !== undefined) await requireDirectory(options.source);
   const made = clock.date().toISOString();
   const name = `herald-bundle-${made.slice(0, 19).replaceAll(':', '-')}Z`;
-  const bundle = new Bundle({ clock, redaction: new Redaction(), progress: (line) => note(`herald: ${line}`) });
+  const bundle = new Bundle({ clock, redaction: new Redaction(), progress: (line) => printError(`herald: ${line}`) });
   const { socket, source, ...cluster } = options;
-  const local = await findLive(environment, { socket: [socket, controllerSocket], ...defined({ source }) });
-  const agent = local.sources.find(({ process }) => process.command !== 'controller');
+  const local = await findProcesses(context, { socket: [socket, controllerSocket], ...defined({ source }) });
+  const agent = local.clients.find(({ process }) => process.command !== 'controller');
   const withHost = options.host === 'always' || (options.host === 'auto' && (agent !== undefined || (await isNode())));
   if (options.host === 'auto' && !withHost)
     bundle.failed(
       'host',
       new Error('this host is no node: no agent of Herald runs here; with --host always it is in the bundle all the same'),
     );
-  const reading = await readAll(bundle, environment, options, withHost);
+  const reading = await readAll(bundle, context, options, withHost);
   try {
     const objects = await objectsOf(bundle, reading, options);
     // Before anything is written: what is learned here is found in logs as well.
     for (const { raw } of objects) bundle.redaction.learn(raw);
-    await bundle.part('objects', async () => addObjects(bundle, objects));
-    if (options.source !== undefined) await bundle.part('records', () => addRecords(bundle, options.source ?? ''));
+    await bundle.collect('objects', async () => addObjects(bundle, objects));
+    if (options.source !== undefined) await bundle.collect('records', () => addRecords(bundle, options.source ?? ''));
     if (reading !== undefined) {
-      await bundle.part('tables', () => addTables(bundle, reading));
-      await bundle.part('explanations', () => addExplanations(bundle, environment, reading));
+      await bundle.collect('tables', () => addTables(bundle, reading));
+      await bundle.collect('explanations', () => addExplanations(bundle, context, reading));
     }
     if (withHost) {
       await addLive(bundle, local);
       const node = agent?.process.node ?? hostname;
-      await bundle.part('metrics of the agent', () => addLocalMetrics(bundle, reading?.snapshot, node));
+      await bundle.collect('metrics of the agent', () => addLocalMetrics(bundle, reading?.snapshot, node));
       await addHost(bundle);
     }
     // Last, since its logs may take all the room that is left.
-    if (options.source === undefined && reading !== undefined) await addCluster(bundle, environment, cluster);
+    if (options.source === undefined && reading !== undefined) await addCluster(bundle, context, cluster);
     if (stopped.aborted) throw new UsageError('stopped: nothing was written', 1);
     const about = {
       made,
@@ -92,18 +91,18 @@ async function collect(environment: Environment, options: Options): Promise<void
       ...(reading === undefined ? {} : { from: reading.from }),
       host: withHost ? hostname : '',
     };
-    await write(environment, options.output ?? `${name}.tar.gz`, await bundle.archive(name, about));
+    await write(context, options.output ?? `${name}.tar.gz`, await bundle.archive(name, about));
   } finally {
     reading?.close();
   }
   const failed = bundle.reports.filter(({ problem }) => problem !== undefined);
-  if (failed.length > 0) note(`herald: ${failed.length} parts are not in it, or not all of them: its README.txt says which, and why`);
+  if (failed.length > 0) printError(`herald: ${failed.length} parts are not in it, or not all of them: its README.txt says which, and why`);
 }
 
 /** A cluster that does not answer is a reason for a bundle, but of nothing at all there is none. */
-async function readAll(bundle: Bundle, environment: Environment, options: Options, withHost: boolean): Promise<Reading | undefined> {
+async function readAll(bundle: Bundle, context: CommandContext, options: Options, withHost: boolean): Promise<Reading | undefined> {
   try {
-    return await openReading(environment, options);
+    return await openReading(context, options);
   } catch (error) {
     if (!withHost) throw error;
     bundle.failed('objects', error);
@@ -146,12 +145,12 @@ async function addRecords(bundle: Bundle, directory: string): Promise<void> {
   for (const file of files) if (file.endsWith('.yaml')) bundle.text(`records/${file}`, await readFile(join(folder, file), 'utf8'));
 }
 
-async function write({ note, write: toStandardOutput }: Environment, file: string, archive: Uint8Array): Promise<void> {
+async function write({ printError, write: toStandardOutput }: CommandContext, file: string, archive: Uint8Array): Promise<void> {
   if (file === '-') return toStandardOutput(archive);
   try {
     await writeFile(file, archive, { mode: 0o600 });
   } catch (error) {
     throw new UsageError(`${file} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, 1);
   }
-  note(`herald: ${file}, ${Math.ceil(archive.length / 1024)} KiB`);
+  printError(`herald: ${file}, ${Math.ceil(archive.length / 1024)} KiB`);
 }

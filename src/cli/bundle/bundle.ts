@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import type { Clock } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
 import type { Redaction } from './redaction.ts';
-import { tar } from './tar.ts';
+import { tar } from '../../lang/tar.ts';
 
 /** What became of a part of a bundle. */
 interface PartReport {
@@ -38,7 +38,7 @@ export class Bundle {
   }
 
   /** Collects a part. Answers with what it found, and with undefined where it failed: that is in the bundle then. */
-  async part<T>(part: string, collect: () => Promise<T>): Promise<T | undefined> {
+  async collect<T>(part: string, collect: () => Promise<T>): Promise<T | undefined> {
     const { progress } = this.#components;
     progress(`${part} ...`);
     try {
@@ -118,7 +118,7 @@ export class Bundle {
     const summary = { ...about, parts: this.#reports };
     const all = new Map([['README.txt', Buffer.from(readme(this.#reports))], ...this.#files]);
     all.set('bundle.json', Buffer.from(`${JSON.stringify(this.redaction.object(summary), undefined, 2)}\n`));
-    const entries = [...all].map(([path, content]) => ({ path: `${directory}/${path}`, content }));
+    const entries = [...all].map(([path, content]) => ({ path: `${directory}/${path}`, content, mode: 0o600 }));
     return promisify(gzip)(tar(entries, this.#components.clock.date()));
   }
 

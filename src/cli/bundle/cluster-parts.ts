@@ -2,12 +2,11 @@ import { KubeClient } from '../../kube/client/client.ts';
 import { listPages } from '../../kube/reflector/list-pages.ts';
 import { isRecord, type RawObject } from '../../kube/raw-object.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
-import { defaultNamespace } from '../options/default-namespace.ts';
-import type { Environment } from '../environment/environment.ts';
+import { defaultNamespace } from '../options/shared-options.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
-import { findLive, type FindLiveOptions } from '../live/find-processes.ts';
+import { findProcesses, type FindProcessesOptions } from '../live/find-processes.ts';
 import { containersIn, metricsPortOf, recordsOf } from '../live/pod-containers.ts';
-import { inTime, textOf } from './responses.ts';
 import type { Bundle } from './bundle.ts';
 import { addLive } from './live-parts.ts';
 
@@ -15,16 +14,18 @@ import { addLive } from './live-parts.ts';
 const labelSelector = 'app.kubernetes.io/name=herald';
 
 /** What a cluster knows of Herald besides its objects: its pods with logs and metrics, what they tell, and Events. */
-export async function addCluster(bundle: Bundle, environment: Environment, options: FindLiveOptions): Promise<void> {
-  const { clock, stopped } = environment;
+export async function addCluster(bundle: Bundle, context: CommandContext, options: FindProcessesOptions): Promise<void> {
+  const { clock, stopped } = context;
   const { heraldNamespace = defaultNamespace } = options;
-  const client = new KubeClient(await connectAsCaller(environment, options), { clock });
+  const client = new KubeClient(await connectAsCaller(context, options), { clock });
   try {
-    await bundle.part('version of the cluster', async () => bundle.json('cluster/version.json', await client.get('/version', {}, stopped)));
-    await bundle.part('Events', () => addEvents(bundle, client, heraldNamespace, stopped));
-    const pods = (await bundle.part("Herald's pods", () => addPods(bundle, client, heraldNamespace, stopped))) ?? [];
+    await bundle.collect('version of the cluster', async () =>
+      bundle.json('cluster/version.json', await client.get('/version', {}, stopped)),
+    );
+    await bundle.collect('Events', () => addEvents(bundle, client, heraldNamespace, stopped));
+    const pods = (await bundle.collect("Herald's pods", () => addPods(bundle, client, heraldNamespace, stopped))) ?? [];
     // Before logs, which may take all the room that is left.
-    const live = await bundle.part('processes of Herald', () => findLive(environment, options));
+    const live = await bundle.collect('processes of Herald', () => findProcesses(context, options));
     if (live !== undefined) await addLive(bundle, live).finally(() => live.close());
     // Where nobody answers on a node, each waits its time.
     for (let from = 0; from < pods.length; from += limits.liveAtOnce)
@@ -48,19 +49,19 @@ async function addPod(bundle: Bundle, client: KubeClient, pod: RawObject, stoppe
   const { name, namespace = '' } = pod.metadata;
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`;
   const ask = async (target: string, query = {}): Promise<string> =>
-    textOf(await client.stream(target, query, inTime(stopped)), limits.bundleFileBytes);
+    readText(await client.stream(target, query, withTimeout(stopped)), limits.bundleFileBytes);
   for (const { container, hasEnded } of containersOf(pod)) {
     const query = { container, tailLines: limits.bundleLogLines, limitBytes: limits.bundleLogBytes, timestamps: true };
     const file = `cluster/${name}/${container}`;
-    await bundle.part(`log of ${name}`, async () => bundle.text(`${file}.log`, await ask(`${path}/log`, query)));
+    await bundle.collect(`log of ${name}`, async () => bundle.text(`${file}.log`, await ask(`${path}/log`, query)));
     if (!hasEnded) continue;
-    await bundle.part(`log of ${name} before it was restarted`, async () =>
+    await bundle.collect(`log of ${name} before it was restarted`, async () =>
       bundle.text(`${file}.previous.log`, await ask(`${path}/log`, { ...query, previous: true })),
     );
   }
   const port = metricsPortOf(pod);
   if (port === undefined) return;
-  await bundle.part(`metrics of ${name}`, async () =>
+  await bundle.collect(`metrics of ${name}`, async () =>
     bundle.text(`cluster/${name}/metrics.txt`, await ask(`${path}:${port}/proxy/metrics`)),
   );
 }
@@ -88,4 +89,21 @@ function isOfHerald({ reportingController, regarding, metadata }: RawObject, nam
   const about = isRecord(regarding) ? regarding : {};
   const isOurs = (text: unknown): boolean => typeof text === 'string' && text.startsWith('herald.dev/');
   return isOurs(reportingController) || isOurs(about['apiVersion']) || metadata.namespace === namespace;
+}
+
+/** All of an answer, at most `maximum` octets of it. Rejects with the reason of the signal. */
+async function readText(chunks: AsyncIterable<Uint8Array>, maximum: number): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+    length += chunk.length;
+    if (length >= maximum) break;
+  }
+  return Buffer.concat(parts).subarray(0, maximum).toString('utf8');
+}
+
+/** One question may not hold up the others. */
+function withTimeout(stopped: AbortSignal): AbortSignal {
+  return AbortSignal.any([stopped, AbortSignal.timeout(limits.bundleAnswerMilliseconds)]);
 }

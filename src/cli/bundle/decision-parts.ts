@@ -1,46 +1,46 @@
 import { defined } from '../../lang/defined.ts';
 import { overviewOf } from '../../explain/overview/overview.ts';
-import { poolTable } from '../../explain/pools/pool-table.ts';
+import { poolReport } from '../../explain/pools/pool-report.ts';
 import { renderOverview } from '../../explain/overview/render-overview.ts';
 import { renderPools } from '../../explain/pools/render-pools.ts';
 import { renderRoutes } from '../../explain/routes/render-routes.ts';
 import { renderService } from '../../explain/service/render-service.ts';
 import { renderSessions } from '../../explain/sessions/render-sessions.ts';
-import { routeTable } from '../../explain/routes/route-table.ts';
-import { sessionTable } from '../../explain/sessions/session-table.ts';
+import { routeReport } from '../../explain/routes/route-report.ts';
+import { sessionReport } from '../../explain/sessions/session-report.ts';
 import { unreadLines } from '../../explain/unread-objects.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { defaultNamespace } from '../options/default-namespace.ts';
-import type { Environment } from '../environment/environment.ts';
+import { defaultNamespace } from '../options/shared-options.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import { serviceExplanation } from '../commands/explain-service.ts';
 import { limits } from '../limits.ts';
 import { problemLines } from '../reading/open-reading.ts';
-import { presentConditions } from '../commands/tables/current-conditions.ts';
+import { currentConditions } from '../commands/tables/current-conditions.ts';
 import type { Reading } from '../reading/reading.ts';
-import { troubledObjects } from '../commands/tables/unhealthy-objects.ts';
+import { unhealthyObjects } from '../commands/tables/unhealthy-objects.ts';
 import type { Bundle } from './bundle.ts';
 
 /** What `herald status`, `peers`, `routes` and `pools` say at this moment. */
 export async function addTables(bundle: Bundle, reading: Reading): Promise<void> {
   const { snapshot, now } = reading;
-  const conditions = await presentConditions(reading);
+  const conditions = await currentConditions(reading);
   const controller = await reading.leadership(defaultNamespace);
-  const objects = troubledObjects(reading);
+  const objects = unhealthyObjects(reading);
   const overview = overviewOf({ snapshot, now, conditions, objects, ...defined({ controller }) });
   const status = renderOverview(overview, true);
   const beside = [...problemLines(reading.problems), ...unreadLines(reading.unread)];
   bundle.text('tables/status.txt', [...status, ...(beside.length === 0 ? [] : ['', ...beside])].join('\n'));
-  bundle.text('tables/peers.txt', renderSessions(sessionTable(snapshot, now), true).join('\n'));
-  bundle.text('tables/routes.txt', renderRoutes(routeTable(snapshot, now), true).join('\n'));
-  bundle.text('tables/pools.txt', renderPools(poolTable(snapshot), true).join('\n'));
+  bundle.text('tables/peers.txt', renderSessions(sessionReport(snapshot, now), true).join('\n'));
+  bundle.text('tables/routes.txt', renderRoutes(routeReport(snapshot, now), true).join('\n'));
+  bundle.text('tables/pools.txt', renderPools(poolReport(snapshot), true).join('\n'));
   bundle.json('tables/conditions.json', Object.fromEntries(conditions));
 }
 
 /** What `herald explain service` says of each Service that is not as it should be. */
-export async function addExplanations(bundle: Bundle, environment: Environment, reading: Reading): Promise<void> {
+export async function addExplanations(bundle: Bundle, context: CommandContext, reading: Reading): Promise<void> {
   const troubled = await troubledServices(reading);
   for (const key of troubled.slice(0, limits.bundleServices)) {
-    const explanation = await serviceExplanation(environment, reading, key);
+    const explanation = await serviceExplanation(context, reading, key);
     if (explanation !== undefined) bundle.text(`explain/${key}.txt`, renderService(explanation).join('\n'));
   }
   const more = troubled.length - limits.bundleServices;
@@ -50,7 +50,7 @@ export async function addExplanations(bundle: Bundle, environment: Environment, 
 /** A condition that is not True, or a node that says that something about it differs from what was decided. */
 async function troubledServices(reading: Reading): Promise<ServiceKey[]> {
   const { snapshot } = reading;
-  const unmet = [...(await presentConditions(reading))].flatMap(([key, list]) =>
+  const unmet = [...(await currentConditions(reading))].flatMap(([key, list]) =>
     list.some(({ status }) => status !== 'True') ? [key] : [],
   );
   const differing = [...snapshot.nodeStates.values()].flatMap(({ differing }) => differing.map(({ service }) => service));

@@ -40,10 +40,10 @@ const commands: Readonly<Record<string, CommandLine>> = {
 /** The kernel of this host, as far as Herald has to do with it, and the command lines of its processes. */
 export async function addHost(bundle: Bundle): Promise<void> {
   for (const [file, command] of Object.entries(commands))
-    await bundle.part(command.join(' '), async () => bundle.text(`host/${file}`, await outputOf(command)));
-  await bundle.part('nft tables', () => addTables(bundle));
-  await bundle.part('settings of the kernel', async () => bundle.text('host/settings.txt', await settings()));
-  await bundle.part('processes of Herald', async () => bundle.text('host/processes.txt', await processes(bundle.redaction)));
+    await bundle.collect(command.join(' '), async () => bundle.text(`host/${file}`, await outputOf(command)));
+  await bundle.collect('nft tables', () => addTables(bundle));
+  await bundle.collect('settings of the kernel', async () => bundle.text('host/settings.txt', await settings()));
+  await bundle.collect('processes of Herald', async () => bundle.text('host/processes.txt', await processes(bundle.redaction)));
 }
 
 /** Our tables with their rules, and the names of all others. */

@@ -2,13 +2,13 @@ import { Argument, Command } from 'commander';
 import { explainNode, renderNodeOverview } from '../../explain/objects/node.ts';
 import { explainPeer, renderPeer } from '../../explain/objects/peer.ts';
 import { explainPool, renderPool } from '../../explain/pools/pool.ts';
-import { unreadLines, withUndecided } from '../../explain/unread-objects.ts';
+import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { problemText } from '../../sources/source.ts';
-import { UsageError, type Environment } from '../environment/environment.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { addReadingOptions, openReading, problemLines, type ReadingOptions } from '../reading/open-reading.ts';
 import { outputOption, type OutputOptions } from '../options/shared-options.ts';
 import type { Reading } from '../reading/reading.ts';
-import { unknownName } from '../environment/unknown-name.ts';
+import { unknownName } from '../context/unknown-name.ts';
 
 interface Options extends OutputOptions, ReadingOptions {
   readonly node?: string;
@@ -70,22 +70,22 @@ export const nodeSubject: Subject = {
   },
 };
 
-export function explainObjectCommand(environment: Environment, subject: Subject): Command {
+export function explainObjectCommand(context: CommandContext, subject: Subject): Command {
   const command = new Command(subject.command)
     .description(subject.description)
     .addArgument(new Argument('<name>', `the ${subject.kind}`))
     .addOption(outputOption())
     .addHelpText('after', `\nExample:\n  ${subject.example}\n  herald explain ${subject.command} NAME --source /etc/herald`)
     .action(async (name: string, options: Options) => {
-      const reading = await openReading(environment, options);
+      const reading = await openReading(context, options);
       reading.close();
-      print(environment, reading, subject, name, options);
+      print(context, reading, subject, name, options);
     });
   if (subject === peerSubject) command.option('--node <name>', 'of this node alone, with every route');
   return addReadingOptions(command);
 }
 
-function print(environment: Environment, reading: Reading, subject: Subject, name: string, options: Options): void {
+function print(context: CommandContext, reading: Reading, subject: Subject, name: string, options: Options): void {
   const { problems, unread } = reading;
   const about = problems.filter(
     ({ object, severity }) => object === `${subject.kind}/${name}` || (object === undefined && severity === 'error'),
@@ -95,10 +95,10 @@ function print(environment: Environment, reading: Reading, subject: Subject, nam
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
     throw new UsageError(`${unknownName(subject.kind, name, subject.names(reading)).message}${because}`, 1);
   }
-  const data = withUndecided(found.data, unread, '');
+  const data = markUndecided(found.data, unread, '');
   if (options.output === 'json') {
-    environment.print(JSON.stringify({ ...data, problems: about, unread }, undefined, 2));
+    context.print(JSON.stringify({ ...data, problems: about, unread }, undefined, 2));
     return;
   }
-  for (const line of [...found.lines(data as never), ...problemLines(about), ...unreadLines(unread)]) environment.print(line);
+  for (const line of [...found.lines(data as never), ...problemLines(about), ...unreadLines(unread)]) context.print(line);
 }

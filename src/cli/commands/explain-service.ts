@@ -1,31 +1,37 @@
 import { Argument, Command } from 'commander';
 import { secondsSince } from '../../explain/text/age.ts';
-import { explainClaims, isOwn, outsideText, type ProviderExplanation, type ServiceRecordExplanation } from '../../explain/provider/provider.ts';
+import {
+  explainClaims,
+  isBuiltIn,
+  externalResourceText,
+  type ProviderExplanation,
+  type ServiceRecordExplanation,
+} from '../../explain/provider/provider.ts';
 import { renderService } from '../../explain/service/render-service.ts';
 import { explainService, narrowed, type ServiceExplanation } from '../../explain/service/service.ts';
-import { unreadLines, withUndecided } from '../../explain/unread-objects.ts';
+import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';
 import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
-import { UsageError, type Environment, type ProviderClaim } from '../environment/environment.ts';
+import { UsageError, type CommandContext, type ClaimingProvider } from '../context/command-context.ts';
 import { withLiveNode } from '../../explain/service/live-routes.ts';
-import { askRoutes, noAskOption, type AskOptions } from '../live/query-routes.ts';
-import { addFindLiveOptions } from '../live/find-processes.ts';
+import { queryRoutes, noAskOption, type QueryOptions } from '../live/query-routes.ts';
+import { addFindProcessesOptions } from '../live/find-processes.ts';
 import { addReadingOptions, openReading, problemLines } from '../reading/open-reading.ts';
 import { outputOption, type OutputOptions } from '../options/shared-options.ts';
 import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
 import { previewBy } from './provider-preview.ts';
 import type { Reading } from '../reading/reading.ts';
-import { servicesLike, thereAre } from '../environment/unknown-name.ts';
+import { servicesLike, thereAre } from '../context/unknown-name.ts';
 
-interface Options extends OutputOptions, AskOptions, AwsFlags, ProviderFlag {
+interface Options extends OutputOptions, QueryOptions, AwsFlags, ProviderFlag {
   readonly node?: string;
   readonly peer?: string;
 }
 
-export function explainServiceCommand(environment: Environment): Command {
+export function explainServiceCommand(context: CommandContext): Command {
   const command = new Command('service')
     .description('why a Service has its address or not, and who announces and forwards it: pool by pool, node by node, peer by peer')
     .addArgument(new Argument('<namespace/name>', 'the Service'))
@@ -41,17 +47,17 @@ export function explainServiceCommand(environment: Environment): Command {
     .action(async (name: string, options: Options) => {
       const key = (name.includes('/') ? name : `default/${name}`) as ServiceKey;
       const [namespace = ''] = key.split('/');
-      const reading = await openReading(environment, options, namespace);
+      const reading = await openReading(context, options, namespace);
       try {
-        await explain(environment, reading, key, options);
+        await explain(context, reading, key, options);
       } finally {
         reading.close();
       }
     });
-  return addAwsOptions(addFindLiveOptions(addReadingOptions(command)));
+  return addAwsOptions(addFindProcessesOptions(addReadingOptions(command)));
 }
 
-async function explain(environment: Environment, reading: Reading, key: ServiceKey, options: Options): Promise<void> {
+async function explain(context: CommandContext, reading: Reading, key: ServiceKey, options: Options): Promise<void> {
   const { snapshot, problems, unread, now, from } = reading;
   const about = problems.filter((problem) => concerns(problem, key));
   const [namespace = ''] = key.split('/');
@@ -66,16 +72,16 @@ async function explain(environment: Environment, reading: Reading, key: ServiceK
     );
   }
   requireKnown(decided, options);
-  const { live, unasked } = await askRoutes(environment, options, { node: options.node, service: key });
+  const { live, unasked } = await queryRoutes(context, options, { node: options.node, service: key });
   const sent = { ...decided, nodes: decided.nodes.map((node) => withLiveNode(node, live)) };
-  const whole = await withProviderAndRecord(environment, reading, service, sent, options);
-  const explanation = withUndecided(narrowed(whole, options), unread, namespace);
+  const whole = await withProviderAndRecord(context, reading, service, sent, options);
+  const explanation = markUndecided(narrowed(whole, options), unread, namespace);
   if (options.output === 'json') {
-    environment.print(JSON.stringify({ ...explanation, problems: about, unread, unasked }, undefined, 2));
+    context.print(JSON.stringify({ ...explanation, problems: about, unread, unasked }, undefined, 2));
     return;
   }
   const untold = unasked.map(({ who, why }) => `not asked, so as decided and reported: ${who}: ${why}`);
-  for (const line of [...renderService(explanation), ...problemLines(about), ...unreadLines(unread), ...untold]) environment.print(line);
+  for (const line of [...renderService(explanation), ...problemLines(about), ...unreadLines(unread), ...untold]) context.print(line);
 }
 
 /** Whether a problem may be why a Service is as it is: its own, and errors of what it may need, such as a pool, a peer or a whole file. */
@@ -91,7 +97,7 @@ const ofNamespaces: ReadonlySet<string> = new Set(['EndpointSlice', 'Endpoints']
 
 /** Of a bundle: all that is known of a Service, without asking a cloud. Undefined: there is none of this name. */
 export async function serviceExplanation(
-  environment: Environment,
+  context: CommandContext,
   reading: Reading,
   key: ServiceKey,
 ): Promise<ServiceExplanation | undefined> {
@@ -100,12 +106,12 @@ export async function serviceExplanation(
   const service = snapshot.services.get(key);
   const decided = service === undefined ? undefined : explainService(snapshot, key, now, await reading.pods(namespace));
   if (service === undefined || decided === undefined) return undefined;
-  const whole = await withProviderAndRecord(environment, reading, service, decided, undefined);
-  return withUndecided(whole, unread, namespace);
+  const whole = await withProviderAndRecord(context, reading, service, decided, undefined);
+  return markUndecided(whole, unread, namespace);
 }
 
 async function withProviderAndRecord(
-  environment: Environment,
+  context: CommandContext,
   reading: Reading,
   service: Service,
   decided: ServiceExplanation,
@@ -114,7 +120,7 @@ async function withProviderAndRecord(
   const { namespace, name } = service.metadata;
   return {
     ...decided,
-    provider: await explainProvider(environment, reading, service, options),
+    provider: await explainProvider(context, reading, service, options),
     record: await recordOf(reading, `${namespace}/${name}`),
   };
 }
@@ -133,14 +139,14 @@ function requireKnown({ nodes }: ServiceExplanation, { node, peer }: Options): v
 
 /** Who serves it, and of a provider that acts outside: what it finds there and would do, where that can be told here. */
 async function explainProvider(
-  environment: Environment,
+  context: CommandContext,
   { snapshot }: Reading,
   service: Service,
   options: (AwsFlags & ProviderFlag) | undefined,
 ): Promise<ProviderExplanation> {
   const key = serviceKey(service.metadata);
   const { awsClassless = 'off', provider: modules = [] } = options ?? {};
-  const all = await environment.claims({ awsClassless, modules });
+  const all = await context.claims({ awsClassless, modules });
   const claimed = explainClaims(all, service, snapshot, awsClassless);
   const holder = all.find((one) => one.name !== claimed.provider && one.holds?.(key, service) === true)?.name;
   const claims = holder === undefined ? claimed : { ...claimed, holder };
@@ -149,18 +155,18 @@ async function explainProvider(
   if (acting === undefined) return claims;
   if (acting.name === 'aws' && options?.awsClusterName === undefined) {
     const todo = 'say --aws-cluster-name as the controller has it, with credentials of AWS at hand, to see it, and the difference';
-    return { ...claims, noPreview: `${outsideText('aws')} was not looked at: ${todo}` };
+    return { ...claims, noPreview: `${externalResourceText('aws')} was not looked at: ${todo}` };
   }
-  const preview = await previewBy(await actor(environment, acting, options), key, snapshot);
+  const preview = await previewBy(await actor(context, acting, options), key, snapshot);
   if (preview !== undefined) return { ...claims, preview: { ...preview, provider: acting.name } };
-  const noPreview = `${outsideText(acting.name)}, and would do now, cannot be told: it has no preview`;
+  const noPreview = `${externalResourceText(acting.name)}, and would do now, cannot be told: it has no preview`;
   return { ...claims, noPreview };
 }
 
 /** Of a claim that is known without its provider, the provider itself. */
-async function actor(environment: Environment, claim: ProviderClaim, aws: AwsFlags | undefined): Promise<ProviderClaim> {
-  if (!isOwn(claim.name) || aws === undefined) return claim;
-  const providers = await environment.providers({ log: silentLog, post: { mayWrite: () => false }, aws });
+async function actor(context: CommandContext, claim: ClaimingProvider, aws: AwsFlags | undefined): Promise<ClaimingProvider> {
+  if (!isBuiltIn(claim.name) || aws === undefined) return claim;
+  const providers = await context.providers({ log: silentLog, leader: { mayWrite: () => false }, aws });
   return providers.find(({ name }) => name === claim.name) ?? claim;
 }
 

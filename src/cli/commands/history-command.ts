@@ -1,18 +1,18 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { followHistory, nothingFollowed } from '../../explain/history/history-updates.ts';
-import { mergeHistory, type MergedHistory, type Telling } from '../../explain/history/merged-history.ts';
+import { updateHistory, emptyCursor } from '../../explain/history/history-updates.ts';
+import { mergeHistory, type MergedHistory, type ProcessHistory } from '../../explain/history/merged-history.ts';
 import { renderEntries, renderHistory } from '../../explain/history/render-history.ts';
 import { livePaths, type HistoryEntry, type HistoryKind } from '../../live/contract.ts';
-import { hint, type Environment } from '../environment/environment.ts';
+import { hint, type CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
-import { addFindLiveOptions, findLive, type FindLiveOptions } from '../live/find-processes.ts';
-import { askAll, LiveError, type LiveSource, type Unasked } from '../live/live-client.ts';
+import { addFindProcessesOptions, findProcesses, type FindProcessesOptions } from '../live/find-processes.ts';
+import { fetchAllPages, LiveError, type LiveClient, type UnreachableProcess } from '../live/live-client.ts';
 import { addCallerOptions, sourceOption } from '../options/shared-options.ts';
 import { readDirectory } from '../reading/read-directory.ts';
 import { asDocument, tableOutputOption, type TableOutputOptions } from './tables/output-format.ts';
-import { append, lookAndWatch, watchOption, type Answer, type WatchOptions } from './tables/watch.ts';
+import { append, poll, watchOption, type CommandOutput, type WatchOptions } from './tables/watch.ts';
 
-interface Options extends TableOutputOptions, WatchOptions, FindLiveOptions {
+interface Options extends TableOutputOptions, WatchOptions, FindProcessesOptions {
   readonly node?: string;
   /** Milliseconds before now, or since the epoch. */
   readonly since?: Since;
@@ -56,15 +56,15 @@ const subjects: readonly Subject[] = [
   },
 ];
 
-export function historyCommand(environment: Environment): Command {
+export function historyCommand(context: CommandContext): Command {
   const history = new Command('history')
     .description('what happened to an object and why, as running agents and controllers remember it')
     .addHelpText('after', '\nExample:\n  herald history service shop/web     in the cluster of $KUBECONFIG\n  herald history peer tor1');
-  for (const subject of subjects) history.addCommand(subjectCommand(environment, subject).exitOverride().showHelpAfterError(hint));
+  for (const subject of subjects) history.addCommand(subjectCommand(context, subject).exitOverride().showHelpAfterError(hint));
   return history;
 }
 
-function subjectCommand(environment: Environment, subject: Subject): Command {
+function subjectCommand(context: CommandContext, subject: Subject): Command {
   const command = new Command(subject.command)
     .description(subject.description)
     .addArgument(new Argument(subject.argument, `the ${subject.kind}`))
@@ -74,35 +74,35 @@ function subjectCommand(environment: Environment, subject: Subject): Command {
     .addOption(watchOption('then show what happens'))
     .addOption(sourceOption())
     .addHelpText('after', `\nExample:\n  ${subject.example}`)
-    .action((name: string, options: Options) => tell(environment, subject, name, options));
-  return addCallerOptions(addFindLiveOptions(command));
+    .action((name: string, options: Options) => tell(context, subject, name, options));
+  return addCallerOptions(addFindProcessesOptions(command));
 }
 
-function tell(environment: Environment, subject: Subject, given: string, options: Options): Promise<void> {
+function tell(context: CommandContext, subject: Subject, given: string, options: Options): Promise<void> {
   const { kind } = subject;
   const name = kind === 'Service' && !given.includes('/') ? `default/${given}` : given;
   // The beginning stays where it is, however long it is watched.
-  const query = { kind, name, ...sinceIn(environment, options) };
-  let followed = nothingFollowed;
-  return lookAndWatch(environment, options, async () => {
-    const { tellings, unasked } = await ask(environment, subject, query, options);
-    const isFirst = followed === nothingFollowed;
-    const news = followHistory(followed, tellings, unasked);
+  const query = { kind, name, ...sinceIn(context, options) };
+  let followed = emptyCursor;
+  return poll(context, options, async () => {
+    const { tellings, unasked } = await ask(context, subject, query, options);
+    const isFirst = followed === emptyCursor;
+    const news = updateHistory(followed, tellings, unasked);
     followed = news.followed;
     if (isFirst) {
-      append(environment, firstAnswer(mergeHistory(query, tellings, unasked), options), isFirst);
+      append(context, firstAnswer(mergeHistory(query, tellings, unasked), options), isFirst);
       if (tellings.length > 0) return 'again';
-      environment.endWith(1);
+      context.setExitStatus(1);
       return 'last';
     }
-    for (const note of news.notes) environment.note(`herald: ${note}`);
+    for (const note of news.notes) context.printError(`herald: ${note}`);
     const fresh = mergeHistory(query, news.fresh, unasked);
-    if (fresh.entries.length > 0) append(environment, nextAnswer(fresh, options), isFirst);
+    if (fresh.entries.length > 0) append(context, nextAnswer(fresh, options), isFirst);
     return 'again';
   });
 }
 
-function firstAnswer(history: MergedHistory, options: Options): Answer {
+function firstAnswer(history: MergedHistory, options: Options): CommandOutput {
   const document = asDocument(options, history);
   if (document !== undefined) return document;
   const lines = renderHistory(history, options.output === 'wide');
@@ -110,22 +110,22 @@ function firstAnswer(history: MergedHistory, options: Options): Answer {
 }
 
 /** `fresh`: with the entries that have come since the answer before. */
-function nextAnswer(fresh: MergedHistory, options: Options): Answer {
+function nextAnswer(fresh: MergedHistory, options: Options): CommandOutput {
   return asDocument(options, fresh) ?? { lines: renderEntries(fresh, options.output === 'wide'), separator: [] };
 }
 
 /** What all that can be asked tell at this moment. */
 async function ask(
-  environment: Environment,
+  context: CommandContext,
   subject: Subject,
   query: HistoryQuery,
   options: Options,
-): Promise<{ readonly tellings: readonly Telling[]; readonly unasked: readonly Unasked[] }> {
-  const found = await findLive(environment, options, { node: options.node, of: subject.of });
+): Promise<{ readonly tellings: readonly ProcessHistory[]; readonly unasked: readonly UnreachableProcess[] }> {
+  const found = await findProcesses(context, options, { node: options.node, of: subject.of });
   try {
-    const [tellings, unasked]: [Telling[], Unasked[]] = [[], [...found.unasked]];
+    const [tellings, unasked]: [ProcessHistory[], UnreachableProcess[]] = [[], [...found.unasked]];
     await Promise.all(
-      found.sources.map(async (source) => {
+      found.clients.map(async (source) => {
         try {
           tellings.push(await tellingOf(source, query));
         } catch (error) {
@@ -134,15 +134,15 @@ async function ask(
         }
       }),
     );
-    unasked.push(...(await elsewhere(environment, options, found.sources)));
+    unasked.push(...(await agentsOnOtherHosts(context, options, found.clients)));
     return { tellings, unasked };
   } finally {
     found.close();
   }
 }
 
-async function tellingOf(source: LiveSource, query: HistoryQuery): Promise<Telling> {
-  const { items, process } = await askAll<HistoryEntry>(source, livePaths.history, query, limits.liveHistory);
+async function tellingOf(source: LiveClient, query: HistoryQuery): Promise<ProcessHistory> {
+  const { items, process } = await fetchAllPages<HistoryEntry>(source, livePaths.history, query, limits.liveHistory);
   const { command, node, started, version } = process;
   // One process is both: what it says of nodes and of addresses are told apart by its words.
   const by = command === 'controller' ? 'controller' : (node ?? command);
@@ -150,9 +150,13 @@ async function tellingOf(source: LiveSource, query: HistoryQuery): Promise<Telli
 }
 
 /** Of a directory: nodes whose agents run elsewhere, as far as their own hosts can tell. */
-async function elsewhere(environment: Environment, { source, node }: Options, asked: readonly LiveSource[]): Promise<Unasked[]> {
+async function agentsOnOtherHosts(
+  context: CommandContext,
+  { source, node }: Options,
+  asked: readonly LiveClient[],
+): Promise<UnreachableProcess[]> {
   if (source === undefined) return [];
-  const { snapshot } = await readDirectory(environment, source);
+  const { snapshot } = await readDirectory(context, source);
   const names = [...snapshot.nodes.keys()].filter(
     (name) => (node === undefined || name === node) && !asked.some(({ process }) => process.node === name),
   );
@@ -164,9 +168,9 @@ async function elsewhere(environment: Environment, { source, node }: Options, as
   }));
 }
 
-const nodeOf = ({ process: { node } }: LiveSource): { readonly node?: string } => (node === undefined ? {} : { node });
+const nodeOf = ({ process: { node } }: LiveClient): { readonly node?: string } => (node === undefined ? {} : { node });
 
-function sinceIn({ clock }: Environment, { since }: Options): { readonly since?: string } {
+function sinceIn({ clock }: CommandContext, { since }: Options): { readonly since?: string } {
   if (since === undefined) return {};
   return { since: new Date('at' in since ? since.at : clock.date().getTime() - since.ago).toISOString() };
 }

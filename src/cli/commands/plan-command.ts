@@ -1,16 +1,17 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { sessionChange } from '../../agent/sessions/bgp-sessions.ts';
+import { sessionChange } from '../../agent/sessions/session-change.ts';
 import { failureKinds, findFailures, type FailureKind } from '../../explain/plan/fail-on.ts';
 import { isEmptyPlan, planChanges } from '../../explain/plan/plan.ts';
 import { providerChanges, renderProviderChanges, type ProviderChange } from '../../explain/provider/provider-changes.ts';
-import { isOwn } from '../../explain/provider/provider.ts';
-import { isEmptyPreview, renderPreviews, type ServicePreview } from '../../explain/provider/render-preview.ts';
+import { isBuiltIn } from '../../explain/provider/provider.ts';
+import type { ServicePreview } from '../../explain/provider/provider.ts';
+import { isEmptyPreview, renderPreviews } from '../../explain/provider/render-preview.ts';
 import { renderPlan } from '../../explain/plan/render-plan.ts';
 import { unreadLines } from '../../explain/unread-objects.ts';
-import type { Unread } from '../../model/unreadable-kind.ts';
+import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import { silentLog } from '../../system/log.ts';
 import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
-import type { Environment, ProviderClaim } from '../environment/environment.ts';
+import type { CommandContext, ClaimingProvider } from '../context/command-context.ts';
 import { manifestsOption, problemLines } from '../reading/open-reading.ts';
 import { addCallerOptions, outputOption, type OutputOptions } from '../options/shared-options.ts';
 import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
@@ -24,7 +25,7 @@ interface Options extends OutputOptions, AwsFlags, ProviderFlag, ProposalOptions
 /** The meaning of `terraform plan -detailed-exitcode`, and one more for pipelines. */
 const status = { nothing: 0, errors: 1, changes: 2, refused: 3 } as const;
 
-export function planCommand(environment: Environment): Command {
+export function planCommand(context: CommandContext): Command {
   const command = new Command('plan')
     .description(
       'what would change: addresses, sessions, routes, rules and calls to AWS (exit status 0: nothing, 2: something, 1: errors, 3: something that --fail-on names)',
@@ -56,15 +57,15 @@ export function planCommand(environment: Environment): Command {
       'after',
       '\nExample:\n  herald plan -f manifests/                                 applied to the cluster of $KUBECONFIG; nothing is written\n  herald plan -f manifests/ --fail-on moved-address,session-reset\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald\n  herald plan -f manifests/ --aws-cluster-name production    and the calls to AWS; none that changes anything is made\n  herald plan -f manifests/ --provider /opt/acme/provider.ts     and which Services that provider would serve',
     )
-    .action((options: Options) => plan(environment, options));
+    .action((options: Options) => plan(context, options));
   return addAwsOptions(addCallerOptions(command));
 }
 
-async function plan(environment: Environment, options: Options): Promise<void> {
-  const proposal = await readProposal(environment, options);
+async function plan(context: CommandContext, options: Options): Promise<void> {
+  const proposal = await readProposal(context, options);
   const { current, proposed, problems, unread } = proposal;
   const changes = planChanges(current, proposed, sessionChange);
-  const outside = await planOutside(environment, options, proposal);
+  const outside = await previewProviders(context, options, proposal);
   const { previews, providers } = outside;
   const failures = findFailures(changes, previews, options.failOn);
   const broken = problems.some(({ severity }) => severity === 'error');
@@ -73,7 +74,7 @@ async function plan(environment: Environment, options: Options): Promise<void> {
   if (options.output === 'json') {
     const told = outside.telling.length === 0 ? {} : { previews };
     const served = options.provider === undefined ? {} : { providers, untold: outside.silent };
-    environment.print(JSON.stringify({ ...changes, ...told, ...served, failures, problems, unread }, undefined, 2));
+    context.print(JSON.stringify({ ...changes, ...told, ...served, failures, problems, unread }, undefined, 2));
   } else {
     for (const line of [
       ...problemLines(problems),
@@ -84,22 +85,22 @@ async function plan(environment: Environment, options: Options): Promise<void> {
       ...(broken ? ['The proposal has errors, listed above: objects with an error are compared as they are now.'] : []),
       ...(blind ? ['Not everything could be read, as listed above: what would change is not sure.'] : []),
     ])
-      environment.print(line);
+      context.print(line);
   }
-  for (const { kind, what } of failures) environment.note(`refused: ${kind}: ${what}`);
+  for (const { kind, what } of failures) context.printError(`refused: ${kind}: ${what}`);
   const untold = previews.some((preview) => preview.failed !== undefined);
-  if (broken || blind || untold) environment.endWith(status.errors);
-  else if (failures.length > 0) environment.endWith(status.refused);
-  else environment.endWith(isEmptyPlan(changes) && isEmptyOutside ? status.nothing : status.changes);
+  if (broken || blind || untold) context.setExitStatus(status.errors);
+  else if (failures.length > 0) context.setExitStatus(status.refused);
+  else context.setExitStatus(isEmptyPlan(changes) && isEmptyOutside ? status.nothing : status.changes);
 }
 
 /** Without a Secret or the reports of nodes the comparison is the same, as both sides lack them. */
-function isNeeded({ why, kind }: Unread): boolean {
+function isNeeded({ why, kind }: UnreadableKind): boolean {
   return why === 'forbidden' && kind !== 'Secret' && kind !== 'NodeState';
 }
 
 /** What providers would do outside of Kubernetes: AWS where it is switched on, and those of modules. */
-interface Outside {
+interface ProviderPreviews {
   /** Which Services those of modules would serve. */
   readonly providers: readonly ProviderChange[];
   readonly previews: readonly ServicePreview[];
@@ -108,14 +109,14 @@ interface Outside {
   readonly silent: readonly string[];
 }
 
-async function planOutside(environment: Environment, options: Options, proposal: Proposal): Promise<Outside> {
+async function previewProviders(context: CommandContext, options: Options, proposal: Proposal): Promise<ProviderPreviews> {
   const { awsClusterName, awsClassless, provider: modules = [] } = options;
-  const claims = modules.length === 0 ? [] : await environment.claims({ awsClassless, modules });
-  const others = claims.filter(({ name }) => !isOwn(name));
+  const claims = modules.length === 0 ? [] : await context.claims({ awsClassless, modules });
+  const others = claims.filter(({ name }) => !isBuiltIn(name));
   // They come first, also where what they would do is not asked: a Service that is theirs is nobody else's.
-  const first = claims.filter(({ name }) => isOwn(name));
+  const first = claims.filter(({ name }) => isBuiltIn(name));
   const own =
-    awsClusterName === undefined ? first : await environment.providers({ log: silentLog, post: { mayWrite: () => false }, aws: options });
+    awsClusterName === undefined ? first : await context.providers({ log: silentLog, leader: { mayWrite: () => false }, aws: options });
   const telling = others.filter(({ preview }) => preview !== undefined).map(({ name }) => name);
   return {
     providers: providerChanges(claims, proposal.current, proposal.proposed),
@@ -126,7 +127,7 @@ async function planOutside(environment: Environment, options: Options, proposal:
 }
 
 /** Service by Service. */
-async function previewsOf(providers: readonly ProviderClaim[], { current, proposed }: Proposal): Promise<ServicePreview[]> {
+async function previewsOf(providers: readonly ClaimingProvider[], { current, proposed }: Proposal): Promise<ServicePreview[]> {
   const previews: ServicePreview[] = [];
   const failed = new Set<string>();
   for (const service of new Set([...proposed.services.keys(), ...current.services.keys()].toSorted((a, b) => (a < b ? -1 : 1)))) {
@@ -134,7 +135,7 @@ async function previewsOf(providers: readonly ProviderClaim[], { current, propos
     const of = proposed.services.get(service) ?? before;
     const claimant = providers.find((provider) => of !== undefined && provider.claim(of, proposed).mine);
     // Who has something for it now lets go of it, whoever's it is to be.
-    const has = (provider: ProviderClaim): boolean =>
+    const has = (provider: ClaimingProvider): boolean =>
       before !== undefined && (provider.holds?.(service, before) === true || provider.claim(before, current).mine);
     const provider = claimant?.preview === undefined ? providers.find(has) : claimant;
     if (provider === undefined || failed.has(provider.name)) continue;

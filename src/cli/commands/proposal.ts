@@ -2,14 +2,14 @@ import { stat } from 'node:fs/promises';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { Store } from '../../model/store/store.ts';
 import { clusterConfig } from '../../model/kinds/default-config.ts';
-import type { Unread } from '../../model/unreadable-kind.ts';
+import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import { applied } from '../../sources/kubernetes/apply-preview.ts';
 import { readObjects } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';
-import { UsageError, type Environment } from '../environment/environment.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { CallerOptions } from '../options/shared-options.ts';
-import { assumeSecrets, readCluster } from '../reading/read-cluster.ts';
+import { addPlaceholderSecrets, readCluster } from '../reading/read-cluster.ts';
 import { readDirectory } from '../reading/read-directory.ts';
 import { readFiles, readManifestFiles } from '../reading/read-manifests.ts';
 
@@ -29,26 +29,26 @@ export interface Proposal {
   readonly proposed: Snapshot;
   /** Of the proposal. */
   readonly problems: readonly SourceProblem[];
-  readonly unread: readonly Unread[];
+  readonly unread: readonly UnreadableKind[];
 }
 
 /** What is broken in a proposal is compared as it is now: so would an edit leave it. */
-export function readProposal(environment: Environment, options: ProposalOptions): Promise<Proposal> {
-  if (options.source !== undefined) return ofDirectory(environment, options.file, options.source);
-  return options.offline === true ? ofNothing(environment, options.file) : ofCluster(environment, options);
+export function readProposal(context: CommandContext, options: ProposalOptions): Promise<Proposal> {
+  if (options.source !== undefined) return ofDirectory(context, options.file, options.source);
+  return options.offline === true ? ofNothing(context, options.file) : ofCluster(context, options);
 }
 
 /** A directory takes the place of another as a whole. */
-async function ofDirectory(environment: Environment, files: readonly string[], source: string): Promise<Proposal> {
+async function ofDirectory(context: CommandContext, files: readonly string[], source: string): Promise<Proposal> {
   const [directory, ...others] = files;
   if (directory === undefined || directory === '-' || others.length > 0 || (await isFile(directory))) throw new UsageError(oneDirectory, 1);
   await requireDirectory(directory);
   if (source === 'none') {
-    const { snapshot, problems } = await readDirectory(environment, directory);
+    const { snapshot, problems } = await readDirectory(context, directory);
     return { current: new Store(), proposed: snapshot, problems, unread: [] };
   }
-  const { snapshot: current } = await readDirectory(environment, source);
-  const { snapshot: proposed, problems } = await readDirectory(environment, source, directory);
+  const { snapshot: current } = await readDirectory(context, source);
+  const { snapshot: proposed, problems } = await readDirectory(context, source, directory);
   return { current, proposed, problems, unread: [] };
 }
 
@@ -60,19 +60,19 @@ async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() === true;
 }
 
-async function ofNothing(environment: Environment, files: readonly string[]): Promise<Proposal> {
-  const { snapshot, problems } = await readManifestFiles(environment, files);
+async function ofNothing(context: CommandContext, files: readonly string[]): Promise<Proposal> {
+  const { snapshot, problems } = await readManifestFiles(context, files);
   return { current: new Store(clusterConfig), proposed: snapshot, problems, unread: [] };
 }
 
 /** Manifests are applied to a cluster: what they do not name stays. */
-async function ofCluster(environment: Environment, options: ProposalOptions): Promise<Proposal> {
-  const files = await readFiles(environment, options.file);
-  const reading = await readCluster(environment, options);
+async function ofCluster(context: CommandContext, options: ProposalOptions): Promise<Proposal> {
+  const files = await readFiles(context, options.file);
+  const reading = await readCluster(context, options);
   reading.close();
   const { entries, problems } = applied(reading.objects, files.objects, { prune: options.prune === true });
   const proposed = readObjects(entries);
-  assumeSecrets(proposed.snapshot, reading.unread);
+  addPlaceholderSecrets(proposed.snapshot, reading.unread);
   const ofFiles = proposed.problems.filter(({ file }) => file !== undefined);
   return {
     current: reading.snapshot,

@@ -2,10 +2,10 @@ import type { Preview } from '../../controller/provider-parts.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import type { ProviderClaim } from '../environment/environment.ts';
+import type { ClaimingProvider } from '../context/command-context.ts';
 
 /** What a provider would do for a Service now. Undefined: it cannot say. An operating error (an Error with a `code`) is a preview that failed. */
-export async function previewBy(provider: ProviderClaim, key: ServiceKey, snapshot: Snapshot): Promise<Preview | undefined> {
+export async function previewBy(provider: ClaimingProvider, key: ServiceKey, snapshot: Snapshot): Promise<Preview | undefined> {
   try {
     return await provider.preview?.(key, snapshot);
   } catch (error) {

@@ -1,12 +1,12 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../../model/parse/duration.ts';
 import { drain } from './drain.ts';
-import type { Environment } from '../environment/environment.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
 import type { DrainOptions } from './drain-options.ts';
 import { addCallerOptions, outputOption, sourceOption } from '../options/shared-options.ts';
 
-export function drainCommand(environment: Environment): Command {
+export function drainCommand(context: CommandContext): Command {
   const command = new Command('drain')
     .description(
       'take a node out of the routes without a loss: routers are told first (GRACEFUL_SHUTDOWN, RFC 8326), then routes are withdrawn, then connections end; says how far it is (exit status 0: done, 1: error, 3: refused, as a Service would lose its last next hop, 4: not done in time, and it goes on)',
@@ -34,7 +34,7 @@ export function drainCommand(environment: Environment): Command {
       'after',
       '\nExample:\n  herald drain node1                        until no connection is left\n  herald drain node1 --dry-run              what it announces, and which Services nobody else does\n  herald drain node1 --keep-last && kubectl drain node1 --ignore-daemonsets && herald drain node1\n  herald drain node1 --uncordon             back, until everything is announced again\n  herald drain node1 --source /etc/herald   says what to write into which manifest, and waits for it',
     )
-    .action((node: string, options: DrainOptions) => drain(environment, node, options));
+    .action((node: string, options: DrainOptions) => drain(context, node, options));
   return addCallerOptions(command);
 }
 

@@ -1,4 +1,4 @@
-import type { ReturnOfRoutes } from '../../explain/plan/drain-forecast.ts';
+import type { RestoredSession } from '../../explain/plan/drain-forecast.ts';
 import type { HeraldConfig } from '../../model/kinds/types.ts';
 import type { NodeDrainReport, NodeState } from '../../model/objects/node-state.ts';
 
@@ -38,7 +38,7 @@ export function progressLines(
 }
 
 /** "tor1: 3 of 3 routes, tor2: Active". */
-export function returnText(sessions: readonly ReturnOfRoutes[]): string {
+export function restoredRoutesText(sessions: readonly RestoredSession[]): string {
   if (sessions.length === 0) return 'there is nothing to announce';
   const parts = sessions.map(({ peer, state, sent, wanted }) => {
     return `${peer}: ${state === 'Established' ? `${sent} of ${count(wanted, 'route')}` : state}`;

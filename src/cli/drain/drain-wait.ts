@@ -1,10 +1,10 @@
-import { isBack, returnOfRoutes } from '../../explain/plan/drain-forecast.ts';
+import { isRestored, restoredSessions } from '../../explain/plan/drain-forecast.ts';
 import { KubeError, type KubeErrorCode } from '../../kube/error.ts';
 import type { HeraldConfig } from '../../model/kinds/types.ts';
 import { reportAge, staleAfterSeconds, type NodeDrainReport, type NodeState } from '../../model/objects/node-state.ts';
 import { sleep, type Clock } from '../../system/clock.ts';
-import { progressLines, returnText } from './drain-progress.ts';
-import type { DrainTarget } from './drain-target.ts';
+import { progressLines, restoredRoutesText } from './drain-progress.ts';
+import type { DrainStorage } from './drain-storage.ts';
 import { limits } from '../limits.ts';
 
 interface WaitOptions {
@@ -31,7 +31,7 @@ export interface WaitOutcome {
 }
 
 /** Says what the agent reports until the node is drained. */
-export async function waitUntilDrained(clock: Clock, target: DrainTarget, options: DrainWait): Promise<WaitOutcome> {
+export async function waitUntilDrained(clock: Clock, target: DrainStorage, options: DrainWait): Promise<WaitOutcome> {
   let drain: NodeDrainReport | undefined;
   const outcome = await follow(clock, target, options, async (state) => {
     if (state.drain === undefined) return undefined;
@@ -44,7 +44,7 @@ export async function waitUntilDrained(clock: Clock, target: DrainTarget, option
 }
 
 /** Says what the agent reports until everything is announced that should be. */
-export async function waitUntilBack(clock: Clock, target: DrainTarget, options: WaitOptions): Promise<WaitOutcome> {
+export async function waitUntilBack(clock: Clock, target: DrainStorage, options: WaitOptions): Promise<WaitOutcome> {
   let looked = '';
   let said = '';
   const result = await follow(clock, target, options, async (state) => {
@@ -52,9 +52,9 @@ export async function waitUntilBack(clock: Clock, target: DrainTarget, options: 
     if (state.drain !== undefined || state.updated === looked) return undefined;
     looked = state.updated;
     const { snapshot, now } = await target.read();
-    const sessions = returnOfRoutes(snapshot, options.node, state, now);
-    const back = isBack(sessions);
-    const line = `${back ? 'announced again' : 'not everything is announced yet'}: ${returnText(sessions)}`;
+    const sessions = restoredSessions(snapshot, options.node, state, now);
+    const back = isRestored(sessions);
+    const line = `${back ? 'announced again' : 'not everything is announced yet'}: ${restoredRoutesText(sessions)}`;
     if (line !== said) options.say(line);
     said = line;
     return back ? 'undone' : undefined;
@@ -67,7 +67,7 @@ const passing: ReadonlySet<KubeErrorCode> = new Set(['unreachable', 'busy', 'fai
 
 async function follow(
   clock: Clock,
-  target: DrainTarget,
+  target: DrainStorage,
   { timeoutSeconds, stopped, say }: WaitOptions,
   look: (state: NodeState) => Promise<WaitResult | undefined>,
 ): Promise<WaitResult> {

@@ -3,13 +3,13 @@ import { unreadLines } from '../../explain/unread-objects.ts';
 import { withFix } from '../../explain/text/reason-lines.ts';
 import { annotations } from '../../model/annotations.ts';
 import type { Node } from '../../model/objects/cluster.ts';
-import { drainWish } from '../../model/objects/requested-drain.ts';
+import { drainWish } from '../../model/kinds/requested-drain.ts';
 import { reason } from '../../model/reasons.ts';
 import { drainStatus, type DrainOptions } from './drain-options.ts';
 import { count } from './drain-progress.ts';
-import { openClusterDrain, openDirectoryDrain, drainRequestText, type DrainStorage, type DrainRequest } from './drain-target.ts';
+import { openClusterDrain, openDirectoryDrain, drainRequestText, type DrainStorage, type DrainRequest } from './drain-storage.ts';
 import { waitUntilBack, waitUntilDrained, type WaitOutcome } from './drain-wait.ts';
-import { UsageError, type CommandContext } from '../environment/environment.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
 import type { Reading } from '../reading/reading.ts';
 
@@ -29,9 +29,7 @@ export async function drain(context: CommandContext, node: string, options: Drai
   const { clock, stopped, setExitStatus } = context;
   const began = clock.now();
   const target =
-    options.source === undefined
-      ? await openClusterDrain(context, options, node)
-      : openDirectoryDrain(context, options.source, node);
+    options.source === undefined ? await openClusterDrain(context, options, node) : openDirectoryDrain(context, options.source, node);
   const say = (line: string): void => (options.output === 'json' ? context.printError : context.print)(line);
   try {
     const answer = await answerOf({ context, target, node, options, say });

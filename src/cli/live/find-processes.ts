@@ -2,22 +2,21 @@ import { realpath } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { KubeClient } from '../../kube/client/client.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
-import { defaultNamespace } from '../options/default-namespace.ts';
-import type { Environment } from '../environment/environment.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import { agentSocket, controllerSocket, readSocket } from '../options/live-options.ts';
-import type { CallerOptions } from '../options/shared-options.ts';
-import { sourceAtSocket } from './socket-client.ts';
-import { sourcesInCluster } from './pod-clients.ts';
-import { LiveError, type LiveSource, type LiveSources, type Unasked } from './live-client.ts';
+import { defaultNamespace, type CallerOptions } from '../options/shared-options.ts';
+import { connectToSocket } from './socket-client.ts';
+import { findPodClients } from './pod-clients.ts';
+import { LiveError, type LiveClient, type FoundProcesses, type UnreachableProcess } from './live-client.ts';
 
-export interface FindLiveOptions extends CallerOptions {
+export interface FindProcessesOptions extends CallerOptions {
   readonly source?: string;
   readonly socket?: readonly string[];
   readonly heraldNamespace?: string;
 }
 
 /** Of a command that asks running processes. */
-export function addFindLiveOptions(command: Command): Command {
+export function addFindProcessesOptions(command: Command): Command {
   return command
     .addOption(
       new Option(
@@ -33,7 +32,7 @@ export function addFindLiveOptions(command: Command): Command {
     );
 }
 
-interface Wanted {
+interface ProcessFilter {
   /** The agent of this node alone. */
   readonly node?: string | undefined;
   /** Default: both. */
@@ -41,26 +40,34 @@ interface Wanted {
 }
 
 /** The running processes that the caller can ask about what he names. Those that he cannot are told, and why. Rejects where the API server is not there. */
-export async function findLive(environment: Environment, options: FindLiveOptions, wanted: Wanted = {}): Promise<LiveSources> {
-  if (options.socket !== undefined || options.source !== undefined) return sourcesOnHost(environment, options, wanted);
-  const client = new KubeClient(await connectAsCaller(environment, options), { clock: environment.clock });
+export async function findProcesses(
+  context: CommandContext,
+  options: FindProcessesOptions,
+  wanted: ProcessFilter = {},
+): Promise<FoundProcesses> {
+  if (options.socket !== undefined || options.source !== undefined) return findSocketClients(context, options, wanted);
+  const client = new KubeClient(await connectAsCaller(context, options), { clock: context.clock });
   const { heraldNamespace: namespace = defaultNamespace } = options;
   try {
-    return await sourcesInCluster(client, { namespace, ...wanted }, environment);
+    return await findPodClients(client, { namespace, ...wanted }, context);
   } catch (error) {
     client.close();
     throw error;
   }
 }
 
-async function sourcesOnHost({ stopped }: Environment, { socket, source }: FindLiveOptions, { node, of }: Wanted): Promise<LiveSources> {
+async function findSocketClients(
+  { stopped }: CommandContext,
+  { socket, source }: FindProcessesOptions,
+  { node, of }: ProcessFilter,
+): Promise<FoundProcesses> {
   const directory = source === undefined ? undefined : await realpath(source).catch(() => source);
-  const sources: LiveSource[] = [];
-  const unasked: Unasked[] = [];
+  const clients: LiveClient[] = [];
+  const unasked: UnreachableProcess[] = [];
   for (const path of socket ?? [agentSocket, controllerSocket]) {
     if (path === 'none') continue;
     try {
-      const found = await sourceAtSocket(path, stopped);
+      const found = await connectToSocket(path, stopped);
       const { process } = found;
       const isWanted = process.command === 'run' || of === undefined || of.includes(process.command);
       if (directory !== undefined && process.directory !== directory) {
@@ -70,16 +77,16 @@ async function sourcesOnHost({ stopped }: Environment, { socket, source }: FindL
           why: `it reads ${reads}, and not ${directory}`,
           fix: 'say its socket: --socket',
         });
-      } else if (isWanted && (process.command === 'controller' || node === undefined || process.node === node)) sources.push(found);
+      } else if (isWanted && (process.command === 'controller' || node === undefined || process.node === node)) clients.push(found);
     } catch (error) {
       if (!(error instanceof LiveError)) throw error;
       unasked.push({ who: path === controllerSocket ? 'the controller' : 'the agent of this host', why: error.message, fix: error.fix });
     }
   }
   // `herald run` is both.
-  const isBoth = sources.some(({ process }) => process.command === 'run');
+  const isBoth = clients.some(({ process }) => process.command === 'run');
   return {
-    sources,
+    clients,
     unasked: isBoth && socket === undefined ? unasked.filter(({ who }) => who !== 'the controller') : unasked,
     close: () => undefined,
   };

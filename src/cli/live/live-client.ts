@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { LiveProcess, Page } from '../../live/contract.ts';
 
 /** A running process that can be asked. */
-export interface LiveSource {
+export interface LiveClient {
   /** For people: "the agent of node1", "the controller herald-controller-5f". */
   readonly who: string;
   readonly process: LiveProcess;
@@ -11,7 +11,7 @@ export interface LiveSource {
 }
 
 /** A process that could not be asked, and why. */
-export interface Unasked {
+export interface UnreachableProcess {
   readonly who: string;
   /** Of an agent, where its node is known. */
   readonly node?: string;
@@ -19,9 +19,9 @@ export interface Unasked {
   readonly fix: string;
 }
 
-export interface LiveSources {
-  readonly sources: readonly LiveSource[];
-  readonly unasked: readonly Unasked[];
+export interface FoundProcesses {
+  readonly clients: readonly LiveClient[];
+  readonly unasked: readonly UnreachableProcess[];
   close(): void;
 }
 
@@ -39,8 +39,8 @@ export class LiveError extends Error {
 
 /** All pages of a list, up to `most` items; `more`: there are others. Rejects with LiveError. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller says what the contract has at the path
-export async function askAll<T>(
-  source: Pick<LiveSource, 'ask'>,
+export async function fetchAllPages<T>(
+  client: Pick<LiveClient, 'ask'>,
   path: string,
   query: Readonly<Record<string, string>>,
   most: number,
@@ -48,7 +48,7 @@ export async function askAll<T>(
   const items: T[] = [];
   let after: string | undefined;
   for (;;) {
-    const page = pageIn<T>(await source.ask(path, { ...query, limit: String(Math.min(5000, most)), ...defined({ after }) }));
+    const page = pageIn<T>(await client.ask(path, { ...query, limit: String(Math.min(5000, most)), ...defined({ after }) }));
     items.push(...page.items);
     // One that answers the same for ever, or nothing, has no more.
     if (page.next === undefined || page.next === after || page.items.length === 0) return { items, process: page.process, more: false };

@@ -6,12 +6,12 @@ import { listPages } from '../../kube/reflector/list-pages.ts';
 import { isRecord, type RawObject } from '../../kube/raw-object.ts';
 import { livePaths, type LiveIndex } from '../../live/contract.ts';
 import { sleep, type Clock } from '../../system/clock.ts';
-import type { Environment } from '../environment/environment.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
-import { isRefused } from '../storage/access-refused.ts';
+import { isUnavailable } from '../storage/access-refused.ts';
 import { agentPorts, controllerPorts } from '../options/telemetry-options.ts';
 import { metricsPortOf } from './pod-containers.ts';
-import { LiveError, type LiveSource, type LiveSources, type Unasked } from './live-client.ts';
+import { LiveError, type LiveClient, type FoundProcesses, type UnreachableProcess } from './live-client.ts';
 
 const rightsFix = 'bind the Role herald-explain-live of that namespace (manifests/base/explain-rbac.yaml)';
 
@@ -28,24 +28,24 @@ interface Pod {
  * The agents and controllers of a cluster, by way of the API server's pod proxy, with the caller's own rights: to list pods, and to `get`
  * `pods/proxy` in the namespace. `node`: the agent of that node alone, and the controllers.
  */
-export async function sourcesInCluster(
+export async function findPodClients(
   client: KubeClient,
   {
     namespace,
     node,
     of = ['agent', 'controller'],
   }: { readonly namespace: string; readonly node?: string | undefined; readonly of?: readonly Pod['component'][] },
-  environment: Pick<Environment, 'clock' | 'stopped'>,
-): Promise<LiveSources> {
+  context: Pick<CommandContext, 'clock' | 'stopped'>,
+): Promise<FoundProcesses> {
   const close = (): void => client.close();
   let pods: Pod[];
   try {
-    pods = await podsIn(client, namespace, environment.stopped);
+    pods = await podsIn(client, namespace, context.stopped);
   } catch (error) {
-    if (!isRefused(error)) throw error;
+    if (!isUnavailable(error)) throw error;
     const why = `you may not list pods of the namespace ${namespace}: ${(error as KubeError).message}`;
     return {
-      sources: [],
+      clients: [],
       unasked: [{ who: 'agents and controllers', why, fix: `bind the ClusterRole herald-explain, and ${rightsFix}` }],
       close,
     };
@@ -54,7 +54,7 @@ export async function sourcesInCluster(
     (pod) => of.includes(pod.component) && (pod.component === 'controller' || node === undefined || pod.node === node),
   );
   const asked = wanted.slice(0, limits.livePods);
-  const unasked: Unasked[] = [];
+  const unasked: UnreachableProcess[] = [];
   if (pods.length === 0)
     unasked.push({
       who: 'agents and controllers',
@@ -63,11 +63,11 @@ export async function sourcesInCluster(
     });
   if (wanted.length > asked.length)
     unasked.push({ who: `${wanted.length - asked.length} more agents`, why: `${limits.livePods} are asked at most`, fix: 'say --node' });
-  const found = await atMost(asked, limits.liveAtOnce, async (pod): Promise<LiveSource | Unasked> => {
+  const found = await atMost(asked, limits.liveAtOnce, async (pod): Promise<LiveClient | UnreachableProcess> => {
     const who = pod.component === 'controller' ? `the controller ${pod.name}` : `the agent of ${pod.node ?? pod.name}`;
     const where = pod.component === 'agent' && pod.node !== undefined ? { node: pod.node } : {};
     if (pod.why !== undefined) return { who, ...where, why: pod.why, fix: `kubectl -n ${namespace} describe pod ${pod.name}` };
-    const ask: LiveSource['ask'] = (path, query) => askPod(client, namespace, pod, path, query, environment);
+    const ask: LiveClient['ask'] = (path, query) => askPod(client, namespace, pod, path, query, context);
     try {
       const { process } = (await ask(livePaths.index, {})) as Partial<LiveIndex>;
       if (process === undefined)
@@ -78,9 +78,9 @@ export async function sourcesInCluster(
       return { who, ...where, why: error.message, fix: error.fix };
     }
   });
-  const sources = found.filter((one) => 'ask' in one);
-  unasked.push(...grouped(found.filter((one): one is Unasked => 'why' in one)));
-  return { sources, unasked, close };
+  const clients = found.filter((one) => 'ask' in one);
+  unasked.push(...grouped(found.filter((one): one is UnreachableProcess => 'why' in one)));
+  return { clients, unasked, close };
 }
 
 async function podsIn(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Pod[]> {
@@ -109,7 +109,7 @@ async function askPod(
   { name, port }: Pod,
   path: string,
   query: Readonly<Record<string, string>>,
-  { clock, stopped }: Pick<Environment, 'clock' | 'stopped'>,
+  { clock, stopped }: Pick<CommandContext, 'clock' | 'stopped'>,
 ): Promise<unknown> {
   const target = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${name}:${port}/proxy${path}`;
   const deadline = new Deadline(clock, limits.liveMilliseconds, stopped);
@@ -172,7 +172,7 @@ const reachFix = (port: number): string =>
   `check that the API server reaches port ${port} of the pod: --metrics-address, NetworkPolicies, the filter of the node`;
 
 /** What is the same of many is said once. */
-function grouped(unasked: readonly Unasked[]): Unasked[] {
+function grouped(unasked: readonly UnreachableProcess[]): UnreachableProcess[] {
   return [...Map.groupBy(unasked, ({ why, fix }) => `${why} ${fix}`).values()].flatMap((alike) => {
     const [first] = alike;
     if (first === undefined || alike.length <= 3) return alike;

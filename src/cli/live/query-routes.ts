@@ -3,13 +3,13 @@ import type { LiveRoutes } from '../../explain/service/live-routes.ts';
 import type { LiveRoute } from '../../live/contract.ts';
 import { livePaths } from '../../live/contract.ts';
 import { KubeError } from '../../kube/error.ts';
-import { UsageError, type Environment } from '../environment/environment.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
 import type { ReadingOptions } from '../reading/open-reading.ts';
-import { findLive, type FindLiveOptions } from './find-processes.ts';
-import { askAll, LiveError, type LiveSources, type Unasked } from './live-client.ts';
+import { findProcesses, type FindProcessesOptions } from './find-processes.ts';
+import { fetchAllPages, LiveError, type FoundProcesses, type UnreachableProcess } from './live-client.ts';
 
-export interface AskOptions extends ReadingOptions, FindLiveOptions {
+export interface QueryOptions extends ReadingOptions, FindProcessesOptions {
   /** False: --no-ask. */
   readonly ask?: boolean;
 }
@@ -19,22 +19,22 @@ export const noAskOption = (): Option => new Option('--no-ask', 'asks no running
 interface AskedRoutes {
   readonly live: LiveRoutes;
   /** Why the others are told by their reports. */
-  readonly unasked: readonly Unasked[];
+  readonly unasked: readonly UnreachableProcess[];
 }
 
 const nobody: AskedRoutes = { live: new Map(), unasked: [] };
 
 /** What agents have sent of a Service, to a peer, or at all. Nobody need be there: a command that asks tells what it knows without them. */
-export async function askRoutes(
-  environment: Environment,
-  options: AskOptions,
+export async function queryRoutes(
+  context: CommandContext,
+  options: QueryOptions,
   { node, ...query }: { readonly node?: string | undefined; readonly peer?: string | undefined; readonly service?: string | undefined },
 ): Promise<AskedRoutes> {
   // Manifests alone run nowhere.
   if (options.ask === false || options.file !== undefined) return nobody;
-  let found: LiveSources;
+  let found: FoundProcesses;
   try {
-    found = await findLive(environment, options, { node, of: ['agent'] });
+    found = await findProcesses(context, options, { node, of: ['agent'] });
   } catch (error) {
     if (!(error instanceof KubeError) && !(error instanceof UsageError)) throw error;
     return { live: new Map(), unasked: [{ who: 'agents', why: error.message, fix: '' }] };
@@ -44,22 +44,22 @@ export async function askRoutes(
     const unasked = [...found.unasked];
     const given = Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined));
     await Promise.all(
-      found.sources.map(async (source) => {
-        const { node: at } = source.process;
+      found.clients.map(async (client) => {
+        const { node: at } = client.process;
         if (at === undefined) return;
         try {
-          const { items, more } = await askAll<LiveRoute>(source, livePaths.routes, given, limits.liveRoutes);
+          const { items, more } = await fetchAllPages<LiveRoute>(client, livePaths.routes, given, limits.liveRoutes);
           live.set(at, items);
           if (more)
             unasked.push({
-              who: source.who,
+              who: client.who,
               node: at,
               why: `it has more than ${limits.liveRoutes} routes`,
               fix: 'say --peer or --service',
             });
         } catch (error) {
           if (!(error instanceof LiveError)) throw error;
-          unasked.push({ who: source.who, node: at, why: error.message, fix: error.fix });
+          unasked.push({ who: client.who, node: at, why: error.message, fix: error.fix });
         }
       }),
     );

@@ -1,11 +1,11 @@
 import type { LiveIndex } from '../../live/contract.ts';
 import { livePaths } from '../../live/contract.ts';
-import { askLocal, LocalSocketError } from '../../system/http/local-socket.ts';
+import { requestLocal, LocalSocketError } from '../../system/http/local-socket.ts';
 import { limits } from '../limits.ts';
-import { LiveError, type LiveSource } from './live-client.ts';
+import { LiveError, type LiveClient } from './live-client.ts';
 
 /** The process behind a socket of this host. Rejects with LiveError. */
-export async function sourceAtSocket(socket: string, stopped: AbortSignal): Promise<LiveSource> {
+export async function connectToSocket(socket: string, stopped: AbortSignal): Promise<LiveClient> {
   const ask = (path: string, query: Readonly<Record<string, string>>): Promise<unknown> => {
     const text = new URLSearchParams(query).toString();
     return askSocket(socket, text === '' ? path : `${path}?${text}`, stopped);
@@ -20,8 +20,8 @@ export async function sourceAtSocket(socket: string, stopped: AbortSignal): Prom
 async function askSocket(socket: string, target: string, stopped: AbortSignal): Promise<unknown> {
   const late = AbortSignal.timeout(limits.liveMilliseconds);
   try {
-    const { status, chunks } = await askLocal(socket, target, AbortSignal.any([stopped, late]));
-    const text = await textOf(chunks);
+    const { status, chunks } = await requestLocal(socket, target, AbortSignal.any([stopped, late]));
+    const text = await readBody(chunks);
     if (status === 200) return JSON.parse(text) as unknown;
     throw new LiveError(`${socket} answered ${status}: ${text.trim().slice(0, 300)}`, 'the process may be of another version');
   } catch (error) {
@@ -40,7 +40,7 @@ async function askSocket(socket: string, target: string, stopped: AbortSignal): 
   }
 }
 
-async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+async function readBody(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const read: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of chunks) {

@@ -1,7 +1,13 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ListenAddress } from '../../bgp/index.ts';
 import { formatAddress, parseAddress } from '../../net/address.ts';
-import type { HttpPlace } from '../../system/http/http-listener.ts';
+import type { SocketAddress } from '../../system/http/http-listener.ts';
+
+/**
+ * Where the shipped manifests and the chart put Herald: its pods, and the Lease of its controllers where neither a pod nor an option says
+ * otherwise.
+ */
+export const defaultNamespace = 'herald-system';
 
 /** Options that several commands have, with one wording. */
 export const sourceOption = (): Option => new Option('--source <dir>', 'directory of manifests; records are kept in its folder .herald');
@@ -138,7 +144,7 @@ export interface AgentProcessOptions {
   readonly bfdPriority: 'real-time' | 'normal';
   readonly kernelSettings: 'set' | 'report';
   readonly procSys?: string;
-  readonly healthzBindAddress: readonly HttpPlace[];
+  readonly healthzBindAddress: readonly SocketAddress[];
   readonly bgpListen?: readonly ListenAddress[];
   readonly onStop: 'restart' | 'shutdown';
 }
@@ -164,7 +170,7 @@ function readApiServer(text: string): URL {
   return url;
 }
 
-function readHealthz(text: string): readonly HttpPlace[] {
+function readHealthz(text: string): readonly SocketAddress[] {
   if (text === 'none') return [];
   const [, bracketed, plain, digits = '10256'] = /^(?:\[([^\]]*)\]|([^:[\]]+))(?::([0-9]{1,5}))?$/.exec(text) ?? [];
   const host = bracketed ?? plain;

@@ -1,10 +1,10 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatAddress, parseAddress } from '../../net/address.ts';
-import type { HttpPlace } from '../../system/http/http-listener.ts';
+import type { SocketAddress } from '../../system/http/http-listener.ts';
 
 /** Where something is served: at addresses of this host, or at those of the Node object, which are known when it was read. */
 export interface Where {
-  readonly places: readonly HttpPlace[];
+  readonly places: readonly SocketAddress[];
   /** The port at the InternalIPs of the node. */
   readonly atNode?: number;
 }

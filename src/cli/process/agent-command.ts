@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import type { Environment } from '../environment/environment.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import { addLiveOptions, type LiveOptions } from '../options/live-options.ts';
-import type { WorkplaceOptions } from './open-storage.ts';
+import type { StorageOptions } from './open-storage.ts';
 import {
   addClusterOptions,
   bfdPriorityOption,
@@ -21,13 +21,13 @@ import {
 } from '../options/shared-options.ts';
 import { addTelemetryOptions, type TelemetryOptions } from '../options/telemetry-options.ts';
 
-interface Options extends LogOptions, TelemetryOptions, LiveOptions, AgentProcessOptions, WorkplaceOptions {
+interface Options extends LogOptions, TelemetryOptions, LiveOptions, AgentProcessOptions, StorageOptions {
   readonly node: string;
   readonly cleanup?: true;
   readonly cleanupKubeProxy?: true;
 }
 
-export function agentCommand(environment: Environment): Command {
+export function agentCommand(context: CommandContext): Command {
   const command = new Command('agent')
     .description('forward and announce on this node')
     .addOption(sourceOption())
@@ -48,12 +48,12 @@ export function agentCommand(environment: Environment): Command {
       '\nExample:\n  herald agent --node node1 --apiserver https://192.0.2.10:6443     in a pod, with no kube-proxy on the node\n  herald agent --node node1 --source /etc/herald --healthz-bind-address 192.0.2.1:10256\n  herald agent --cleanup-kube-proxy      after kube-proxy was stopped, beside the running agent\n  herald agent --cleanup                 after the agent was stopped for good\n\nNeeds CAP_NET_ADMIN. SIGTERM leaves the rules, so that no connection breaks, and withdraws every\nroute from peers without graceful restart; with --on-stop shutdown from all, after 5 s as their last resort.',
     )
     .action(async (options: Options) => {
-      if (options.cleanup === true) return (await import('./cleanup-herald.ts')).cleanupHeraldCommand(environment, options);
-      if (options.cleanupKubeProxy === true) return (await import('./cleanup-kube-proxy.ts')).cleanupCommand(environment);
+      if (options.cleanup === true) return (await import('./cleanup.ts')).cleanupHerald(context, options);
+      if (options.cleanupKubeProxy === true) return (await import('./cleanup.ts')).removeKubeProxyRules(context);
       const { runUntilStopped } = await import('./run-until-stopped.ts');
       const { startAgent } = await import('./start-agent.ts');
-      return runUntilStopped(environment, { ...options, command: 'agent' }, async function* (workplace, log, telemetry) {
-        yield await startAgent(environment, workplace, options, log, telemetry);
+      return runUntilStopped(context, { ...options, command: 'agent' }, async function* (storage, log, endpoints) {
+        yield await startAgent(context, storage, options, log, endpoints);
       });
     });
   return addClusterOptions(addLiveOptions(addTelemetryOptions(command, 'agent'), 'agent'));

@@ -1,16 +1,23 @@
 import { Command } from 'commander';
 import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
-import type { Environment } from '../environment/environment.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import { addLiveOptions, type LiveOptions } from '../options/live-options.ts';
 import { initialConfigOption, type InitialConfigFlag } from '../options/initial-config-option.ts';
-import type { WorkplaceOptions } from './open-storage.ts';
-import { addClusterOptions, addElectionOptions, logFormatOption, logLevelOption, sourceOption, type LogOptions } from '../options/shared-options.ts';
+import type { StorageOptions } from './open-storage.ts';
+import {
+  addClusterOptions,
+  addElectionOptions,
+  logFormatOption,
+  logLevelOption,
+  sourceOption,
+  type LogOptions,
+} from '../options/shared-options.ts';
 import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
 import { addTelemetryOptions, type TelemetryOptions } from '../options/telemetry-options.ts';
 
-type Options = LogOptions & TelemetryOptions & LiveOptions & WorkplaceOptions & AwsFlags & InitialConfigFlag & ProviderFlag;
+type Options = LogOptions & TelemetryOptions & LiveOptions & StorageOptions & AwsFlags & InitialConfigFlag & ProviderFlag;
 
-export function controllerCommand(environment: Environment): Command {
+export function controllerCommand(context: CommandContext): Command {
   const command = new Command('controller')
     .description('assign addresses and write the status of Services')
     .addOption(sourceOption())
@@ -25,8 +32,8 @@ export function controllerCommand(environment: Environment): Command {
     .action(async (options: Options) => {
       const { runUntilStopped } = await import('./run-until-stopped.ts');
       const { startController } = await import('./start-controller.ts');
-      return runUntilStopped(environment, { ...options, command: 'controller' }, async function* (workplace, log, telemetry) {
-        yield await startController(environment, workplace, log, telemetry, { ...options, aws: options });
+      return runUntilStopped(context, { ...options, command: 'controller' }, async function* (storage, log, endpoints) {
+        yield await startController(context, storage, log, endpoints, { ...options, aws: options });
       });
     });
   return addAwsOptions(addElectionOptions(addClusterOptions(addLiveOptions(addTelemetryOptions(command, 'controller'), 'controller'))));

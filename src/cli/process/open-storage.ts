@@ -1,13 +1,13 @@
 import { problemText, type Source } from '../../sources/source.ts';
 import type { Log } from '../../system/log.ts';
-import { openCluster } from '../storage/cluster-storage.ts';
-import { openDirectory } from '../storage/directory-storage.ts';
-import type { Environment } from '../environment/environment.ts';
+import { openClusterStorage } from '../storage/cluster-storage.ts';
+import { openDirectoryStorage } from '../storage/directory-storage.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import type { ClusterOptions, ElectionOptions } from '../options/shared-options.ts';
-import type { Telemetry } from './telemetry/telemetry.ts';
-import type { Workplace } from '../environment/storage.ts';
+import type { ProcessEndpoints } from './endpoints/process-endpoints.ts';
+import type { StorageBackend } from '../context/storage.ts';
 
-export interface WorkplaceOptions extends ClusterOptions, ElectionOptions {
+export interface StorageOptions extends ClusterOptions, ElectionOptions {
   /** A directory of manifests; undefined: a cluster. */
   readonly source?: string;
   /** Of an agent. */
@@ -16,26 +16,26 @@ export interface WorkplaceOptions extends ClusterOptions, ElectionOptions {
 }
 
 /** Opens and reads a directory or a cluster; what is wrong in it is logged now and whenever it changes. Until all is read the process is not ready. */
-export async function openWorkplace(
-  environment: Environment,
-  options: WorkplaceOptions,
+export async function openStorage(
+  context: CommandContext,
+  options: StorageOptions,
   log: Log,
-  telemetry?: Telemetry,
-): Promise<Workplace> {
+  endpoints?: ProcessEndpoints,
+): Promise<StorageBackend> {
   const { source: directory } = options;
   let awaited = (): string | undefined => undefined;
-  const isRead = telemetry?.health.addCheck({ name: 'objects', ready: () => awaited() ?? 'they are being read' });
-  const workplace =
+  const isRead = endpoints?.health.addCheck({ name: 'objects', ready: () => awaited() ?? 'they are being read' });
+  const storage =
     directory === undefined
-      ? await openCluster(environment, options, log, telemetry?.api)
-      : await openDirectory(environment, directory, log);
+      ? await openClusterStorage(context, options, log, endpoints?.api)
+      : await openDirectoryStorage(context, directory, log);
   // Before it has started: an API server that is not there is waited for, and somebody may wait with it.
-  logProblems(workplace.source, log);
-  telemetry?.follow(workplace.source);
-  awaited = () => workplace.source.awaited?.();
-  await workplace.source.start(environment.stopped);
+  logProblems(storage.source, log);
+  endpoints?.follow(storage.source);
+  awaited = () => storage.source.awaited?.();
+  await storage.source.start(context.stopped);
   isRead?.();
-  return workplace;
+  return storage;
 }
 
 function logProblems(source: Source, log: Log): void {

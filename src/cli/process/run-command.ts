@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander';
-import { UsageError, type Environment } from '../environment/environment.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { addLiveOptions, type LiveOptions } from '../options/live-options.ts';
 import {
   bfdPriorityOption,
@@ -19,7 +19,7 @@ interface Options extends LogOptions, TelemetryOptions, LiveOptions, AgentProces
   readonly node?: string;
 }
 
-export function runCommand(environment: Environment): Command {
+export function runCommand(context: CommandContext): Command {
   const command = new Command('run')
     .description('controller and agent of one host in one process, without Kubernetes')
     .addArgument(new Argument('<dir>', 'directory of manifests; records are kept in its folder .herald'))
@@ -45,12 +45,12 @@ export function runCommand(environment: Environment): Command {
         const { startAgent } = await import('./start-agent.ts');
         const { startController } = await import('./start-controller.ts');
         return runUntilStopped(
-          environment,
+          context,
           { source: directory, command: 'run', logLevel, logFormat, metricsAddress, healthAddress, socket, live },
-          async function* (workplace, log, telemetry) {
-            const node = wanted ?? ownNode([...workplace.source.snapshot.nodes.keys()], environment.hostname);
-            yield await startController(environment, workplace, log, telemetry, { provider });
-            yield await startAgent(environment, workplace, { ...options, node }, log, telemetry);
+          async function* (storage, log, endpoints) {
+            const node = wanted ?? ownNode([...storage.source.snapshot.nodes.keys()], context.hostname);
+            yield await startController(context, storage, log, endpoints, { provider });
+            yield await startAgent(context, storage, { ...options, node }, log, endpoints);
           },
         );
       },

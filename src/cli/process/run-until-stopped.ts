@@ -3,56 +3,56 @@ import { KubeError } from '../../kube/error.ts';
 import type { LiveProcess } from '../../live/contract.ts';
 import type { Log } from '../../system/log.ts';
 import { requireDirectory, requireFree } from '../storage/directory-storage.ts';
-import type { Environment } from '../environment/environment.ts';
-import { openWorkplace, type WorkplaceOptions } from './open-storage.ts';
+import type { CommandContext } from '../context/command-context.ts';
+import { openStorage, type StorageOptions } from './open-storage.ts';
 import type { LiveOptions } from '../options/live-options.ts';
 import type { LogOptions } from '../options/shared-options.ts';
-import { Telemetry } from './telemetry/telemetry.ts';
+import { ProcessEndpoints } from './endpoints/process-endpoints.ts';
 import type { TelemetryOptions } from '../options/telemetry-options.ts';
-import type { Workplace } from '../environment/storage.ts';
+import type { StorageBackend } from '../context/storage.ts';
 
 /** A part of Herald that runs until it is stopped. */
-export interface Running {
+export interface RunningComponent {
   stop(): Promise<void>;
   /** Resolves when it must not go on: another process does its work by now. */
   readonly lost?: Promise<void>;
 }
 
-export interface RunningOptions extends LogOptions, TelemetryOptions, LiveOptions, WorkplaceOptions, Pick<LiveProcess, 'command'> {}
+export interface RunningOptions extends LogOptions, TelemetryOptions, LiveOptions, StorageOptions, Pick<LiveProcess, 'command'> {}
 
 /** What every command that runs on does: read what there is, start its parts, wait for a signal, stop them in reverse order. */
 export async function runUntilStopped(
-  environment: Environment,
+  context: CommandContext,
   { logLevel, logFormat, metricsAddress, healthAddress, command, socket, live, ...options }: RunningOptions,
-  start: (workplace: Workplace, log: Log, telemetry: Telemetry) => AsyncIterable<Running | undefined>,
+  start: (storage: StorageBackend, log: Log, endpoints: ProcessEndpoints) => AsyncIterable<RunningComponent | undefined>,
 ): Promise<void> {
   if (options.source !== undefined) {
     await requireDirectory(options.source);
     // Another process has not only the directory, but the ports as well.
     await requireFree(options.source, options.node);
   }
-  const log = await environment.log(logLevel, logFormat);
+  const log = await context.log(logLevel, logFormat);
   // Before everything else: an API server that is not there is waited for, and whoever probes must not take that for death.
-  const telemetry = new Telemetry(environment, { metricsAddress, healthAddress, command, socket, live }, log);
-  let workplace: Workplace | undefined;
-  const running: Running[] = [];
+  const endpoints = new ProcessEndpoints(context, { metricsAddress, healthAddress, command, socket, live }, log);
+  let storage: StorageBackend | undefined;
+  const running: RunningComponent[] = [];
   try {
-    workplace = await openWorkplace(environment, options, log, telemetry);
+    storage = await openStorage(context, options, log, endpoints);
     // Once it is known to be there. Whoever asks may have another name for it.
-    if (options.source !== undefined) telemetry.live.setProcess({ directory: await realpath(options.source) });
-    for await (const part of start(workplace, log, telemetry)) if (part !== undefined) running.unshift(part);
+    if (options.source !== undefined) endpoints.live.setProcess({ directory: await realpath(options.source) });
+    for await (const part of start(storage, log, endpoints)) if (part !== undefined) running.unshift(part);
     const lost = running.flatMap((part) => part.lost ?? []);
-    await Promise.race([aborted(environment.stopped), ...lost.map((one) => one.then(endWithLoss))]);
-    log.info({ signal: environment.stopped.reason as string }, 'stopping');
+    await Promise.race([aborted(context.stopped), ...lost.map((one) => one.then(exitAfterLeadershipLoss))]);
+    log.info({ signal: context.stopped.reason as string }, 'stopping');
   } finally {
     for (const part of running) await part.stop();
-    await workplace?.close();
-    await telemetry.close();
+    await storage?.close();
+    await endpoints.close();
   }
 }
 
 /** With what this process knows nobody should work any more: whoever starts it again has it begin anew (docs/adr/0014). */
-function endWithLoss(): never {
+function exitAfterLeadershipLoss(): never {
   throw new KubeError('notLeading', 'the Lease was lost: another controller may lead by now, and this one ends');
 }
 

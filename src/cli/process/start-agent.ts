@@ -4,10 +4,8 @@ import { traceEndpoint } from '../../agent/live/bgp-trace-endpoint.ts';
 import { agentHealth } from '../../agent/metrics/agent-health.ts';
 import { AgentMetrics } from '../../agent/metrics/agent-metrics.ts';
 import { exposeBgp } from '../../agent/metrics/bgp-metrics.ts';
-import { countedReports } from '../../agent/metrics/counted-reports.ts';
-import { measuredConntrack } from '../../agent/metrics/measured-conntrack.ts';
+import { countedReports, measuredConntrack, measuredExecutor } from '../../agent/metrics/measured-ports.ts';
 import { MeasuredDataplane } from '../../agent/metrics/measured-dataplane.ts';
-import { measuredExecutor } from '../../agent/metrics/measured-executor.ts';
 import { measuredListener } from '../../agent/metrics/measured-listener.ts';
 import { Bfd } from '../../bfd/index.ts';
 import { Speaker } from '../../bgp/index.ts';
@@ -18,33 +16,33 @@ import { limits as localhostLimits } from '../../dataplane/localhost/limits.ts';
 import { LocalhostDataplane } from '../../dataplane/localhost/localhost-dataplane.ts';
 import { NftablesDataplane } from '../../dataplane/nftables/nftables.ts';
 import { machinePorts } from '../../dataplane/nftables/ports.ts';
-import { debugPaths } from '../../live/debug.ts';
+import { debugPaths } from '../../live/contract.ts';
 import { isSubdomainName } from '../../model/parse/metadata.ts';
-import { reason, says } from '../../model/reasons.ts';
+import { reason, reasonText } from '../../model/reasons.ts';
 import { systemHost } from '../../system/host.ts';
 import { listenHttp } from '../../system/http/http-listener.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
 import type { Log } from '../../system/log.ts';
-import { UsageError, type Environment } from '../environment/environment.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { AgentProcessOptions } from '../options/shared-options.ts';
-import type { Running } from './run-until-stopped.ts';
-import type { Telemetry } from './telemetry/telemetry.ts';
-import type { Workplace } from '../environment/storage.ts';
+import type { RunningComponent } from './run-until-stopped.ts';
+import type { ProcessEndpoints } from './endpoints/process-endpoints.ts';
+import type { StorageBackend } from '../context/storage.ts';
 
 export async function startAgent(
-  environment: Environment,
-  workplace: Workplace,
+  context: CommandContext,
+  storage: StorageBackend,
   { node, bgpListen, healthzBindAddress, kernelSettings, procSys, onStop, bfdPriority }: AgentProcessOptions & { readonly node: string },
   log: Log,
-  telemetry: Telemetry,
-): Promise<Running> {
-  const { clock, random } = environment;
-  const { metrics, health } = telemetry;
-  const { source } = workplace;
+  endpoints: ProcessEndpoints,
+): Promise<RunningComponent> {
+  const { clock, random } = context;
+  const { metrics, health } = endpoints;
+  const { source } = storage;
   // The name becomes part of a path.
   if (!isSubdomainName(node)) throw new UsageError(`"${node}" is no name of a Node: it must be an RFC 1123 subdomain, such as node-1`);
-  if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: says(reason('NodeUnknown', { node })) }, 'unknown node');
-  const { writeNodeState, release } = await workplace.takeNode(node);
+  if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: reasonText(reason('NodeUnknown', { node })) }, 'unknown node');
+  const { writeNodeState, release } = await storage.acquireNode(node);
   const host = systemHost(procSys === undefined ? {} : { settings: procSys });
   const ports = machinePorts(clock, log, { own: true });
   const dataplane = new LocalhostDataplane(
@@ -69,7 +67,7 @@ export async function startAgent(
       dataplane: new MeasuredDataplane(dataplane, metrics, clock),
       countConnections: connectionCounter(clock, (path) => host.readSetting(path)),
       observer,
-      history: telemetry.history,
+      history: endpoints.history,
       unservedLocalhost: () => dataplane.unserved(),
       speaker,
       startBfd: () => (bfd = startBfd(bfdPriority, log)),
@@ -87,14 +85,14 @@ export async function startAgent(
   observer.expose(() => agent.status());
   const unexpose = exposeBgp(metrics, { speaker, sessions: () => agent.status().sessions, bfd: () => bfd?.status() });
   const unprobed = health.addCheck(agentHealth(() => agent.status(), clock));
-  const unfollow = telemetry.followNode(source, node);
-  telemetry.live.setProcess({ node });
-  const untold = registerAgentQueries(telemetry.live, agent.live());
-  const untraced = telemetry.local.add(debugPaths.bgpTrace, traceEndpoint(speaker));
+  const unfollow = endpoints.followNode(source, node);
+  endpoints.live.setProcess({ node });
+  const untold = registerAgentQueries(endpoints.live, agent.live());
+  const untraced = endpoints.local.handle(debugPaths.bgpTrace, traceEndpoint(speaker));
   await agent.start();
   return {
     stop: async () => {
-      if (onStop === 'shutdown') await agent.gracefulShutdown(environment.onHurry);
+      if (onStop === 'shutdown') await agent.gracefulShutdown(context.onHurry);
       untold();
       untraced();
       unprobed();

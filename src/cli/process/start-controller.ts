@@ -6,33 +6,33 @@ import { ControllerMetrics } from '../../controller/metrics/controller-metrics.t
 import { countedEvents, countedWriter } from '../../controller/metrics/counted-writer.ts';
 import type { Log } from '../../system/log.ts';
 import type { AwsFlags } from '../options/aws-options.ts';
-import type { Environment } from '../environment/environment.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import type { InitialConfigFlag } from '../options/initial-config-option.ts';
 import type { ProviderFlag } from '../options/provider-option.ts';
-import type { Running } from './run-until-stopped.ts';
-import type { Telemetry } from './telemetry/telemetry.ts';
-import type { Workplace } from '../environment/storage.ts';
+import type { RunningComponent } from './run-until-stopped.ts';
+import type { ProcessEndpoints } from './endpoints/process-endpoints.ts';
+import type { StorageBackend } from '../context/storage.ts';
 
 export interface ControllerFlags extends InitialConfigFlag, ProviderFlag {
   readonly aws?: AwsFlags;
 }
 
 export async function startController(
-  environment: Environment,
-  workplace: Workplace,
+  context: CommandContext,
+  storage: StorageBackend,
   log: Log,
-  { metrics, history }: Telemetry,
+  { metrics, history }: ProcessEndpoints,
   { aws, initialConfig: wanted, provider: modules = [] }: ControllerFlags = {},
-): Promise<Running | undefined> {
-  const { clock, random } = environment;
-  const { source } = workplace;
+): Promise<RunningComponent | undefined> {
+  const { clock, random } = context;
+  const { source } = storage;
   let leads = (): boolean => false;
   metrics.addCollector('leader', ['herald_leader'], (put) => put('herald_leader', {}, leads() ? 1 : 0));
-  const post = await workplace.takeServices();
-  if (post === undefined) return undefined;
-  const { writer, events, release, lost, mayWrite = () => true, makeConfig } = post;
+  const leader = await storage.acquireLeadership();
+  if (leader === undefined) return undefined;
+  const { writer, events, release, lost, mayWrite = () => true, makeConfig } = leader;
   leads = mayWrite;
-  const providers = await environment.providers({ log, post, metrics, modules, ...defined({ aws }) }).catch(async (error: unknown) => {
+  const providers = await context.providers({ log, leader, metrics, modules, ...defined({ aws }) }).catch(async (error: unknown) => {
     await release();
     throw error;
   });

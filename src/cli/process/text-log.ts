@@ -10,14 +10,14 @@ export function textLog(level: string, now: () => Date, write: (line: string) =>
     (of: Level) =>
     (fields: object, message: string): void => {
       if (levels.indexOf(of) < least) return;
-      const pairs = Object.entries(fields).map(([key, value]) => ` ${key}=${textOf(value)}`);
+      const pairs = Object.entries(fields).map(([key, value]) => ` ${key}=${valueText(value)}`);
       write(`${now().toISOString()} ${of.toUpperCase().padEnd(5)} ${message}${pairs.join('')}`);
     };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
 /** One line, whatever the value is: what has spaces or quotes is quoted as in JSON. */
-function textOf(value: unknown): string {
+function valueText(value: unknown): string {
   if (value instanceof Error) return JSON.stringify(value.stack ?? value.message);
   if (typeof value === 'string') return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
   return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part)) ?? 'undefined';

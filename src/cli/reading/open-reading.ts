@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
-import type { Environment } from '../environment/environment.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import { addCallerOptions, sourceOption, type CallerOptions } from '../options/shared-options.ts';
 import { readCluster } from './read-cluster.ts';
 import { readDirectory } from './read-directory.ts';
@@ -26,10 +26,10 @@ export const manifestsOption = (): Option =>
   );
 
 /** `namespace`: where the caller may not read all of a cluster, he is asked for this one. Rejects with KubeError, SourceError or UsageError. */
-export function openReading(environment: Environment, options: ReadingOptions, namespace?: string): Promise<Reading> {
-  if (options.file !== undefined) return readManifestFiles(environment, options.file);
-  if (options.source !== undefined) return readDirectory(environment, options.source);
-  return readCluster(environment, options, namespace);
+export function openReading(context: CommandContext, options: ReadingOptions, namespace?: string): Promise<Reading> {
+  if (options.file !== undefined) return readManifestFiles(context, options.file);
+  if (options.source !== undefined) return readDirectory(context, options.source);
+  return readCluster(context, options, namespace);
 }
 
 /** Lines for people: what is wrong, and what is only odd. */

@@ -5,29 +5,29 @@ import type { Metadata, ServiceKey } from '../../model/objects/metadata.ts';
 import { readPod } from '../../model/parse/kubernetes/pod.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { Store } from '../../model/store/store.ts';
-import type { Unread } from '../../model/unreadable-kind.ts';
+import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import { listObjects } from '../../sources/kubernetes/list-objects.ts';
 import { ourConditions } from '../../sources/kubernetes/records/service-status.ts';
 import { readObjects, type RawEntry } from '../../sources/read-objects.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
-import type { Environment } from '../environment/environment.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
 import type { CallerOptions } from '../options/shared-options.ts';
 import { leadershipIn } from './read-leadership.ts';
 import { recordedConditions } from './recorded-conditions.ts';
-import { isRefused } from '../storage/access-refused.ts';
-import type { PastEvent, Reading, ServiceHistory } from './reading.ts';
+import { isUnavailable } from '../storage/access-refused.ts';
+import type { PastEvent, Reading, RecordedService } from './reading.ts';
 
 /** Reads a cluster once, with what the caller may read. `namespace`: the one that is asked for where he may not read all. */
-export async function readCluster(environment: Environment, options: CallerOptions, namespace?: string): Promise<Reading> {
-  const { clock, stopped: signal } = environment;
-  const client = new KubeClient(await connectAsCaller(environment, options), { clock });
+export async function readCluster(context: CommandContext, options: CallerOptions, namespace?: string): Promise<Reading> {
+  const { clock, stopped: signal } = context;
+  const client = new KubeClient(await connectAsCaller(context, options), { clock });
   try {
     const within = namespace === undefined ? {} : { namespace };
     const { objects, unread } = await listObjects(client, { ...within, signal });
     const entries = objects.map((raw): RawEntry => ({ raw }));
     const { snapshot, problems } = readObjects(entries);
-    assumeSecrets(snapshot, unread);
+    addPlaceholderSecrets(snapshot, unread);
     return {
       kind: 'cluster',
       from: `the cluster at ${client.server}`,
@@ -49,7 +49,7 @@ export async function readCluster(environment: Environment, options: CallerOptio
 }
 
 /** That somebody may not read a Secret says nothing of whether it is there: nobody is told that his session lacks a password. */
-export function assumeSecrets(snapshot: Store, unread: readonly Unread[]): void {
+export function addPlaceholderSecrets(snapshot: Store, unread: readonly UnreadableKind[]): void {
   for (const { kind, resource } of unread) {
     if (kind !== 'Secret') continue;
     const [namespace = '', name = ''] = resource.replace(/^secrets /, '').split('/', 2);
@@ -68,7 +68,7 @@ async function podsIn(client: KubeClient, namespace: string, signal: AbortSignal
       if (pods.length >= limits.pods) break;
     }
   } catch (error) {
-    if (isRefused(error)) return undefined;
+    if (isUnavailable(error)) return undefined;
     throw error;
   }
   return pods;
@@ -79,7 +79,7 @@ async function recordOf(
   objects: readonly RawObject[],
   service: ServiceKey,
   signal: AbortSignal,
-): Promise<ServiceHistory> {
+): Promise<RecordedService> {
   const [namespace = '', name = ''] = service.split('/', 2);
   const raw = objects.find(({ kind, metadata }) => kind === 'Service' && metadata.namespace === namespace && metadata.name === name);
   const conditions = raw === undefined ? [] : ourConditions(raw);
@@ -97,7 +97,7 @@ async function eventsOf(client: KubeClient, namespace: string, name: string, sig
   try {
     for await (const { items } of listPages(client, path, { fieldSelector }, signal)) events.push(...items.map(pastEvent));
   } catch (error) {
-    if (!isRefused(error)) throw error;
+    if (!isUnavailable(error)) throw error;
   }
   return events.toSorted((a, b) => (a.last < b.last ? 1 : -1)).slice(0, limits.events);
 }

@@ -3,11 +3,11 @@ import { DirectorySource } from '../../sources/directory/directory-source.ts';
 import { readRecordedAddresses } from '../../sources/directory/recorded-addresses.ts';
 import { silentLog } from '../../system/log.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';
-import type { Environment } from '../environment/environment.ts';
-import type { Reading, ServiceHistory } from './reading.ts';
+import type { CommandContext } from '../context/command-context.ts';
+import type { Reading, RecordedService } from './reading.ts';
 
 /** Reads a directory once. `replacement`: another one, whose files take the place of all of its, while its records stay. */
-export async function readDirectory({ clock, stopped }: Environment, directory: string, replacement?: string): Promise<Reading> {
+export async function readDirectory({ clock, stopped }: CommandContext, directory: string, replacement?: string): Promise<Reading> {
   await requireDirectory(directory);
   if (replacement !== undefined) await requireDirectory(replacement);
   const source = new DirectorySource(directory, { clock, log: silentLog });
@@ -32,7 +32,7 @@ export async function readDirectory({ clock, stopped }: Environment, directory: 
 }
 
 /** Events of a directory are in the log of its controller only. */
-async function recordIn(directory: string, service: ServiceKey): Promise<ServiceHistory> {
+async function recordIn(directory: string, service: ServiceKey): Promise<RecordedService> {
   const { conditions } = await readRecordedAddresses(directory);
   return { conditions: conditions?.get(service) ?? [], events: [] };
 }

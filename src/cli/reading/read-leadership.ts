@@ -6,7 +6,7 @@ import { listPages } from '../../kube/reflector/list-pages.ts';
 import { isRecord, type RawObject } from '../../kube/raw-object.ts';
 import { readLease } from '../../kube/election/lease-object.ts';
 import { leaseName } from '../storage/leader-election.ts';
-import { isRefused } from '../storage/access-refused.ts';
+import { isUnavailable } from '../storage/access-refused.ts';
 
 /** Who may not read the Lease is told everything else. */
 export async function leadershipIn(
@@ -22,7 +22,7 @@ export async function leadershipIn(
       for (const item of items) return leadershipOf(item, lease, now);
     }
   } catch (error) {
-    if (isRefused(error)) return undefined;
+    if (isUnavailable(error)) return undefined;
     throw error;
   }
   // No controller has ever led.

@@ -3,15 +3,15 @@ import { readObjects } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 import { isRecord } from '../../model/parse/fields.ts';
 import { readPod } from '../../model/parse/kubernetes/pod.ts';
-import { UsageError, type Environment } from '../environment/environment.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { recordedConditions } from './recorded-conditions.ts';
 import type { Reading } from './reading.ts';
 
 /** Objects of files, directories and standard input ("-"), undecided what they are. */
-export async function readFiles(environment: Environment, paths: readonly string[]): Promise<RawObjects> {
+export async function readFiles(context: CommandContext, paths: readonly string[]): Promise<RawObjects> {
   const found: RawObjects[] = [];
   for (const path of paths)
-    found.push(path === '-' ? decodeObjects('standard input', await environment.readInput()) : await readRawObjects(path));
+    found.push(path === '-' ? decodeObjects('standard input', await context.readInput()) : await readRawObjects(path));
   const all = { objects: found.flatMap(({ objects }) => objects), problems: found.flatMap(({ problems }) => problems) };
   if (all.objects.length === 0 && all.problems.length === 0) throw new UsageError(`there is no object in ${paths.join(' and ')}`, 1);
   return all;
@@ -21,8 +21,8 @@ export async function readFiles(environment: Environment, paths: readonly string
  * Manifests for a cluster, or what `kubectl get -o yaml` wrote: then the records and reports are in them. Reports of nodes are as old as
  * they are beside the newest.
  */
-export async function readManifestFiles(environment: Environment, paths: readonly string[]): Promise<Reading> {
-  const files = await readFiles(environment, paths);
+export async function readManifestFiles(context: CommandContext, paths: readonly string[]): Promise<Reading> {
+  const files = await readFiles(context, paths);
   const { snapshot, problems } = readObjects(files.objects);
   const newest = [...snapshot.nodeStates.values()]
     .map(({ updated }) => updated)
@@ -36,7 +36,7 @@ export async function readManifestFiles(environment: Environment, paths: readonl
     problems: [...files.problems, ...problems] satisfies SourceProblem[],
     unread: [],
     // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
-    now: newest === undefined ? environment.clock.date().getTime() : Date.parse(newest),
+    now: newest === undefined ? context.clock.date().getTime() : Date.parse(newest),
     objects: files.objects,
     pods: async (namespace) => (pods.length === 0 ? undefined : pods.filter((pod) => pod.namespace === namespace)),
     record: async () => ({ conditions: [], events: [] }),

@@ -3,7 +3,7 @@ import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import type { Unread } from '../../model/unreadable-kind.ts';
+import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import type { RawEntry } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 
@@ -22,7 +22,7 @@ export interface Reading {
   readonly snapshot: Snapshot;
   readonly problems: readonly SourceProblem[];
   /** What the caller may not read, or the cluster does not have: what follows from its absence is not known. */
-  readonly unread: readonly Unread[];
+  readonly unread: readonly UnreadableKind[];
   /** By which reports of nodes are judged, in milliseconds since the epoch. */
   readonly now: number;
   /** As they were written, for who changes them. Empty for a directory. */
@@ -30,7 +30,7 @@ export interface Reading {
   /** The Pods of a namespace. Undefined: nobody can tell (there are none in a directory, or the caller may not list them). */
   pods(namespace: string): Promise<readonly Pod[] | undefined>;
   /** What Herald has written about a Service. */
-  record(service: ServiceKey): Promise<ServiceHistory>;
+  record(service: ServiceKey): Promise<RecordedService>;
   /** The conditions that Herald has written, of all Services that have any. */
   conditions(): Promise<ReadonlyMap<ServiceKey, readonly Condition[]>>;
   /** Who leads among the controllers; `namespace`: of their Lease. Undefined: nobody can tell. */
@@ -39,7 +39,7 @@ export interface Reading {
   close(): void;
 }
 
-export interface ServiceHistory {
+export interface RecordedService {
   readonly conditions: readonly DatedCondition[];
   /** Warnings about the Service, the newest first, a few. */
   readonly events: readonly PastEvent[];

@@ -3,14 +3,14 @@ import { atServer, type Connection } from '../../kube/client/connection.ts';
 import { InCluster, inClusterServer } from '../../kube/client/in-cluster.ts';
 import { readKubeconfig } from '../../kube/client/kubeconfig.ts';
 import { KubeError } from '../../kube/error.ts';
-import { UsageError, type Environment } from '../environment/environment.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { CallerOptions } from '../options/shared-options.ts';
 
 /**
  * The cluster and the credentials of whoever runs a command, found as kubectl finds them: --kubeconfig, $KUBECONFIG, ~/.kube/config, else
  * the service account of the pod. --apiserver replaces the address only.
  */
-export async function connectAsCaller({ clock, variables }: Environment, options: CallerOptions): Promise<Connection> {
+export async function connectAsCaller({ clock, variables }: CommandContext, options: CallerOptions): Promise<Connection> {
   const files = await kubeconfigs(variables, options);
   if (files.length === 0) {
     const server = options.apiserver ?? inClusterServer(variables);
@@ -31,7 +31,7 @@ export async function connectAsCaller({ clock, variables }: Environment, options
 }
 
 /** Of those that $KUBECONFIG lists, the ones that are there, as kubectl does it; where none is, the first, which then is named. */
-async function kubeconfigs(variables: Environment['variables'], { kubeconfig }: CallerOptions): Promise<readonly string[]> {
+async function kubeconfigs(variables: CommandContext['variables'], { kubeconfig }: CallerOptions): Promise<readonly string[]> {
   if (kubeconfig !== undefined) return [kubeconfig];
   const { KUBECONFIG: listed = '', HOME: home = '' } = variables;
   const named = listed.split(':').filter((file) => file !== '');

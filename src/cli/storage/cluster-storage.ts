@@ -11,27 +11,27 @@ import { makeConfig } from '../../sources/kubernetes/create-config.ts';
 import { KubernetesRecords } from '../../sources/kubernetes/records/records.ts';
 import { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { Log } from '../../system/log.ts';
-import { elect } from './leader-election.ts';
-import { UsageError, type Environment } from '../environment/environment.ts';
+import { acquireLease } from './leader-election.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { ClusterOptions, ElectionOptions } from '../options/shared-options.ts';
-import type { ControllerPost, Workplace } from '../environment/storage.ts';
+import type { LeaderContext, StorageBackend } from '../context/storage.ts';
 
 /** A cluster, by its API server. `node`: whose agent reads; undefined: the controller. */
-export async function openCluster(
-  environment: Environment,
+export async function openClusterStorage(
+  context: CommandContext,
   options: ClusterOptions & ElectionOptions & KubernetesSourceOptions,
   log: Log,
   observer?: ClientObserver & WatchObserver,
-): Promise<Workplace> {
-  const { clock, random } = environment;
-  const connection = await connect(environment, options);
+): Promise<StorageBackend> {
+  const { clock, random } = context;
+  const connection = await connect(context, options);
   const observed = observer === undefined ? {} : { observer };
   const client = new KubeClient(connection, { clock, ...observed });
   const source = new KubernetesSource({ client, clock, random, log, ...observed }, options);
   log.info({ server: client.server }, 'reading the API server');
   const recordsBy = (client: Requests): KubernetesRecords => new KubernetesRecords({ client, snapshot: source.snapshot, clock, log });
-  const reporter = { controller: 'herald.dev/controller', instance: environment.hostname };
-  const writersBy = (client: Requests): Pick<ControllerPost, 'writer' | 'events' | 'serviceMetadata' | 'makeConfig'> => ({
+  const reporter = { controller: 'herald.dev/controller', instance: context.hostname };
+  const writersBy = (client: Requests): Pick<LeaderContext, 'writer' | 'events' | 'serviceMetadata' | 'makeConfig'> => ({
     writer: recordsBy(client),
     serviceMetadata: (finalizer) => new KubernetesServiceMetadata({ client, snapshot: source.snapshot }, finalizer),
     makeConfig: (manifest, signal) => makeConfig(client, manifest, signal),
@@ -40,20 +40,20 @@ export async function openCluster(
   const release = async (): Promise<void> => undefined;
   return {
     source,
-    async takeServices() {
+    async acquireLeadership() {
       if (options.leaderElect === 'false') return { ...writersBy(client), release };
       const ownNamespace = connection instanceof InCluster ? await podNamespace() : undefined;
-      const election = await elect(environment, client, options.leaderElectNamespace ?? ownNamespace, log);
+      const election = await acquireLease(context, client, options.leaderElectNamespace ?? ownNamespace, log);
       if (election === undefined) return undefined;
       return {
         ...writersBy(new FencedClient(client, election)),
         mayWrite: () => election.mayWrite(),
-        term: election.term,
+        leadershipSignal: election.term,
         release: () => election.resign(),
         lost: election.lost,
       };
     },
-    async takeNode() {
+    async acquireNode() {
       const records = recordsBy(client);
       return { writeNodeState: (state) => records.writeNodeState(state), release };
     },
@@ -65,7 +65,7 @@ export async function openCluster(
 }
 
 /** --apiserver replaces the address only: without a kube-proxy that of a pod's environment leads nowhere until we have run. */
-export async function connect({ clock, variables }: Environment, { kubeconfig, apiserver }: ClusterOptions): Promise<Connection> {
+export async function connect({ clock, variables }: CommandContext, { kubeconfig, apiserver }: ClusterOptions): Promise<Connection> {
   if (kubeconfig !== undefined) {
     const connection = await readKubeconfig(kubeconfig).catch((error: unknown) => {
       if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`, 1);

@@ -4,21 +4,21 @@ import { DirectorySource } from '../../sources/directory/directory-source.ts';
 import { acquireLock, LockedError, requireUnlocked } from '../../sources/directory/lock.ts';
 import { DirectoryRecords } from '../../sources/directory/records.ts';
 import type { Log } from '../../system/log.ts';
-import { UsageError, type Environment } from '../environment/environment.ts';
-import type { Workplace } from '../environment/storage.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
+import type { StorageBackend } from '../context/storage.ts';
 
 /** A directory of manifests, with the records in its folder .herald. */
-export async function openDirectory({ clock }: Environment, directory: string, log: Log): Promise<Workplace> {
+export async function openDirectoryStorage({ clock }: CommandContext, directory: string, log: Log): Promise<StorageBackend> {
   await requireDirectory(directory);
   const source = new DirectorySource(directory, { clock, log });
   const records = (): DirectoryRecords => new DirectoryRecords(directory, { clock });
   return {
     source,
-    async takeServices() {
+    async acquireLeadership() {
       const lock = await orExplain(controllerLock(directory), acquireLock);
       return { writer: records(), release: () => lock.release() };
     },
-    async takeNode(node) {
+    async acquireNode(node) {
       const lock = await orExplain(nodeLock(directory, node), acquireLock);
       const writer = records();
       return { writeNodeState: (state) => writer.writeNodeState(state), release: () => lock.release() };

@@ -2,14 +2,14 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { Election } from '../../kube/election/election.ts';
 import { leaseWatch } from '../../kube/election/watch-lease.ts';
 import type { Log } from '../../system/log.ts';
-import { defaultNamespace } from '../options/default-namespace.ts';
-import type { Environment } from '../environment/environment.ts';
+import { defaultNamespace } from '../options/shared-options.ts';
+import type { CommandContext } from '../context/command-context.ts';
 
 export const leaseName = 'herald-controller';
 
 /** Waits until this process leads, and for no longer than until it is stopped: undefined then. */
-export async function elect(
-  { clock, random, hostname, stopped }: Environment,
+export async function acquireLease(
+  { clock, random, hostname, stopped }: CommandContext,
   client: KubeClient,
   namespace: string | undefined,
   log: Log,
@@ -29,7 +29,7 @@ export async function elect(
 }
 
 /** A container that starts again has the name of the one before, and is another process. */
-function digits(random: Environment['random']): string {
+function digits(random: CommandContext['random']): string {
   return Math.floor(random() * 2 ** 32)
     .toString(16)
     .padStart(8, '0');

@@ -1,29 +1,33 @@
 import type { HistoryEntry } from '../../live/contract.ts';
 import { limits } from '../limits.ts';
-import type { Telling, UnaskedTeller } from './merged-history.ts';
+import type { ProcessHistory, UnreachableProcess } from './merged-history.ts';
 
 /** What looks at a history have brought so far. A value: the next look makes another one. */
-interface Followed {
+interface HistoryCursor {
   /** The latest of each process, also of those that do not answer at the moment. */
-  readonly tellings: readonly Telling[];
+  readonly tellings: readonly ProcessHistory[];
   /** Who of them did not answer the last look. */
   readonly silent: ReadonlySet<string>;
   /** Who could not be asked then, and why. */
-  readonly unasked: readonly UnaskedTeller[];
+  readonly unasked: readonly UnreachableProcess[];
 }
 
-interface News {
-  readonly followed: Followed;
+interface HistoryUpdate {
+  readonly followed: HistoryCursor;
   /** Of each process that answers: what it had not told before. */
-  readonly fresh: readonly Telling[];
+  readonly fresh: readonly ProcessHistory[];
   /** Processes that were started again, have come, or do not answer any more, each as a sentence. */
   readonly notes: readonly string[];
 }
 
-export const nothingFollowed: Followed = { tellings: [], silent: new Set(), unasked: [] };
+export const emptyCursor: HistoryCursor = { tellings: [], silent: new Set(), unasked: [] };
 
 /** What a look brings that the looks before have not brought. */
-export function followHistory(before: Followed, tellings: readonly Telling[], unasked: readonly UnaskedTeller[]): News {
+export function updateHistory(
+  before: HistoryCursor,
+  tellings: readonly ProcessHistory[],
+  unasked: readonly UnreachableProcess[],
+): HistoryUpdate {
   const answering = new Set(tellings.map(({ who }) => who));
   const absent = before.tellings.filter(({ who }) => !answering.has(who));
   const known = [...tellings, ...absent].slice(0, limits.followedProcesses);
@@ -41,7 +45,7 @@ export function followHistory(before: Followed, tellings: readonly Telling[], un
 }
 
 /** The same process, and not one that has taken its place. */
-function processIn({ tellings }: Followed, { who, since }: Telling): Telling | undefined {
+function processIn({ tellings }: HistoryCursor, { who, since }: ProcessHistory): ProcessHistory | undefined {
   return tellings.find((one) => one.who === who && one.since === since);
 }
 
@@ -56,7 +60,7 @@ function newEntries(before: readonly HistoryEntry[], now: readonly HistoryEntry[
   });
 }
 
-function returnText(before: Followed, telling: Telling): string | undefined {
+function returnText(before: HistoryCursor, telling: ProcessHistory): string | undefined {
   const { who, since } = telling;
   if (processIn(before, telling) !== undefined) return before.silent.has(who) ? `${who} answers again` : undefined;
   const had = before.tellings.some((one) => one.who === who);
@@ -65,6 +69,6 @@ function returnText(before: Followed, telling: Telling): string | undefined {
     : `${who} answers, and tells what happened since ${since}`;
 }
 
-function unaskedText({ who, why }: UnaskedTeller): string {
+function unaskedText({ who, why }: UnreachableProcess): string {
   return `not asked: ${who}: ${why}`;
 }

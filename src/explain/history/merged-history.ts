@@ -5,18 +5,18 @@ export interface MergedHistory {
   readonly kind: HistoryEntry['kind'];
   readonly name: string;
   /** Oldest first, by the clocks of those who tell it. */
-  readonly entries: readonly ToldEntry[];
-  readonly told: readonly Teller[];
-  readonly unasked: readonly UnaskedTeller[];
+  readonly entries: readonly AttributedEntry[];
+  readonly told: readonly HistorySource[];
+  readonly unasked: readonly UnreachableProcess[];
 }
 
-export interface ToldEntry extends HistoryEntry {
+export interface AttributedEntry extends HistoryEntry {
   /** Of the teller. */
   readonly by: string;
 }
 
 /** A process that has told what it knows. */
-export interface Teller {
+export interface HistorySource {
   /** "the agent of node1". */
   readonly who: string;
   /** "node1", or "controller". */
@@ -27,7 +27,7 @@ export interface Teller {
   readonly version: string;
 }
 
-export interface UnaskedTeller {
+export interface UnreachableProcess {
   readonly who: string;
   readonly node?: string;
   readonly why: string;
@@ -35,21 +35,21 @@ export interface UnaskedTeller {
 }
 
 /** What one process tells of an object. */
-export interface Telling extends Teller {
+export interface ProcessHistory extends HistorySource {
   /** Oldest first. */
   readonly entries: readonly HistoryEntry[];
 }
 
 export function mergeHistory(
   { kind, name }: Pick<MergedHistory, 'kind' | 'name'>,
-  tellings: readonly Telling[],
-  unasked: readonly UnaskedTeller[],
+  tellings: readonly ProcessHistory[],
+  unasked: readonly UnreachableProcess[],
 ): MergedHistory {
-  const entries = tellings.flatMap((telling) => telling.entries.map((entry): ToldEntry => ({ ...entry, by: telling.by })));
-  const told = tellings.map(({ who, by, since, version }): Teller => ({ who, by, since, version }));
+  const entries = tellings.flatMap((telling) => telling.entries.map((entry): AttributedEntry => ({ ...entry, by: telling.by })));
+  const told = tellings.map(({ who, by, since, version }): HistorySource => ({ who, by, since, version }));
   return { kind, name, entries: entries.toSorted(byTime), told: told.toSorted(byWho), unasked };
 }
 
 /** Those of one process come in the order in which they happened, which the sort leaves as it is. */
 const byTime = (a: HistoryEntry, b: HistoryEntry): number => (a.at === b.at ? 0 : a.at < b.at ? -1 : 1);
-const byWho = (a: Teller, b: Teller): number => (a.who < b.who ? -1 : 1);
+const byWho = (a: HistorySource, b: HistorySource): number => (a.who < b.who ? -1 : 1);

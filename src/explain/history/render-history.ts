@@ -1,5 +1,5 @@
 import type { HistoryCause, HistoryRoute } from '../../live/contract.ts';
-import type { MergedHistory, Teller, ToldEntry, UnaskedTeller } from './merged-history.ts';
+import type { MergedHistory, HistorySource, AttributedEntry, UnreachableProcess } from './merged-history.ts';
 
 /** `wide`: also the routes of an entry peer by peer, and the version of each process. */
 export function renderHistory(history: MergedHistory, wide: boolean): string[] {
@@ -28,7 +28,7 @@ export function renderEntries({ entries, told }: Pick<MergedHistory, 'entries' |
 }
 
 function renderEntry(
-  { at, by, what, text, reason, causes = [], routes = [], moreRoutes }: ToldEntry,
+  { at, by, what, text, reason, causes = [], routes = [], moreRoutes }: AttributedEntry,
   width: number,
   wide: boolean,
 ): string[] {
@@ -50,11 +50,11 @@ function renderRoutes(routes: readonly HistoryRoute[], more = 0): string[] {
   return more === 0 ? lines : [...lines, `and ${more} more routes`];
 }
 
-function tellerText({ who, since, version }: Teller, wide: boolean): string {
+function tellerText({ who, since, version }: HistorySource, wide: boolean): string {
   return `${who}${wide ? `, Herald ${version},` : ''} tells what happened since ${since}, the latest of each object`;
 }
 
-function renderUnasked({ who, why, fix }: UnaskedTeller): string[] {
+function renderUnasked({ who, why, fix }: UnreachableProcess): string[] {
   return [`not asked: ${who}: ${why}`, ...(fix === '' ? [] : [`    fix: ${fix}`])];
 }
 

@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { currentReport, reportAge } from '../../model/objects/node-state.ts';
-import { fix, reason, says, type Reason } from '../../model/reasons.ts';
+import { remedyText, reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { ageText } from '../text/age.ts';
@@ -64,7 +64,7 @@ export function explainNode(snapshot: Snapshot, node: string, now: number): Node
     ...(sessions.length === 0 ? { noSessions: reason('NoPeers', { node }) } : {}),
     forwards: { services: forwarding.filter((count) => count > 0).length, frontends: forwarding.reduce((sum, count) => sum + count, 0) },
     announces: [...services.values()].filter(({ addresses }) => addresses.some(({ result }) => result.announce)).length,
-    silent: [...Map.groupBy(refusals, (one) => says(one.reason)).values()].flatMap((group) => {
+    silent: [...Map.groupBy(refusals, (one) => reasonText(one.reason)).values()].flatMap((group) => {
       const [first] = group;
       return first === undefined ? [] : [{ reason: first.reason, services: group.map(({ service }) => service).slice(0, limits.services) }];
     }),
@@ -87,8 +87,8 @@ export function renderNodeOverview(overview: NodeOverview): string[] {
     `Forwards   ${problem === undefined ? '' : 'should: '}${forwards.frontends} frontends of ${forwards.services} Services`,
     `Announces  ${problem === undefined ? '' : 'would: '}${announces} Services`,
     ...silent.flatMap(({ reason: because, services }) => [
-      `           not ${nameSome(services)}: ${says(because)}`,
-      ...(fix(because) === '' ? [] : [`               fix: ${fix(because)}`]),
+      `           not ${nameSome(services)}: ${reasonText(because)}`,
+      ...(remedyText(because) === '' ? [] : [`               fix: ${remedyText(because)}`]),
     ]),
     ...sessions.map((session) => `Session    ${sessionText(session)}, ${session.routes} routes for it`),
     ...sessions.flatMap(({ reason: because }) => (because === undefined ? [] : withFix('           ', because))),

@@ -5,8 +5,8 @@ import { currentReport, reportAge } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { reason } from '../../model/reasons.ts';
-import { poolTable, type PoolTable } from '../pools/pool-table.ts';
-import { isUp, sessionCounts, sessionTable, type SessionRow } from '../sessions/session-table.ts';
+import { poolReport, type PoolReport } from '../pools/pool-report.ts';
+import { isUp, sessionCounts, sessionReport, type SessionRow } from '../sessions/session-report.ts';
 
 /** How everything is. Plain data. */
 export interface Overview {
@@ -29,11 +29,11 @@ export interface Overview {
     readonly conditions: readonly ConditionCount[];
   };
   /** Configuration objects that are left out, or do not do what they are there for; not those of which sessions or problems tell. */
-  readonly objects: readonly TroubledObject[];
-  readonly pools: PoolTable['pools'];
+  readonly objects: readonly UnhealthyObject[];
+  readonly pools: PoolReport['pools'];
 }
 
-export interface TroubledObject {
+export interface UnhealthyObject {
   /** "BGPAdvertisement/public". */
   readonly object: string;
   /** Of its condition Accepted or Ready, whichever is False first. */
@@ -64,15 +64,15 @@ interface OverviewFacts {
   readonly conditions: ReadonlyMap<ServiceKey, readonly Condition[]>;
   readonly controller?: Leadership;
   /** BGPAdvertisements and BGPPeers. */
-  readonly objects: readonly TroubledObject[];
+  readonly objects: readonly UnhealthyObject[];
   /** Milliseconds since the epoch, by which the agents' reports are judged. */
   readonly now: number;
 }
 
 export function overviewOf({ snapshot, conditions, controller, objects, now }: OverviewFacts): Overview {
   const nodes = [...snapshot.nodes.keys()].toSorted();
-  const table = sessionTable(snapshot, now);
-  const { pools } = poolTable(snapshot);
+  const table = sessionReport(snapshot, now);
+  const { pools } = poolReport(snapshot);
   const states = nodes.map((node) => ({ node, state: currentReport(snapshot.nodeStates, node, now) }));
   return {
     ...defined({ controller }),

@@ -1,4 +1,4 @@
-import { says } from '../../model/reasons.ts';
+import { reasonText } from '../../model/reasons.ts';
 import { shortAge } from '../text/age.ts';
 import { limits } from '../limits.ts';
 import type { Overview } from './overview.ts';
@@ -14,13 +14,13 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
     `Nodes       ${nodes.reporting} of ${nodes.total} report${nodes.draining.length === 0 ? '' : `, ${nodes.draining.length} drained or being drained`}`,
     ...first(nodes.troubled, some, ({ node, reason, reportedSecondsAgo: age }) => {
       const last = reason.code !== 'AgentSilent' || age === undefined ? '' : ` (last report ${shortAge(age)} ago)`;
-      return `${node}: ${says(reason)}${last}`;
+      return `${node}: ${reasonText(reason)}${last}`;
     }),
     ...first(nodes.draining, some, ({ node, phase }) => `${node}: drain ${phase}`),
     `Sessions    ${sessions.established} of ${sessions.expected} established`,
-    ...first(sessions.down, some, ({ node, peer, reason }) => `${node} ${peer}: ${reason === undefined ? 'down' : says(reason)}`),
+    ...first(sessions.down, some, ({ node, peer, reason }) => `${node} ${peer}: ${reason === undefined ? 'down' : reasonText(reason)}`),
     ...(objects.length === 0 ? [] : [`Objects     ${objects.length} not as they should be`]),
-    ...first(objects, some, ({ object, reason }) => `${object}: ${reason.code}: ${says(reason)}`),
+    ...first(objects, some, ({ object, reason }) => `${object}: ${reason.code}: ${reasonText(reason)}`),
     `Services    ${services.total} of type LoadBalancer, ${services.ours} of them Herald's`,
     ...(services.conditions.length === 0 ? [] : ['', ...renderConditions(services.conditions, some)]),
     '',

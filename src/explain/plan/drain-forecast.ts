@@ -8,7 +8,7 @@ import { announcementsOfNode } from '../routes/node-announcements.ts';
 import { valuesOf } from './plan.ts';
 
 /** A Service that nobody but one node announces, with the addresses of which that is so. */
-interface LastNextHop {
+interface SoleAnnouncement {
   readonly service: ServiceKey;
   readonly addresses: readonly string[];
 }
@@ -20,14 +20,14 @@ export interface DrainForecast {
   /** Peers that would be told, by name. */
   readonly peers: readonly string[];
   /** Of those Services, the ones whose routes would stay, or go for good if it is forced; in order of their names. */
-  readonly lastNextHops: readonly LastNextHop[];
+  readonly lastNextHops: readonly SoleAnnouncement[];
 }
 
 /** The decision that the agent will take, asked before. `now`: milliseconds since the epoch, by which reports of other nodes are judged. */
 export function forecastDrain(snapshot: Snapshot, node: string, now: number): DrainForecast {
   const before = announcementsOfNode(withDrain(snapshot, node, undefined), node, now);
   const asked = withDrain(snapshot, node, 'keepLast');
-  const lastNextHops = [...snapshot.services].flatMap(([key, service]): LastNextHop[] => {
+  const lastNextHops = [...snapshot.services].flatMap(([key, service]): SoleAnnouncement[] => {
     const { addresses } = decideAnnouncement(asked, service, node, { settled: true, now });
     const kept = addresses.flatMap(({ address, result }) => {
       return result.announce && result.drain?.code === 'LastNextHop' ? [formatAddress(address)] : [];
@@ -42,23 +42,23 @@ export function forecastDrain(snapshot: Snapshot, node: string, now: number): Dr
 }
 
 /** How far a node is with what it should announce when it is not drained, session by session. */
-export interface ReturnOfRoutes {
+export interface RestoredSession {
   readonly peer: string;
   readonly state: string;
   readonly sent: number;
   readonly wanted: number;
 }
 
-export function returnOfRoutes(snapshot: Snapshot, node: string, state: NodeState, now: number): ReturnOfRoutes[] {
+export function restoredSessions(snapshot: Snapshot, node: string, state: NodeState, now: number): RestoredSession[] {
   const { routes } = announcementsOfNode(withDrain(snapshot, node, undefined), node, now);
-  return [...routes].flatMap(([peer, { length: wanted }]): ReturnOfRoutes[] => {
+  return [...routes].flatMap(([peer, { length: wanted }]): RestoredSession[] => {
     const session = state.sessions.find((one) => one.peer === peer);
     return wanted === 0 ? [] : [{ peer, state: session?.state ?? 'not reported', sent: session?.prefixesSent ?? 0, wanted }];
   });
 }
 
 /** Everything that can go out has: sessions that are down have reasons of their own, but one at least must stand. */
-export function isBack(sessions: readonly ReturnOfRoutes[]): boolean {
+export function isRestored(sessions: readonly RestoredSession[]): boolean {
   const up = sessions.filter(({ state }) => state === 'Established');
   return sessions.length === 0 || (up.length > 0 && up.every(({ sent, wanted }) => sent >= wanted));
 }

@@ -1,5 +1,5 @@
 import type { Plan } from './plan.ts';
-import type { ServicePreview } from '../provider/render-preview.ts';
+import type { ServicePreview } from '../provider/provider.ts';
 
 /** What a pipeline may refuse, by the name it has on the command line, with what it means. */
 export const failureKinds = {

@@ -1,4 +1,4 @@
-import { says } from '../../model/reasons.ts';
+import { reasonText } from '../../model/reasons.ts';
 import { isEmptyPlan, type NodeChange, type Plan, type SessionChange } from './plan.ts';
 
 const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset: '!', live: '~' } as const;
@@ -12,7 +12,7 @@ export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: b
       'Addresses',
       addresses.map(({ service, before, after, reason }) => {
         const change = `${list(before)} -> ${list(after)}`;
-        return `  ${service}: ${before.join() === after.join() ? list(after) : change}${reason === undefined ? '' : `  (${says(reason)})`}`;
+        return `  ${service}: ${before.join() === after.join() ? list(after) : change}${reason === undefined ? '' : `  (${reasonText(reason)})`}`;
       }),
     ),
     ...section('Sessions', byNode(sessions, sessionText)),

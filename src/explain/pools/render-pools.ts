@@ -1,12 +1,12 @@
-import { says } from '../../model/reasons.ts';
+import { reasonText } from '../../model/reasons.ts';
 import { shortCount } from './pool.ts';
-import type { PoolRow, PoolTable } from './pool-table.ts';
+import type { PoolRow, PoolReport } from './pool-report.ts';
 import { countsText, tableLines, type Cell } from '../text/table-text.ts';
 
 const titles = ['Pool', 'Family', 'Addresses', 'Given', 'Free', 'Announced By', 'Pending'];
 
 /** One row for each family of each pool. `wide`: with its ranges, and why it gives no more. */
-export function renderPools({ pools, waiting }: PoolTable, wide: boolean): string[] {
+export function renderPools({ pools, waiting }: PoolReport, wide: boolean): string[] {
   if (pools.length === 0) return ['There are no IPAddressPools.', ...waitingLine(waiting)];
   const all = wide ? [...titles, 'Ranges', 'Gives No More'] : titles;
   return [
@@ -32,5 +32,5 @@ function rowsOf({ pool, usage, advertisements, unannounced, pending }: PoolRow):
 }
 
 function widely({ addresses, reason }: PoolRow): string[] {
-  return [addresses.join(','), reason === undefined ? '' : says(reason)];
+  return [addresses.join(','), reason === undefined ? '' : reasonText(reason)];
 }

@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { Labels, ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { isOwn, type Claimant } from './provider.ts';
+import { isBuiltIn, type Claimant } from './provider.ts';
 
 /** A Service that a provider of a module would begin to serve, go on to serve after a change of the Service, or cease to serve. Plain data. */
 export interface ProviderChange {
@@ -17,7 +17,7 @@ export function providerChanges(claimants: readonly Claimant[], current: Snapsho
   return [...new Set([...current.services.keys(), ...proposed.services.keys()])].toSorted().flatMap((service): ProviderChange[] => {
     const before = claimantOf(claimants, service, current);
     const after = claimantOf(claimants, service, proposed);
-    if ([before, after].every((name) => name === undefined || isOwn(name))) return [];
+    if ([before, after].every((name) => name === undefined || isBuiltIn(name))) return [];
     if (before === after && askedText(current.services.get(service)) === askedText(proposed.services.get(service))) return [];
     return [{ service, ...defined({ before, after }) }];
   });

@@ -2,7 +2,23 @@ import type { Condition } from '../../model/objects/condition.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import type { PreviewedService } from './render-preview.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+
+/** What a provider that acts outside of Kubernetes finds there for one Service, and would do. */
+export interface PreviewedService {
+  readonly observed: readonly string[];
+  readonly desired: readonly string[];
+  readonly actions: readonly { readonly id: string; readonly operation: string; readonly reason: string }[];
+  readonly waits: readonly string[];
+  readonly reasons: readonly Reason[];
+  /** Why it cannot be told. */
+  readonly failed?: Reason;
+}
+
+export interface ServicePreview extends PreviewedService {
+  readonly service: ServiceKey;
+  readonly provider: string;
+}
 
 /** Who gives the Service its address, why it is he, and what he has said of it. Plain data. */
 export interface ProviderExplanation {
@@ -47,18 +63,18 @@ export function explainClaims(
 }
 
 /** Whether a provider is Herald's, and not of a module. */
-export function isOwn(provider: string): boolean {
+export function isBuiltIn(provider: string): boolean {
   return provider === 'bare-metal' || provider === 'aws';
 }
 
 /** What a provider has outside of Kubernetes, in words. */
-export function outsideText(provider: string): string {
+export function externalResourceText(provider: string): string {
   return provider === 'aws' ? 'what is in AWS' : `what provider ${provider} has made`;
 }
 
 function whyClaimed({ loadBalancerClass, metadata }: Service, provider: string, classless: string): string {
   if (loadBalancerClass !== undefined) return `spec.loadBalancerClass is ${loadBalancerClass}`;
-  if (!isOwn(provider)) return 'its module says so';
+  if (!isBuiltIn(provider)) return 'its module says so';
   if (provider !== 'aws') return 'it has no loadBalancerClass, and defaultClass of HeraldConfig gives such Services to the pools';
   const held = (metadata.finalizers ?? []).find((name) => name.startsWith('herald.dev/'));
   if (held !== undefined) return `it has no loadBalancerClass, and the finalizer ${held} says who serves it`;

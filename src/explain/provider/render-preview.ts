@@ -1,22 +1,5 @@
-import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { fix, says, type Reason } from '../../model/reasons.ts';
-import { outsideText } from './provider.ts';
-
-/** What a provider that acts outside of Kubernetes finds there for one Service, and would do. */
-export interface PreviewedService {
-  readonly observed: readonly string[];
-  readonly desired: readonly string[];
-  readonly actions: readonly { readonly id: string; readonly operation: string; readonly reason: string }[];
-  readonly waits: readonly string[];
-  readonly reasons: readonly Reason[];
-  /** Why it cannot be told. */
-  readonly failed?: Reason;
-}
-
-export interface ServicePreview extends PreviewedService {
-  readonly service: ServiceKey;
-  readonly provider: string;
-}
+import { remedyText, reasonText } from '../../model/reasons.ts';
+import { externalResourceText, type PreviewedService, type ServicePreview } from './provider.ts';
 
 /** Not so where nothing can be told. */
 export function isEmptyPreview({ actions, failed }: ServicePreview): boolean {
@@ -39,18 +22,18 @@ function renderCalls(previews: readonly ServicePreview[], whose: string): string
   if (told.length === 0) return [`No call ${whose} would be made.`];
   const lines = told.flatMap(({ service, actions, waits, reasons }) => [
     `  ${service}`,
-    ...reasons.map((reason) => `    ! ${says(reason)}`),
+    ...reasons.map((reason) => `    ! ${reasonText(reason)}`),
     ...renderActions(actions, waits).map((line) => `    ${line}`),
   ]);
   const [failed] = previews.flatMap((preview) => preview.failed ?? []);
-  if (failed !== undefined) return [`Calls ${whose}`, ...lines, '', `They cannot be told: ${fix(failed)}.`];
+  if (failed !== undefined) return [`Calls ${whose}`, ...lines, '', `They cannot be told: ${remedyText(failed)}.`];
   return [`Calls ${whose}`, ...lines, '', `${calls} calls ${whose} would be made first; what follows depends on their outcome.`];
 }
 
 /** What there is, what there should be, and the difference, with what is wrong. */
 export function renderPreview({ observed, desired, actions, waits, reasons, failed }: PreviewedService, provider: string): string[] {
-  const wrong = reasons.flatMap((one) => [`  ! ${says(one)}`, ...(fix(one) === '' ? [] : [`    fix: ${fix(one)}`])]);
-  if (failed !== undefined) return [...wrong, `  ${outsideText(provider)} cannot be told`];
+  const wrong = reasons.flatMap((one) => [`  ! ${reasonText(one)}`, ...(remedyText(one) === '' ? [] : [`    fix: ${remedyText(one)}`])]);
+  if (failed !== undefined) return [...wrong, `  ${externalResourceText(provider)} cannot be told`];
   return [
     ...wrong,
     '  observed',

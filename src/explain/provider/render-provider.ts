@@ -1,5 +1,5 @@
 import { ageText } from '../text/age.ts';
-import { isOwn, unclaimed, type ProviderExplanation, type ServiceRecordExplanation } from './provider.ts';
+import { isBuiltIn, unclaimed, type ProviderExplanation, type ServiceRecordExplanation } from './provider.ts';
 import { renderPreview } from './render-preview.ts';
 import { withFix } from '../text/reason-lines.ts';
 
@@ -8,7 +8,7 @@ export function renderProvider(explanation: ProviderExplanation): string[] {
   const nobody = unclaimed(explanation);
   const whose =
     provider !== undefined ? [`Provider   ${provider}: ${because}`] : nobody === undefined ? [] : withFix('Provider   none: ', nobody);
-  const ofModules = others.filter((other) => !isOwn(other.provider) && other.reason !== nobody);
+  const ofModules = others.filter((other) => !isBuiltIn(other.provider) && other.reason !== nobody);
   return [
     ...whose,
     ...rivals.map((rival) => `           ${rival} claims it too, and does not get it: of one Service one provider may say so`),

@@ -11,13 +11,13 @@ interface RoutesOfAddress {
 }
 
 /** Why routes that were decided are not at their peer, as the agent reports; undefined: they are. `ofService`: what differs of the Service. */
-export function whyNotAtPeer(
+export function missingRouteReason(
   { sessions }: NodeState,
   ofService: NodeState['differing'],
   { peer, prefixes, frontends }: RoutesOfAddress,
 ): Reason | undefined {
   const concerning = ofService.filter((difference) => concerns(difference.reason, peer, prefixes));
-  const held = concerning.length === 0 ? undefined : heldBack(concerning, frontends());
+  const held = concerning.length === 0 ? undefined : nodeDifference(concerning, frontends());
   const session = sessions.find((candidate) => candidate.peer === peer);
   return held ?? whySessionDown(peer, session);
 }
@@ -32,7 +32,7 @@ function concerns({ code, details }: Reason, peer: string, prefixes: readonly st
  * Why the agent holds a route back. It names one frontend for a Service: that one tells of its own address only, and the
  * other addresses are held back when the kernel refused every frontend they have.
  */
-function heldBack(ofService: NodeState['differing'], frontends: readonly string[]): Reason | undefined {
+function nodeDifference(ofService: NodeState['differing'], frontends: readonly string[]): Reason | undefined {
   const held = ofService.find(({ aspect }) => aspect === 'Announced')?.reason;
   if (held?.code === 'AwaitsForwarding') return frontends.includes(held.details.frontend) ? held : undefined;
   if (held === undefined || held.code !== 'NotProgrammed' || frontends.includes(held.details.frontend)) return held;

@@ -18,7 +18,7 @@ export function announcementsOfNode(snapshot: Snapshot, node: string, now: numbe
   );
   const routes = new Map(
     [...routesByPeer(services.values())].map(([peer, wanted]) => {
-      const internal = isOfOneAs(snapshot.peers.get(peer));
+      const internal = isInternalPeer(snapshot.peers.get(peer));
       return [peer, wanted.map((route) => sentRoute(route, internal))] as const;
     }),
   );
@@ -26,7 +26,7 @@ export function announcementsOfNode(snapshot: Snapshot, node: string, now: numbe
 }
 
 /** Whether sessions with the peer are internal: LOCAL_PREF is told there alone. */
-export function isOfOneAs(peer: BGPPeer | undefined): boolean {
+export function isInternalPeer(peer: BGPPeer | undefined): boolean {
   if (peer === undefined) return false;
   const { localASN = peer.myASN, peerASN, dynamicASN } = peer;
   return dynamicASN === 'internal' || peerASN === localASN;

@@ -1,6 +1,6 @@
-import { says } from '../../model/reasons.ts';
+import { reasonText } from '../../model/reasons.ts';
 import { tableLines } from '../text/table-text.ts';
-import type { RouteRow, RouteTable } from './route-table.ts';
+import type { RouteRow, RouteReport } from './route-report.ts';
 
 const titles = ['Node', 'Peer', 'Prefix', 'Next Hop', 'State', 'Communities', 'Service'];
 const wideTitles = [
@@ -19,7 +19,7 @@ const wideTitles = [
 ];
 
 /** One row for each route to each peer. `wide`: with every attribute, and why the peer does not have it. */
-export function renderRoutes({ routes, more, unasked = [] }: RouteTable, wide: boolean): string[] {
+export function renderRoutes({ routes, more, unasked = [] }: RouteReport, wide: boolean): string[] {
   const untold = unasked.map(({ who, why }) => `as decided and reported: ${who} could not be asked: ${why}`);
   const beside = untold.length === 0 ? [] : ['', ...untold];
   if (routes.length === 0) return ['There are no routes.', ...beside];
@@ -37,7 +37,7 @@ function cells(row: RouteRow): string[] {
 function wideCells(row: RouteRow): string[] {
   const { localPref, med, asPath, communities, reason, live } = row;
   const attributes = [numeral(localPref), numeral(med), asPath.join(' '), communities.join(',')];
-  return [...where(row), ...attributes, forWhat(row), live === true ? 'agent' : 'report', reason === undefined ? '' : says(reason)];
+  return [...where(row), ...attributes, forWhat(row), live === true ? 'agent' : 'report', reason === undefined ? '' : reasonText(reason)];
 }
 
 function where({ node, peer, prefix, nextHop, reason }: RouteRow): string[] {

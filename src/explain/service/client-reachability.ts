@@ -1,12 +1,12 @@
 import { defined } from '../../lang/defined.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
-import { says, type Reason } from '../../model/reasons.ts';
+import { reasonText, type Reason } from '../../model/reasons.ts';
 import { formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { AddressExplanation, NodeExplanation } from './service-node.ts';
 
 /** What a client outside of the cluster meets at one address and port. */
-export interface ClientView {
+export interface ClientReachability {
   /** "192.0.2.1:80/TCP", "[2001:db8::1]:80/UDP". */
   readonly target: string;
   /** expected: by decision; nobody reports what has become of it. */
@@ -22,11 +22,11 @@ export interface ClientView {
 const unreported = new Set<string>(['AgentSilent', 'AgentStopped', 'Undecided']);
 
 /** `ours`: its load balancer addresses are Herald's to announce; another program's are another program's. */
-export function clientViews(service: Service, nodes: readonly NodeExplanation[], ours: boolean): ClientView[] {
+export function clientReachability(service: Service, nodes: readonly NodeExplanation[], ours: boolean): ClientReachability[] {
   const balanced = ours ? assignedAddresses(service).map(formatAddress) : [];
   const addresses = [...new Set([...balanced, ...service.externalIPs.map(formatAddress)])];
   return addresses.flatMap((address) =>
-    service.ports.map(({ protocol, port }): ClientView => {
+    service.ports.map(({ protocol, port }): ClientReachability => {
       const target = `${address.includes(':') ? `[${address}]` : address}:${port}/${protocol}`;
       const view = { target, ...viewOf(nodes, address, `${address} ${protocol} ${port}`) };
       const ranges = balanced.includes(address) ? service.loadBalancerSourceRanges : [];
@@ -37,10 +37,10 @@ export function clientViews(service: Service, nodes: readonly NodeExplanation[],
 }
 
 /** One sentence. */
-export function clientText({ target, outcome, via, why, sources = [] }: ClientView): string {
+export function reachabilityText({ target, outcome, via, why, sources = [] }: ClientReachability): string {
   const what = target.endsWith('/UDP') ? 'packets' : 'connections';
   const from = sources.length === 0 ? '' : ` from ${sources.join(', ')} only`;
-  const because = why === undefined ? '' : `: ${says(why)}`;
+  const because = why === undefined ? '' : `: ${reasonText(why)}`;
   switch (outcome) {
     case 'answered':
       return `${what} to ${target} are answered via ${via.join(', ')}${from}`;
@@ -53,7 +53,7 @@ export function clientText({ target, outcome, via, why, sources = [] }: ClientVi
   }
 }
 
-function viewOf(nodes: readonly NodeExplanation[], address: string, frontend: string): Pick<ClientView, 'outcome' | 'via' | 'why'> {
+function viewOf(nodes: readonly NodeExplanation[], address: string, frontend: string): Pick<ClientReachability, 'outcome' | 'via' | 'why'> {
   const found = nodes.map((node) => ({
     node,
     announced: node.addresses.find((one) => one.address === address && one.type !== 'ClusterIP'),

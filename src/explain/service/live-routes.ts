@@ -4,7 +4,7 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason } from '../../model/reasons.ts';
 import { comparePrefixes, parsePrefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
-import type { RouteRow, RouteTable } from '../routes/route-table.ts';
+import type { RouteRow, RouteReport } from '../routes/route-report.ts';
 import type { NodeExplanation, PeerExplanation } from './service-node.ts';
 
 /** What agents that were asked say that they have sent, by name of the node. */
@@ -15,10 +15,10 @@ export type LiveRoutes = ReadonlyMap<string, readonly LiveRoute[]>;
  * and that it has not sent has the reason that its report gives, or none that is known.
  */
 export function withLiveRoutes(
-  table: RouteTable,
+  table: RouteReport,
   live: LiveRoutes,
   wanted: { readonly peer?: string; readonly service?: ServiceKey },
-): RouteTable {
+): RouteReport {
   if (live.size === 0) return table;
   const decided = table.routes.filter(({ node }) => !live.has(node));
   const told = [...live].flatMap(([node, routes]) => [

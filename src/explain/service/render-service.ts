@@ -1,5 +1,5 @@
-import { clientText } from './client-reachability.ts';
-import { isOwn } from '../provider/provider.ts';
+import { reachabilityText } from './client-reachability.ts';
+import { isBuiltIn } from '../provider/provider.ts';
 import { renderFormer, renderProvider, renderRecord } from '../provider/render-provider.ts';
 import { renderNode } from './render-service-node.ts';
 import type { NodeExplanation } from './service-node.ts';
@@ -55,12 +55,12 @@ function renderAddresses({ allocation, status = [], type }: ServiceExplanation, 
 /** The closing sentences: one for each address and port, or why there is none. */
 function renderClients({ type, status = [], clients, provider }: ServiceExplanation, isOthers: boolean): string[] {
   if (clients === undefined) return [];
-  const views = clients.map((client) => `  ${clientText(client)}`);
+  const views = clients.map((client) => `  ${reachabilityText(client)}`);
   if (type !== 'LoadBalancer') return views.length === 0 ? [] : ['', 'Clients', ...views];
   if (!isOthers)
     return ['', 'Clients', ...(views.length === 0 ? ['  nobody outside of the cluster can connect: the Service has no address'] : views)];
   if (provider?.provider === undefined) return ['', 'Clients', '  what they meet is for whoever serves the Service to say', ...views];
-  if (!isOwn(provider.provider)) return ['', 'Clients', `  ${ofModuleText(provider.provider, status)}`, ...views];
+  if (!isBuiltIn(provider.provider)) return ['', 'Clients', `  ${ofModuleText(provider.provider, status)}`, ...views];
   const told =
     status.length === 0
       ? '  nobody outside of the cluster can connect: there is no load balancer yet'

@@ -13,8 +13,8 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { frontendKey, type Frontend } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
-import { isOfOneAs } from '../routes/node-announcements.ts';
-import { whyNotAtPeer } from '../routes/missing-route-reason.ts';
+import { isInternalPeer } from '../routes/node-announcements.ts';
+import { missingRouteReason } from '../routes/missing-route-reason.ts';
 import { sentRoute, type SentRoute } from '../routes/route-text.ts';
 import { endpointsForNode, type NodeEndpoints } from './service-endpoints.ts';
 import { sessionsOfNode, type SessionExplanation } from '../sessions/session.ts';
@@ -85,11 +85,15 @@ export function explainNodeForService(snapshot: Snapshot, service: Service, node
   const differing = (state?.differing ?? []).filter((difference) => difference.service === serviceKey(service.metadata));
   const reported = differing.filter(({ aspect }) => aspect === 'Programmed' || aspect === 'HealthCheck');
   const frontends = [...(forwarding?.frontends ?? []), ...elsewhere];
-  const isInternal = (peer: string): boolean => isOfOneAs(snapshot.peers.get(peer));
+  const isInternal = (peer: string): boolean => isInternalPeer(snapshot.peers.get(peer));
   const addresses = announcement.addresses.map((announced) => {
     const obstacleTo = (peer: string, prefixes: readonly string[]): Reason | undefined => {
       if (state === undefined || state.problem?.code === 'AgentStopped') return problem;
-      return whyNotAtPeer(state, differing, { peer, prefixes, frontends: () => frontendsOfAddress({ frontends }, announced.address) });
+      return missingRouteReason(state, differing, {
+        peer,
+        prefixes,
+        frontends: () => frontendsOfAddress({ frontends }, announced.address),
+      });
     };
     return explainAddress(announced, obstacleTo, isInternal);
   });

@@ -8,9 +8,9 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
-import type { Hashed } from '../../net/connection-hash.ts';
+import type { HashInput } from '../../net/connection-hash.ts';
 import { explainAllocation, type AllocationExplanation } from '../pools/allocation.ts';
-import { clientViews, type ClientView } from './client-reachability.ts';
+import { clientReachability, type ClientReachability } from './client-reachability.ts';
 import type { ProviderExplanation, ServiceRecordExplanation } from '../provider/provider.ts';
 import { explainEndpoints, type EndpointsExplanation } from './service-endpoints.ts';
 import { explainNodeForService, type NodeExplanation } from './service-node.ts';
@@ -34,13 +34,13 @@ export interface ServiceExplanation {
   /** Why there are none. */
   readonly noNodes?: Reason;
   /** What clients meet, address by address and port by port. */
-  readonly clients?: readonly ClientView[];
+  readonly clients?: readonly ClientReachability[];
 }
 
 export type BalancingExplanation =
   | { readonly algorithm: 'random' }
   /** `slots`: more than were asked where there are many endpoints. */
-  | { readonly algorithm: 'consistent'; readonly hashed: Hashed; readonly slots: number };
+  | { readonly algorithm: 'consistent'; readonly hashed: HashInput; readonly slots: number };
 
 /** `now`: milliseconds since the epoch, by which the agents' reports are judged. `pods`: of the namespace, where they could be read. */
 export function explainService(snapshot: Snapshot, key: ServiceKey, now: number, pods?: readonly Pod[]): ServiceExplanation | undefined {
@@ -58,7 +58,7 @@ export function explainService(snapshot: Snapshot, key: ServiceKey, now: number,
     ...explainBalancing(snapshot, service),
     nodes,
     ...(nodes.length === 0 ? { noNodes: reason('NoNodes', undefined) } : {}),
-    clients: clientViews(service, nodes, decideAllocationClaim(service, snapshot.config).mine),
+    clients: clientReachability(service, nodes, decideAllocationClaim(service, snapshot.config).mine),
   };
 }
 

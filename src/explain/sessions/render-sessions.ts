@@ -1,12 +1,12 @@
-import { says } from '../../model/reasons.ts';
+import { reasonText } from '../../model/reasons.ts';
 import { shortAge } from '../text/age.ts';
-import type { SessionRow, SessionTable } from './session-table.ts';
+import type { SessionRow, SessionReport } from './session-report.ts';
 import { tableLines, type Cell } from '../text/table-text.ts';
 
 const titles = ['Node', 'Peer', 'Local AS', 'Peer AS', 'Peer Address', 'Session', 'Uptime', 'Family', 'Received', 'Advertised'];
 
 /** One row for each family of each session; what concerns the session is in the first of them. `wide`: with BFD, the age of the report and why it is down. */
-export function renderSessions({ sessions }: SessionTable, wide: boolean): string[] {
+export function renderSessions({ sessions }: SessionReport, wide: boolean): string[] {
   if (sessions.length === 0) return ['There are no sessions.'];
   const all = wide ? [...titles, 'BFD', 'Reported', 'Why Not'] : titles;
   return tableLines(
@@ -33,7 +33,7 @@ function widely({ bfd, reportedSecondsAgo, reason }: SessionRow): string[] {
   return [
     bfd?.state ?? '',
     reportedSecondsAgo === undefined ? 'never' : `${shortAge(reportedSecondsAgo)} ago`,
-    reason === undefined ? '' : says(reason),
+    reason === undefined ? '' : reasonText(reason),
   ];
 }
 

@@ -1,9 +1,9 @@
-import { fix, says, type Reason } from '../../model/reasons.ts';
+import { remedyText, reasonText, type Reason } from '../../model/reasons.ts';
 
 /** A reason behind its lead, and what to do about it in a line below, indented a little more. */
 export function withFix(lead: string, because: Reason): string[] {
-  const todo = fix(because);
+  const todo = remedyText(because);
   const margin = lead.length - lead.trimStart().length;
   const indent = ' '.repeat(lead.trimStart() === '' ? lead.length : margin + 4);
-  return [`${lead}${says(because)}`, ...(todo === '' ? [] : [`${indent}fix: ${todo}`])];
+  return [`${lead}${reasonText(because)}`, ...(todo === '' ? [] : [`${indent}fix: ${todo}`])];
 }

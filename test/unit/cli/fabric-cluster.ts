@@ -6,7 +6,7 @@ import { parseAllDocuments } from 'yaml';
 import { pluralOf } from '../../../src/model/kinds.ts';
 import { FakeApiServer } from '../kube/fake-api-server.ts';
 import type { Command } from 'commander';
-import type { Environment } from '../../../src/cli/environment/environment.ts';
+import type { CommandContext } from '../../../src/cli/context/command-context.ts';
 import { inProcess } from './in-process.ts';
 import { root, type Outcome } from './program.ts';
 
@@ -94,7 +94,7 @@ export class FabricCluster {
   }
 
   /** As `herald` would, with the kubeconfig from the environment, as a person has it. */
-  herald(command: (environment: Environment) => Command, words: readonly string[], changes: Partial<Environment> = {}): Promise<Outcome> {
+  herald(command: (context: CommandContext) => Command, words: readonly string[], changes: Partial<CommandContext> = {}): Promise<Outcome> {
     return inProcess(command, words, { variables: { KUBECONFIG: this.kubeconfig }, ...changes });
   }
 

@@ -1,7 +1,7 @@
 import { CommanderError, type Command } from 'commander';
 import { decideAwsClaim } from '../../../providers/aws/desire/claim.ts';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
-import { UsageError, type Environment } from '../../../src/cli/environment/environment.ts';
+import { UsageError, type CommandContext } from '../../../src/cli/context/command-context.ts';
 import { KubeError } from '../../../src/kube/error.ts';
 import { SourceError } from '../../../src/sources/source.ts';
 import { systemClock } from '../../../src/system/clock.ts';
@@ -9,8 +9,8 @@ import { silentLog } from '../../../src/system/log.ts';
 import type { Outcome } from './program.ts';
 
 /** An environment without a process: what is printed is collected. */
-export function collecting(changes: Partial<Environment> = {}): {
-  readonly environment: Environment;
+export function collecting(changes: Partial<CommandContext> = {}): {
+  readonly context: CommandContext;
   readonly stdout: string[];
   readonly stderr: string[];
   readonly status: () => number;
@@ -18,15 +18,15 @@ export function collecting(changes: Partial<Environment> = {}): {
   const stdout: string[] = [];
   const stderr: string[] = [];
   let status = 0;
-  const environment: Environment = {
+  const context: CommandContext = {
     clock: systemClock,
     random: () => 0.5,
     log: async () => silentLog,
     print: (line) => void stdout.push(line),
     write: async (octets) => void stdout.push(Buffer.from(octets).toString('latin1')),
-    note: (line) => void stderr.push(line),
+    printError: (line) => void stderr.push(line),
     readInput: async () => '',
-    endWith: (code) => void (status = code),
+    setExitStatus: (code) => void (status = code),
     stopped: new AbortController().signal,
     onHurry: () => () => undefined,
     hostname: 'test',
@@ -39,16 +39,16 @@ export function collecting(changes: Partial<Environment> = {}): {
     ],
     ...changes,
   };
-  return { environment, stdout, stderr, status: () => status };
+  return { context, stdout, stderr, status: () => status };
 }
 
 /** Runs a command as main.ts does, in this process: many times faster than one of its own. */
 export async function inProcess(
-  command: (environment: Environment) => Command,
+  command: (context: CommandContext) => Command,
   words: readonly string[],
-  changes: Partial<Environment> = {},
+  changes: Partial<CommandContext> = {},
 ): Promise<Outcome> {
-  const { environment, stdout, stderr, status } = collecting(changes);
+  const { context, stdout, stderr, status } = collecting(changes);
   const outcome = (code: number): Outcome => ({ code, stdout: text(stdout), stderr: text(stderr) });
   const quiet = (one: Command): Command => {
     one
@@ -58,7 +58,7 @@ export async function inProcess(
     return one;
   };
   try {
-    await quiet(command(environment)).parseAsync(words, { from: 'user' });
+    await quiet(command(context)).parseAsync(words, { from: 'user' });
     return outcome(status());
   } catch (error) {
     if (error instanceof CommanderError) return outcome(error.exitCode === 0 ? 0 : 2);

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { defaultLocalPref } from '../../../src/bgp/route.ts';
 import { shortAge } from '../../../src/explain/text/age.ts';
 import { overviewOf } from '../../../src/explain/overview/overview.ts';
-import { poolTable } from '../../../src/explain/pools/pool-table.ts';
+import { poolReport } from '../../../src/explain/pools/pool-report.ts';
 import { renderOverview } from '../../../src/explain/overview/render-overview.ts';
 import { renderPools } from '../../../src/explain/pools/render-pools.ts';
 import { renderRoutes } from '../../../src/explain/routes/render-routes.ts';
 import { renderSessions } from '../../../src/explain/sessions/render-sessions.ts';
-import { routeTable } from '../../../src/explain/routes/route-table.ts';
-import { sessionCounts, sessionTable } from '../../../src/explain/sessions/session-table.ts';
+import { routeReport } from '../../../src/explain/routes/route-report.ts';
+import { sessionCounts, sessionReport } from '../../../src/explain/sessions/session-report.ts';
 import { tableLines } from '../../../src/explain/text/table-text.ts';
 import type { NodeState, SessionStatus } from '../../../src/model/objects/node-state.ts';
 import { reason } from '../../../src/model/reasons.ts';
@@ -110,7 +110,7 @@ describe('peers', () => {
   const twoNodes = snapshot(state('n1'), state('n2', { sessions: [session('rr'), down] }));
 
   test('a row for each family of each session; a session that is down shows no uptime', () => {
-    expect(told(renderSessions(plain(sessionTable(twoNodes, now)), false))).toMatchInlineSnapshot(`
+    expect(told(renderSessions(plain(sessionReport(twoNodes, now)), false))).toMatchInlineSnapshot(`
       "
       Node  Peer  Local AS  Peer AS  Peer Address  Session      Uptime  Family  Received  Advertised
       n1    rr    64512     64512    10.0.0.253    Established  3h10m   IPv4    -         3
@@ -121,11 +121,11 @@ describe('peers', () => {
                                                                         IPv6    -         -
       "
     `);
-    expect(sessionCounts(sessionTable(twoNodes, now))).toEqual({ established: 3, expected: 4 });
+    expect(sessionCounts(sessionReport(twoNodes, now))).toEqual({ established: 3, expected: 4 });
   });
 
   test('wide: BFD, the age of the report, and why a session is not up; narrowed to a node and a peer', () => {
-    expect(told(renderSessions(plain(sessionTable(twoNodes, now, { node: 'n2', peer: 'tor' })), true))).toMatchInlineSnapshot(`
+    expect(told(renderSessions(plain(sessionReport(twoNodes, now, { node: 'n2', peer: 'tor' })), true))).toMatchInlineSnapshot(`
       "
       Node  Peer  Local AS  Peer AS  Peer Address  Session  Uptime  Family  Received  Advertised  BFD  Reported  Why Not
       n2    tor   64512     64513    10.0.0.254    Active   -       IPv4    -         -           -    5s ago    the session with "tor" is Active: the peer refused the connection
@@ -135,26 +135,26 @@ describe('peers', () => {
   });
 
   test('of a report that is old nothing is believed, nor of an agent that was stopped', () => {
-    const stale = sessionTable(snapshot(state('n1', { updated: '2026-01-01T11:50:00Z' })), now, { node: 'n1' });
+    const stale = sessionReport(snapshot(state('n1', { updated: '2026-01-01T11:50:00Z' })), now, { node: 'n1' });
     expect(stale.sessions.map((row) => [row.state, row.reason?.code, row.reportedSecondsAgo])).toEqual([
       [undefined, 'AgentSilent', 600],
       [undefined, 'AgentSilent', 600],
     ]);
     expect(renderSessions(stale, false)[1]).toContain('not reported  -');
-    const stopped = sessionTable(snapshot(state('n1', { problem: reason('AgentStopped', { node: 'n1' }) })), now, { node: 'n1' });
+    const stopped = sessionReport(snapshot(state('n1', { problem: reason('AgentStopped', { node: 'n1' }) })), now, { node: 'n1' });
     expect(sessionCounts(stopped)).toEqual({ established: 0, expected: 2 });
   });
 
   test('a session that is shut down by its BGPPeer is not missed', () => {
     const peers = (literal.peers ?? []).map((peer) => (peer.name === 'tor' ? { ...peer, adminDown: true } : peer));
     const idle = state('n1', { sessions: [session('rr'), session('tor', { state: 'Idle' })] });
-    const table = sessionTable({ ...cluster({ ...literal, peers }), nodeStates: new Map([['n1', idle]]) }, now, { node: 'n1' });
+    const table = sessionReport({ ...cluster({ ...literal, peers }), nodeStates: new Map([['n1', idle]]) }, now, { node: 'n1' });
     expect(sessionCounts(table)).toEqual({ established: 1, expected: 1 });
     expect(table.sessions[1]?.reason?.code).toBe('PeerAdminDown');
   });
 
   test('none at all', () => {
-    expect(renderSessions(sessionTable(cluster({}), now), true)).toEqual(['There are no sessions.']);
+    expect(renderSessions(sessionReport(cluster({}), now), true)).toEqual(['There are no sessions.']);
   });
 });
 
@@ -162,7 +162,7 @@ describe('routes', () => {
   const all = snapshot(state('n1'), state('n2'));
 
   test('as they are sent: merged where Services share one, with the next hop of the other family, of a last resort as such', () => {
-    expect(told(renderRoutes(plain(routeTable(all, now, { node: 'n1' })), true))).toMatchInlineSnapshot(`
+    expect(told(renderRoutes(plain(routeReport(all, now, { node: 'n1' })), true))).toMatchInlineSnapshot(`
       "
       Node  Peer  Prefix           Next Hop  State  Local Pref  MED  AS Path                              Communities        Service        Told By  Why Not
       n1    rr    192.0.2.1/32     self      sent   100         5    -                                    64512:100          shop/a,shop/b  report   -
@@ -175,12 +175,12 @@ describe('routes', () => {
   });
 
   test('the LOCAL_PREF of a route that says none is the one of the speaker', () => {
-    const [first] = routeTable(all, now, { node: 'n1', peer: 'rr' }).routes;
+    const [first] = routeReport(all, now, { node: 'n1', peer: 'rr' }).routes;
     expect(first?.localPref).toBe(defaultLocalPref);
   });
 
   test('narrowed to a peer and a Service', () => {
-    expect(told(renderRoutes(plain(routeTable(all, now, { peer: 'tor', service: 'shop/b' })), false))).toMatchInlineSnapshot(`
+    expect(told(renderRoutes(plain(routeReport(all, now, { peer: 'tor', service: 'shop/b' })), false))).toMatchInlineSnapshot(`
       "
       Node  Peer  Prefix        Next Hop  State  Communities  Service
       n1    tor   192.0.2.1/32  self      sent   64512:100    shop/a,shop/b
@@ -196,7 +196,7 @@ describe('routes', () => {
       reason: reason('AwaitsForwarding', { frontend }),
     });
     const of = (...differing: NodeState['differing']): unknown =>
-      routeTable(snapshot(state('n1', { differing })), now, { node: 'n1', peer: 'tor' })
+      routeReport(snapshot(state('n1', { differing })), now, { node: 'n1', peer: 'tor' })
         .routes.filter(({ prefix }) => prefix === '192.0.2.1/32')
         .map(({ services, reason: why }) => [services, why?.code]);
     const a = held('shop/a', '192.0.2.1 TCP 80');
@@ -208,15 +208,15 @@ describe('routes', () => {
 
   test('a peer without a session has none, and of a silent node nobody knows', () => {
     const down = state('n1', { sessions: [session('tor', { state: 'Connect' })] });
-    const { routes } = routeTable(snapshot(down), now, { peer: 'tor' });
+    const { routes } = routeReport(snapshot(down), now, { peer: 'tor' });
     expect(new Set(routes.map(({ node, reason: why }) => `${node} ${why?.code}`))).toEqual(new Set(['n1 SessionDown', 'n2 AgentSilent']));
-    expect(renderRoutes(routeTable(cluster({}), now), false)).toEqual(['There are no routes.']);
+    expect(renderRoutes(routeReport(cluster({}), now), false)).toEqual(['There are no routes.']);
   });
 });
 
 describe('pools', () => {
   test('a row for each family, who announces them, and who waits by reason', () => {
-    expect(told(renderPools(plain(poolTable(snapshot())), true))).toMatchInlineSnapshot(`
+    expect(told(renderPools(plain(poolReport(snapshot())), true))).toMatchInlineSnapshot(`
       "
       Pool  Family  Addresses  Given  Free        Announced By  Pending             Ranges                             Gives No More
       full  IPv4    1          1      0           all           PoolFull 1          192.0.2.9/32                       pool "full" is full (0 of 1 IPv4 addresses free)
@@ -230,10 +230,10 @@ describe('pools', () => {
 
   test('one alone, that nobody announces; none', () => {
     const { advertisements: _, ...unannounced } = literal;
-    const table = poolTable(cluster(unannounced), 'main');
+    const table = poolReport(cluster(unannounced), 'main');
     expect(table.pools.map(({ pool, unannounced: why }) => [pool, why?.code])).toEqual([['main', 'NoAdvertisement']]);
     expect(renderPools(table, false)[1]).toContain('nobody');
-    expect(renderPools(poolTable(cluster({})), false)).toEqual(['There are no IPAddressPools.']);
+    expect(renderPools(poolReport(cluster({})), false)).toEqual(['There are no IPAddressPools.']);
   });
 });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { commands as loaders, commandsFor } from '../../../src/cli/command-list.ts';
-import type { CommandContext } from '../../../src/cli/environment/environment.ts';
+import type { CommandContext } from '../../../src/cli/context/command-context.ts';
 import { failureKinds } from '../../../src/explain/plan/fail-on.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/command-line.md'), 'utf8');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { krewManifest } from '../../../scripts/krew-manifest.ts';
-import { tarball } from '../../../scripts/tar.ts';
+import { tarball } from '../../../scripts/tarball.ts';
 import { version } from '../../../src/cli/version.ts';
 
 /** The rules of https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/ and of the naming guide beside it. */
@@ -65,5 +65,5 @@ test('an archive is what tar reads, and the same each time', () => {
   } finally {
     rmSync(directory, { recursive: true });
   }
-  expect(() => tarball([{ name: 'x'.repeat(101), content: Buffer.alloc(0), executable: false }])).toThrow('no name for a file of a tar');
+  expect(() => tarball([{ name: 'x'.repeat(101), content: Buffer.alloc(0), executable: false }])).toThrow('too long a name for an archive');
 });

@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { importObjects, type Imported, type RawInput } from '../../../model/metallb/import.ts';
 import { importServices } from '../../../model/metallb/import-services.ts';
 import { problemText, type SourceProblem } from '../../../sources/source.ts';
-import { hint, UsageError, type Environment } from '../../environment/environment.ts';
+import { hint, UsageError, type CommandContext } from '../../context/command-context.ts';
 import { renderImport } from './import-report.ts';
 import { addCallerOptions, type CallerOptions } from '../../options/shared-options.ts';
 import { manifestsOption } from '../../reading/open-reading.ts';
@@ -19,7 +19,7 @@ interface Options extends CallerOptions {
 /** In the order in which they are applied: what others name comes first. */
 const kinds = ['Community', 'BFDProfile', 'IPAddressPool', 'BGPPeer', 'BGPAdvertisement'];
 
-export function importCommand(environment: Environment): Command {
+export function importCommand(context: CommandContext): Command {
   const metallb = new Command('metallb')
     .description(
       'objects of MetalLB as manifests of Herald, with a report of what is not the same (exit status 0: nothing, 2: something, 1: an object is refused)',
@@ -36,18 +36,18 @@ export function importCommand(environment: Environment): Command {
       '\nExample:\n  herald import metallb > herald.yaml                          from the cluster of $KUBECONFIG\n  herald import metallb -f metallb/ -o report                  what would not be the same\n  kubectl get -n metallb-system ipaddresspools,bgppeers,bgpadvertisements,communities,bfdprofiles,l2advertisements -o yaml |\n    herald import metallb -f - > herald.yaml\n\nNothing is changed. Services are not in the output: the report has the commands that annotate them.',
     )
     .action(async (options: Options) => {
-      const { inputs, problems } = await read(environment, options);
+      const { inputs, problems } = await read(context, options);
       const imported = importObjects(inputs, options.namespace);
       const services = importServices(inputs);
       const report = [...problems.map((problem) => `problem: ${problemText(problem)}`), ...renderImport(imported, services)];
-      if (options.output === 'report') for (const line of report) environment.print(line);
+      if (options.output === 'report') for (const line of report) context.print(line);
       else {
-        for (const line of manifests(imported)) environment.print(line);
-        for (const line of report) environment.note(line);
+        for (const line of manifests(imported)) context.print(line);
+        for (const line of report) context.printError(line);
       }
       const remarks = [...imported, ...services.services].flatMap((one) => one.remarks);
       const levels = new Set(remarks.map(({ level }) => level));
-      environment.endWith(problems.length > 0 || levels.has('refused') ? 1 : levels.has('differs') ? 2 : 0);
+      context.setExitStatus(problems.length > 0 || levels.has('refused') ? 1 : levels.has('differs') ? 2 : 0);
     });
   return new Command('import')
     .description('take over the configuration of another program')
@@ -56,15 +56,15 @@ export function importCommand(environment: Environment): Command {
 }
 
 async function read(
-  environment: Environment,
+  context: CommandContext,
   options: Options,
 ): Promise<{ readonly inputs: readonly RawInput[]; readonly problems: readonly SourceProblem[] }> {
   if (options.file !== undefined) {
-    const { objects, problems } = await readFiles(environment, options.file);
+    const { objects, problems } = await readFiles(context, options.file);
     return { inputs: objects, problems };
   }
   const namespace = options.namespace ?? 'metallb-system';
-  const inputs = await readMetalLBObjects(environment, options, namespace);
+  const inputs = await readMetalLBObjects(context, options, namespace);
   if (inputs.length === 0)
     throw new UsageError(`there is no object in namespace ${namespace} of this cluster: say --namespace if MetalLB runs elsewhere`, 1);
   return { inputs, problems: [] };

@@ -4,13 +4,13 @@ import { listPages } from '../../../kube/reflector/list-pages.ts';
 import type { RawInput } from '../../../model/metallb/import.ts';
 import { watchedKinds } from '../../../model/metallb/kinds.ts';
 import { connectAsCaller } from '../../storage/caller-connection.ts';
-import type { Environment } from '../../environment/environment.ts';
+import type { CommandContext } from '../../context/command-context.ts';
 import type { CallerOptions } from '../../options/shared-options.ts';
 
 /** MetalLB's objects in its namespace, and the Services of all. A kind whose CRD is not there has no objects. Throws KubeError. */
-export async function readMetalLBObjects(environment: Environment, options: CallerOptions, namespace: string): Promise<RawInput[]> {
-  const { clock, stopped } = environment;
-  const client = new KubeClient(await connectAsCaller(environment, options), { clock });
+export async function readMetalLBObjects(context: CommandContext, options: CallerOptions, namespace: string): Promise<RawInput[]> {
+  const { clock, stopped } = context;
+  const client = new KubeClient(await connectAsCaller(context, options), { clock });
   const list = async (apiVersion: string, kind: string, path: string): Promise<RawInput[]> => {
     const found: RawInput[] = [];
     for await (const { items } of listPages(client, path, {}, stopped))

@@ -11,7 +11,7 @@ import type { Reading } from '../../reading/reading.ts';
  * The conditions of Services as they are at this moment, before the controller has let them settle: by its own function for those that take
  * addresses from pools. On record are those of other providers; and of all where not everything could be read, as decisions would be wrong then.
  */
-export async function presentConditions(reading: Reading): Promise<ReadonlyMap<ServiceKey, readonly Condition[]>> {
+export async function currentConditions(reading: Reading): Promise<ReadonlyMap<ServiceKey, readonly Condition[]>> {
   const { snapshot, unread, now } = reading;
   // A record may outlive its Service.
   const recorded = new Map([...(await reading.conditions())].filter(([key]) => snapshot.services.has(key)));

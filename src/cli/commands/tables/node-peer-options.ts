@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
-import { unknownName } from '../../environment/unknown-name.ts';
+import { unknownName } from '../../context/unknown-name.ts';
 
 /** Options that narrow a table to one node, to one peer. */
 export interface NameOptions {

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { stringify } from 'yaml';
-import type { Answer } from './watch.ts';
+import type { CommandOutput } from './watch.ts';
 
 export interface TableOutputOptions {
   readonly output: 'text' | 'wide' | 'json' | 'yaml';
@@ -12,7 +12,7 @@ export const tableOutputOption = (): Option =>
     .default('text');
 
 /** An answer for programs: a document, of which several can follow each other. Undefined: the answer is for people. */
-export function asDocument({ output }: TableOutputOptions, data: object): Answer | undefined {
+export function asDocument({ output }: TableOutputOptions, data: object): CommandOutput | undefined {
   if (output === 'json') return { lines: [JSON.stringify(data, undefined, 2)], separator: [] };
   if (output === 'yaml') return { lines: [stringify(data, yaml).trimEnd()], separator: ['---'] };
   return undefined;

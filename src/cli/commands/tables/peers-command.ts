@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { renderSessions } from '../../../explain/sessions/render-sessions.ts';
-import { sessionTable, type SessionTable } from '../../../explain/sessions/session-table.ts';
-import type { Environment } from '../../environment/environment.ts';
+import { sessionReport, type SessionReport } from '../../../explain/sessions/session-report.ts';
+import type { CommandContext } from '../../context/command-context.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 
-export function peersCommand(environment: Environment): Command {
-  return tableCommand<TableOptions & NameOptions, SessionTable>(environment, {
+export function peersCommand(context: CommandContext): Command {
+  return tableCommand<TableOptions & NameOptions, SessionReport>(context, {
     command: 'peers',
     description: 'the BGP sessions of all nodes: state, uptime, and routes received and advertised by family',
     examples: [
@@ -18,7 +18,7 @@ export function peersCommand(environment: Environment): Command {
     options: [nodeOption(), peerOption()],
     data({ snapshot, now }, options) {
       requireKnownNames(snapshot, options);
-      return sessionTable(snapshot, now, options);
+      return sessionReport(snapshot, now, options);
     },
     lines: renderSessions,
   });

@@ -1,16 +1,16 @@
 import { Option, type Command } from 'commander';
-import { poolTable, type PoolTable } from '../../../explain/pools/pool-table.ts';
+import { poolReport, type PoolReport } from '../../../explain/pools/pool-report.ts';
 import { renderPools } from '../../../explain/pools/render-pools.ts';
-import type { Environment } from '../../environment/environment.ts';
+import type { CommandContext } from '../../context/command-context.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
-import { unknownName } from '../../environment/unknown-name.ts';
+import { unknownName } from '../../context/unknown-name.ts';
 
 interface Options extends TableOptions {
   readonly pool?: string;
 }
 
-export function poolsCommand(environment: Environment): Command {
-  return tableCommand<Options, PoolTable>(environment, {
+export function poolsCommand(context: CommandContext): Command {
+  return tableCommand<Options, PoolReport>(context, {
     command: 'pools',
     description: 'the IPAddressPools: addresses, how many are given and free, who announces them, and why Services wait',
     examples: [
@@ -22,7 +22,7 @@ export function poolsCommand(environment: Environment): Command {
     options: [new Option('--pool <name>', 'this IPAddressPool alone')],
     data({ snapshot }, { pool }) {
       if (pool !== undefined && !snapshot.pools.has(pool)) throw unknownName('IPAddressPool', pool, snapshot.pools.keys());
-      return poolTable(snapshot, pool);
+      return poolReport(snapshot, pool);
     },
     lines: renderPools,
   });

@@ -1,22 +1,22 @@
 import { Option, type Command } from 'commander';
 import { defined } from '../../../lang/defined.ts';
 import { renderRoutes } from '../../../explain/routes/render-routes.ts';
-import { routeTable, type RouteTable } from '../../../explain/routes/route-table.ts';
+import { routeReport, type RouteReport } from '../../../explain/routes/route-report.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
-import type { Environment } from '../../environment/environment.ts';
+import type { CommandContext } from '../../context/command-context.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { withLiveRoutes } from '../../../explain/service/live-routes.ts';
-import { askRoutes, noAskOption, type AskOptions } from '../../live/query-routes.ts';
-import { addFindLiveOptions } from '../../live/find-processes.ts';
+import { queryRoutes, noAskOption, type QueryOptions } from '../../live/query-routes.ts';
+import { addFindProcessesOptions } from '../../live/find-processes.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
-import { unknownName } from '../../environment/unknown-name.ts';
+import { unknownName } from '../../context/unknown-name.ts';
 
-interface Options extends TableOptions, NameOptions, AskOptions {
+interface Options extends TableOptions, NameOptions, QueryOptions {
   readonly service?: string;
 }
 
-export function routesCommand(environment: Environment): Command {
-  const command = tableCommand<Options, RouteTable>(environment, {
+export function routesCommand(context: CommandContext): Command {
+  const command = tableCommand<Options, RouteReport>(context, {
     command: 'routes',
     description: 'the routes that nodes announce, to whom, with their attributes as they are sent, and for which Service',
     examples: [
@@ -32,12 +32,12 @@ export function routesCommand(environment: Environment): Command {
       const key = service === undefined || service.includes('/') ? service : `default/${service}`;
       if (key !== undefined && !snapshot.services.has(key as ServiceKey)) throw unknownName('Service', key, snapshot.services.keys());
       const wanted = { ...defined({ peer }), ...(key === undefined ? {} : { service: key as ServiceKey }) };
-      const decided = routeTable(snapshot, now, { ...defined({ node }), ...wanted });
-      const { live, unasked } = await askRoutes(environment, options, { node, peer, service: key });
+      const decided = routeReport(snapshot, now, { ...defined({ node }), ...wanted });
+      const { live, unasked } = await queryRoutes(context, options, { node, peer, service: key });
       const table = withLiveRoutes(decided, live, wanted);
       return unasked.length === 0 ? table : { ...table, unasked };
     },
     lines: renderRoutes,
   });
-  return addFindLiveOptions(command);
+  return addFindProcessesOptions(command);
 }

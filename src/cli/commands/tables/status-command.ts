@@ -2,18 +2,18 @@ import { Option, type Command } from 'commander';
 import { defined } from '../../../lang/defined.ts';
 import { overviewOf, type Overview } from '../../../explain/overview/overview.ts';
 import { renderOverview } from '../../../explain/overview/render-overview.ts';
-import { defaultNamespace } from '../../options/default-namespace.ts';
-import type { Environment } from '../../environment/environment.ts';
-import { presentConditions } from './current-conditions.ts';
+import { defaultNamespace } from '../../options/shared-options.ts';
+import type { CommandContext } from '../../context/command-context.ts';
+import { currentConditions } from './current-conditions.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
-import { troubledObjects } from './unhealthy-objects.ts';
+import { unhealthyObjects } from './unhealthy-objects.ts';
 
 interface Options extends TableOptions {
   readonly leaderElectNamespace?: string;
 }
 
-export function statusCommand(environment: Environment): Command {
-  return tableCommand<Options, Overview>(environment, {
+export function statusCommand(context: CommandContext): Command {
+  return tableCommand<Options, Overview>(context, {
     command: 'status',
     description: 'how everything is, on one screen: controller, nodes, sessions, Services by condition and reason, pools',
     examples: [
@@ -31,12 +31,12 @@ export function statusCommand(environment: Environment): Command {
     async data(reading, { leaderElectNamespace: namespace = defaultNamespace }) {
       const { snapshot, now } = reading;
       const controller = await reading.leadership(namespace);
-      const conditions = await presentConditions(reading);
+      const conditions = await currentConditions(reading);
       return overviewOf({
         snapshot,
         now,
         conditions,
-        objects: troubledObjects(reading),
+        objects: unhealthyObjects(reading),
         ...defined({ controller }),
       });
     },

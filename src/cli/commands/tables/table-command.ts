@@ -1,10 +1,10 @@
 import { Command, type Option } from 'commander';
-import { unreadLines, withUndecided } from '../../../explain/unread-objects.ts';
-import type { Environment } from '../../environment/environment.ts';
+import { unreadLines, markUndecided } from '../../../explain/unread-objects.ts';
+import type { CommandContext } from '../../context/command-context.ts';
 import { addReadingOptions, openReading, problemLines, type ReadingOptions } from '../../reading/open-reading.ts';
 import type { Reading } from '../../reading/reading.ts';
 import { asDocument, tableOutputOption, type TableOutputOptions } from './output-format.ts';
-import { answerAndWatch, watchOption, type Answer, type WatchOptions } from './watch.ts';
+import { answerAndWatch, watchOption, type CommandOutput, type WatchOptions } from './watch.ts';
 
 export interface TableOptions extends ReadingOptions, WatchOptions, TableOutputOptions {}
 
@@ -20,24 +20,24 @@ interface Table<O extends TableOptions, D extends object> {
 }
 
 /** A command that shows a table of what it has read, once or until it is stopped. */
-export function tableCommand<O extends TableOptions, D extends object>(environment: Environment, table: Table<O, D>): Command {
+export function tableCommand<O extends TableOptions, D extends object>(context: CommandContext, table: Table<O, D>): Command {
   const command = new Command(table.command).description(table.description);
   for (const option of [...table.options, tableOutputOption(), watchOption()]) command.addOption(option);
   command
     .addHelpText('after', `\nExample:\n${table.examples.map((line) => `  ${line}`).join('\n')}`)
-    .action((options: O) => answerAndWatch(environment, options, `herald ${table.command}`, () => answerOf(environment, table, options)));
+    .action((options: O) => answerAndWatch(context, options, `herald ${table.command}`, () => answerOf(context, table, options)));
   return addReadingOptions(command);
 }
 
 async function answerOf<O extends TableOptions, D extends object>(
-  environment: Environment,
+  context: CommandContext,
   table: Table<O, D>,
   options: O,
-): Promise<Answer> {
-  const reading = await openReading(environment, options);
+): Promise<CommandOutput> {
+  const reading = await openReading(context, options);
   try {
     const { problems, unread } = reading;
-    const data = withUndecided(await table.data(reading, options), unread, '');
+    const data = markUndecided(await table.data(reading, options), unread, '');
     const document = asDocument(options, { ...data, problems, unread });
     if (document !== undefined) return document;
     const broken = problems.filter(({ severity }) => severity === 'error');

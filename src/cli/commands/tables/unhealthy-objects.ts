@@ -2,7 +2,7 @@ import { PeerSessions } from '../../../controller/configuration/peer-session-cou
 import { advertisementStatus } from '../../../decisions/configuration/advertisement-status.ts';
 import type { ObjectStatus } from '../../../decisions/configuration/object-status.ts';
 import { peerStatus } from '../../../decisions/configuration/peer-status.ts';
-import type { TroubledObject } from '../../../explain/overview/overview.ts';
+import type { UnhealthyObject } from '../../../explain/overview/overview.ts';
 import type { BGPAdvertisement, BGPPeer } from '../../../model/kinds/types.ts';
 import { originText } from '../../../model/objects/metadata.ts';
 import type { ReasonCode } from '../../../model/reasons.ts';
@@ -15,7 +15,7 @@ const toldElsewhere: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['SessionsMis
  * BGPAdvertisements and BGPPeers of which a condition is False at this moment, by the controller's own functions. Not here are pools, whose
  * reason is in the table of them, and objects that could not be read, which are problems of the reading.
  */
-export function troubledObjects({ snapshot, now }: Pick<Reading, 'snapshot' | 'now'>): TroubledObject[] {
+export function unhealthyObjects({ snapshot, now }: Pick<Reading, 'snapshot' | 'now'>): UnhealthyObject[] {
   const sessions = new PeerSessions();
   sessions.lookAtAll(snapshot, now);
   return [
@@ -25,7 +25,7 @@ export function troubledObjects({ snapshot, now }: Pick<Reading, 'snapshot' | 'n
 }
 
 /** What is refused is told once, whatever follows from it. */
-function troubleOf({ kind, metadata }: BGPAdvertisement | BGPPeer, { refused, unready }: ObjectStatus): TroubledObject[] {
+function troubleOf({ kind, metadata }: BGPAdvertisement | BGPPeer, { refused, unready }: ObjectStatus): UnhealthyObject[] {
   const object = metadata.origin === undefined ? `${kind}/${metadata.name}` : originText(metadata.origin);
   const because = refused ?? unready;
   return because === undefined || toldElsewhere.has(because.code) ? [] : [{ object, reason: because }];

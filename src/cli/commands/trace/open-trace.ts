@@ -1,12 +1,12 @@
 import { decodeTraceLine, type Streamed, type TraceEvent } from '../../../bgp/index.ts';
 import { LineFramer } from '../../../kube/reflector/line-framer.ts';
 import { livePaths, type LiveIndex, type LiveProblem } from '../../../live/contract.ts';
-import { debugPaths } from '../../../live/debug.ts';
-import { askLocal, LocalSocketError, type LocalAnswer } from '../../../system/http/local-socket.ts';
-import { UsageError } from '../../environment/environment.ts';
+import { debugPaths } from '../../../live/contract.ts';
+import { requestLocal, LocalSocketError, type LocalAnswer } from '../../../system/http/local-socket.ts';
+import { UsageError } from '../../context/command-context.ts';
 import { limits } from '../../limits.ts';
 
-interface TraceWish {
+interface TraceRequest {
   readonly socket: string;
   readonly peer: string;
   /** The node that is meant. Absent: whichever the agent is of. */
@@ -21,14 +21,14 @@ export interface OpenTrace {
 }
 
 /** Asks the agent of this host for a trace. Rejects with UsageError where it cannot be had. */
-export async function openTrace({ socket, peer, node }: TraceWish, signal: AbortSignal): Promise<OpenTrace> {
+export async function openTrace({ socket, peer, node }: TraceRequest, signal: AbortSignal): Promise<OpenTrace> {
   try {
-    const { process } = JSON.parse(await textOf(await askLocal(socket, livePaths.index, signal))) as LiveIndex;
+    const { process } = JSON.parse(await readBody(await requestLocal(socket, livePaths.index, signal))) as LiveIndex;
     if (process.command === 'controller') throw new UsageError(`${socket} is of a controller: sessions are those of agents`, 1);
     const here = process.node ?? '';
     if (node !== undefined && node !== here)
       throw new UsageError(`the agent at ${socket} is of node ${here}: run this on ${node}, as messages do not leave their host`, 1);
-    const answer = await askLocal(socket, `${debugPaths.bgpTrace}?peer=${encodeURIComponent(peer)}`, signal);
+    const answer = await requestLocal(socket, `${debugPaths.bgpTrace}?peer=${encodeURIComponent(peer)}`, signal);
     if (answer.status !== 200) throw new UsageError(await refusalOf(answer), 1);
     return { node: here, events: eventsOf(answer) };
   } catch (error) {
@@ -38,13 +38,13 @@ export async function openTrace({ socket, peer, node }: TraceWish, signal: Abort
 }
 
 async function refusalOf(answer: LocalAnswer): Promise<string> {
-  const text = await textOf(answer);
+  const text = await readBody(answer);
   if (answer.contentType !== 'application/json') return `the agent answers ${answer.status}: it may be of a version without traces`;
   const { error, fix } = JSON.parse(text) as LiveProblem;
   return `${error} (${fix})`;
 }
 
-async function textOf({ chunks }: LocalAnswer): Promise<string> {
+async function readBody({ chunks }: LocalAnswer): Promise<string> {
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   return Buffer.concat(parts).toString('utf8');

@@ -2,7 +2,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { Capture } from '../../../bgp/index.ts';
 import { parseDuration } from '../../../model/parse/duration.ts';
-import { UsageError, type Environment } from '../../environment/environment.ts';
+import { hint, UsageError, type CommandContext } from '../../context/command-context.ts';
 import { limits } from '../../limits.ts';
 import { agentSocket, readSocket } from '../../options/live-options.ts';
 import { outputOption, type OutputOptions } from '../../options/shared-options.ts';
@@ -20,7 +20,15 @@ interface Options extends OutputOptions {
   readonly duration?: number;
 }
 
-export function traceCommand(environment: Environment): Command {
+export function bgpCommand(context: CommandContext): Command {
+  const bgp = new Command('bgp')
+    .description('look into the BGP sessions of the agent of this host')
+    .addHelpText('after', '\nExample:\n  herald bgp trace --peer tor1');
+  bgp.addCommand(traceCommand(context).exitOverride().showHelpAfterError(hint));
+  return bgp;
+}
+
+function traceCommand(context: CommandContext): Command {
   return new Command('trace')
     .description(
       'the messages of a BGP session as they pass, a line each, or a file for Wireshark; of the agent of this host, until Ctrl-C. The session is never delayed: who reads too slowly misses messages, and is told how many',
@@ -36,11 +44,11 @@ export function traceCommand(environment: Environment): Command {
       'after',
       '\nExample:\n  herald bgp trace --peer tor1                              until Ctrl-C\n  herald bgp trace --peer tor1 --pcap tor1.pcapng --duration 10m\n  herald bgp trace --peer tor1 --pcap - | wireshark -k -i -\n  kubectl -n herald-system exec herald-agent-x7k2p -- herald bgp trace --peer tor1 --pcap - > tor1.pcapng\n  herald bgp trace --peer tor1 -o json --count 100',
     )
-    .action((options: Options) => trace(environment, options));
+    .action((options: Options) => trace(context, options));
 }
 
-async function trace(environment: Environment, options: Options): Promise<void> {
-  const { clock, stopped, note } = environment;
+async function trace(context: CommandContext, options: Options): Promise<void> {
+  const { clock, stopped, printError } = context;
   const ended = new AbortController();
   const cancel = options.duration === undefined ? undefined : clock.after(options.duration * 1000, () => ended.abort());
   const signal = AbortSignal.any([stopped, ended.signal]);
@@ -48,28 +56,28 @@ async function trace(environment: Environment, options: Options): Promise<void> 
   let lost = 0;
   try {
     const opened = await openTrace(options, signal);
-    const file = await openCapture(environment, options);
-    note(`herald: tracing ${options.peer} of node ${opened.node}${options.count === undefined ? ', until Ctrl-C' : ''}`);
+    const file = await openCapture(context, options);
+    printError(`herald: tracing ${options.peer} of node ${opened.node}${options.count === undefined ? ', until Ctrl-C' : ''}`);
     try {
       for await (const event of opened.events) {
         if (event.type === 'message') messages++;
         if (event.type === 'lost') lost += event.count;
         await file?.take(event);
-        if (options.pcap !== '-') environment.print(options.output === 'json' ? JSON.stringify(traceFacts(event)) : traceText(event));
+        if (options.pcap !== '-') context.print(options.output === 'json' ? JSON.stringify(traceFacts(event)) : traceText(event));
         if (messages === options.count) break;
       }
     } finally {
       await file?.close();
     }
     if (!signal.aborted && messages !== options.count)
-      note('herald: the trace has ended: the BGPPeer was removed, or the agent was stopped');
+      printError('herald: the trace has ended: the BGPPeer was removed, or the agent was stopped');
   } catch (error) {
     // To be stopped is how a trace ends.
     if (!signal.aborted) throw error;
   } finally {
     cancel?.();
   }
-  note(`herald: ${messages} messages${lost === 0 ? '' : `, and ${lost} more that came faster than they were read`}`);
+  printError(`herald: ${messages} messages${lost === 0 ? '' : `, and ${lost} more that came faster than they were read`}`);
 }
 
 type TraceStep = OpenTrace['events'] extends AsyncIterable<infer E> ? E : never;
@@ -80,7 +88,7 @@ interface CaptureFile {
 }
 
 /** Its head is written at once: a reader that waits for it sees that it has begun. */
-async function openCapture({ write }: Environment, { pcap, peer }: Options): Promise<CaptureFile | undefined> {
+async function openCapture({ write }: CommandContext, { pcap, peer }: Options): Promise<CaptureFile | undefined> {
   if (pcap === undefined) return undefined;
   const capture = new Capture({ application: `herald ${version}`, name: peer });
   const file = pcap === '-' ? undefined : await openFile(pcap);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Environment } from '../../../../src/cli/environment/environment.ts';
+import type { CommandContext } from '../../../../src/cli/context/command-context.ts';
 import { explainCommand } from '../../../../src/cli/commands/explain-command.ts';
 import type { Provider } from '../../../../src/controller/provider.ts';
 import type { Preview } from '../../../../src/controller/provider-parts.ts';
@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => cluster.stop());
 
-const explain = (words: readonly string[], changes: Partial<Environment> = {}): Promise<Outcome> =>
+const explain = (words: readonly string[], changes: Partial<CommandContext> = {}): Promise<Outcome> =>
   cluster.herald(explainCommand, ['service', 'shop/web', ...words], changes);
 
 function event(minutesAgo: number, fields: object): void {
@@ -49,7 +49,7 @@ const preview: Preview = {
 };
 
 /** The AWS provider as far as a command that only looks asks it. */
-const previewing = (answer: () => Promise<Preview>): Partial<Environment> => ({
+const previewing = (answer: () => Promise<Preview>): Partial<CommandContext> => ({
   providers: async () => [{ name: 'aws', preview: answer } as unknown as Provider],
 });
 

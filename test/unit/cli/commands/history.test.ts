@@ -8,7 +8,7 @@ import type { MergedHistory } from '../../../../src/explain/history/merged-histo
 import { livePaths } from '../../../../src/live/contract.ts';
 import { History } from '../../../../src/live/history.ts';
 import { limits } from '../../../../src/live/limits.ts';
-import { LiveApi } from '../../../../src/live/live.ts';
+import { LiveApi } from '../../../../src/live/live-api.ts';
 import { listenLocal, type LocalListener } from '../../../../src/system/http/local-socket.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { until } from '../../../lab/until.ts';
@@ -114,7 +114,7 @@ class Watch {
       stopped: this.#stop.signal,
       isTerminal: true,
       print: (line) => void this.stdout.push(line),
-      note: (line) => void this.stderr.push(line),
+      printError: (line) => void this.stderr.push(line),
     });
   }
 

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import type { Environment } from '../../../../src/cli/environment/environment.ts';
+import type { CommandContext } from '../../../../src/cli/context/command-context.ts';
 import { planCommand } from '../../../../src/cli/commands/plan-command.ts';
 import type { Provider } from '../../../../src/controller/provider.ts';
 import { reason } from '../../../../src/model/reasons.ts';
@@ -30,7 +30,7 @@ async function plan(manifest: object | readonly object[], ...words: readonly str
   return planned(manifest, words, {});
 }
 
-async function planned(manifest: object | readonly object[], words: readonly string[], changes: Partial<Environment>): Promise<Outcome> {
+async function planned(manifest: object | readonly object[], words: readonly string[], changes: Partial<CommandContext>): Promise<Outcome> {
   const file = join(cluster.directory, 'proposed.yaml');
   const documents = Array.isArray(manifest) ? (manifest as object[]) : [manifest];
   await writeFile(file, documents.map((one) => `---\n${stringify(one)}`).join(''));
@@ -161,7 +161,7 @@ describe('--fail-on', patient, () => {
 
   test('calls to AWS, deletions apart; a failed look at AWS is an error', async () => {
     const action = (operation: string): object => ({ id: 'load balancer', operation, reason: 'it is gone', input: {} });
-    const aws = (answer: object): Partial<Environment> => ({
+    const aws = (answer: object): Partial<CommandContext> => ({
       providers: async () => [
         {
           name: 'aws',

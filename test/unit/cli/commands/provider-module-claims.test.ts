@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { MemoryApi } from '../../../../examples/provider/memory-api.ts';
 import { BalancerProvider } from '../../../../examples/provider/provider.ts';
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
-import type { Environment } from '../../../../src/cli/environment/environment.ts';
+import type { CommandContext } from '../../../../src/cli/context/command-context.ts';
 import { explainCommand } from '../../../../src/cli/commands/explain-command.ts';
 import { planCommand } from '../../../../src/cli/commands/plan-command.ts';
 import type { Claim, Preview } from '../../../../src/controller/provider-module.ts';
@@ -46,7 +46,7 @@ class Greedy extends BalancerProvider {
 const actions = [{ id: 'shop.web', operation: 'api:Delete', reason: 'it is another one', input: {} }];
 const preview: Preview = { observed: ['nothing'], desired: ['balancer shop.web'], actions, waits: [], reasons: [] };
 
-const withProvider = (provider: BalancerProvider): Partial<Environment> => ({ claims: async () => [new BareMetalProvider(), provider] });
+const withProvider = (provider: BalancerProvider): Partial<CommandContext> => ({ claims: async () => [new BareMetalProvider(), provider] });
 const silent = withProvider(new BalancerProvider(new MemoryApi(), components));
 
 let directory: string;
@@ -58,7 +58,7 @@ beforeEach(async () => {
 afterEach(() => discard(directory));
 
 describe('herald explain service --provider', patient, () => {
-  const explain = (changes: Partial<Environment>, ...more: readonly string[]): Promise<Outcome> =>
+  const explain = (changes: Partial<CommandContext>, ...more: readonly string[]): Promise<Outcome> =>
     inProcess(explainCommand, ['service', 'shop/web', '-f', directory, '--provider', example, ...more], changes);
 
   test('says that the Service is of the provider and why, and what cannot be told', async () => {
@@ -120,7 +120,7 @@ describe('herald plan --provider', patient, () => {
     proposed = await scratch();
   });
   afterEach(() => discard(proposed));
-  const plan = (changes: Partial<Environment>, ...more: readonly string[]): Promise<Outcome> =>
+  const plan = (changes: Partial<CommandContext>, ...more: readonly string[]): Promise<Outcome> =>
     inProcess(planCommand, ['-f', proposed, '--source', directory, '--provider', example, ...more], changes);
   const propose = (name: string, text: string): Promise<void> => writeFile(join(proposed, name), text);
 

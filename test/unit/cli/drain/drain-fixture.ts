@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '../../../../src/lang/defined.ts';
 import { drainCommand } from '../../../../src/cli/drain/drain-command.ts';
 import type { NodeDrainReport } from '../../../../src/model/objects/node-state.ts';
-import type { Environment } from '../../../../src/cli/environment/environment.ts';
+import type { CommandContext } from '../../../../src/cli/context/command-context.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FabricCluster, listPath } from '../fabric-cluster.ts';
 import type { Outcome } from '../program.ts';
@@ -92,7 +92,7 @@ export class DrainBed {
   async drain(
     words: readonly string[],
     story: (look: number) => void = () => undefined,
-    changes: Partial<Environment> = {},
+    changes: Partial<CommandContext> = {},
   ): Promise<Outcome> {
     const { cluster, clock } = this;
     const seen = cluster.server.paths.length;

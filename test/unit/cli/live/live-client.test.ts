@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { askAll } from '../../../../src/cli/live/live-client.ts';
+import { fetchAllPages } from '../../../../src/cli/live/live-client.ts';
 
 const process = { command: 'agent', version: '0', started: '2026-01-01T00:00:00Z' };
 
@@ -10,9 +10,9 @@ test('all pages of a list, up to so many items', async () => {
     const from = Number(after ?? 0);
     return { process, items: [from, from + 1], ...(from < 8 ? { next: String(from + 2) } : {}) };
   };
-  expect(await askAll({ ask }, '/x', {}, 100)).toEqual({ process, items: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], more: false });
+  expect(await fetchAllPages({ ask }, '/x', {}, 100)).toEqual({ process, items: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], more: false });
   expect(asked).toEqual([undefined, '2', '4', '6', '8']);
-  expect(await askAll({ ask }, '/x', {}, 4)).toEqual({ process, items: [0, 1, 2, 3], more: true });
+  expect(await fetchAllPages({ ask }, '/x', {}, 4)).toEqual({ process, items: [0, 1, 2, 3], more: true });
 });
 
 test('one that answers nothing, and always that there is more, is not asked for ever', async () => {
@@ -22,10 +22,10 @@ test('one that answers nothing, and always that there is more, is not asked for 
     if (asked > 10) throw new Error('asked for ever');
     return { process, items: [], next: String(asked) };
   };
-  expect(await askAll({ ask }, '/x', {}, 100)).toEqual({ process, items: [], more: false });
+  expect(await fetchAllPages({ ask }, '/x', {}, 100)).toEqual({ process, items: [], more: false });
 });
 
 test('nor is one that answers the same page again', async () => {
   const ask = async (): Promise<object> => ({ process, items: [1], next: 'same' });
-  expect(await askAll({ ask }, '/x', {}, 100)).toEqual({ process, items: [1, 1], more: false });
+  expect(await fetchAllPages({ ask }, '/x', {}, 100)).toEqual({ process, items: [1, 1], more: false });
 });

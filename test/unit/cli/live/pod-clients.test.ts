@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { sourcesInCluster } from '../../../../src/cli/live/pod-clients.ts';
-import { LiveError, type LiveSource } from '../../../../src/cli/live/live-client.ts';
+import { findPodClients } from '../../../../src/cli/live/pod-clients.ts';
+import { LiveError, type LiveClient } from '../../../../src/cli/live/live-client.ts';
 import { limits } from '../../../../src/cli/limits.ts';
 import { KubeClient } from '../../../../src/kube/client/client.ts';
 import { livePaths } from '../../../../src/live/contract.ts';
@@ -13,7 +13,7 @@ const proxy = '/api/v1/namespaces/herald-system/pods/agent-1:10290/proxy';
 const process = { command: 'agent', node: 'node1', version: '1.2.3', started: '2026-01-01T00:00:00.000Z' };
 const answer = { process, items: ['a'] };
 
-/** As a process says it at its port (src/live/on-port.ts). */
+/** As a process says it at its port (src/live/live-port.ts). */
 const busy =
   (retryAfter?: string): Fault =>
   (response) =>
@@ -33,7 +33,7 @@ let server: FakeApiServer;
 let client: KubeClient;
 let clock: PauseClock;
 let stop: AbortController;
-let source: LiveSource;
+let pod: LiveClient;
 
 beforeEach(async () => {
   server = await FakeApiServer.start();
@@ -44,8 +44,8 @@ beforeEach(async () => {
   server.put('/api/v1/pods', 'agent-1', { metadata, spec: { nodeName: 'node1' }, status: { phase: 'Running' } }, 'herald-system');
   server.texts.set(`${proxy}${livePaths.index}`, JSON.stringify({ process }));
   server.texts.set(`${proxy}${livePaths.history}`, JSON.stringify(answer));
-  const { sources } = await sourcesInCluster(client, { namespace: 'herald-system' }, { clock, stopped: stop.signal });
-  [source] = sources as [LiveSource];
+  const { clients } = await findPodClients(client, { namespace: 'herald-system' }, { clock, stopped: stop.signal });
+  [pod] = clients as [LiveClient];
 });
 
 afterEach(async () => {
@@ -65,7 +65,7 @@ describe('a process that answers somebody else (429)', () => {
     ['is asked again after a moment, where it says what is no number', 'Wed, 21 Oct 2026 07:28:00 GMT', limits.liveBusyMilliseconds],
   ])('%s', async (_, retryAfter, pause) => {
     server.next(busy(retryAfter), busy(retryAfter));
-    const answered = source.ask(livePaths.history, {});
+    const answered = pod.ask(livePaths.history, {});
     for (const times of [1, 2]) {
       await pausing(pause, times);
       const timers = clock.pending;
@@ -80,7 +80,7 @@ describe('a process that answers somebody else (429)', () => {
 
   test('is given up when the time for an answer is over, with what to do', async () => {
     server.faults.set(`${proxy}${livePaths.history}`, busy('1'));
-    const answered = source.ask(livePaths.history, {}).catch((error: unknown) => error);
+    const answered = pod.ask(livePaths.history, {}).catch((error: unknown) => error);
     for (const times of [1, 2, 3, 4]) {
       await pausing(1000, times);
       clock.advance(1000);
@@ -97,7 +97,7 @@ describe('a process that answers somebody else (429)', () => {
 
   test('is given up at once where it asks for more time than there is', async () => {
     server.next(busy('120'));
-    await expect(source.ask(livePaths.history, {})).rejects.toMatchObject({
+    await expect(pod.ask(livePaths.history, {})).rejects.toMatchObject({
       code: 'notAsked',
       fix: 'ask again in 120 s, or on its host at its socket: --socket',
     });
@@ -106,7 +106,7 @@ describe('a process that answers somebody else (429)', () => {
 
   test('is not waited for by who has stopped', async () => {
     server.next(busy('2'));
-    const answered = source.ask(livePaths.history, {});
+    const answered = pod.ask(livePaths.history, {});
     await pausing(2000);
     stop.abort(new Error('SIGINT'));
     await expect(answered).rejects.toThrow('SIGINT');
@@ -115,15 +115,15 @@ describe('a process that answers somebody else (429)', () => {
 
   test('is named among those who were not asked, also where it is so from the first question on', async () => {
     server.faults.set(`${proxy}${livePaths.index}`, busy('120'));
-    const found = await sourcesInCluster(client, { namespace: 'herald-system' }, { clock, stopped: stop.signal });
-    expect(found.sources).toEqual([]);
+    const found = await findPodClients(client, { namespace: 'herald-system' }, { clock, stopped: stop.signal });
+    expect(found.clients).toEqual([]);
     expect(found.unasked).toMatchObject([{ who: 'the agent of node1', node: 'node1', why: expect.stringContaining('429') }]);
   });
 });
 
 test('a process that says nothing is given up after its time', async () => {
   server.next(() => undefined);
-  const answered = source.ask(livePaths.history, {}).catch((error: unknown) => error);
+  const answered = pod.ask(livePaths.history, {}).catch((error: unknown) => error);
   await until('it is asked', () => asked() === 1);
   clock.advance(limits.liveMilliseconds);
   expect(await answered).toMatchObject({ message: "no answer within 5 s by the API server's pod proxy" });

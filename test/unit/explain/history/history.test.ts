@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { followHistory, nothingFollowed } from '../../../../src/explain/history/history-updates.ts';
+import { updateHistory, emptyCursor } from '../../../../src/explain/history/history-updates.ts';
 import { limits } from '../../../../src/explain/limits.ts';
-import { mergeHistory, type Telling } from '../../../../src/explain/history/merged-history.ts';
+import { mergeHistory, type ProcessHistory } from '../../../../src/explain/history/merged-history.ts';
 import { renderEntries, renderHistory } from '../../../../src/explain/history/render-history.ts';
 import type { HistoryEntry } from '../../../../src/live/contract.ts';
 
@@ -13,7 +13,7 @@ const entry = (second: number, more: Partial<HistoryEntry> = {}): HistoryEntry =
   text: '2 frontends',
   ...more,
 });
-const telling = (by: string, entries: readonly HistoryEntry[], since = '2026-01-01T00:00:00.000Z'): Telling => ({
+const telling = (by: string, entries: readonly HistoryEntry[], since = '2026-01-01T00:00:00.000Z'): ProcessHistory => ({
   who: `the agent of ${by}`,
   by,
   since,
@@ -21,35 +21,35 @@ const telling = (by: string, entries: readonly HistoryEntry[], since = '2026-01-
   entries,
 });
 const away = { who: 'the agent of node1', node: 'node1', why: 'its pod is Pending', fix: 'look at it' };
-const texts = (tellings: readonly Telling[]): string[] =>
+const texts = (tellings: readonly ProcessHistory[]): string[] =>
   tellings.flatMap(({ by, entries }) => entries.map(({ at }) => `${by} ${at.slice(17, 19)}`));
 
 describe('what is new', () => {
   test('is what a process had not told before, also where two entries are alike and the oldest was forgotten', () => {
-    const first = followHistory(nothingFollowed, [telling('node1', [entry(1), entry(2), entry(2)])], []);
+    const first = updateHistory(emptyCursor, [telling('node1', [entry(1), entry(2), entry(2)])], []);
     expect(texts(first.fresh)).toEqual(['node1 01', 'node1 02', 'node1 02']);
-    const same = followHistory(first.followed, [telling('node1', [entry(2), entry(2)])], []);
+    const same = updateHistory(first.followed, [telling('node1', [entry(2), entry(2)])], []);
     expect({ fresh: texts(same.fresh), notes: same.notes }).toEqual({ fresh: [], notes: [] });
-    const more = followHistory(same.followed, [telling('node1', [entry(2), entry(2), entry(2), entry(3)])], []);
+    const more = updateHistory(same.followed, [telling('node1', [entry(2), entry(2), entry(2), entry(3)])], []);
     expect(texts(more.fresh)).toEqual(['node1 02', 'node1 03']);
   });
 
   test('is nothing of a process that was away for a while, which is said when it goes and when it is back', () => {
-    const both = followHistory(nothingFollowed, [telling('node1', [entry(1)]), telling('node2', [entry(1)])], []);
-    const without = followHistory(both.followed, [telling('node2', [entry(1)])], [away]);
+    const both = updateHistory(emptyCursor, [telling('node1', [entry(1)]), telling('node2', [entry(1)])], []);
+    const without = updateHistory(both.followed, [telling('node2', [entry(1)])], [away]);
     expect(without.notes).toEqual(['not asked: the agent of node1: its pod is Pending']);
-    const still = followHistory(without.followed, [telling('node2', [entry(1)])], [away]);
+    const still = updateHistory(without.followed, [telling('node2', [entry(1)])], [away]);
     expect(still.notes).toEqual([]);
-    const back = followHistory(still.followed, [telling('node1', [entry(1), entry(2)]), telling('node2', [entry(1)])], []);
+    const back = updateHistory(still.followed, [telling('node1', [entry(1), entry(2)]), telling('node2', [entry(1)])], []);
     expect({ fresh: texts(back.fresh), notes: back.notes }).toEqual({ fresh: ['node1 02'], notes: ['the agent of node1 answers again'] });
-    const gone = followHistory(back.followed, [telling('node2', [entry(1)])], []);
+    const gone = updateHistory(back.followed, [telling('node2', [entry(1)])], []);
     expect(gone.notes).toEqual(['the agent of node1 does not answer any more']);
   });
 
   test('is all of a process that was started again, and of one that has come', () => {
-    const first = followHistory(nothingFollowed, [telling('node1', [entry(1)])], []);
+    const first = updateHistory(emptyCursor, [telling('node1', [entry(1)])], []);
     const later = '2026-01-01T00:00:05.000Z';
-    const second = followHistory(first.followed, [telling('node1', [entry(6)], later), telling('node2', [entry(1)])], []);
+    const second = updateHistory(first.followed, [telling('node1', [entry(6)], later), telling('node2', [entry(1)])], []);
     expect(texts(second.fresh)).toEqual(['node1 06', 'node2 01']);
     expect(second.notes).toEqual([
       `the agent of node1 was started again at ${later}: what happened before it does not know`,
@@ -59,8 +59,8 @@ describe('what is new', () => {
   });
 
   test('is kept of so many processes, those that answer first', () => {
-    let followed = nothingFollowed;
-    for (let n = 0; n < limits.followedProcesses + 5; n++) ({ followed } = followHistory(followed, [telling(`node${n}`, [])], []));
+    let followed = emptyCursor;
+    for (let n = 0; n < limits.followedProcesses + 5; n++) ({ followed } = updateHistory(followed, [telling(`node${n}`, [])], []));
     expect(followed.tellings).toHaveLength(limits.followedProcesses);
     expect(followed.tellings[0]?.by).toBe(`node${limits.followedProcesses + 4}`);
   });
@@ -110,8 +110,8 @@ describe('the lines of a history', () => {
   });
 
   test('of entries that come later stand below the others, where the same processes answer', () => {
-    const { fresh } = followHistory(
-      followHistory(nothingFollowed, [telling('node10', []), telling('node1', [])], []).followed,
+    const { fresh } = updateHistory(
+      updateHistory(emptyCursor, [telling('node10', []), telling('node1', [])], []).followed,
       [telling('node10', []), telling('node1', [entry(1)])],
       [],
     );

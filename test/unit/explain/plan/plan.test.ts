@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sessionChange } from '../../../../src/agent/sessions/bgp-sessions.ts';
+import { sessionChange } from '../../../../src/agent/sessions/session-change.ts';
 import { isEmptyPlan, planChanges, type Plan } from '../../../../src/explain/plan/plan.ts';
 import { renderPlan } from '../../../../src/explain/plan/render-plan.ts';
 import { cluster, type ClusterLiteral, type PeerLiteral, type ServiceLiteral } from '../../decisions/fixtures.ts';

@@ -160,7 +160,7 @@ describe('--watch', patient, () => {
       clock,
       stopped: stop.signal,
       print: (line: string) => void stdout.push(line),
-      note: (line: string) => void stderr.push(line),
+      printError: (line: string) => void stderr.push(line),
     };
     const ended = cluster.herald(poolsCommand, ['--watch', '7', '-o', 'yaml'], changes);
     const documents = (): number => parseAllDocuments(stdout.join('\n')).length;

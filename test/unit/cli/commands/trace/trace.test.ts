@@ -6,12 +6,12 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { traceEndpoint } from '../../../../../src/agent/live/bgp-trace-endpoint.ts';
 import { decodeTraceLine, type TraceStream } from '../../../../../src/bgp/index.ts';
 import { maximumTracedMessages } from '../../../../../src/bgp/limits.ts';
-import { bgpCommand } from '../../../../../src/cli/commands/trace/bgp-command.ts';
-import { LocalAnswers } from '../../../../../src/cli/process/telemetry/socket-answers.ts';
-import { debugPaths } from '../../../../../src/live/debug.ts';
-import { LiveApi } from '../../../../../src/live/live.ts';
+import { bgpCommand } from '../../../../../src/cli/commands/trace/trace-command.ts';
+import { SocketRequestHandler } from '../../../../../src/cli/process/endpoints/socket-request-handler.ts';
+import { debugPaths } from '../../../../../src/live/contract.ts';
+import { LiveApi } from '../../../../../src/live/live-api.ts';
 import { limits } from '../../../../../src/live/limits.ts';
-import { askLocal, listenLocal, type LocalListener } from '../../../../../src/system/http/local-socket.ts';
+import { requestLocal, listenLocal, type LocalListener } from '../../../../../src/system/http/local-socket.ts';
 import { until } from '../../../../lab/until.ts';
 import { pair, type Pair } from '../../../bgp/two-speakers.ts';
 import { readCapture } from '../../../bgp/trace/capture-file.ts';
@@ -35,8 +35,8 @@ beforeEach(async () => {
   speakers.clock.advance(1000);
   const live = new LiveApi(speakers.clock, { command: 'agent', version: '0' });
   live.setProcess({ node: 'node1' });
-  const answers = new LocalAnswers(live);
-  answers.add(debugPaths.bgpTrace, traceEndpoint(speakers.left.speaker));
+  const answers = new SocketRequestHandler(live);
+  answers.handle(debugPaths.bgpTrace, traceEndpoint(speakers.left.speaker));
   listener = await listenLocal(socket, answers.answer, limits);
 });
 afterEach(async () => {
@@ -47,8 +47,8 @@ afterEach(async () => {
 const trace = (
   words: readonly string[],
   stopped = new AbortController().signal,
-  note: (line: string) => void = () => undefined,
-): Promise<Outcome> => inProcess(bgpCommand, ['trace', '--socket', socket, ...words], { stopped, note });
+  printError: (line: string) => void = () => undefined,
+): Promise<Outcome> => inProcess(bgpCommand, ['trace', '--socket', socket, ...words], { stopped, printError });
 
 const announce = (last: number): void => {
   speakers.left.peer.routes.set([{ prefix: `192.0.2.${last}/32` }]);
@@ -100,7 +100,7 @@ test('to standard output the file goes alone', patient, async () => {
   const begun = Promise.withResolvers<void>();
   const outcome = inProcess(bgpCommand, ['trace', '--socket', socket, '--peer', 'right', '--count', '1', '--pcap', '-'], {
     write: async (some) => void octets.push(some),
-    note: () => begun.resolve(),
+    printError: () => begun.resolve(),
   });
   await begun.promise;
   announce(1);
@@ -149,7 +149,7 @@ test(
   async () => {
     const traces = vi.spyOn(speakers.left.peer, 'trace');
     const gone = new AbortController();
-    const { chunks } = await askLocal(socket, `${debugPaths.bgpTrace}?peer=right`, gone.signal);
+    const { chunks } = await requestLocal(socket, `${debugPaths.bgpTrace}?peer=right`, gone.signal);
     const reader = chunks[Symbol.asyncIterator]();
     await reader.next(); // The connection that is there: from here on nobody reads.
     // Far more than the queue and the buffers of a socket hold.

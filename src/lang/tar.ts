@@ -1,45 +1,51 @@
 import assert from 'node:assert';
 
-/** A file of an archive. */
+/** A file in an archive. */
 export interface TarEntry {
   /** Relative, with "/" between its parts. */
   readonly path: string;
   readonly content: Uint8Array;
+  /** Permission bits. */
+  readonly mode: number;
 }
 
 const blockLength = 512;
 
-/** An archive of plain files in the format ustar (POSIX.1-2008, pax), which every tar reads. `modified`: of all of them. */
+/**
+ * An archive of plain files in the ustar format (POSIX.1-2008, pax), which every tar program reads. Owner and group are 0. All files get the
+ * modification time `modified`.
+ */
 export function tar(entries: readonly TarEntry[], modified: Date): Buffer {
-  const files = entries.flatMap(({ path, content }) => [header(path, content.length, modified), padded(content)]);
+  const files = entries.flatMap(({ path, content, mode }) => [header(path, content.length, mode, modified), padded(content)]);
   return Buffer.concat([...files, Buffer.alloc(2 * blockLength)]);
 }
 
 /** Name (100) | mode (8) | user (8) | group (8) | size (12) | time (12) | checksum (8) | type (1) | link (100) | "ustar" and version (8) | ... | prefix (155). */
-function header(path: string, length: number, modified: Date): Buffer {
+function header(path: string, length: number, mode: number, modified: Date): Buffer {
   const { prefix, name } = split(path);
   const block = Buffer.alloc(blockLength);
   block.write(name, 0);
-  block.write('0000600\0', 100);
-  block.write('0000000\0', 108);
-  block.write('0000000\0', 116);
-  block.write(`${length.toString(8).padStart(11, '0')}\0`, 124);
-  block.write(
-    `${Math.floor(modified.getTime() / 1000)
-      .toString(8)
-      .padStart(11, '0')}\0`,
-    136,
-  );
-  block.write(' '.repeat(8), 148); // The checksum is made with blanks in its place.
+  block.write(octal(mode, 8), 100);
+  block.write(octal(0, 8), 108);
+  block.write(octal(0, 8), 116);
+  block.write(octal(length, 12), 124);
+  block.write(octal(Math.floor(modified.getTime() / 1000), 12), 136);
+  // The checksum is computed with blanks in its own field.
+  block.write(' '.repeat(8), 148);
   block.write('0', 156);
   block.write('ustar\u000000', 257);
   block.write(prefix, 345);
   const checksum = block.reduce((sum, octet) => sum + octet, 0);
-  block.write(`${checksum.toString(8).padStart(6, '0')}\0 `, 148);
+  block.write(`${octal(checksum, 7)} `, 148);
   return block;
 }
 
-/** A path of more than 100 octets is cut at a "/". */
+/** `length` includes the NUL at the end. */
+function octal(value: number, length: number): string {
+  return `${value.toString(8).padStart(length - 1, '0')}\0`;
+}
+
+/** Splits a path of more than 100 octets at its last "/". */
 function split(path: string): { readonly prefix: string; readonly name: string } {
   if (Buffer.byteLength(path) <= 100) return { prefix: '', name: path };
   const cut = path.lastIndexOf('/');

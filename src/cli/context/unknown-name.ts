@@ -1,5 +1,5 @@
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { UsageError } from './environment.ts';
+import { UsageError } from './command-context.ts';
 
 /** Of an object that there is none of: names those there are. */
 export function unknownName(kind: string, name: string, known: Iterable<string>): UsageError {

@@ -1,38 +1,40 @@
 import { retryingHttpListener, type ListenerComponents, type ListenerOptions } from '../../../agent/host/retrying-http-listener.ts';
 import { History } from '../../../live/history.ts';
-import { LiveApi } from '../../../live/live.ts';
-import { LivePortHandler } from '../../../live/on-port.ts';
+import { LiveApi } from '../../../live/live-api.ts';
+import { LivePortHandler } from '../../../live/live-port.ts';
 import { livePaths, type LiveProcess } from '../../../live/contract.ts';
 import { formatAddress } from '../../../net/address.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
 import type { Source } from '../../../sources/source.ts';
+import { listenLocal, type AnswerLocal } from '../../../system/http/local-socket.ts';
 import { listenHttp, type AnswerHttp, type ListenHttp } from '../../../system/http/http-listener.ts';
-import type { RetryingListener } from '../../../system/http/retrying-listener.ts';
+import { RetryingListener } from '../../../system/http/retrying-listener.ts';
 import type { Log } from '../../../system/log.ts';
 import { ApiServerMetrics } from '../../../telemetry/api-server.ts';
 import { Health } from '../../../telemetry/health.ts';
-import { collectWithTimeout } from '../../../telemetry/in-time.ts';
+import { collectWithTimeout } from '../../../telemetry/collect-with-timeout.ts';
+import type { Clock } from '../../../system/clock.ts';
 import { limits } from '../../../telemetry/limits.ts';
+import { limits as liveLimits } from '../../../live/limits.ts';
 import { metricsAnswer } from '../../../telemetry/metrics-answer.ts';
 import { Metrics } from '../../../telemetry/metrics.ts';
-import { registerProcessMetrics } from '../../../telemetry/process-figures.ts';
-import type { Environment } from '../../environment/environment.ts';
-import { lastingSocket } from './socket-listener.ts';
+import { registerProcessMetrics } from '../../../telemetry/process-metrics.ts';
+import type { CommandContext } from '../../context/command-context.ts';
 import type { LiveOptions } from '../../options/live-options.ts';
-import { LocalAnswers } from './socket-answers.ts';
+import { SocketRequestHandler } from './socket-request-handler.ts';
 import { NodeListeners } from './node-listeners.ts';
 import type { TelemetryOptions } from '../../options/telemetry-options.ts';
 import { version } from '../../version.ts';
 
 /** What a process tells of itself by HTTP: metrics, its health, and what it does at this moment. From its first moment to its last. */
-export class Telemetry {
+export class ProcessEndpoints {
   readonly metrics: Metrics;
   /** Asked at the socket, and at the port of metrics unless that was switched off. */
   readonly live: LiveApi;
   /** What happened to objects since the process began. */
   readonly history: History;
   /** Asked at the socket: on this host alone. */
-  readonly local: LocalAnswers;
+  readonly local: SocketRequestHandler;
   readonly health = new Health();
   readonly api: ApiServerMetrics;
   readonly #components: ListenerComponents;
@@ -42,7 +44,7 @@ export class Telemetry {
   readonly #socket: RetryingListener | undefined;
 
   constructor(
-    { clock, nodejs }: Pick<Environment, 'clock' | 'nodejs'>,
+    { clock, nodejs }: Pick<CommandContext, 'clock' | 'nodejs'>,
     options: TelemetryOptions & LiveOptions & Pick<LiveProcess, 'command'>,
     log: Log,
     listen: ListenHttp = listenHttp,
@@ -57,8 +59,8 @@ export class Telemetry {
     this.live = new LiveApi(clock, { command, version });
     this.history = new History(clock);
     this.live.addList(livePaths.history, this.history.list);
-    this.local = new LocalAnswers(this.live);
-    if (socket !== 'none') this.#socket = lastingSocket({ clock, log }, socket, this.local.answer);
+    this.local = new SocketRequestHandler(this.live);
+    if (socket !== 'none') this.#socket = listenOnSocket({ clock, log }, socket, this.local.answer);
     const onPort = new LivePortHandler(this.live);
     const answer: AnswerHttp = (path, query) =>
       (live === 'metrics' ? onPort.answer(path, query) : undefined) ?? metricsAnswer(this.metrics, path);
@@ -106,6 +108,19 @@ export class Telemetry {
     };
     return retryingHttpListener(this.#components, { ...options, answer, bounds, onStatusChanged: () => undefined });
   }
+}
+
+/** Answers at a socket, as soon as nobody else does: the one that has it may be the process before this one. A process without it does its work all the same. */
+function listenOnSocket({ clock, log }: { readonly clock: Clock; readonly log: Log }, path: string, answer: AnswerLocal): RetryingListener {
+  const { connections, headerBytes, requestMilliseconds, idleMilliseconds, retryMilliseconds } = liveLimits;
+  return new RetryingListener(clock, {
+    listen: () => listenLocal(path, answer, { connections, headerBytes, requestMilliseconds, idleMilliseconds }),
+    retryMilliseconds,
+    onProblemChanged: (problem) => {
+      if (problem === undefined) log.info({ socket: path }, 'can be asked at its socket now');
+      else log.warn({ socket: path, problem }, 'cannot be asked at its socket, it is tried again (--socket says where)');
+    },
+  });
 }
 
 function objectsOf(snapshot: Snapshot): Readonly<Record<string, ReadonlyMap<string, unknown>>> {

@@ -7,7 +7,7 @@ import type { Node } from '../../model/objects/cluster.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
 import { heraldApiVersion, parseObject } from '../../model/parse.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
-import { UsageError, type Environment } from '../environment/environment.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { CallerOptions } from '../options/shared-options.ts';
 import { readCluster } from '../reading/read-cluster.ts';
 import { readDirectory } from '../reading/read-directory.ts';
@@ -15,9 +15,9 @@ import { readFiles } from '../reading/read-manifests.ts';
 import type { Reading } from '../reading/reading.ts';
 
 /** What the annotation of the Node is to say; undefined: it is to go. */
-export type Wish = Node['drain'];
+export type DrainRequest = Node['drain'];
 
-export const wishText = (wish: Wish): string => (wish === 'force' ? 'force' : 'true');
+export const drainRequestText = (wish: DrainRequest): string => (wish === 'force' ? 'force' : 'true');
 
 interface DrainObservation {
   /** Absent: there is no report. */
@@ -27,29 +27,29 @@ interface DrainObservation {
 }
 
 /** Where a node is drained: a cluster, or a directory of manifests, which belongs to its author and is never written. */
-export interface DrainTarget {
+export interface DrainStorage {
   /** Everything that decisions read, as it is now. */
   read(): Promise<Reading>;
   /** Where the annotation is to be written by hand. Absent: `write` does it. */
   readonly manifest?: () => Promise<string>;
   /** Has the Node say what is asked. `before`: the report of that moment. */
-  write(wish: Wish, before: NodeState | undefined): Promise<void>;
+  write(wish: DrainRequest, before: NodeState | undefined): Promise<void>;
   observe(signal: AbortSignal): Promise<DrainObservation>;
   close(): void;
 }
 
 /** By the caller's own credentials. */
-export async function openClusterTarget(environment: Environment, options: CallerOptions, node: string): Promise<DrainTarget> {
-  const client = new KubeClient(await connectAsCaller(environment, options), { clock: environment.clock });
+export async function openClusterDrain(context: CommandContext, options: CallerOptions, node: string): Promise<DrainStorage> {
+  const client = new KubeClient(await connectAsCaller(context, options), { clock: context.clock });
   let isHeeded: (state: NodeState) => boolean = () => true;
   return {
     async read() {
-      const reading = await readCluster(environment, options);
+      const reading = await readCluster(context, options);
       reading.close();
       return reading;
     },
     async write(wish, before) {
-      const version = await patchNode(client, node, wish, environment.stopped);
+      const version = await patchNode(client, node, wish, context.stopped);
       isHeeded = ({ consumed, drain }) => BigInt(consumed['Node'] ?? '0') >= version || drain?.since !== before?.drain?.since;
     },
     async observe(signal) {
@@ -61,8 +61,8 @@ export async function openClusterTarget(environment: Environment, options: Calle
 }
 
 /** Resolves to the version of the Node that has it. */
-async function patchNode(client: KubeClient, node: string, wish: Wish, signal: AbortSignal): Promise<bigint> {
-  const value = wish === undefined ? null : wishText(wish);
+async function patchNode(client: KubeClient, node: string, wish: DrainRequest, signal: AbortSignal): Promise<bigint> {
+  const value = wish === undefined ? null : drainRequestText(wish);
   try {
     const answer = await client.write(
       {
@@ -96,12 +96,12 @@ async function readNodeState(client: KubeClient, node: string, signal: AbortSign
 }
 
 /** The report counts from when the manifest says what is asked. */
-export function openDirectoryTarget(environment: Environment, directory: string, node: string): DrainTarget {
-  let asked: { readonly wish: Wish } | undefined;
-  const read = (): Promise<Reading> => readDirectory(environment, directory);
+export function openDirectoryDrain(context: CommandContext, directory: string, node: string): DrainStorage {
+  let asked: { readonly wish: DrainRequest } | undefined;
+  const read = (): Promise<Reading> => readDirectory(context, directory);
   return {
     read,
-    manifest: () => manifestOf(environment, directory, node),
+    manifest: () => manifestOf(context, directory, node),
     async write(wish) {
       asked = { wish };
     },
@@ -116,8 +116,8 @@ export function openDirectoryTarget(environment: Environment, directory: string,
 }
 
 /** "nodes.yaml:12", the last of that name, which is the one in force. */
-async function manifestOf(environment: Environment, directory: string, node: string): Promise<string> {
-  const { objects } = await readFiles(environment, [directory]);
+async function manifestOf(context: CommandContext, directory: string, node: string): Promise<string> {
+  const { objects } = await readFiles(context, [directory]);
   const found = objects.findLast(({ raw }) => {
     return isRecord(raw) && raw['kind'] === 'Node' && isRecord(raw['metadata']) && raw['metadata']['name'] === node;
   });

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Provider } from '../../controller/provider.ts';
 import * as contract from '../../controller/provider-module.ts';
 import { missingMethods, type CreateProvider, type ProviderComponents } from '../../controller/provider-module.ts';
-import { UsageError } from './environment.ts';
+import { UsageError } from './command-context.ts';
 
 /** Imports a module by its URL. */
 export type LoadModule = (url: string) => Promise<unknown>;
@@ -33,14 +33,14 @@ export async function loadProviders(
 
 async function loadProvider(path: string, components: ProviderComponents, load: LoadModule): Promise<Provider> {
   const module = await load(pathToFileURL(resolve(path)).href).catch((error: unknown) => {
-    throw wrong(path, `it could not be loaded: ${textOf(error)}`);
+    throw wrong(path, `it could not be loaded: ${errorText(error)}`);
   });
   const { createProvider } = module as { readonly createProvider?: unknown };
   if (typeof createProvider !== 'function') throw wrong(path, 'it must export a function `createProvider`');
   const provider: unknown = await Promise.resolve()
     .then(() => (createProvider as CreateProvider)(components) as unknown)
     .catch((error: unknown) => {
-      throw wrong(path, `createProvider failed: ${textOf(error)}`);
+      throw wrong(path, `createProvider failed: ${errorText(error)}`);
     });
   if (typeof provider !== 'object' || provider === null) throw wrong(path, 'createProvider must return a provider');
   const { name } = provider as { readonly name?: unknown };
@@ -48,7 +48,8 @@ async function loadProvider(path: string, components: ProviderComponents, load: 
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,62}$/.test(name))
     throw wrong(path, 'the `name` of its provider must be lower-case letters, digits and "-", 63 at most, and begin with a letter');
   const missing = missingMethods(provider);
-  if (missing.length > 0) throw wrong(path, `its provider lacks ${missing.join(', ')} (src/controller/provider.ts and provider-parts.ts describe each)`);
+  if (missing.length > 0)
+    throw wrong(path, `its provider lacks ${missing.join(', ')} (src/controller/provider.ts and provider-parts.ts describe each)`);
   return provider as Provider;
 }
 
@@ -75,6 +76,6 @@ function wrong(path: string, what: string): UsageError {
   return new UsageError(`--provider ${path}: ${what}`);
 }
 
-function textOf(error: unknown): string {
+function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

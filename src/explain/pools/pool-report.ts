@@ -28,7 +28,7 @@ export interface PoolRow {
   readonly reason?: Reason;
 }
 
-export interface PoolTable {
+export interface PoolReport {
   /** In order of their names. */
   readonly pools: readonly PoolRow[];
   /** Services that wait for an address, whatever pool might give it. */
@@ -36,7 +36,7 @@ export interface PoolTable {
 }
 
 /** `pool`: that one alone. */
-export function poolTable(snapshot: Snapshot, pool?: string): PoolTable {
+export function poolReport(snapshot: Snapshot, pool?: string): PoolReport {
   const allocator = allocatorOf(snapshot);
   const { refused } = effectivePools(snapshot.pools);
   const conflicts = conflictsOf(snapshot.pools.values());

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { MemoryApi } from '../../../../examples/provider/memory-api.ts';
 import { BalancerProvider } from '../../../../examples/provider/provider.ts';
-import { loadProviders } from '../../../../src/cli/environment/provider-modules.ts';
+import { loadProviders } from '../../../../src/cli/context/provider-modules.ts';
 import { discard, herald, root, scratch, Service } from '../program.ts';
 import { providerComponents } from '../provider-components.ts';
 

@@ -12,19 +12,19 @@ export interface SessionRow extends SessionExplanation {
   readonly reportedSecondsAgo?: number;
 }
 
-export interface SessionTable {
+export interface SessionReport {
   /** In order of nodes, then of peers. */
   readonly sessions: readonly SessionRow[];
 }
 
 /** Those that are asked for; absent: all. */
-export interface Wanted {
+export interface TableFilter {
   readonly node?: string;
   readonly peer?: string;
 }
 
 /** Every session that the BGPPeers ask of the nodes. `now`: milliseconds since the epoch, by which the agents' reports are judged. */
-export function sessionTable(snapshot: Snapshot, now: number, wanted: Wanted = {}): SessionTable {
+export function sessionReport(snapshot: Snapshot, now: number, wanted: TableFilter = {}): SessionReport {
   const nodes = [...snapshot.nodes.keys()].filter((node) => wanted.node === undefined || node === wanted.node).toSorted();
   return {
     sessions: nodes.flatMap((node) =>
@@ -36,7 +36,7 @@ export function sessionTable(snapshot: Snapshot, now: number, wanted: Wanted = {
 }
 
 /** Of those that nobody has shut down, how many there are and how many are up. */
-export function sessionCounts({ sessions }: SessionTable): { readonly established: number; readonly expected: number } {
+export function sessionCounts({ sessions }: SessionReport): { readonly established: number; readonly expected: number } {
   const expected = sessions.filter(({ reason: why }) => why?.code !== 'PeerAdminDown');
   return { established: expected.filter(isUp).length, expected: expected.length };
 }

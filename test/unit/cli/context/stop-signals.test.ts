@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { beforeEach, expect, test } from 'vitest';
-import { stopSignals, type StopSignals } from '../../../../src/cli/environment/stop-signals.ts';
+import { stopSignals, type StopSignals } from '../../../../src/cli/context/stop-signals.ts';
 
 let host: EventEmitter;
 let ended: number;

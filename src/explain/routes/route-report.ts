@@ -11,11 +11,11 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, isLinkLocal, type Address, type Family } from '../../net/address.ts';
 import { comparePrefixes, formatPrefix } from '../../net/prefix.ts';
-import { isOfOneAs } from './node-announcements.ts';
-import { whyNotAtPeer } from './missing-route-reason.ts';
+import { isInternalPeer } from './node-announcements.ts';
+import { missingRouteReason } from './missing-route-reason.ts';
 import { limits } from '../limits.ts';
 import { sentRoute, type SentRoute } from './route-text.ts';
-import type { Wanted } from '../sessions/session-table.ts';
+import type { TableFilter } from '../sessions/session-report.ts';
 
 /** A route of a node to a peer, with what it says. Plain data. */
 export interface RouteRow extends SentRoute {
@@ -35,7 +35,7 @@ export interface RouteRow extends SentRoute {
   readonly live?: true;
 }
 
-export interface RouteTable {
+export interface RouteReport {
   /** In order of nodes, peers, prefixes. */
   readonly routes: readonly RouteRow[];
   /** Routes beyond those. */
@@ -45,7 +45,7 @@ export interface RouteTable {
 }
 
 /** What the nodes announce, or would. `now`: milliseconds since the epoch, by which the agents' reports are judged. */
-export function routeTable(snapshot: Snapshot, now: number, wanted: Wanted & { readonly service?: ServiceKey } = {}): RouteTable {
+export function routeReport(snapshot: Snapshot, now: number, wanted: TableFilter & { readonly service?: ServiceKey } = {}): RouteReport {
   const routes: RouteRow[] = [];
   let more = 0;
   for (const node of [...snapshot.nodes.keys()].filter((name) => wanted.node === undefined || name === wanted.node).toSorted()) {
@@ -68,7 +68,7 @@ function routesOfNode(
   snapshot: Snapshot,
   node: string,
   now: number,
-  { peer, service }: Parameters<typeof routeTable>[2] & object,
+  { peer, service }: Parameters<typeof routeReport>[2] & object,
 ): RouteRow[] {
   const report = currentReport(snapshot.nodeStates, node, now);
   const byPeer = new Map<string, Map<string, Contribution[]>>();
@@ -112,7 +112,7 @@ function* contributions(
         const frontends = (): readonly string[] => frontendsOn(snapshot, node, service, address);
         const why =
           whyUnknown(node, report) ??
-          (report && whyNotAtPeer(report, differing, { peer, prefixes: [formatPrefix(route.prefix)], frontends }));
+          (report && missingRouteReason(report, differing, { peer, prefixes: [formatPrefix(route.prefix)], frontends }));
         yield [peer, { service, route, why }];
       }
     }
@@ -141,7 +141,7 @@ function mergedRoute(all: readonly Contribution[]): RouteIntent {
 }
 
 function rowOf(snapshot: Snapshot, node: string, session: SessionIntent, route: RouteIntent, all: readonly Contribution[]): RouteRow {
-  const internal = isOfOneAs(snapshot.peers.get(session.peer));
+  const internal = isInternalPeer(snapshot.peers.get(session.peer));
   const sent = sentRoute(route, internal);
   const services = [...new Set(all.map((one) => one.service))].toSorted();
   const why = all.every((one) => one.why !== undefined) ? all[0]?.why : undefined;

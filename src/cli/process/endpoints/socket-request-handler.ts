@@ -1,4 +1,4 @@
-import type { LiveApi } from '../../../live/live.ts';
+import type { LiveApi } from '../../../live/live-api.ts';
 import type { AnswerLocal, LocalRequest } from '../../../system/http/local-socket.ts';
 
 const plain = { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' } as const;
@@ -7,7 +7,7 @@ const plain = { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'n
  * All that is answered at the socket of a process: what it tells elsewhere too (/live), and what must not leave the host (/debug), which may be
  * an answer that goes on.
  */
-export class LocalAnswers {
+export class SocketRequestHandler {
   readonly #live: LiveApi;
   readonly #debug = new Map<string, AnswerLocal>();
 
@@ -16,7 +16,7 @@ export class LocalAnswers {
   }
 
   /** On this host alone. The result takes it away. */
-  add(path: `/debug/${string}`, answer: AnswerLocal): () => void {
+  handle(path: `/debug/${string}`, answer: AnswerLocal): () => void {
     this.#debug.set(path, answer);
     return () => void this.#debug.delete(path);
   }

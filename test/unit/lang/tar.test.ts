@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { tar, type TarEntry } from '../../../../src/cli/bundle/tar.ts';
+import { tar, type TarEntry } from '../../../src/lang/tar.ts';
 
 const run = (archive: Buffer, ...words: readonly string[]): string =>
   execFileSync('tar', [...words, '-f', '-'], { input: archive, encoding: 'utf8' });
 const long = `bundle/explain/${'n'.repeat(63)}/${'s'.repeat(63)}.txt`;
 const entries: readonly TarEntry[] = [
-  { path: 'bundle/empty.txt', content: new Uint8Array(0) },
-  { path: 'bundle/block.txt', content: Buffer.from('x'.repeat(512)) },
-  { path: long, content: Buffer.from('Grüße\n') },
+  { path: 'bundle/empty.txt', content: new Uint8Array(0), mode: 0o600 },
+  { path: 'bundle/block.txt', content: Buffer.from('x'.repeat(512)), mode: 0o644 },
+  { path: long, content: Buffer.from('Grüße\n'), mode: 0o755 },
 ];
 
 test('the system tar reads it: names, times, contents', () => {

@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import type { Provider } from '../../controller/provider.ts';
 import type { Previewable, ResourceHolder } from '../../controller/provider-parts.ts';
 import type { Clock } from '../../system/clock.ts';
@@ -6,12 +7,12 @@ import type { Random } from '../../system/random.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { AwsFlags } from '../options/aws-options.ts';
 import type { StopSignals } from './stop-signals.ts';
-import type { ControllerPost } from './storage.ts';
+import type { LeaderContext } from './storage.ts';
 
-export interface ProviderNeeds {
+export interface ProviderRequest {
   readonly log: Log;
   /** Absent fields: Services cannot be written to, and nobody else writes. */
-  readonly post: Pick<ControllerPost, 'serviceMetadata' | 'mayWrite' | 'term'>;
+  readonly leader: Pick<LeaderContext, 'serviceMetadata' | 'mayWrite' | 'leadershipSignal'>;
   /** Absent: nothing is measured. */
   readonly metrics?: Metrics;
   /** Absent: the command has no options of AWS. */
@@ -20,15 +21,15 @@ export interface ProviderNeeds {
   readonly modules?: readonly string[];
 }
 
-export type ProviderClaim = Pick<Provider, 'name' | 'claim'> & Partial<ResourceHolder & Previewable>;
+export type ClaimingProvider = Pick<Provider, 'name' | 'claim'> & Partial<ResourceHolder & Previewable>;
 
-interface ClaimNeeds extends Pick<AwsFlags, 'awsClassless'> {
+interface ClaimRequest extends Pick<AwsFlags, 'awsClassless'> {
   /** Paths of modules that give more of them. */
   readonly modules?: readonly string[];
 }
 
 /** What a command gets from the composition root: everything of the process that it may use. */
-export interface Environment extends StopSignals {
+export interface CommandContext extends StopSignals {
   readonly clock: Clock;
   readonly random: Random;
   /** The log of a command that runs on, on standard output. */
@@ -40,21 +41,24 @@ export interface Environment extends StopSignals {
   /** Whether the answer goes to a terminal, which can be redrawn; absent: it does not. */
   readonly isTerminal?: boolean;
   /** Writes one line beside the answer, to standard error. */
-  readonly note: (line: string) => void;
+  readonly printError: (line: string) => void;
   /** All of standard input. */
   readonly readInput: () => Promise<string>;
   /** The exit status of a command that has answered; 0 unless it says otherwise. */
-  readonly endWith: (status: number) => void;
+  readonly setExitStatus: (status: number) => void;
   readonly hostname: string;
   /** The version of Node.js. */
   readonly nodejs: string;
   /** Of the process's environment. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** Those that serve Services, in the order in which they are asked whose a Service is. */
-  readonly providers: (needs: ProviderNeeds) => Promise<readonly Provider[]>;
+  readonly providers: (needs: ProviderRequest) => Promise<readonly Provider[]>;
   /** Whose a Service is, by all that there are, also those that a command has not switched on, and those of modules. Nothing is written. */
-  readonly claims: (needs: ClaimNeeds) => Promise<readonly ProviderClaim[]>;
+  readonly claims: (needs: ClaimRequest) => Promise<readonly ClaimingProvider[]>;
 }
+
+/** Makes a command. The context is not used before the command runs. */
+export type MakeCommand = (context: CommandContext) => Command;
 
 /** Follows every mistake on the command line. */
 export const hint = '(herald --help lists the commands; herald COMMAND --help shows an example)';

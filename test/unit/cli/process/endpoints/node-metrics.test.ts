@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Telemetry } from '../../../../../src/cli/process/telemetry/telemetry.ts';
+import { ProcessEndpoints } from '../../../../../src/cli/process/endpoints/process-endpoints.ts';
 import type { Node } from '../../../../../src/model/objects/cluster.ts';
 import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
 import { FakeHttp } from '../../../agent/fakes/fake-http.ts';
@@ -22,7 +22,7 @@ function begun(source: TestSource, atNode: { readonly atNode?: number } = { atNo
   };
   const metricsAddress = { places: [], ...atNode };
   const options = { metricsAddress, healthAddress: { places: [] }, command: 'agent', socket: 'none', live: 'metrics' } as const;
-  const telemetry = new Telemetry({ clock, nodejs: 'v24' }, options, log, http.listen);
+  const telemetry = new ProcessEndpoints({ clock, nodejs: 'v24' }, options, log, http.listen);
   const end = telemetry.followNode(source, 'n1');
   const settle = async (): Promise<void> => {
     for (let i = 0; i < 4; i++) await setImmediate();

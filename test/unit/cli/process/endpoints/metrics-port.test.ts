@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { Telemetry } from '../../../../../src/cli/process/telemetry/telemetry.ts';
+import { ProcessEndpoints } from '../../../../../src/cli/process/endpoints/process-endpoints.ts';
 import { livePaths } from '../../../../../src/live/contract.ts';
 import { pageOf } from '../../../../../src/live/query.ts';
 import { listenHttp, type ListenHttp } from '../../../../../src/system/http/http-listener.ts';
@@ -24,7 +24,7 @@ async function metricsPort(address: string): Promise<number> {
   };
   const metricsAddress = { places: [{ address, port: 0 }] };
   const options = { metricsAddress, healthAddress: { places: [] }, command: 'agent', socket: 'none', live: 'metrics' } as const;
-  const telemetry = new Telemetry({ clock: new VirtualClock(), nodejs: 'v24' }, options, silentLog, listen);
+  const telemetry = new ProcessEndpoints({ clock: new VirtualClock(), nodejs: 'v24' }, options, silentLog, listen);
   ends.push(() => telemetry.close());
   const entries = Array.from({ length: 500 }, (_, i) => ({ name: `n${1000 + i}`, text: 'x'.repeat(40_000) }));
   telemetry.live.addList(livePaths.history, { parameters: [], items: (query) => pageOf(entries, ({ name }) => name, query) });
