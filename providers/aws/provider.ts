@@ -1,29 +1,22 @@
 import type { Claim, Provider, Reconciliation, Released } from '../../src/controller/provider.ts';
-import type {
-  ChangeListener,
-  PeriodicWork,
-  Preview,
-  Previewable,
-  Recovery,
-  ResourceHolder,
-} from '../../src/controller/provider-parts.ts';
+import type { ChangeListener, PeriodicWork, Preview, Previewable, Recovery, ResourceHolder } from '../../src/controller/provider-parts.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/objects/metadata.ts';
-import { briefly, fix, reason, says, type Reason } from '../../src/model/reasons.ts';
+import { conditionText, remedyText, reason, reasonText, type Reason } from '../../src/model/reasons.ts';
 import type { Ingress, Service } from '../../src/model/objects/service.ts';
 import type { Change, Snapshot } from '../../src/model/store/snapshot.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import type { Log } from '../../src/system/log.ts';
 import type { Random } from '../../src/system/random.ts';
-import { Agenda } from './schedule/result-cache.ts';
+import { ResultCache } from './schedule/result-cache.ts';
 import { reasonOfError } from './cloud/error-reason.ts';
 import { AwsError } from './cloud/error.ts';
 import { decideAwsClaim } from './desire/claim.ts';
 import { memberOf, stackOf, type Member } from './desire/stack.ts';
-import { Handover } from './reconcile/previous-stacks.ts';
-import { AwsLink, type Connect } from './reconcile/stack-reconciler.ts';
-import { nodeFacts, noNodes, type NodeFacts } from './schedule/node-changes.ts';
-import { Patience } from './schedule/poll-intervals.ts';
-import { persistenceOf, Retries } from './schedule/backoff.ts';
+import { PreviousStacks } from './reconcile/previous-stacks.ts';
+import { StackReconciler, type Connect } from './reconcile/stack-reconciler.ts';
+import { fingerprintNodes, emptyFingerprint, type NodeFingerprint } from './schedule/node-changes.ts';
+import { PollIntervals } from './schedule/poll-intervals.ts';
+import { retryClassOf, Backoff } from './schedule/backoff.ts';
 import type { ClasslessMode } from './model/settings.ts';
 import { finalizer, type ServiceMetadata } from './model/service-metadata.ts';
 import { limits } from './model/limits.ts';
@@ -47,21 +40,21 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   readonly name = 'aws';
   readonly remote = true;
   readonly #components: AwsProviderComponents;
-  readonly #link: AwsLink;
-  readonly #handover: Handover;
-  readonly #agenda = new Agenda();
-  readonly #retries: Retries;
-  readonly #patience = new Patience();
+  readonly #link: StackReconciler;
+  readonly #handover: PreviousStacks;
+  readonly #agenda = new ResultCache();
+  readonly #retries: Backoff;
+  readonly #patience = new PollIntervals();
   /** Services for which this process has made, or found, something that it has not let go of. */
   readonly #held = new Set<ServiceKey>();
-  #nodes: NodeFacts = noNodes;
+  #nodes: NodeFingerprint = emptyFingerprint;
   #snapshot: Snapshot | undefined;
 
   constructor(components: AwsProviderComponents) {
     this.#components = components;
-    this.#link = new AwsLink(components);
-    this.#handover = new Handover({ ...components, link: this.#link });
-    this.#retries = new Retries(components.random);
+    this.#link = new StackReconciler(components);
+    this.#handover = new PreviousStacks({ ...components, link: this.#link });
+    this.#retries = new Backoff(components.random);
   }
 
   claim(service: Service, { config }: Snapshot): Claim {
@@ -70,8 +63,8 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
 
   adopt(snapshot: Snapshot, recorded: ReadonlyMap<ServiceKey, unknown>): void {
     this.#snapshot = snapshot;
-    this.#link.departures.reserve([...recorded.keys()].filter((key) => !snapshot.services.has(key)));
-    this.#nodes = nodeFacts(snapshot, noNodes);
+    this.#link.departed.markUnreadable([...recorded.keys()].filter((key) => !snapshot.services.has(key)));
+    this.#nodes = fingerprintNodes(snapshot, emptyFingerprint);
   }
 
   holds(key: ServiceKey, service: Service | undefined): boolean {
@@ -84,21 +77,21 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
     const claim = decideAwsClaim(service, snapshot.config, this.#components);
     // It may have changed since it was asked for; then the controller asks again.
     if (!claim.mine) return { ingress: service.ingress, reason: claim.reason };
-    const answer = this.#agenda.answer(key, service);
+    const answer = this.#agenda.result(key, service);
     if (answer !== undefined && !this.#hasLostFinalizer(key, service)) return answer;
     // A mistake that was corrected is not held against what is there now.
-    if (this.#agenda.isNews(key, service)) {
-      this.#retries.forget(key);
-      this.#patience.forget(key);
+    if (this.#agenda.isChanged(key, service)) {
+      this.#retries.forgetFailures(key);
+      this.#patience.forgetService(key);
     }
-    this.#agenda.begin(key);
+    this.#agenda.startReconcile(key);
     const reconciliation = await this.#attempt(memberOf(service, claim.kind), key, snapshot);
-    this.#agenda.end(key, service, reconciliation);
+    this.#agenda.storeResult(key, service, reconciliation);
     return reconciliation;
   }
 
   async release(key: ServiceKey): Promise<Released> {
-    this.#link.departures.unreserve(key);
+    this.#link.departed.clearUnreadable(key);
     const snapshot = this.#snapshot;
     const service = snapshot?.services.get(key);
     // Most Services have never been ours.
@@ -107,8 +100,8 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
       return {};
     }
     // Where nothing can be written to Services, that one is gone is all that can be seen of its deletion.
-    if (service !== undefined || this.#components.metadata === undefined) this.#link.departures.departed.add(key);
-    if (!this.#link.departures.departed.has(key)) {
+    if (service !== undefined || this.#components.metadata === undefined) this.#link.departed.releasing.add(key);
+    if (!this.#link.departed.releasing.has(key)) {
       this.#letBe(key);
       return {};
     }
@@ -138,7 +131,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   }
 
   runDue(now: number): readonly ServiceKey[] {
-    if (this.#snapshot !== undefined) this.#link.tidy(this.#snapshot, now);
+    if (this.#snapshot !== undefined) this.#link.startBackgroundWork(this.#snapshot, now);
     return this.#agenda.takeDue(now);
   }
 
@@ -148,13 +141,13 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
     const all = (): void => {
       for (const { services } of this.#link.stacks.all) for (const key of services) concerned.add(key);
       // Those with which AWS was not even asked: the nodes tell where the cluster is.
-      for (const key of this.#retries.all) concerned.add(key);
+      for (const key of this.#retries.failing) concerned.add(key);
     };
     if (changes.some(({ kind }) => kind === 'Node')) {
-      const nodes = nodeFacts(snapshot, this.#nodes);
-      if (nodes.text !== this.#nodes.text) {
+      const nodes = fingerprintNodes(snapshot, this.#nodes);
+      if (nodes.fingerprint !== this.#nodes.fingerprint) {
         all();
-        this.#link.chores.tendSoon();
+        this.#link.background.refreshTargetsSoon();
       }
       this.#nodes = nodes;
     }
@@ -164,14 +157,14 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
         for (const service of services) {
           if (!this.#link.hasPodTargets(service)) continue;
           concerned.add(service);
-          this.#link.chores.tendSoon();
+          this.#link.background.refreshTargetsSoon();
         }
       // Others that share its load balancer: a port may have become free.
       if (kind === 'Service')
-        for (const { services } of this.#link.stacks.of(key as ServiceKey))
+        for (const { services } of this.#link.stacks.stacksWith(key as ServiceKey))
           for (const other of services) if (other !== key) concerned.add(other);
     }
-    for (const key of concerned) this.#agenda.stale(key);
+    for (const key of concerned) this.#agenda.invalidate(key);
     return concerned;
   }
 
@@ -192,66 +185,78 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
     const { service, values } = member;
     const { metadata } = this.#components;
     if (service.metadata.deleting) {
-      this.#link.departures.departed.add(key);
+      this.#link.departed.releasing.add(key);
       const left = await this.#vacate(key, snapshot);
       if (left === undefined) return { ingress: [] };
       this.#failed(key, left);
       return { ingress: [], reason: left };
     }
-    this.#link.departures.departed.delete(key);
+    this.#link.departed.releasing.delete(key);
     if (values.disown === true) {
-      const left = (await this.#link.disown(key, snapshot)) ?? (await this.#handover.letGo(key, snapshot));
+      const left = (await this.#link.disown(key, snapshot)) ?? (await this.#handover.removeMetadata(key, snapshot));
       if (left !== undefined) {
         this.#failed(key, left);
         return { ingress: service.ingress, reason: left, warnings: member.warnings };
       }
       this.#forget(key);
-      return { ingress: service.ingress, ...said(member.errors), warnings: member.warnings };
+      return { ingress: service.ingress, ...combineReasons(member.errors), warnings: member.warnings };
     }
     const finalizers = service.metadata.finalizers ?? [];
     const foreign = foreignFinalizers.find((name) => finalizers.includes(name));
     if (foreign !== undefined && !finalizers.includes(finalizer)) {
       // The other one writes the status, which asks for nothing: an answer that is kept would be written over it.
-      this.#agenda.stale(key);
+      this.#agenda.invalidate(key);
       return { ingress: service.ingress, reason: reason('AwsOtherController', { finalizer: foreign }) };
     }
     await metadata?.addFinalizer(key);
     this.#held.add(key);
-    const { state, result, drift, problems, stuck } = await this.#link.pass(stackOf(member), snapshot);
+    const { state, result, drift, problems, blockedDeletion: stuck } = await this.#link.reconcile(stackOf(member), snapshot);
     state.services.add(key);
     const errors = [...(result.errors.get(key) ?? []), ...(result.errors.get('') ?? [])];
-    const standing = result.standings.get(key);
+    const standing = result.servingStatus.get(key);
     const isTold = service.ingress.some(({ hostname }) => hostname === standing?.hostname);
     const hasArrived = standing?.serves === true && errors.length === 0 && result.execution.outcomes.every((one) => one.result === 'done');
-    const others = this.#link.stacks.of(key).filter((other) => other !== state);
-    const moves = await this.#handover.leaveOthers(key, state, others, hasArrived && isTold, snapshot);
-    const isKept = await this.#handover.keep(service, key, result.unsettled ? [] : [state, ...this.#link.stacks.of(key)]);
-    const left = moves.left === undefined ? [] : [moves.left];
-    const awaited = this.#patience.next(key, result, { seconds: moves.seconds, isKept }, this.#components.clock.date().getTime());
+    const others = this.#link.stacks.stacksWith(key).filter((other) => other !== state);
+    const moves = await this.#handover.advance(key, state, others, hasArrived && isTold, snapshot);
+    const isKept = await this.#handover.recordArns(service, key, result.unsettled ? [] : [state, ...this.#link.stacks.stacksWith(key)]);
+    const left = moves.blocked === undefined ? [] : [moves.blocked];
+    const awaited = this.#patience.nextPoll(
+      key,
+      result,
+      { previousStackSeconds: moves.seconds, isMetadataWritten: isKept },
+      this.#components.clock.date().getTime(),
+    );
     this.#goOn(key, awaited.seconds, [...errors, ...left, ...stuck]);
     // What was told to clients goes on serving them until they can be told of another one.
     const staysElsewhere = others.length > 0 && !hasArrived && service.ingress.length > 0;
     const hostname = staysElsewhere ? undefined : standing?.hostname;
     return {
       ingress: ingressOf(hostname) ?? (staysElsewhere || result.desired === undefined ? service.ingress : []),
-      ...said(errors),
-      warnings: [...(result.warnings.get(key) ?? []), ...problems, ...left, ...stuck, ...awaited.warnings, ...this.#link.takeRefused(key)],
+      ...combineReasons(errors),
+      warnings: [
+        ...(result.warnings.get(key) ?? []),
+        ...problems,
+        ...left,
+        ...stuck,
+        ...awaited.warnings,
+        ...this.#link.takeRefusedArns(key),
+      ],
       ...(drift.length === 0 ? {} : { repaired: drift }),
     };
   }
 
   /** When to look again, after a look that AWS has answered. */
   #goOn(key: ServiceKey, requeueSeconds: number, errors: readonly Reason[]): void {
-    const refusal = errors.find((error) => persistenceOf(error) !== undefined);
+    const refusal = errors.find((error) => retryClassOf(error) !== undefined);
     if (refusal !== undefined) return this.#failed(key, refusal);
-    this.#retries.forget(key);
+    this.#retries.forgetFailures(key);
     this.#later(key, requeueSeconds < limits.driftSeconds ? requeueSeconds : this.#link.driftSeconds);
   }
 
   /** What the reason does not tell about may pass by itself. */
   #failed(key: ServiceKey, because: Reason): void {
-    const seconds = this.#retries.failed(key, persistenceOf(because) ?? 'transient');
-    const failures = this.#retries.of(key);
+    const seconds = this.#retries.recordFailure(key, retryClassOf(because) ?? 'transient');
+    const failures = this.#retries.failuresOf(key);
     this.#components.log.debug({ service: key, code: because.code, failures, retryInSeconds: Math.round(seconds) }, 'asks AWS again later');
     this.#later(key, seconds);
   }
@@ -262,15 +267,15 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
    */
   #letBe(key: ServiceKey): void {
     this.#components.log.warn({ service: key }, 'the Service is gone without having been deleted: its load balancer is kept for a while');
-    this.#link.stacks.leave(key);
+    this.#link.stacks.forgetMember(key);
     this.#forget(key);
   }
 
   #forget(key: ServiceKey): void {
     this.#held.delete(key);
-    this.#agenda.forget(key);
-    this.#retries.forget(key);
-    this.#patience.forget(key);
+    this.#agenda.forgetService(key);
+    this.#retries.forgetFailures(key);
+    this.#patience.forgetService(key);
   }
 
   /** Somebody has taken it away: it must be there again before anything else is done. */
@@ -280,13 +285,13 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
 
   /** Undefined: nothing of the Service is left in AWS, and it may go. */
   async #vacate(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
-    const left = await this.#handover.vacate(key, snapshot);
+    const left = await this.#handover.release(key, snapshot);
     if (left === undefined) this.#forget(key);
     return left;
   }
 
   #later(key: ServiceKey, seconds: number): void {
-    this.#agenda.setDue(key, this.#components.clock.date().getTime() + seconds * 1000);
+    this.#agenda.requeueAt(key, this.#components.clock.date().getTime() + seconds * 1000);
   }
 }
 
@@ -295,10 +300,10 @@ function ingressOf(hostname: string | undefined): readonly Ingress[] | undefined
 }
 
 /** One reason is told as it is; several become one. */
-function said(errors: readonly Reason[]): Pick<Reconciliation, 'reason'> {
+function combineReasons(errors: readonly Reason[]): Pick<Reconciliation, 'reason'> {
   const [first, ...others] = errors;
   if (first === undefined) return {};
   if (others.length === 0) return { reason: first };
-  const fixes = [...new Set(errors.map(fix))].filter((text) => text !== '');
-  return { reason: reason('AwsSeveral', { problems: errors.map(says), lasting: errors.map(briefly), fixes }) };
+  const fixes = [...new Set(errors.map(remedyText))].filter((text) => text !== '');
+  return { reason: reason('AwsSeveral', { problems: errors.map(reasonText), lasting: errors.map(conditionText), fixes }) };
 }

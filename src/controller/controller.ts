@@ -3,7 +3,7 @@ import { keepsHolding } from '../decisions/allocation/claim.ts';
 import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
-import { reason, says, type Reason } from '../model/reasons.ts';
+import { reason, reasonText, type Reason } from '../model/reasons.ts';
 import { assignedAddresses, type Service } from '../model/objects/service.ts';
 import type { Change, Snapshot } from '../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../net/address.ts';
@@ -193,7 +193,7 @@ export class Controller {
     const ingress = others.length === 0 || isHandedOver ? given : service.ingress;
     const gone = before?.provider === provider ? goneAddresses(before.ingress, ingress) : [];
     const [twice] = gone.flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
-    this.#sayReleased(key, gone, twice === undefined ? 'the Service asks for something else' : says(twice));
+    this.#sayReleased(key, gone, twice === undefined ? 'the Service asks for something else' : reasonText(twice));
     this.#served.set(key, { provider, service, ingress });
     await this.#write(key, { ...service, ingress }, unmet, details, twice);
     this.#statuses.remark(service, warnings, repaired);
@@ -244,7 +244,7 @@ export class Controller {
       return;
     }
     // What we wrote for it goes, what others wrote stays.
-    await this.#forget(key, service, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
+    await this.#forget(key, service, claim === undefined || claim.mine ? 'no provider serves the Service' : reasonText(claim.reason));
   }
 
   /** What others wrote is held as theirs; what they gave up for it, others may have waited for. */

@@ -1,9 +1,9 @@
 import { defined } from '../lang/defined.ts';
-import { fix, says, type Reason } from '../model/reasons.ts';
+import { remedyText, reasonText, type Reason } from '../model/reasons.ts';
 import type { Clock } from '../system/clock.ts';
 import { historyKinds, type HistoryCause, type HistoryEntry, type HistoryKind, type HistoryRoute } from './contract.ts';
 import { limits } from './limits.ts';
-import type { LiveList } from './live.ts';
+import type { LiveList } from './live-api.ts';
 import { pageOf } from './query.ts';
 
 /** What is kept of an entry: small, and shared with others where it can be. */
@@ -155,7 +155,7 @@ function written({ object: { kind, name }, entry: { at, what, text, reason, caus
     name,
     what,
     text: routes === undefined ? text : `${text} ${routesText(routes, moreRoutes)}`,
-    ...(reason === undefined ? {} : { reason: { code: reason.code, message: says(reason), fix: fix(reason) } }),
+    ...(reason === undefined ? {} : { reason: { code: reason.code, message: reasonText(reason), fix: remedyText(reason) } }),
     ...(causes === undefined || causes.length === 0 ? {} : { causes }),
     ...defined({ routes, moreRoutes }),
   };

@@ -4,13 +4,13 @@ import { limits } from './limits.ts';
 import { metallbGroup } from './metallb/group.ts';
 import { readEndpointSlice } from './parse/kubernetes/endpoint-slice.ts';
 import { readEndpoints } from './parse/kubernetes/endpoints.ts';
-import { Fields, isRecord } from './parse/fields.ts';
+import { FieldReader, isRecord } from './parse/fields.ts';
 import { isSubdomainName } from './parse/metadata.ts';
 import { readNamespaceObject } from './parse/kubernetes/namespace.ts';
-import { nearest } from './parse/closest-name.ts';
+import { closestName } from './parse/closest-name.ts';
 import { readNode } from './parse/kubernetes/node.ts';
 import { addProblem, type FieldPath, type Findings } from './parse/problem.ts';
-import type { Identity, ParseOptions, ParseResult, Read } from './parse/result.ts';
+import type { ObjectIdentity, ParseOptions, ParseResult, ReadResult } from './parse/result.ts';
 import { readSecret } from './parse/kubernetes/secret.ts';
 import { readServiceCIDR } from './parse/kubernetes/service-cidr.ts';
 import { readService } from './parse/service/service.ts';
@@ -18,11 +18,11 @@ import type { HeraldObject } from './store/snapshot.ts';
 
 export { heraldApiVersion } from './kinds.ts';
 export type { FieldProblem } from './parse/problem.ts';
-export type { Identity, ParseOptions, ParseResult } from './parse/result.ts';
+export type { ObjectIdentity as Identity, ParseOptions, ParseResult } from './parse/result.ts';
 
 interface KindReader {
   readonly apiVersion: string;
-  readonly read: (fields: Fields, options: ParseOptions) => Read<HeraldObject>;
+  readonly read: (fields: FieldReader, options: ParseOptions) => ReadResult<HeraldObject>;
   readonly namespaced: boolean;
   readonly strict: boolean;
   readonly secret?: boolean;
@@ -52,7 +52,7 @@ const notYet = new Set(['L2Advertisement']);
  */
 export function parseObject(raw: unknown, options: ParseOptions = {}): ParseResult {
   const findings: Findings = { problems: [], warnings: [], unusable: false };
-  const refuse = (path: FieldPath, message: string, fix: string, identity?: Identity): ParseResult => {
+  const refuse = (path: FieldPath, message: string, fix: string, identity?: ObjectIdentity): ParseResult => {
     addProblem(findings.problems, path, message, fix);
     return { ...findings, ...defined({ identity }), companions: [], ignored: false };
   };
@@ -68,7 +68,7 @@ export function parseObject(raw: unknown, options: ParseOptions = {}): ParseResu
   if (reader === undefined || reader.apiVersion !== apiVersion) return { companions: [], ignored: true, problems: [], warnings: [] };
 
   const unknown = reader.strict ? (options.unknownFields ?? 'refused') : 'ignored';
-  const fields = new Fields(raw, findings, { unknown, secret: reader.secret ?? false });
+  const fields = new FieldReader(raw, findings, { unknown, secret: reader.secret ?? false });
   fields.raw('apiVersion');
   fields.raw('kind');
   const { object, companions } = reader.read(fields, options);
@@ -95,7 +95,7 @@ export function expandList(raw: unknown): readonly { readonly raw: unknown; read
   });
 }
 
-function identityOf(raw: Readonly<Record<string, unknown>>, kind: string, namespaced: boolean): Identity | undefined {
+function identityOf(raw: Readonly<Record<string, unknown>>, kind: string, namespaced: boolean): ObjectIdentity | undefined {
   const metadata = raw['metadata'];
   if (!isRecord(metadata) || typeof metadata['name'] !== 'string' || !isSubdomainName(metadata['name'])) return undefined;
   const namespace = metadata['namespace'] ?? 'default';
@@ -129,7 +129,7 @@ function refusedVersion(apiVersion: string, kind: string, reader: KindReader | u
   if (notYet.has(kind)) return { field: 'kind', message: `${kind} is not supported yet`, fix: 'remove the object' };
   const ourKinds = Object.keys(readers).filter((name) => readers[name]?.apiVersion === heraldApiVersion);
   if (!ourKinds.includes(kind)) {
-    const meant = nearest(kind, ourKinds);
+    const meant = closestName(kind, ourKinds);
     return {
       field: 'kind',
       message: `${kind.slice(0, 63)} is not a kind of Herald`,

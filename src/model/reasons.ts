@@ -36,24 +36,24 @@ export function reason<C extends ReasonCode>(code: C, details: DetailsOf<C>): Re
 }
 
 /** Stable one-line text for conditions. */
-export function briefly(reason: Reason): string {
-  return lasting(reason) ?? catalogue[reason.code].brief;
+export function conditionText(reason: Reason): string {
+  return stableText(reason) ?? catalogue[reason.code].brief;
 }
 
 /** What tells mistakes of one code apart; undefined: the code says it all. */
-export function lasting(reason: Reason): string | undefined {
+export function stableText(reason: Reason): string | undefined {
   const text = catalogue[reason.code].lasting as ((details: unknown) => string) | undefined;
   return text?.(reason.details);
 }
 
 /** The full sentence, with names and numbers. */
-export function says(reason: Reason): string {
+export function reasonText(reason: Reason): string {
   const text = catalogue[reason.code].says as (details: unknown) => string;
   return text(reason.details);
 }
 
 /** What to do about it. "" where nothing needs doing. */
-export function fix(reason: Reason): string {
+export function remedyText(reason: Reason): string {
   const text = catalogue[reason.code].fix as (details: unknown) => string;
   return text(reason.details);
 }

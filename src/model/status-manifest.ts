@@ -2,7 +2,7 @@ import { defined } from '../lang/defined.ts';
 import { formatAddress } from '../net/address.ts';
 import { formatPrefix } from '../net/prefix.ts';
 import type { NodeState } from './objects/node-state.ts';
-import { says, type Reason } from './reasons.ts';
+import { reasonText, type Reason } from './reasons.ts';
 import type { WrittenRelease } from './parse/released-address.ts';
 import type { Ingress } from './objects/service.ts';
 
@@ -34,7 +34,7 @@ export function nodeStateManifest(state: NodeState): object {
 
 /** The text is for readers of another version, whose catalogue may not have the code. */
 function reasonManifest(reason: Reason): object {
-  return { code: reason.code, details: reason.details, message: says(reason) };
+  return { code: reason.code, details: reason.details, message: reasonText(reason) };
 }
 
 /** status.loadBalancer.ingress as core/v1 has it. */

@@ -1,4 +1,4 @@
-import { parsed, refused, type Parsed } from './parsed.ts';
+import { parsed, invalid, type Parsed } from './parsed.ts';
 
 /** IP version, as in "address family". */
 export type Family = 4 | 6;
@@ -77,17 +77,17 @@ export function isLinkLocal(address: Address): boolean {
 function parseIpv4(text: string, leadingZeros: boolean): Parsed<Address> {
   const octets = text.split('.');
   if (octets.length !== 4) {
-    return refused(/^[0-9.]+$/.test(text) ? `an IPv4 address has four octets, this has ${octets.length}` : 'not an IP address');
+    return invalid(/^[0-9.]+$/.test(text) ? `an IPv4 address has four octets, this has ${octets.length}` : 'not an IP address');
   }
   let value = 0n;
   let padded = false;
   for (const octet of octets) {
-    if (!/^[0-9]{1,3}$/.test(octet)) return refused('not an IP address: each octet is a decimal number from 0 to 255');
+    if (!/^[0-9]{1,3}$/.test(octet)) return invalid('not an IP address: each octet is a decimal number from 0 to 255');
     if (octet.length > 1 && octet.startsWith('0')) {
-      if (!leadingZeros) return refused(`octet ${octet} has a leading zero, which some programs read as octal: write ${Number(octet)}`);
+      if (!leadingZeros) return invalid(`octet ${octet} has a leading zero, which some programs read as octal: write ${Number(octet)}`);
       padded = true;
     }
-    if (Number(octet) > 255) return refused(`octet ${octet} is above 255`);
+    if (Number(octet) > 255) return invalid(`octet ${octet} is above 255`);
     value = (value << 8n) | BigInt(octet.replace(/^0+(?=.)/, ''));
   }
   const result: Address = { family: 4, value };
@@ -96,18 +96,18 @@ function parseIpv4(text: string, leadingZeros: boolean): Parsed<Address> {
 }
 
 function parseIpv6(text: string): Parsed<Address> {
-  if (text.includes('%')) return refused('an address with a zone (%...) is not accepted here');
-  if (text.length > 45) return refused('not an IPv6 address: too long');
+  if (text.includes('%')) return invalid('an address with a zone (%...) is not accepted here');
+  if (text.length > 45) return invalid('not an IPv6 address: too long');
   const halves = text.split('::');
-  if (halves.length > 2) return refused('not an IPv6 address: "::" may appear once');
+  if (halves.length > 2) return invalid('not an IPv6 address: "::" may appear once');
   const head = groupsOf(halves[0] ?? '', halves.length === 1);
   const tail = halves.length === 2 ? groupsOf(halves[1] ?? '', true) : [];
-  if (head === undefined || tail === undefined) return refused('not an IPv6 address');
+  if (head === undefined || tail === undefined) return invalid('not an IPv6 address');
   const missing = 8 - head.length - tail.length;
-  if (halves.length === 1 ? missing !== 0 : missing < 1) return refused('not an IPv6 address: it needs eight groups of 16 bits');
+  if (halves.length === 1 ? missing !== 0 : missing < 1) return invalid('not an IPv6 address: it needs eight groups of 16 bits');
   let value = 0n;
   for (const group of [...head, ...Array<number>(missing).fill(0), ...tail]) value = (value << 16n) | BigInt(group);
-  if (value >> 32n === 0xffffn) return refused(`an IPv4-mapped address: write ${formatIpv4(value & 0xffffffffn)}`);
+  if (value >> 32n === 0xffffn) return invalid(`an IPv4-mapped address: write ${formatIpv4(value & 0xffffffffn)}`);
   return parsed({ family: 6, value });
 }
 

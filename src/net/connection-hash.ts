@@ -7,14 +7,14 @@ import { addressBytes, type Address } from './address.ts';
 export const hashSeed = 0x68_65_72_61;
 
 /** What of a packet is hashed: address and port of its source, or the address alone (the client keeps its backend). */
-export type Hashed = 'connection' | 'client';
+export type HashInput = 'connection' | 'client';
 
 /**
  * The slot of a packet, as the kernel computes it (nft's "jhash ip saddr . th sport mod SIZE seed SEED"): Bob Jenkins' hash of
  * lookup3 over words of 32 bits in the machine's byte order, the port in network order and filled up to a word, and
  * scaled to the size by multiplication, not by remainder.
  */
-export function slotOf(hashed: Hashed, source: Address, port: number, size: number): number {
+export function slotOf(hashed: HashInput, source: Address, port: number, size: number): number {
   const address = addressBytes(source);
   const octets = hashed === 'client' ? address : Uint8Array.of(...address, port >>> 8, port & 0xff, 0, 0);
   return Number((BigInt(jenkinsHash(littleEndianWords(octets), hashSeed)) * BigInt(size)) >> 32n);

@@ -8,11 +8,11 @@ import type { Address } from './address.ts';
  * - route: routed to the other node, which is on the same link;
  * - vxlan: routed to the other node through a tunnel.
  */
-export const passingWays = ['l2', 'route', 'vxlan'] as const;
-export type PassingWay = (typeof passingWays)[number];
+export const pathKinds = ['l2', 'route', 'vxlan'] as const;
+export type PathKind = (typeof pathKinds)[number];
 
 /** How packets get to a node; at least one of the two. */
-export interface Passing {
+export interface ForwardingPath {
   /** Handed over at ingress, without routing. Fragments are not: they have no ports, and are reassembled first. */
   readonly ingress: boolean;
   /** By a route: to the node itself, or through the tunnel. */
@@ -20,7 +20,7 @@ export interface Passing {
 }
 
 /** Another node that packets are passed on to. */
-export interface PassingTarget extends Passing {
+export interface PathTarget extends ForwardingPath {
   readonly node: Address;
 }
 
@@ -31,7 +31,7 @@ export interface DirectReturnNode {
   /** The interface of each of these addresses, where packets for other nodes come in and go out. */
   readonly interfaces: readonly string[];
   /** In order of their addresses. */
-  readonly targets: readonly PassingTarget[];
+  readonly targets: readonly PathTarget[];
   /** Of the other nodes, "02:00:00:00:00:01", sorted: what comes from there was passed on already. */
   readonly linkAddresses: readonly string[];
   /** Tunnels are made, to receive if not to send. */

@@ -1,6 +1,6 @@
 import { formatAddress, type Address, type Family } from './address.ts';
-import type { Hashed } from './connection-hash.ts';
-import type { DirectReturnNode, Passing } from './direct-return.ts';
+import type { HashInput } from './connection-hash.ts';
+import type { DirectReturnNode, ForwardingPath } from './direct-return.ts';
 import type { Prefix } from './prefix.ts';
 
 /**
@@ -22,7 +22,7 @@ export interface Backend {
    */
   readonly node?: Address;
   /** Packets for it are passed on to its node, unchanged. Only beside `directReturn` of its frontend, and with `node`. */
-  readonly passing?: Passing;
+  readonly path?: ForwardingPath;
 }
 
 /** The numbers of slots that a table may have: primes, each a quarter of the next. */
@@ -34,7 +34,7 @@ export type SlotTableSize = (typeof slotTableSizes)[number];
  * table for the same objects, so that whichever node a connection comes to, it gets the same backend.
  */
 export interface SlotTable {
-  readonly hashed: Hashed;
+  readonly hashed: HashInput;
   /** For each slot its backend, as an index into `Frontend.backends`. As long as one of `slotTableSizes`. */
   readonly backendOf: Uint16Array;
 }
@@ -122,7 +122,7 @@ export interface NodeForwarding {
   /** Bit of the packet mark that requests masquerade, 0..31; kube-proxy's and our default is 14 (0x4000). */
   readonly masqueradeBit: number;
   /** Frontends of these scopes are another program's: when one of ours goes it is handed over, with its flows. Absent: none. */
-  readonly elsewhere?: readonly FrontendScope[];
+  readonly foreignScopes?: readonly FrontendScope[];
   /** Absent: no service uses direct server return, or this node can neither pass on nor receive. */
   readonly directReturn?: DirectReturnNode;
 }

@@ -1,12 +1,12 @@
-import { parsed, refused, type Parsed } from './parsed.ts';
+import { parsed, invalid, type Parsed } from './parsed.ts';
 
 /** Reads the name of an interface (15 characters at most, of those that programs give), or with a "*" at the end how it begins. */
 export function parseInterfacePattern(text: string): Parsed<string> {
   return /^[\w.:@-]{1,15}$|^[\w.:@-]{1,14}\*$/.test(text)
     ? parsed(text)
-    : refused('is neither the name of an interface, such as cni0, nor the beginning of one with a *, such as cali*');
+    : invalid('is neither the name of an interface, such as cni0, nor the beginning of one with a *, such as cali*');
 }
 
-export function isCalled(name: string, pattern: string): boolean {
+export function matchesInterface(name: string, pattern: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 }

@@ -7,4 +7,4 @@ export type Parsed<T> =
   | { readonly ok: false; readonly problem: string };
 
 export const parsed = <T>(value: T): Parsed<T> => ({ ok: true, value });
-export const refused = (problem: string): Parsed<never> => ({ ok: false, problem });
+export const invalid = (problem: string): Parsed<never> => ({ ok: false, problem });

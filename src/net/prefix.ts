@@ -1,5 +1,5 @@
 import { bitsOf, compareAddresses, formatAddress, parseAddress, parseAddressLeniently, type Address, type Family } from './address.ts';
-import { parsed, refused, type Parsed } from './parsed.ts';
+import { parsed, invalid, type Parsed } from './parsed.ts';
 
 /** A CIDR prefix. Its host bits are always zero; `formatPrefix` serves as a map key. */
 export interface Prefix {
@@ -75,16 +75,16 @@ export function comparePrefixes(a: Prefix, b: Prefix): number {
 
 function readPrefix(text: string, readAddress: (text: string) => Parsed<Address>, hostBits: boolean): Parsed<Prefix> {
   const slash = text.indexOf('/');
-  if (slash < 0) return refused('not a CIDR: write address/length, for example 192.0.2.0/24');
+  if (slash < 0) return invalid('not a CIDR: write address/length, for example 192.0.2.0/24');
   const base = readAddress(text.slice(0, slash));
   if (!base.ok) return base;
   const digits = text.slice(slash + 1);
   const bits = bitsOf(base.value.family);
-  if (!/^(0|[1-9][0-9]{0,2})$/.test(digits) || Number(digits) > bits) return refused(`the prefix length is a number from 0 to ${bits}`);
+  if (!/^(0|[1-9][0-9]{0,2})$/.test(digits) || Number(digits) > bits) return invalid(`the prefix length is a number from 0 to ${bits}`);
   const value = maskedPrefix(base.value, Number(digits));
   if (value.address.value !== base.value.value) {
     const problem = `has bits set beyond the prefix length: write ${formatPrefix(value)}`;
-    if (!hostBits) return refused(problem);
+    if (!hostBits) return invalid(problem);
     return { ok: true, value, warning: problem };
   }
   return base.warning === undefined ? parsed(value) : { ok: true, value, warning: base.warning };

@@ -1,5 +1,5 @@
 import { bitsOf, compareAddresses, formatAddress, parseAddress, type Address } from './address.ts';
-import { parsed, refused, type Parsed } from './parsed.ts';
+import { parsed, invalid, type Parsed } from './parsed.ts';
 import { formatPrefix, lastAddress, parsePrefix, type Prefix } from './prefix.ts';
 
 /** An inclusive range of addresses of one family, `first <= last`. */
@@ -12,16 +12,16 @@ export interface AddressRange {
 export function parseRange(text: string): Parsed<AddressRange> {
   const dash = text.indexOf('-');
   if (dash < 0) {
-    if (!text.includes('/')) return refused('neither a CIDR nor a range: write 192.0.2.0/24 or 192.0.2.1-192.0.2.9');
+    if (!text.includes('/')) return invalid('neither a CIDR nor a range: write 192.0.2.0/24 or 192.0.2.1-192.0.2.9');
     const cidr = parsePrefix(text);
     return cidr.ok ? parsed(rangeOfPrefix(cidr.value)) : cidr;
   }
   const first = parseAddress(text.slice(0, dash).trim());
-  if (!first.ok) return refused(`start of the range: ${first.problem}`);
+  if (!first.ok) return invalid(`start of the range: ${first.problem}`);
   const last = parseAddress(text.slice(dash + 1).trim());
-  if (!last.ok) return refused(`end of the range: ${last.problem}`);
-  if (first.value.family !== last.value.family) return refused('a range cannot begin in one address family and end in the other');
-  if (first.value.value > last.value.value) return refused('the range ends before it begins: swap its two addresses');
+  if (!last.ok) return invalid(`end of the range: ${last.problem}`);
+  if (first.value.family !== last.value.family) return invalid('a range cannot begin in one address family and end in the other');
+  if (first.value.value > last.value.value) return invalid('the range ends before it begins: swap its two addresses');
   return parsed({ first: first.value, last: last.value });
 }
 

@@ -1,6 +1,6 @@
 import { clusterConfig } from '../model/kinds/default-config.ts';
 import { MergedObjects } from '../model/metallb/merge.ts';
-import { modeOf, readObject } from '../model/metallb/read.ts';
+import { readingModeOf, parseAnyObject } from '../model/metallb/read.ts';
 import type { ParseOptions, ParseResult } from '../model/parse.ts';
 import { identityText } from '../model/parse/result.ts';
 import { Store } from '../model/store/store.ts';
@@ -26,13 +26,13 @@ interface ReadObjects {
 export function readObjects(entries: readonly RawEntry[]): ReadObjects {
   const store = new Store(clusterConfig);
   const objects = new MergedObjects(store);
-  const plain = modeOf(undefined);
-  const configs = entries.flatMap(({ raw }) => (kindOf(raw) === 'HeraldConfig' ? [readObject(raw, plain).object] : []));
+  const plain = readingModeOf(undefined);
+  const configs = entries.flatMap(({ raw }) => (kindOf(raw) === 'HeraldConfig' ? [parseAnyObject(raw, plain).object] : []));
   const config = configs.findLast((object) => object?.kind === 'HeraldConfig');
-  const mode = modeOf(config);
+  const mode = readingModeOf(config);
   const problems: SourceProblem[] = [];
   for (const entry of entries) {
-    const result = readObject(entry.raw, mode, optionsFor(entry));
+    const result = parseAnyObject(entry.raw, mode, optionsFor(entry));
     problems.push(...problemsOf(result, entry.where));
     for (const object of result.object === undefined ? [] : [result.object, ...result.companions]) objects.upsert(object);
   }

@@ -22,7 +22,7 @@ export interface Host {
   /** Since the machine was started. */
   uptimeMilliseconds(): number;
   /** Names of interfaces that have an IPv6 default route from a router advertisement. */
-  advertisedDefault(): Promise<readonly string[]>;
+  interfacesWithAdvertisedDefault(): Promise<readonly string[]>;
   /** `path` is below /proc/sys. Undefined: there is no such setting, or it cannot be read. */
   readSetting(path: string): Promise<string | undefined>;
   /** Tables of legacy iptables that are in use: the tool itself would make the one that it is asked about. */
@@ -31,7 +31,7 @@ export interface Host {
   writeSetting(path: string, value: string): Promise<string | undefined>;
 }
 
-const words: Readonly<Record<string, string>> = {
+const errorTexts: Readonly<Record<string, string>> = {
   EROFS: '/proc/sys is mounted read-only',
   EACCES: 'not permitted',
   EPERM: 'not permitted',
@@ -58,7 +58,7 @@ export function systemHost({
     uptimeMilliseconds: () => uptime() * 1000,
     listening: () => listeningSockets(root),
     cores: availableParallelism,
-    async advertisedDefault() {
+    async interfacesWithAdvertisedDefault() {
       const text = await readFile(`${root}/net/ipv6_route`, 'utf8').catch(() => '');
       return [...new Set(text.split('\n').flatMap((line) => advertisedDefaultOf(line) ?? []))];
     },
@@ -79,7 +79,7 @@ export function systemHost({
         return undefined;
       } catch (error) {
         const { code = '', message } = error as NodeJS.ErrnoException;
-        return words[code] ?? message;
+        return errorTexts[code] ?? message;
       }
     },
   };

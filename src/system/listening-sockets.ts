@@ -17,7 +17,7 @@ const files = [
 ] as const;
 
 /** TCP_LISTEN and TCP_CLOSE of net/tcp_states.h: the latter is what UDP sockets without a peer have. */
-const waiting = { TCP: '0A', UDP: '07' } as const;
+const listeningStates = { TCP: '0A', UDP: '07' } as const;
 
 /**
  * Of the network namespace of this process; `root` is /proc. The kernel lists the listening sockets of TCP first: where there are
@@ -31,7 +31,7 @@ export async function listeningSockets(root: string): Promise<ListeningSocket[]>
       for await (const line of createInterface({ input: stream })) {
         const [, local = '', , state] = line.trim().split(/\s+/);
         if (local === 'local_address') continue;
-        if (state === waiting[protocol]) found.push(socketOf(protocol, local));
+        if (state === listeningStates[protocol]) found.push(socketOf(protocol, local));
         else if (protocol === 'TCP') break;
       }
     } catch (error) {
@@ -48,10 +48,10 @@ export async function listeningSockets(root: string): Promise<ListeningSocket[]>
 function socketOf(protocol: ListeningSocket['protocol'], local: string): ListeningSocket {
   const [hex = '', port = ''] = local.split(':');
   const octets = (hex.match(/.{8}/g) ?? []).flatMap((word) => Array.from(Buffer.from(word, 'hex')).toReversed());
-  return { protocol, address: textOf(octets), port: Number.parseInt(port, 16) };
+  return { protocol, address: addressText(octets), port: Number.parseInt(port, 16) };
 }
 
-function textOf(octets: readonly number[]): string {
+function addressText(octets: readonly number[]): string {
   if (octets.length === 4) return octets.join('.');
   if (octets.every((octet) => octet === 0)) return '::';
   return Array.from({ length: 8 }, (_, group) => (((octets[2 * group] ?? 0) << 8) | (octets[2 * group + 1] ?? 0)).toString(16)).join(':');

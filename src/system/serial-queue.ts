@@ -1,5 +1,5 @@
 /** Does pieces of work one after the other, in the order in which they are asked for; one that fails does not keep the next from its turn. */
-export class Serial {
+export class SerialQueue {
   /** The work before this has ended, well or not. */
   #tail: Promise<unknown> = Promise.resolve();
 

@@ -1,8 +1,8 @@
 import { sleep, type Clock } from './clock.ts';
-import { turnMilliseconds } from './limits.ts';
+import { timeSliceMilliseconds } from './limits.ts';
 
 /** Long work goes in turns: the timers of BGP run in the same thread. `if (turn.isOver) await turn.end();` between its steps. */
-export class Turn {
+export class TimeSlice {
   readonly #clock: Clock;
   #began: number;
 
@@ -11,12 +11,12 @@ export class Turn {
     this.#began = clock.now();
   }
 
-  get isOver(): boolean {
-    return this.#clock.now() - this.#began >= turnMilliseconds;
+  get isUsedUp(): boolean {
+    return this.#clock.now() - this.#began >= timeSliceMilliseconds;
   }
 
   /** Whoever waits has its turn, and then the next one begins. */
-  async end(): Promise<void> {
+  async yield(): Promise<void> {
     await sleep(this.#clock, 0);
     this.#began = this.#clock.now();
   }

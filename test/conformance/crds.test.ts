@@ -7,7 +7,7 @@ import { nodeStateManifest } from '../../src/model/status-manifest.ts';
 import type { NodeState } from '../../src/model/objects/node-state.ts';
 import { parseObject } from '../../src/model/parse.ts';
 import { reason } from '../../src/model/reasons.ts';
-import type { Kind } from '../../src/model/schema/kind.ts';
+import type { KindDefinition } from '../../src/model/schema/kind.ts';
 import { prefix } from '../../src/net/prefix.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { brokenRules, exampleOf, outOfBounds } from '../kinds/bent-objects.ts';
@@ -20,7 +20,7 @@ import type { ApiResponse } from './request.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 const root = join(import.meta.dirname, '../..');
-const all: readonly Kind[] = kinds;
+const all: readonly KindDefinition[] = kinds;
 const group = `/apis/${heraldApiVersion}`;
 const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 let cluster: KubernetesCluster;
@@ -108,7 +108,7 @@ describe('what is valid', () => {
     ],
   ])('%s is stored with its defaults', async (name, spec) => {
     const kind = all.find(({ kind }) => kind === name);
-    const { body } = await attempt(exampleOf(kind as Kind));
+    const { body } = await attempt(exampleOf(kind as KindDefinition));
     expect(body).toMatchObject({ spec });
   });
 
@@ -232,7 +232,7 @@ describe('kubectl get', () => {
   const conditions = [condition('Accepted', 'False', 'PoolOverlaps'), condition('Ready', 'True', 'Ready')];
 
   test.each(all)('$plural has the columns that are documented', async ({ plural, columns, kind }) => {
-    if (kind !== 'NodeState') await apply(cluster, exampleOf(all.find((one) => one.kind === kind) as Kind));
+    if (kind !== 'NodeState') await apply(cluster, exampleOf(all.find((one) => one.kind === kind) as KindDefinition));
     const { columnDefinitions } = (await cluster.request({
       path: `${group}/${plural}`,
       accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',

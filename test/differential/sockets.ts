@@ -33,7 +33,7 @@ function open(namespace: string, domain: number, protocol: number, family: Famil
   const fd = inNetworkNamespace(namespace, () => libc().socket(domain, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
   if (fd < 0) throw systemError(libc(), 'socket');
   const socket = new RawSocket(libc(), fd, family);
-  socket.set(SOL_SOCKET, SO_RCVBUFFORCE, receiveBytes, 'enlarging the receive buffer');
+  socket.setSocketOption(SOL_SOCKET, SO_RCVBUFFORCE, receiveBytes, 'enlarging the receive buffer');
   return socket;
 }
 
@@ -113,7 +113,7 @@ export class LocalReceiver {
   constructor(namespace: string, family: Family, protocol: number) {
     this.#protocol = protocol;
     this.#socket = open(namespace, family === 4 ? AF_INET : AF_INET6, protocol, family);
-    if (family === 6) this.#socket.set(IPPROTO_IPV6, IPV6_RECVPKTINFO, int32(1), 'asking for the destination');
+    if (family === 6) this.#socket.setSocketOption(IPPROTO_IPV6, IPV6_RECVPKTINFO, int32(1), 'asking for the destination');
     const buffer = new ArrayBuffer(dataAt + longest);
     const base = libc().addressOf(buffer);
     const memory = Buffer.from(buffer);

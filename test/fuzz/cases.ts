@@ -10,13 +10,13 @@ export interface Case {
   readonly bytes: Uint8Array;
 }
 
-/** What fuzzing has found, once and for all: test/unit/bgp/wire/fuzz.test.ts runs each of them. Lines with # are remarks. */
+/** Returns the messages that fuzzing has found. test/unit/bgp/wire/fuzz.test.ts runs each of them. In a file, # starts a remark. */
 export function savedCases(): readonly Case[] {
   const files = readdirSync(folder).filter((name) => name.endsWith('.hex'));
   return files.map((name) => ({ name, bytes: hex(readFileSync(join(folder, name), 'utf8').replaceAll(/#.*/g, '')) }));
 }
 
-/** The path of the file. */
+/** Saves a message and returns the path of its file. */
 export function saveCase(bytes: Uint8Array, remark: string): string {
   const name = `${createHash('sha256').update(bytes).digest('hex').slice(0, 12)}.hex`;
   mkdirSync(folder, { recursive: true });

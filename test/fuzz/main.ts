@@ -1,6 +1,6 @@
 /**
- * Fuzzes the BGP codec: whatever octets come, it answers with a message or a fault, in time that grows with their number
- * only, and what it decoded it encodes again. See oracle.ts for the promises, generate.ts for the messages.
+ * Fuzzes the BGP codec. For any octets it must return a message or a fault, in time that grows linearly with their number, and a decoded
+ * message must encode to the same content. oracle.ts has the checks, generate.ts the messages.
  */
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
@@ -12,22 +12,22 @@ import { Coverage, formatCoverage } from './coverage.ts';
 
 const help = `npm run fuzz -- [--seconds N] [--seed N]
 
-  --seconds N   how long messages are made up, after every truncation and bit flip of the corpus (default 600)
-  --seed N      the run with this seed again (default: a random one, which is printed)
+  --seconds N   how long to generate messages, after every truncation and bit flip of the corpus (default 600)
+  --seed N      repeats the run with this seed (default: a random seed, which is printed)
 
-Ends with the coverage of src/bgp/wire, and with exit status 1 where a message was found that the codec gets wrong. Such a
-message is printed as hex and saved in test/fuzz/cases, where the unit tests run it from then on.`;
+Prints the coverage of src/bgp/wire at the end. The exit status is 1 when the codec failed for a message. Such a message is
+printed as hex and saved in test/fuzz/cases, where the unit tests run it from then on.`;
 
-/** Milliseconds for one message: far more than it needs, so that a busy machine is not mistaken for a slow codec. */
-const slow = 500;
-/** Different failures that are shown before the run gives up. */
+/** Milliseconds allowed for one message: far more than it needs, so that a busy machine does not look like a slow codec. */
+const slowMilliseconds = 500;
+/** Number of different failures after which the run stops. */
 const maximumFailures = 10;
 
 const { seconds, seed } = options();
 
 const coverage = new Coverage(join(import.meta.dirname, '../../src/bgp/wire'));
 coverage.start();
-// Only now: the engine counts what is loaded after it was told to.
+// Imported here, because the engine counts only modules loaded after `coverage.start()`.
 const [{ checkMessage, checkStream, sessions }, { endless, exhaustive, stream }, { Random }] = await Promise.all([
   import('./oracle.ts'),
   import('./generate.ts'),
@@ -52,7 +52,7 @@ const random = new Random(seed);
 const begin = performance.now();
 const end = begin + seconds * 1_000;
 const before = count;
-let said = begin;
+let lastReport = begin;
 for (const bytes of endless(random)) {
   if (performance.now() >= end || isOver()) break;
   attempt(bytes, () => checkMessage(bytes));
@@ -62,9 +62,9 @@ for (const bytes of endless(random)) {
     const session = random.pick(sessions);
     attempt(several, () => checkStream(several, cuts, session));
   }
-  if (count % 2_000 < 2) await setImmediate(); // for SIGINT
-  if (performance.now() - said > 30_000) {
-    said = performance.now();
+  if (count % 2_000 < 2) await setImmediate(); // lets SIGINT be handled
+  if (performance.now() - lastReport > 30_000) {
+    lastReport = performance.now();
     console.log(`${count} messages, ${failures.size} failures`);
   }
 }
@@ -74,7 +74,7 @@ console.log(formatCoverage(coverage.report()));
 coverage.stop();
 process.exitCode = failures.size > 0 ? 1 : 0;
 
-/** Exits where there is nothing to do, or nothing that can be understood. */
+/** Parses the options; exits for --help and for invalid options. */
 function options(): { readonly seconds: number; readonly seed: number } {
   try {
     const { values } = parseArgs({ options: { seconds: { type: 'string' }, seed: { type: 'string' }, help: { type: 'boolean' } } });
@@ -96,7 +96,7 @@ function isOver(): boolean {
   return stopped || failures.size >= maximumFailures;
 }
 
-/** Each failure once: the same words are the same defect. */
+/** Runs a check and reports each different failure once. Failures with the same message are the same defect. */
 function attempt(bytes: Uint8Array, check: () => void): void {
   count++;
   const problem = problemOf(check);
@@ -106,15 +106,17 @@ function attempt(bytes: Uint8Array, check: () => void): void {
   console.error(`FAILED with seed ${seed}: ${problem}\n${toHex(bytes)}\nsaved as ${file}\n`);
 }
 
-/** A message is slow when it is so three times in a row: once may be the machine's doing. */
+/**
+ * Returns the failure of a check, or undefined. A message is slow when it is slow three times in a row; once may be the machine's fault.
+ */
 function problemOf(check: () => void): string | undefined {
   try {
     for (let i = 0; i < 3; i++) {
       const start = performance.now();
       check();
-      if (performance.now() - start < slow) return undefined;
+      if (performance.now() - start < slowMilliseconds) return undefined;
     }
-    return `more than ${slow} ms for one message`;
+    return `more than ${slowMilliseconds} ms for one message`;
   } catch (error) {
     return error instanceof Error ? `${error.name}: ${error.message.split('\n')[0] ?? ''}` : String(error);
   }

@@ -1,7 +1,7 @@
 import { heraldApiVersion, kinds } from '../../src/model/kinds.ts';
-import type { Kind } from '../../src/model/schema/kind.ts';
+import type { KindDefinition } from '../../src/model/schema/kind.ts';
 import type { ObjectSchema, Relation, Schema, ValueRule } from '../../src/model/schema/schema.ts';
-import { refusal } from '../../scripts/objects/plain-text.ts';
+import { refusal } from '../../scripts/generate/objects/plain-text.ts';
 
 /** An object that breaks one thing, and where. */
 export interface BentObject {
@@ -21,14 +21,14 @@ export interface BrokenRule extends BentObject {
 
 type Path = readonly (string | 0)[];
 
-export function exampleOf(kind: Kind): Record<string, unknown> {
+export function exampleOf(kind: KindDefinition): Record<string, unknown> {
   const metadata = { name: kind.nameRule === undefined ? 'main' : 'default' };
   return { apiVersion: heraldApiVersion, kind: kind.kind, metadata, ...(kind.spec === undefined ? {} : { spec: kind.example }) };
 }
 
 /** For each rule of each kind an object that breaks it. */
 export function brokenRules(): BrokenRule[] {
-  return (kinds as readonly Kind[]).flatMap((kind) => [
+  return (kinds as readonly KindDefinition[]).flatMap((kind) => [
     ...(kind.nameRule === undefined ? [] : [brokenName(kind, kind.nameRule)]),
     ...(kind.spec === undefined ? [] : walk(kind.spec, []).flatMap(({ schema, path }) => brokenAt(kind, schema, path))),
   ]);
@@ -36,7 +36,7 @@ export function brokenRules(): BrokenRule[] {
 
 /** For each bound and type of each field of a spec an object outside of it. */
 export function outOfBounds(): BentObject[] {
-  return (kinds as readonly Kind[]).flatMap((kind) =>
+  return (kinds as readonly KindDefinition[]).flatMap((kind) =>
     kind.spec === undefined
       ? []
       : walk(kind.spec, []).flatMap(({ schema, path }) =>
@@ -65,13 +65,13 @@ function walk(schema: Schema, path: Path): Found[] {
   return [{ schema, path }, ...inner];
 }
 
-function brokenName(kind: Kind, rule: ValueRule): BrokenRule {
+function brokenName(kind: KindDefinition, rule: ValueRule): BrokenRule {
   const object = { ...exampleOf(kind), metadata: { name: rule.broken } };
   const said = rule.says?.(rule.broken as never) ?? rule.message;
   return { kind: kind.kind, field: 'metadata.name', what: rule.message, object, message: refusal(rule), said };
 }
 
-function brokenAt(kind: Kind, schema: Schema, path: Path): BrokenRule[] {
+function brokenAt(kind: KindDefinition, schema: Schema, path: Path): BrokenRule[] {
   const values = [...(schema.kind === 'parsed' ? schema.grammar.rules : []), ...(schema.rules ?? [])].map((rule): BrokenRule => {
     const object = withSpec(kind, placed(kind, path, rule.broken));
     const said = rule.holds === undefined || rule.says !== undefined ? {} : { said: rule.message };
@@ -171,7 +171,7 @@ function requiredOf(schema: ObjectSchema): object {
 }
 
 /** The example with this value at this place, and around it what must be there. */
-function placed(kind: Kind, path: Path, value: unknown): unknown {
+function placed(kind: KindDefinition, path: Path, value: unknown): unknown {
   const place = (schema: Schema, around: unknown, [step, ...rest]: Path): unknown => {
     if (step === undefined) return value;
     if (schema.kind === 'list') return [place(schema.items, undefined, rest)];
@@ -185,12 +185,12 @@ function placed(kind: Kind, path: Path, value: unknown): unknown {
   return place(kind.spec, kind.example, path);
 }
 
-function valueAt(kind: Kind, path: Path): object {
+function valueAt(kind: KindDefinition, path: Path): object {
   return path.length === 0 ? kind.example : {};
 }
 
 /** Through JSON, as it is sent: what is undefined is not there. */
-function withSpec(kind: Kind, spec: unknown): Record<string, unknown> {
+function withSpec(kind: KindDefinition, spec: unknown): Record<string, unknown> {
   return JSON.parse(JSON.stringify({ ...exampleOf(kind), spec })) as Record<string, unknown>;
 }
 

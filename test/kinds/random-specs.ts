@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { Kind } from '../../src/model/schema/kind.ts';
+import type { KindDefinition } from '../../src/model/schema/kind.ts';
 import type { Grammar, Schema } from '../../src/model/schema/schema.ts';
 import { heraldApiVersion } from '../../src/model/kinds.ts';
 
@@ -63,7 +63,7 @@ function fieldOf(schema: Schema): fc.Arbitrary<unknown> {
 }
 
 /** Objects of a kind, about half of them valid; as they are sent, through JSON. */
-export function objectsOf(kind: Kind, count: number, seed: number): readonly Record<string, unknown>[] {
+export function objectsOf(kind: KindDefinition, count: number, seed: number): readonly Record<string, unknown>[] {
   if (kind.spec === undefined) return [];
   const metadata = { name: kind.nameRule === undefined ? 'main' : 'default' };
   // What is drawn for a field replaces that of the example, so that the rest of the object stays good.

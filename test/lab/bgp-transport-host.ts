@@ -121,7 +121,7 @@ const methods = {
     const socket = new RawSocket(libc, fd, 6);
     socket.bindToInterface(networkInterface);
     const multicastHops = 18;
-    socket.set(41, multicastHops, hopLimit, 'setting the hop limit');
+    socket.setSocketOption(41, multicastHops, hopLimit, 'setting the hop limit');
     const to = socketAddress(6, address('ff02::1'), 0);
     const bytes = Buffer.from(message, 'hex');
     if (libc.sendto(fd, bytes, bytes.length, 0, to, to.length) < 0) throw systemError(libc, 'sendto');

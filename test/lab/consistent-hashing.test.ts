@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decideForwarding } from '../../src/decisions/forwarding/plan.ts';
 import { address, formatAddress, type Family } from '../../src/net/address.ts';
-import { slotOf, type Hashed } from '../../src/net/connection-hash.ts';
+import { slotOf, type HashInput } from '../../src/net/connection-hash.ts';
 import { slotTableSizes, type Frontend, type Protocol, type ServiceForwarding } from '../../src/net/frontend.ts';
 import { cluster, type ServiceLiteral } from '../unit/decisions/fixtures.ts';
 import {
@@ -79,7 +79,12 @@ async function program(planned: Planned): Promise<void> {
   }
 }
 
-function predict({ family, localAddress, localPort }: From, protocol: Protocol, planned: Planned, hashed: Hashed = 'connection'): string {
+function predict(
+  { family, localAddress, localPort }: From,
+  protocol: Protocol,
+  planned: Planned,
+  hashed: HashInput = 'connection',
+): string {
   const frontend = plan(family, 'node1', planned).frontends.find(
     ({ match }) => match.kind === 'address' && formatAddress(match.address) === serviceAddress(family) && match.protocol === protocol,
   ) as Frontend;

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { LiveIndex, LiveRoute, Page } from '../../src/live/contract.ts';
 import type { MergedHistory } from '../../src/explain/history/merged-history.ts';
-import { askLocal } from '../../src/system/http/local-socket.ts';
+import { requestLocal } from '../../src/system/http/local-socket.ts';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab } from './lab.ts';
 import { bestPath, untilNextHops, viaNodes } from './routes.ts';
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 async function ask<T>(of: string, target: string): Promise<T> {
-  const { status, chunks } = await askLocal(herald.socket(of), target, new AbortController().signal);
+  const { status, chunks } = await requestLocal(herald.socket(of), target, new AbortController().signal);
   expect(status).toBe(200);
   return JSON.parse(await text(chunks)) as T;
 }

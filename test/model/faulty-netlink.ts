@@ -116,8 +116,8 @@ class FaultySocket implements NetlinkSocket {
     }
   }
 
-  listen(group: number, listening: boolean): boolean {
-    return this.#socket.listen(group, listening);
+  setMembership(group: number, listening: boolean): boolean {
+    return this.#socket.setMembership(group, listening);
   }
 
   close(): void {

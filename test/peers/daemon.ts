@@ -5,97 +5,97 @@ import { inNamespaceOf, type Root } from './root.ts';
 
 export type Family = 4 | 6;
 
-/** What the suite asks of a daemon that it may not have. */
+/** Features that a daemon may lack. */
 export type Feature =
-  /** It can be told to ask us for all routes again. */
+  /** It can ask us for all routes again. */
   | 'route refresh'
   | 'TCP MD5'
-  /** It sends an operator's words when it closes a session. */
+  /** It sends an operator's text when it closes a session. */
   | 'shutdown text'
-  /** It takes IPv4 routes with an IPv6 next hop (RFC 8950). */
+  /** It accepts IPv4 routes with an IPv6 next hop (RFC 8950). */
   | 'extended next hop'
-  /** It can be told to leave out the capability for 4-octet AS numbers. */
+  /** It can leave out the capability for 4-octet AS numbers. */
   | 'no 4-octet AS numbers'
-  /** It drops segments that have come further than they should (RFC 5082). */
+  /** It drops segments whose TTL is too low (RFC 5082). */
   | 'GTSM'
-  /** It keeps our routes while we restart (RFC 4724). */
+  /** It retains our routes while we restart (RFC 4724). */
   | 'graceful restart'
-  /** It keeps them also after a NOTIFICATION, such as that its hold timer has expired (RFC 8538). */
+  /** It retains our routes also after a NOTIFICATION, such as an expired hold timer (RFC 8538). */
   | 'graceful restart after NOTIFICATION'
-  /** It peers with whoever is at the other end of the wire, over link-local addresses (RFC 8950). */
+  /** It peers with the router at the other end of the link over link-local addresses (RFC 8950). */
   | 'unnumbered';
 
-/** How a daemon is configured for one test. It waits for our speaker unless it is told to dial. */
+/** Configuration of a daemon for one test. It waits for our speaker unless `dials` is set. */
 export interface DaemonOptions {
-  /** Of the session; routes of both families are exchanged over it. */
+  /** The address family of the session, which carries routes of both families. */
   readonly family: Family;
   readonly password?: string;
-  /** It connects to us as well. */
+  /** It also connects to us. */
   readonly dials?: boolean;
   readonly ttlSecurity?: boolean;
   readonly gracefulRestart?: boolean;
-  /** Its routes go into the kernel, where it can do that. */
+  /** It installs routes in the kernel, if it can. */
   readonly kernel?: boolean;
   /** It is in our AS. */
   readonly internal?: boolean;
-  /** Prefixes that it announces to us, of the session's family. */
+  /** Prefixes of the session's family that it announces to us. */
   readonly announces?: readonly string[];
   readonly unnumbered?: boolean;
-  /** Our AS number, where it is not the usual one. */
+  /** Our AS number; the usual one when absent. */
   readonly speakerAsn?: number;
-  /** False: it says nothing of 4-octet AS numbers, as speakers did before RFC 6793. */
+  /** False leaves out the capability for 4-octet AS numbers, like speakers before RFC 6793. */
   readonly fourOctetAsn?: boolean;
 }
 
-/** A route that the daemon has from us, in its own view. */
+/** A route from us, as the daemon shows it. */
 export interface Path {
   readonly nextHop: string;
-  /** "64512 64512" */
+  /** For example "64512 64512". */
   readonly asPath: string;
   readonly origin: 'IGP' | 'EGP' | 'incomplete';
   readonly med: number | undefined;
   readonly localPref: number | undefined;
-  /** "64512:100", sorted. */
+  /** For example "64512:100"; sorted. */
   readonly communities: readonly string[];
-  /** "64512:1:2" */
+  /** For example "64512:1:2". */
   readonly largeCommunities: readonly string[];
 }
 
-/** A daemon that runs, and what it shows of the session with us and the routes it has from us. */
+/** A daemon under test, with its view of our session and our routes. */
 export interface Daemon {
-  /** Resolves when it listens. */
+  /** Starts it; resolves when it listens. */
   start(): Promise<void>;
   established(): Promise<boolean>;
-  /** By prefix. */
+  /** Returns the routes that it has from us, by prefix. */
   routes(family: Family): Promise<ReadonlyMap<string, Path>>;
-  /** How many prefixes of this family it has from us; cheaper than `routes`. */
+  /** Returns the number of prefixes of this family that it has from us. Cheaper than `routes`. */
   count(family: Family): Promise<number>;
-  /** Has it ask for the routes of both families again. */
+  /** Makes it request the routes of both families again. */
   requestRefresh(): Promise<void>;
-  /** UPDATEs, or the routes in them, that it has counted since the session is up. */
+  /** Returns its count of UPDATEs, or of the routes in them, since the session is up. */
   updatesReceived(): Promise<number>;
-  /** Closes the session with these words for us. */
+  /** Closes the session with this text for us. */
   shutDown(text: string): Promise<void>;
-  /** Allows the session again. */
+  /** Enables the session again. */
   bringUp(): Promise<void>;
-  /** Whatever it shows and logs about the end of the session. */
+  /** Returns what it shows and logs about the end of the session. */
   lastError(): Promise<string>;
-  /** SIGTERM, and waits for the end. */
+  /** Sends SIGTERM and waits for its end. */
   stop(): Promise<void>;
-  /** SIGKILL: nothing is said to us. */
+  /** Kills it with SIGKILL, so that it sends nothing to us. */
   kill(): Promise<void>;
 }
 
 export interface DaemonKind {
-  /** With its version, as the tests are named. */
+  /** Name and version, used in test titles. */
   readonly name: string;
-  /** What it lacks, and why. */
+  /** The features that it lacks, each with the reason. */
   readonly lacks: Readonly<Partial<Record<Feature, string>>>;
-  /** It can put routes into the kernel. */
+  /** It can install routes in the kernel. */
   readonly usesKernel: boolean;
-  /** The 100,000 prefixes are tried with this one; not with all, as that is about our sending. */
+  /** The test with 100,000 prefixes runs with this daemon. One daemon is enough, because the test is about our sending. */
   readonly takesManyPrefixes?: boolean;
-  /** Resolves when it listens. */
+  /** Starts the daemon; resolves when it listens. */
   start(link: Link, options: DaemonOptions): Promise<Daemon>;
 }
 
@@ -106,7 +106,7 @@ export const speakerAsnOf = ({ speakerAsn = usualSpeakerAsn }: DaemonOptions): n
 
 export const asnOf = ({ internal }: DaemonOptions): number => (internal === true ? usualSpeakerAsn : routerAsn);
 
-/** Starts it; what has failed to start is ended. */
+/** Starts a daemon, and kills it when the start fails. */
 export async function started(daemon: Daemon): Promise<Daemon> {
   try {
     await daemon.start();
@@ -117,7 +117,7 @@ export async function started(daemon: Daemon): Promise<Daemon> {
   return daemon;
 }
 
-/** Programs of one daemon, in the foreground of processes of ours. Their output is in `log`. */
+/** The programs of one daemon, run in the foreground as child processes. `log` returns their output. */
 export class Programs {
   readonly directory: string;
   readonly #link: Link;
@@ -132,7 +132,7 @@ export class Programs {
     chmodSync(this.path(''), 0o755);
   }
 
-  /** Of a file in the directory that the daemon sees as `directory`. */
+  /** Returns the host's path of a file in the directory that the daemon sees as `directory`. */
   path(file: string): string {
     return `${this.#root.path}${this.directory}/${file}`;
   }
@@ -158,7 +158,7 @@ export class Programs {
     return { running: () => child.exitCode === null && child.signalCode === null, signal: (signal) => void child.kill(signal) };
   }
 
-  /** The last one that was started first. */
+  /** Ends the programs in the reverse order of their start. */
   async end(signal: NodeJS.Signals): Promise<void> {
     for (const program of this.#running.splice(0).toReversed()) await program.end(signal);
   }

@@ -6,7 +6,7 @@ import type { Root } from './root.ts';
 export function frr(root: Root): DaemonKind {
   return {
     name: `FRR ${frrVersion(root)}`,
-    lacks: { 'no 4-octet AS numbers': 'it has them always, or no capabilities at all' },
+    lacks: { 'no 4-octet AS numbers': 'FRR always sends the capability, unless it sends no capabilities at all' },
     usesKernel: true,
     takesManyPrefixes: true,
     start: (link, options) => started(new Frr(root, link, options)),
@@ -47,7 +47,7 @@ class Frr implements Daemon {
     const { routes = {} } = (await this.#show(`show bgp ipv${family} unicast json detail`)) as { routes?: Record<string, unknown> };
     const found = new Map<string, Path>();
     for (const [prefix, entry] of Object.entries(routes)) {
-      // 8 puts what concerns the prefix into the first element, and the paths after it.
+      // FRR 8 puts the data of the prefix into the first element and the paths after it.
       const paths = Array.isArray(entry) ? (entry as FrrPath[]) : (entry as { paths: FrrPath[] }).paths;
       const path = paths.find((one) => one.nexthops !== undefined);
       if (path !== undefined) found.set(prefix, pathOf(path));
@@ -142,7 +142,7 @@ ${announces.map((prefix) => `  network ${prefix}`).join('\n')}
 function pathOf({ origin, metric, locPrf, aspath, community, largeCommunity, nexthops }: FrrPath): Path {
   return {
     nextHop: nexthops?.[0]?.ip ?? '',
-    // Of an empty one it says "Local".
+    // FRR shows an empty path as "Local".
     asPath: aspath?.string.replace('Local', '') ?? '',
     origin: origin === 'IGP' || origin === 'EGP' ? origin : 'incomplete',
     med: metric,

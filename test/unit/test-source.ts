@@ -1,4 +1,4 @@
-import type { Change, HeraldObject, Kind, Snapshot } from '../../src/model/store/snapshot.ts';
+import type { Change, HeraldObject, KindName, Snapshot } from '../../src/model/store/snapshot.ts';
 import { objectKey, Store } from '../../src/model/store/store.ts';
 import type { Ingress } from '../../src/model/objects/service.ts';
 import type { ServiceKey } from '../../src/model/objects/metadata.ts';
@@ -24,10 +24,10 @@ export class TestSource implements Source {
     this.#tell(objects.flatMap((object) => this.store.upsert(object)));
   }
 
-  find(kind: Kind, key: string): HeraldObject | undefined {
+  find(kind: KindName, key: string): HeraldObject | undefined {
     const { services, pools, namespaces, config } = this.store;
     if (kind === 'HeraldConfig') return config;
-    const maps: Partial<Record<Kind, ReadonlyMap<string, HeraldObject>>> = {
+    const maps: Partial<Record<KindName, ReadonlyMap<string, HeraldObject>>> = {
       Service: services,
       IPAddressPool: pools,
       Namespace: namespaces,

@@ -1,10 +1,10 @@
-import { parsed, refused } from '../../../src/net/parsed.ts';
+import { parsed, invalid } from '../../../src/net/parsed.ts';
 import { both, legacyPrefix, nlb, own, unsupported, type AnnotationEntry } from './entry.ts';
 import { boolean, certificates, integer, list, map, text, texts, word, type ValueType } from './value-types.ts';
 
-const star: ValueType<'*'> = { name: '`*`', read: (text) => (text.trim() === '*' ? parsed('*') : refused('is not "*"')) };
+const star: ValueType<'*'> = { name: '`*`', read: (text) => (text.trim() === '*' ? parsed('*') : invalid('is not "*"')) };
 const portNumbers = list('port numbers', (text) =>
-  /^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535 ? parsed(Number(text)) : refused('is not a port number'),
+  /^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535 ? parsed(Number(text)) : invalid('is not a port number'),
 );
 const backendProtocols = ['tcp', 'ssl', 'http', 'https'] as const;
 const attributes: ValueType<Readonly<Record<string, string>>> = map;
@@ -18,7 +18,7 @@ const targetGroupAttributes: typeof attributes = {
     for (const key of ['preserve_client_ip.enabled', 'proxy_protocol_v2.enabled']) {
       const value = result.value[key];
       if (value !== undefined && !['true', 'false'].includes(value))
-        return refused(`says ${key}=${value}, which is neither true nor false`);
+        return invalid(`says ${key}=${value}, which is neither true nor false`);
     }
     return result;
   },
@@ -29,11 +29,11 @@ const sharingName: ValueType<string> = {
   read: (text) =>
     /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,61}[a-zA-Z0-9])?$/.test(text)
       ? parsed(text)
-      : refused('is not at most 63 letters, digits, "-" and "."'),
+      : invalid('is not at most 63 letters, digits, "-" and "."'),
 };
 
 const hosts = list('host names', (text) =>
-  /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$/i.test(text) ? parsed(text.toLowerCase()) : refused('is not a host name'),
+  /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$/i.test(text) ? parsed(text.toLowerCase()) : invalid('is not a host name'),
 );
 
 const restoredWhenRemoved = 'one that is listed no more goes back to what it was';

@@ -1,6 +1,6 @@
 import { both, classic, legacyPrefix, nlb, unsupported, type AnnotationEntry } from './entry.ts';
 import { addresses, boolean, cidrs, integer, labels, list, map, text, texts, word, type ValueType } from './value-types.ts';
-import { parsed, refused } from '../../../src/net/parsed.ts';
+import { parsed, invalid } from '../../../src/net/parsed.ts';
 import { isTaggable } from '../model/tags.ts';
 
 /** CPA reads "" and "false" as internet-facing and every other text as internal. LBC reads a boolean. This type accepts both. */
@@ -16,14 +16,14 @@ const name: ValueType<string> = {
   read: (text) =>
     /^(?!internal-)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,30}[a-zA-Z0-9])?$/.test(text)
       ? parsed(text)
-      : refused('is not at most 32 letters, digits and "-" that begin neither with "-" nor with "internal-"'),
+      : invalid('is not at most 32 letters, digits and "-" that begin neither with "-" nor with "internal-"'),
 };
 
 const sourceNatPrefix = list('auto_assigned or IPv6 prefixes of length 80', (text) =>
-  text === 'auto_assigned' || /^[0-9a-fA-F:]+\/80$/.test(text) ? parsed(text) : refused('is neither auto_assigned nor a /80'),
+  text === 'auto_assigned' || /^[0-9a-fA-F:]+\/80$/.test(text) ? parsed(text) : invalid('is neither auto_assigned nor a /80'),
 );
 
-const prefixLists = list('prefix list ids', (text) => (text.startsWith('pl-') ? parsed(text) : refused('does not begin with "pl-"')));
+const prefixLists = list('prefix list ids', (text) => (text.startsWith('pl-') ? parsed(text) : invalid('does not begin with "pl-"')));
 
 /** AWS allows 50 tags on a resource. Herald needs some of them itself. */
 const maximumTags = 30;
@@ -38,10 +38,10 @@ const resourceTags: typeof map = {
     const result = map.read(text);
     if (!result.ok) return result;
     const entries = Object.entries(result.value);
-    if (entries.length > maximumTags) return refused(`has ${entries.length} tags, of which ${maximumTags} are allowed`);
+    if (entries.length > maximumTags) return invalid(`has ${entries.length} tags, of which ${maximumTags} are allowed`);
     for (const [key, value] of entries) {
-      if (key.startsWith('aws:') || key.startsWith('herald.dev/')) return refused(`has ${key}, which is not for a Service to set`);
-      if (!isTaggable(key, value)) return refused(`has ${key}=${value}, which AWS does not take as a tag`);
+      if (key.startsWith('aws:') || key.startsWith('herald.dev/')) return invalid(`has ${key}, which is not for a Service to set`);
+      if (!isTaggable(key, value)) return invalid(`has ${key}=${value}, which AWS does not take as a tag`);
     }
     return result;
   },

@@ -1,4 +1,4 @@
-import { nearest } from '../../../src/model/parse/closest-name.ts';
+import { closestName } from '../../../src/model/parse/closest-name.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import { ownAnnotations } from '../model/service-metadata.ts';
 import { balancerPrefix, heraldPrefix, type AnnotationEntry, type BalancerKind } from './entry.ts';
@@ -70,5 +70,5 @@ function warningsForUnknown(key: string): Reason[] {
   const right = key.replace(/=+$/, '');
   if (right !== key && find(right) !== undefined) return [reason('AwsAnnotationMisspelt', { key, right })];
   if (ownAnnotations.has(key) || (!key.startsWith(balancerPrefix) && !key.startsWith(heraldPrefix))) return [];
-  return [reason('AwsAnnotationUnknown', { key, meant: nearest(key, knownKeys) ?? '' })];
+  return [reason('AwsAnnotationUnknown', { key, meant: closestName(key, knownKeys) ?? '' })];
 }

@@ -1,5 +1,5 @@
 import { parseAddress, type Address } from '../../../src/net/address.ts';
-import { parsed, refused, type Parsed } from '../../../src/net/parsed.ts';
+import { parsed, invalid, type Parsed } from '../../../src/net/parsed.ts';
 import { parsePrefixLeniently, type Prefix } from '../../../src/net/prefix.ts';
 
 /** Turns the text of an annotation into a value. */
@@ -17,7 +17,7 @@ export const boolean: ValueType<boolean> = {
   name: 'boolean',
   read(text) {
     if (truths.has(text)) return parsed(true);
-    return untruths.has(text) ? parsed(false) : refused('is neither true nor false');
+    return untruths.has(text) ? parsed(false) : invalid('is neither true nor false');
   },
 };
 
@@ -26,13 +26,13 @@ export function integer(min: number, max: number): ValueType<number> {
     name: `${min} to ${max}`,
     read(text) {
       const value = Number(text);
-      if (!/^[0-9]{1,10}$/.test(text)) return refused('is not a whole number');
-      return value >= min && value <= max ? parsed(value) : refused(`is not from ${min} to ${max}`);
+      if (!/^[0-9]{1,10}$/.test(text)) return invalid('is not a whole number');
+      return value >= min && value <= max ? parsed(value) : invalid(`is not from ${min} to ${max}`);
     },
   };
 }
 
-export const text: ValueType<string> = { name: 'text', read: (text) => (text.trim() === '' ? refused('is empty') : parsed(text.trim())) };
+export const text: ValueType<string> = { name: 'text', read: (text) => (text.trim() === '' ? invalid('is empty') : parsed(text.trim())) };
 
 /** One of the given words, in upper or lower case. */
 export function word<const T extends string>(...words: readonly T[]): ValueType<T> {
@@ -40,7 +40,7 @@ export function word<const T extends string>(...words: readonly T[]): ValueType<
     name: words.map((word) => `\`${word}\``).join(', '),
     read(text) {
       const found = words.find((word) => word.toLowerCase() === text.trim().toLowerCase());
-      return found === undefined ? refused(`is not one of ${words.join(', ')}`) : parsed(found);
+      return found === undefined ? invalid(`is not one of ${words.join(', ')}`) : parsed(found);
     },
   };
 }
@@ -51,11 +51,11 @@ export function list<T>(what: string, item: (text: string) => Parsed<T>): ValueT
     name: `list of ${what}`,
     read(text) {
       const items = splitList(text);
-      if (items.length === 0) return refused('is an empty list');
+      if (items.length === 0) return invalid('is an empty list');
       const values: T[] = [];
       for (const text of items) {
         const result = item(text);
-        if (!result.ok) return refused(`has ${JSON.stringify(text)}, which ${result.problem}`);
+        if (!result.ok) return invalid(`has ${JSON.stringify(text)}, which ${result.problem}`);
         values.push(result.value);
       }
       return parsed(values);
@@ -67,20 +67,20 @@ export const texts = (what: string): ValueType<readonly string[]> => list(what, 
 
 export const cidrs: ValueType<readonly Prefix[]> = list('CIDRs', (text) => {
   const result = parsePrefixLeniently(text);
-  return result.ok ? result : refused(`is ${result.problem}`);
+  return result.ok ? result : invalid(`is ${result.problem}`);
 });
 
 export const addresses = (family: 4 | 6): ValueType<readonly Address[]> =>
   list(`IPv${family} addresses`, (text) => {
     const result = parseAddress(text);
-    return result.ok && result.value.family === family ? result : refused(`is not an IPv${family} address`);
+    return result.ok && result.value.family === family ? result : invalid(`is not an IPv${family} address`);
   });
 
 /** ARNs of server certificates in ACM or IAM. */
 export const certificates: ValueType<readonly string[]> = list('ARNs', (text) =>
   /^arn:[\w-]+:(?:acm:[\w-]+:\d{12}:certificate|iam::\d{12}:server-certificate)\/\S+$/.test(text)
     ? parsed(text)
-    : refused('is not the ARN of a certificate of ACM or IAM'),
+    : invalid('is not the ARN of a certificate of ACM or IAM'),
 );
 
 /**
@@ -93,12 +93,12 @@ export const map: ValueType<Readonly<Record<string, string>>> = {
     const result: Record<string, string> = Object.create(null) as Record<string, string>;
     for (const part of splitMap(text)) {
       const at = part.findIndex(({ char, plain }) => char === '=' && plain);
-      if (at <= 0) return refused(`has ${JSON.stringify(asText(part))}, which is not key=value`);
+      if (at <= 0) return invalid(`has ${JSON.stringify(asText(part))}, which is not key=value`);
       const key = asText(part.slice(0, at)).trim();
-      if (key === '') return refused('has a key that is empty');
+      if (key === '') return invalid('has a key that is empty');
       result[key] = asText(part.slice(at + 1)).trim();
     }
-    return Object.keys(result).length === 0 ? refused('is empty') : parsed({ ...result });
+    return Object.keys(result).length === 0 ? invalid('is empty') : parsed({ ...result });
   },
 };
 
@@ -110,8 +110,8 @@ export const labels: ValueType<Readonly<Record<string, string>>> = {
       const [key = '', ...value] = item.split('=');
       return [key.trim(), value.join('=').trim()];
     });
-    if (items.length === 0) return refused('is empty');
-    return items.some(([key]) => key === '') ? refused('has a key that is empty') : parsed(Object.fromEntries(items));
+    if (items.length === 0) return invalid('is empty');
+    return items.some(([key]) => key === '') ? invalid('has a key that is empty') : parsed(Object.fromEntries(items));
   },
 };
 

@@ -2,23 +2,23 @@ import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Random } from '../../../src/system/random.ts';
-import { Serial } from '../../../src/system/serial-queue.ts';
+import { SerialQueue } from '../../../src/system/serial-queue.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import type { Operation } from '../cloud/operations.ts';
 import { membersOf } from '../desire/stack.ts';
 import { worstFailure, type Execution, type Outcome } from '../stacks/execute.ts';
-import { InUse } from '../stacks/blocked-deletion.ts';
+import { DeletionWatch } from '../stacks/blocked-deletion.ts';
 import { limits } from '../model/limits.ts';
-import { passNodeRules, previewNarrowing, type PodHosts, type StackTargets } from './reconcile-node-rules.ts';
+import { reconcileNodeRules, previewRemovableRules, type PodHosts, type StackTargets } from './reconcile-node-rules.ts';
 import { podHosts } from './pod-hosts.ts';
-import { persistenceOf, Retries } from '../schedule/backoff.ts';
+import { retryClassOf, Backoff } from '../schedule/backoff.ts';
 import type { AwsSettings } from '../model/settings.ts';
-import type { Stacks } from '../stacks/stack-registry.ts';
-import { hasDisowned, usedStacks } from '../stacks/stack-users.ts';
+import type { StackRegistry } from '../stacks/stack-registry.ts';
+import { hasDisowned, stacksInUse } from '../stacks/stack-users.ts';
 
 interface NodeRulesComponents {
-  readonly stacks: Stacks;
+  readonly stacks: StackRegistry;
   readonly random: Random;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -39,13 +39,13 @@ export class NodeRules {
   readonly #components: NodeRulesComponents;
   /** What came of the last look; it holds until then, for the same question. */
   #last: { readonly until: number; readonly text: string; readonly problems: readonly Reason[] } | undefined;
-  readonly #retries: Retries;
-  readonly #inUse = new InUse();
+  readonly #retries: Backoff;
+  readonly #inUse = new DeletionWatch();
   #stuck: Reason | undefined;
   /** When rules that were refused are tried again. */
   #retryAt = 0;
   /** One at a time: of two passes at once one would take away what the other has just made. */
-  readonly #turns = new Serial();
+  readonly #turns = new SerialQueue();
   #pending = false;
   /** The whole account has been looked at: from then on everything that uses rules is known. Before, none is taken away. */
   #isSurveyed = false;
@@ -54,7 +54,7 @@ export class NodeRules {
 
   constructor(components: NodeRulesComponents) {
     this.#components = components;
-    this.#retries = new Retries(components.random);
+    this.#retries = new Backoff(components.random);
   }
 
   /** Something could not be done yet, and it is time to try again. */
@@ -63,26 +63,26 @@ export class NodeRules {
   }
 
   /** `knowsAll` false: somebody uses rules of whom nothing is known, so that none is taken away. Resolves to what is wrong with them. */
-  async pass(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot, knowsAll: boolean): Promise<readonly Reason[]> {
+  async reconcile(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot, knowsAll: boolean): Promise<readonly Reason[]> {
     if (!settings.manageNodeRules) return [];
     return this.#turns.run(() => this.#pass(cloud, settings, snapshot, knowsAll));
   }
 
   /** In the background: what no pass waits for. */
-  async finish(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot, knowsAll: boolean): Promise<void> {
-    await this.pass(cloud, settings, snapshot, knowsAll);
+  async retryDue(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot, knowsAll: boolean): Promise<void> {
+    await this.reconcile(cloud, settings, snapshot, knowsAll);
     if (!this.#awaitsSurvey) return;
     const now = this.#components.now();
     await this.#survey(cloud, settings, snapshot).catch((error: unknown) => {
-      this.#retryAt = now + this.#retries.failed(rulesOfNodes, 'transient') * 1000;
+      this.#retryAt = now + this.#retries.recordFailure(rulesOfNodes, 'transient') * 1000;
       throw error;
     });
-    if (this.#isSurveyed) await this.pass(cloud, settings, snapshot, knowsAll);
+    if (this.#isSurveyed) await this.reconcile(cloud, settings, snapshot, knowsAll);
   }
 
   /** To look at the whole account costs many calls: that is done where a rule could go. */
   async #survey(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot): Promise<void> {
-    const { plan } = await previewNarrowing(cloud, settings, this.#targets(), this.#hosts(snapshot, settings));
+    const { plan } = await previewRemovableRules(cloud, settings, this.#targets(), this.#hosts(snapshot, settings));
     if (plan.actions.some(({ operation }) => narrowing.has(operation))) {
       await this.#components.survey(cloud, settings);
       this.#isSurveyed = true;
@@ -111,7 +111,7 @@ export class NodeRules {
     const { stacks } = this.#components;
     return (
       !hasDisowned(snapshot, settings) &&
-      [...usedStacks(snapshot, settings, 'served')].every((stack) => stacks.get(stack)?.targets !== undefined) &&
+      [...stacksInUse(snapshot, settings, 'served')].every((stack) => stacks.get(stack)?.targets !== undefined) &&
       [...stacks.all].every(({ targets, services, known }) => targets !== undefined || (services.size === 0 && known.ids.length === 0))
     );
   }
@@ -128,22 +128,22 @@ export class NodeRules {
     this.#pending = true;
     this.#awaitsSurvey = !this.#isSurveyed;
     const hosts = this.#hosts(snapshot, settings);
-    const { execution, problems } = await passNodeRules(cloud, settings, targets, hosts, complete, told).catch((error: unknown) => {
-      this.#retryAt = now + this.#retries.failed(rulesOfNodes, 'transient') * 1000;
+    const { execution, problems } = await reconcileNodeRules(cloud, settings, targets, hosts, complete, told).catch((error: unknown) => {
+      this.#retryAt = now + this.#retries.recordFailure(rulesOfNodes, 'transient') * 1000;
       throw error;
     });
     const isDone = execution.outcomes.every((outcome) => outcome.result === 'done');
     this.#pending = !isDone;
     const wasStuck = this.#stuck !== undefined;
-    this.#stuck = this.#inUse.note(execution, now);
+    this.#stuck = this.#inUse.record(execution, now);
     if (this.#stuck !== undefined && !wasStuck) this.#components.toldStuck(this.#stuck);
     if (isDone) {
-      this.#retries.forget(rulesOfNodes);
+      this.#retries.forgetFailures(rulesOfNodes);
       this.#last = { until: now + limits.driftSeconds * 1000, text, problems };
       return problems;
     }
     const because = refusalOf(execution) ?? this.#stuck;
-    this.#retryAt = now + this.#retries.failed(rulesOfNodes, (because && persistenceOf(because)) ?? 'transient') * 1000;
+    this.#retryAt = now + this.#retries.recordFailure(rulesOfNodes, (because && retryClassOf(because)) ?? 'transient') * 1000;
     this.#last = { until: this.#retryAt, text, problems: because === undefined ? problems : [...problems, because] };
     return this.#last.problems;
   }

@@ -1,12 +1,12 @@
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
-import { Serial } from '../../../src/system/serial-queue.ts';
+import { SerialQueue } from '../../../src/system/serial-queue.ts';
 import type { StackIdentity } from '../model/circumstances.ts';
-import { InUse } from './blocked-deletion.ts';
+import { DeletionWatch } from './blocked-deletion.ts';
 import type { StackTargets } from '../node-rules/reconcile-node-rules.ts';
 import { KnownResources } from '../observe/known-resources.ts';
 import type { Owned } from '../observe/scan.ts';
-import type { PassResult } from './reconcile-stack.ts';
+import type { StackResult } from './reconcile-stack.ts';
 import { tagKeys } from '../model/tags.ts';
 
 /** What the controller remembers of one stack; all of it can be found again. */
@@ -18,21 +18,21 @@ export interface StackState {
   /** Services that have a part in it as its tags say: of those that left it before this process began. */
   readonly tagged: Set<ServiceKey>;
   /** Since when it has served a Service that something else still serves as well, in milliseconds since the epoch. */
-  readonly arrived: Map<ServiceKey, number>;
+  readonly servingSince: Map<ServiceKey, number>;
   /** Passes over it, one at a time: of two at once each would make what the other one makes. Services that share it are reconciled at once. */
-  readonly turns: Serial;
-  readonly inUse: InUse;
+  readonly queue: SerialQueue;
+  readonly deletionWatch: DeletionWatch;
   /** What AWS has not let go of for long, since something uses it. */
-  stuck?: Reason | undefined;
+  blockedDeletion?: Reason | undefined;
   /** Where it wants to reach its targets; undefined: not looked yet. */
   targets?: StackTargets;
   /** What was desired when nothing was left to do: what has to be done for the same later is drift. */
-  settled?: string;
-  last?: PassResult;
+  convergedDesired?: string;
+  last?: StackResult;
 }
 
 /** All stacks that are served, or of which something is left. */
-export class Stacks {
+export class StackRegistry {
   readonly #states = new Map<string, StackState>();
 
   get all(): Iterable<StackState> {
@@ -47,34 +47,34 @@ export class Stacks {
     return this.#states.get(key);
   }
 
-  open(identity: StackIdentity): StackState {
+  getOrCreate(identity: StackIdentity): StackState {
     const state = this.#states.get(identity.key) ?? {
       identity,
       known: new KnownResources(),
       services: new Set<ServiceKey>(),
       tagged: new Set<ServiceKey>(),
-      arrived: new Map<ServiceKey, number>(),
-      turns: new Serial(),
-      inUse: new InUse(),
+      servingSince: new Map<ServiceKey, number>(),
+      queue: new SerialQueue(),
+      deletionWatch: new DeletionWatch(),
     };
     this.#states.set(identity.key, state);
     return state;
   }
 
-  close(key: string): void {
+  forgetStack(key: string): void {
     this.#states.delete(key);
   }
 
   /** Of which a Service has, or may have, a part. */
-  of(service: ServiceKey): StackState[] {
+  stacksWith(service: ServiceKey): StackState[] {
     return [...this.#states.values()].filter(
       ({ identity, services, tagged }) => services.has(service) || tagged.has(service) || identity.key === service,
     );
   }
 
   /** The Service has no part any more in any of them, or in this one. */
-  leave(service: ServiceKey, states: readonly StackState[] = this.of(service)): void {
-    for (const { services, tagged, arrived } of states) {
+  forgetMember(service: ServiceKey, states: readonly StackState[] = this.stacksWith(service)): void {
+    for (const { services, tagged, servingSince: arrived } of states) {
       services.delete(service);
       tagged.delete(service);
       arrived.delete(service);
@@ -82,9 +82,9 @@ export class Stacks {
   }
 
   /** What a look at the whole account has found: it belongs to these stacks, whether they were known or not. */
-  found(owned: ReadonlyMap<string, readonly Owned[]>): void {
+  recordFound(owned: ReadonlyMap<string, readonly Owned[]>): void {
     for (const [key, things] of owned) {
-      const state = this.open(identityOf(key));
+      const state = this.getOrCreate(parseStackKey(key));
       for (const { id, tags } of things) {
         state.known.recordFound(id);
         const service = tags[tagKeys.service];
@@ -95,14 +95,14 @@ export class Stacks {
 }
 
 /** What a pass has found out. Where it is not known what is desired, what there is stays open to what is registered now. */
-export function noteResult(state: StackState, result: PassResult): void {
+export function recordResult(state: StackState, result: StackResult): void {
   state.last = result;
   if (result.targets !== undefined) state.targets = result.targets;
   else if (result.kept !== undefined && state.targets !== undefined) state.targets = { ...state.targets, ...result.kept };
 }
 
 /** The reverse of its key: of a stack that was found by its tags. */
-export function identityOf(key: string): StackIdentity {
+export function parseStackKey(key: string): StackIdentity {
   const [namespace = '', name = ''] = key.replace(/^shared:/, '').split('/');
   return { key, namespace, name };
 }

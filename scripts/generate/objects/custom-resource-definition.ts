@@ -1,12 +1,12 @@
 import { defined } from '../../../src/lang/defined.ts';
 import { heraldApiGroup } from '../../../src/model/kinds.ts';
-import type { Kind } from '../../../src/model/schema/kind.ts';
+import type { KindDefinition } from '../../../src/model/schema/kind.ts';
 import type { ObjectSchema } from '../../../src/model/schema/schema.ts';
 import { plainText, refusal } from './plain-text.ts';
 import { structuralSchema, type StructuralSchema } from './structural-schema.ts';
 
 /** The object that teaches an API server a kind of ours. */
-export function customResourceDefinition(kind: Kind): object {
+export function customResourceDefinition(kind: KindDefinition): object {
   const { plural, shortNames, columns } = kind;
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -43,7 +43,7 @@ export function customResourceDefinition(kind: Kind): object {
   };
 }
 
-function rootSchema({ description, spec, status, nameRule }: Kind): StructuralSchema {
+function rootSchema({ description, spec, status, nameRule }: KindDefinition): StructuralSchema {
   const properties = {
     apiVersion: { type: 'string' },
     kind: { type: 'string' },

@@ -1,6 +1,6 @@
 import { defined } from '../../../src/lang/defined.ts';
 import { heraldApiVersion } from '../../../src/model/kinds.ts';
-import type { Kind } from '../../../src/model/schema/kind.ts';
+import type { KindDefinition } from '../../../src/model/schema/kind.ts';
 import type { Schema } from '../../../src/model/schema/schema.ts';
 import { plainText } from './plain-text.ts';
 
@@ -9,7 +9,7 @@ interface JsonSchema {
 }
 
 /** JSON Schema (draft 7, which editors know) of a manifest. Strict, as Herald is: an unknown field is an error. */
-export function jsonSchema({ kind, description, spec, status }: Kind): JsonSchema {
+export function jsonSchema({ kind, description, spec, status }: KindDefinition): JsonSchema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: kind,

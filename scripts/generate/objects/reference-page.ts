@@ -1,5 +1,5 @@
 import { kinds } from '../../../src/model/kinds.ts';
-import type { Column, Kind } from '../../../src/model/schema/kind.ts';
+import type { Column, KindDefinition } from '../../../src/model/schema/kind.ts';
 import type { ObjectSchema, Schema } from '../../../src/model/schema/schema.ts';
 import { condition } from '../../../src/model/schema/status.ts';
 import { refusal } from './plain-text.ts';
@@ -19,7 +19,7 @@ export function referencePage(): string {
   return [opening, ...kinds.map(chapter), conditionsChapter()].join('\n');
 }
 
-function chapter({ kind, plural, shortNames, description, spec, status, columns, nameRule }: Kind): string {
+function chapter({ kind, plural, shortNames, description, spec, status, columns, nameRule }: KindDefinition): string {
   const names = `\`${plural}\`, short ${shortNames.map((name) => `\`${name}\``).join(', ')}`;
   const rules = [
     ...(nameRule === undefined ? [] : [`\`metadata.name\` ${refusal(nameRule)}`]),

@@ -1,13 +1,8 @@
-import { defined } from '../../lang/defined.ts';
-import { nodeForwarding } from '../../decisions/forwarding/node.ts';
 import { judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
-import { judgeListeners, type NodePorts } from '../../decisions/host/node-port-listeners.ts';
-import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from '../../decisions/host/required-settings.ts';
-import { defaultConntrack } from '../../model/kinds/default-config.ts';
+import { judgeListeners } from '../../decisions/host/node-port-listeners.ts';
+import { requiredSettings, sysctlName, type KernelSetting } from '../../decisions/host/required-settings.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
-import type { ServiceKey } from '../../model/objects/metadata.ts';
-import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Family } from '../../net/address.ts';
 import type { HostFilter } from '../../net/host-filter.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
@@ -15,8 +10,7 @@ import type { Host } from '../../system/host.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 import { limits } from '../limits.ts';
-import { nodePortsOf } from './node-ports.ts';
-import type { ServicePlan } from '../reconcile/service-plan.ts';
+import type { ObjectFacts } from './host-facts.ts';
 
 export interface HostCheckComponents {
   readonly host: Host;
@@ -29,14 +23,10 @@ export interface HostCheckComponents {
   readonly log: Log;
 }
 
-type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'> & {
-  readonly nodePorts: () => NodePorts;
-};
-
 interface HostCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
   readonly kernelSettings: 'set' | 'report';
-  readonly facts: () => SharedFacts;
+  readonly facts: () => ObjectFacts;
   /** Where Herald forwards nothing, the host is as the program that forwards wants it. */
   readonly services: () => ServicesScope;
   readonly servedPorts: () => ServedPorts;
@@ -57,7 +47,7 @@ export class HostCheck {
   #filters: readonly Reason[] = [];
   #listeners: readonly Reason[] = [];
   #cancel: Cancel | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #checking: Promise<void> = Promise.resolve();
   #stopped = false;
   /** That of the last look; undefined: it was not started. */
   #scope: ServicesScope | undefined;
@@ -77,10 +67,10 @@ export class HostCheck {
   async checkSettings(): Promise<void> {
     const { host } = this.#components;
     if (this.#options.services() === 'none') {
-      this.#say(() => (this.#settings = []));
+      this.#update(() => (this.#settings = []));
       return;
     }
-    const { interfaces, advertised } = { interfaces: host.interfaces(), advertised: await host.advertisedDefault() };
+    const { interfaces, advertised } = { interfaces: host.interfaces(), advertised: await host.interfacesWithAdvertisedDefault() };
     const required = requiredSettings({ cores: host.cores(), interfaces, advertisedDefault: advertised, ...this.#options.facts() }).slice(
       0,
       limits.hostSettings,
@@ -88,7 +78,7 @@ export class HostCheck {
     const wrong = new Set<string>();
     const reasons: Reason[] = [];
     for (const setting of required) {
-      const because = await this.#check(
+      const because = await this.#checkSetting(
         setting,
         setting.after.some((path) => wrong.has(path)),
       );
@@ -96,14 +86,14 @@ export class HostCheck {
       wrong.add(setting.path);
       reasons.push(because);
     }
-    this.#say(() => (this.#settings = reasons));
+    this.#update(() => (this.#settings = reasons));
   }
 
   /** A look at everything now, and from now on every minute or so. */
   start(): void {
     this.#scope = this.#options.services();
     this.#cancel?.();
-    this.#looking = this.#looking.then(() => this.#lookAtAll());
+    this.#checking = this.#checking.then(() => this.#checkAll());
   }
 
   /** A look now, if it was started and other things matter in this scope. */
@@ -114,10 +104,10 @@ export class HostCheck {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel?.();
-    await this.#looking;
+    await this.#checking;
   }
 
-  async #lookAtAll(): Promise<void> {
+  async #checkAll(): Promise<void> {
     const { clock, random } = this.#components;
     await this.checkSettings();
     await this.#checkFilters();
@@ -132,7 +122,7 @@ export class HostCheck {
     const { host, log } = this.#components;
     try {
       const reasons = judgeListeners(await host.listening(), this.#options.facts().nodePorts());
-      this.#say(() => (this.#listeners = reasons));
+      this.#update(() => (this.#listeners = reasons));
     } catch (error) {
       log.debug({ error }, 'the listening sockets of the host cannot be listed');
     }
@@ -144,7 +134,7 @@ export class HostCheck {
       const forwards = this.#options.services() !== 'none';
       const filters = (await hostFilters()).filter(({ hook }) => forwards || hook !== 'forward');
       const reasons = judgeFilters(filters, this.#options.servedPorts());
-      this.#say(() => (this.#filters = reasons));
+      this.#update(() => (this.#filters = reasons));
     } catch (error) {
       // What was found last is the best that is known.
       log.debug({ error }, 'the filters of other programs cannot be listed');
@@ -152,7 +142,7 @@ export class HostCheck {
   }
 
   /** Sets what does not hold; why it is still wrong, if it is. */
-  async #check(setting: KernelSetting, held: boolean): Promise<Reason | undefined> {
+  async #checkSetting(setting: KernelSetting, held: boolean): Promise<Reason | undefined> {
     const { host, log } = this.#components;
     const { path, wanted, why, mayBeSet } = setting;
     const before = await this.#read(setting);
@@ -181,7 +171,7 @@ export class HostCheck {
     return values;
   }
 
-  #say(change: () => void): void {
+  #update(change: () => void): void {
     const before = JSON.stringify(this.problems());
     change();
     const problems = this.problems();
@@ -189,26 +179,4 @@ export class HostCheck {
     this.#components.log.warn({ problems: problems.map(({ code }) => code) }, 'what is wrong with the host has changed');
     this.#options.onStatusChanged();
   }
-}
-
-/** What the objects say of a node's network; `plans` are those of the node, for its NodePorts. */
-export function hostFacts(snapshot: Snapshot, node: string, plans: ReadonlyMap<ServiceKey, ServicePlan> = new Map()): SharedFacts {
-  const peerInterfaces = [...snapshot.peers.values()].flatMap((peer) => peer.interface ?? []);
-  const { podPrefixes, podInterfaces = [] } = nodeForwarding(snapshot, node);
-  const addresses = [...(snapshot.nodes.get(node)?.internalIPs ?? []), ...podPrefixes.map(({ address }) => address)];
-  const families = new Set(addresses.map(({ family }) => family));
-  for (const { ipFamilies } of snapshot.services.values()) {
-    if (families.size === 2) break;
-    for (const family of ipFamilies) families.add(family);
-  }
-  const { services, conntrack = services === 'all' ? defaultConntrack : undefined } = snapshot.config;
-  const nodePorts = (): NodePorts => nodePortsOf(plans, snapshot, node);
-  return {
-    ...defined({ conntrack }),
-    nodePorts,
-    peerInterfaces,
-    podPrefixes,
-    podInterfaces,
-    families: [...families],
-  };
 }

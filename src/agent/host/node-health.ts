@@ -4,7 +4,7 @@ import type { ServicesScope } from '../../model/kinds/types.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import type { HttpPlace } from '../../system/http/http-listener.ts';
+import type { SocketAddress } from '../../system/http/http-listener.ts';
 import type { RetryingListener } from '../../system/http/retrying-listener.ts';
 import { nodeHealthResponse } from './health-responses.ts';
 import { HealthCheckServers } from './health-check-servers.ts';
@@ -14,7 +14,7 @@ import { DataplaneHealth } from './dataplane-health.ts';
 interface NodeHealthOptions {
   readonly node: string;
   /** Where /healthz and /livez are served. Empty: nowhere. */
-  readonly healthz: readonly HttpPlace[];
+  readonly healthz: readonly SocketAddress[];
   readonly snapshot: () => Snapshot;
   /** The addresses of this node, as text. */
   readonly addresses: () => readonly string[];
@@ -28,7 +28,7 @@ export class NodeHealth {
   readonly #options: NodeHealthOptions;
   readonly dataplane: DataplaneHealth;
   readonly #checks: HealthCheckServers;
-  #healthz: readonly { readonly place: HttpPlace; readonly listener: RetryingListener }[] = [];
+  #healthz: readonly { readonly place: SocketAddress; readonly listener: RetryingListener }[] = [];
   #closing: Promise<unknown> = Promise.resolve();
 
   constructor(components: ListenerComponents, options: NodeHealthOptions) {
@@ -40,7 +40,7 @@ export class NodeHealth {
 
   /** Beside a kube-proxy, load balancers ask that one. */
   applyScope(services: ServicesScope): void {
-    const { node, healthz, snapshot, onStatusChanged: news } = this.#options;
+    const { node, healthz, snapshot, onStatusChanged } = this.#options;
     if (services !== 'all') {
       this.#closing = Promise.all([this.#closing, ...this.#healthz.map(({ listener }) => listener.close())]);
       this.#healthz = [];
@@ -52,7 +52,7 @@ export class NodeHealth {
     const after = this.#closing;
     this.#healthz = healthz.map((place) => ({
       place,
-      listener: retryingHttpListener(this.#components, { place, answer, onStatusChanged: news, after }),
+      listener: retryingHttpListener(this.#components, { place, answer, onStatusChanged, after }),
     }));
   }
 

@@ -2,11 +2,11 @@ import type { Peer } from '../../bgp/index.ts';
 import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
 import { asSent } from '../../decisions/announcement/last-resort.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
-import { RecentChanges } from '../../live/causes.ts';
+import { RecentChanges } from '../../live/recent-changes.ts';
 import type { NewHistoryEntry, History } from '../../live/history.ts';
 import { limits } from '../../live/limits.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { says, type Reason } from '../../model/reasons.ts';
+import { reasonText, type Reason } from '../../model/reasons.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Clock } from '../../system/clock.ts';
@@ -62,7 +62,9 @@ export class AgentHistory {
       for (const [prefix, route] of then) withdrawn.addRoute(peer, prefix, route);
     }
     const whyGone = (peer: string, route: RouteIntent): Reason | undefined => why?.(peer, route);
-    for (const { said, pile } of withdrawn.groupBy(whyGone, (reason) => (reason === undefined ? '' : `${reason.code} ${says(reason)}`)))
+    for (const { said, pile } of withdrawn.groupBy(whyGone, (reason) =>
+      reason === undefined ? '' : `${reason.code} ${reasonText(reason)}`,
+    ))
       this.#record(service, { what: 'Withdrawn', text: 'withdrawn', reason: said, ...pile.toHistory() });
     if (!announced.isEmpty) this.#record(service, { what: 'Announced', text: 'announced', ...announced.toHistory() });
     for (const { said = 'several', pile } of changed.groupBy(
@@ -73,11 +75,11 @@ export class AgentHistory {
   };
 
   /** What the kernel is to do for a Service may be another. */
-  servicePlanned(service: ServiceKey, { before, after }: ForwardingChange): void {
+  readonly servicePlanned = (service: ServiceKey, { before, after }: ForwardingChange): void => {
     const first = this.#unprogrammed.get(service)?.before ?? before;
     if (sameForwarding(first, after)) this.#unprogrammed.delete(service);
     else this.#unprogrammed.set(service, { before: first, after });
-  }
+  };
 
   /** The kernel was told of all that was planned. `refused`: Services of which it refuses something, or refuses it no longer. */
   forwardingCommitted(refused: Iterable<ServiceKey>, quarantined: ReadonlyMap<string, QuarantinedFrontend>): void {

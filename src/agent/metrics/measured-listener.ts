@@ -1,8 +1,8 @@
-import type { AnswerHttp, HttpPlace, ListenHttp } from '../../system/http/http-listener.ts';
+import type { AnswerHttp, SocketAddress, ListenHttp } from '../../system/http/http-listener.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 /** Counts the sockets of health checks and what they answer. `healthz`: where /healthz and /livez are served; all others are of Services. */
-export function measuredListener(listen: ListenHttp, metrics: Metrics, healthz: readonly HttpPlace[]): ListenHttp {
+export function measuredListener(listen: ListenHttp, metrics: Metrics, healthz: readonly SocketAddress[]): ListenHttp {
   const nodeHealth = new Set(healthz.map(textOf));
   let open = 0;
   metrics.addCollector('listeners', ['herald_health_check_listeners'], (put) => put('herald_health_check_listeners', {}, open));
@@ -38,6 +38,6 @@ function countedNodeHealth(answer: AnswerHttp, metrics: Metrics): AnswerHttp {
   };
 }
 
-function textOf({ address, port }: HttpPlace): string {
+function textOf({ address, port }: SocketAddress): string {
   return `${address} ${port}`;
 }

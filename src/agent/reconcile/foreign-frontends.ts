@@ -1,7 +1,7 @@
 import type { ForeignForwarding } from '../../dataplane/foreign-forwarding.ts';
 import type { HeraldConfig } from '../../model/kinds/types.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { fix, reason, says, type Reason } from '../../model/reasons.ts';
+import { remedyText, reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
 import type { Log } from '../../system/log.ts';
@@ -31,7 +31,7 @@ export class ForeignFrontends {
   readonly #components: ForeignFrontendsComponents;
   readonly #options: ForeignFrontendsOptions;
   /** By Service: the frontends that are left to the other program and have somewhere to go, by frontendKey. */
-  readonly #left = new Map<ServiceKey, readonly string[]>();
+  readonly #expected = new Map<ServiceKey, readonly string[]>();
   readonly #services = new Map<string, Set<ServiceKey>>();
   /** By Service: the first of them that is not there. */
   readonly #missing = new Map<ServiceKey, string>();
@@ -62,16 +62,15 @@ export class ForeignFrontends {
 
   /** What a Service leaves to the other program, in place of what it left before. */
   expectFrontends(service: ServiceKey, frontends: readonly string[]): void {
-    for (const frontend of this.#left.get(service) ?? []) {
+    for (const frontend of this.#expected.get(service) ?? []) {
       const services = this.#services.get(frontend);
       services?.delete(service);
       if (services?.size === 0) this.#services.delete(frontend);
     }
-    if (frontends.length === 0) this.#left.delete(service);
-    else this.#left.set(service, frontends);
-    for (const frontend of frontends)
-      this.#services.set(frontend, (this.#services.get(frontend) ?? new Set<ServiceKey>()).add(service));
-    this.#judge(service);
+    if (frontends.length === 0) this.#expected.delete(service);
+    else this.#expected.set(service, frontends);
+    for (const frontend of frontends) this.#services.set(frontend, (this.#services.get(frontend) ?? new Set<ServiceKey>()).add(service));
+    this.#updateMissing(service);
   }
 
   /** Whether a route that leads to the frontend may go out. */
@@ -101,21 +100,21 @@ export class ForeignFrontends {
     if (frontends === undefined) {
       log.info({ view: foreign.view }, 'what can be seen of another program that forwards has changed');
       for (const problem of this.problems())
-        log.warn({ problem: says(problem), fix: fix(problem) }, 'beside another program that forwards');
+        log.warn({ problem: reasonText(problem), fix: remedyText(problem) }, 'beside another program that forwards');
     }
     if (foreign.view.seen) this.#everSeen = true;
-    const services = frontends === undefined ? new Set(this.#left.keys()) : this.#concerned(frontends);
-    for (const service of services) this.#judge(service);
+    const services = frontends === undefined ? new Set(this.#expected.keys()) : this.#servicesOf(frontends);
+    for (const service of services) this.#updateMissing(service);
     if (services.size > 0) this.#options.onForwardingChanged(services);
     this.#options.onStatusChanged();
   }
 
-  #concerned(frontends: ReadonlySet<string>): Set<ServiceKey> {
+  #servicesOf(frontends: ReadonlySet<string>): Set<ServiceKey> {
     return new Set([...frontends].flatMap((frontend) => [...(this.#services.get(frontend) ?? [])]));
   }
 
-  #judge(service: ServiceKey): void {
-    const first = this.#left.get(service)?.find((frontend) => !this.isForwarded(frontend));
+  #updateMissing(service: ServiceKey): void {
+    const first = this.#expected.get(service)?.find((frontend) => !this.isForwarded(frontend));
     if (first === undefined) this.#missing.delete(service);
     else this.#missing.set(service, first);
   }

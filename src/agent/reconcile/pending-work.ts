@@ -3,7 +3,7 @@ import { wantsDirectReturn } from '../../decisions/direct-return/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
 import { formatPrefix } from '../../net/prefix.ts';
-import type { Change, HeraldObject, Kind, Snapshot } from '../../model/store/snapshot.ts';
+import type { Change, HeraldObject, KindName, Snapshot } from '../../model/store/snapshot.ts';
 
 /** What one pass has to look at. */
 interface Work {
@@ -11,11 +11,11 @@ interface Work {
   /** The node's own settings or its sessions may differ. */
   readonly node: boolean;
   /** Highest resourceVersion among the changes, by kind. */
-  readonly versions: ReadonlyMap<Kind, bigint>;
+  readonly versions: ReadonlyMap<KindName, bigint>;
 }
 
 /** Kinds on which every Service and every session may depend. They are few and change rarely. */
-const shared: ReadonlySet<Kind> = new Set<Kind>([
+const shared: ReadonlySet<KindName> = new Set<KindName>([
   'IPAddressPool',
   'BGPPeer',
   'BFDProfile',
@@ -32,12 +32,12 @@ export class PendingWork {
   readonly #node: string;
   readonly #services = new Set<ServiceKey>();
   /** Those that were put back and not named by a change since. */
-  readonly #again = new Set<ServiceKey>();
-  #nodeToo = false;
-  /** As `#again`, of the node. */
-  #nodeAgain = false;
-  #versions = new Map<Kind, bigint>();
-  readonly #consumed = new Map<Kind, bigint>();
+  readonly #retriedServices = new Set<ServiceKey>();
+  #nodeChanged = false;
+  /** As `#retriedServices`, of the node. */
+  #retryNode = false;
+  #versions = new Map<KindName, bigint>();
+  readonly #consumed = new Map<KindName, bigint>();
   #begun = false;
   /** What nodes last said of direct server return, by name. */
   readonly #directReturn = new Map<string, string>();
@@ -52,12 +52,12 @@ export class PendingWork {
   }
 
   get isEmpty(): boolean {
-    return this.#services.size === 0 && this.#again.size === 0 && !this.#nodeToo && !this.#nodeAgain;
+    return this.#services.size === 0 && this.#retriedServices.size === 0 && !this.#nodeChanged && !this.#retryNode;
   }
 
   /** Services that wait for a pass. */
   get waiting(): number {
-    return this.#services.union(this.#again).size;
+    return this.#services.union(this.#retriedServices).size;
   }
 
   /** Highest resourceVersion acted upon, by kind. */
@@ -70,11 +70,11 @@ export class PendingWork {
   }
 
   addAll(snapshot: Snapshot): void {
-    this.#nodeToo = true;
+    this.#nodeChanged = true;
     for (const [node, state] of snapshot.nodeStates) this.#directReturn.set(node, directReturnText(state));
     for (const key of snapshot.services.keys()) this.#services.add(key);
     for (const objects of [snapshot.services, snapshot.nodes, snapshot.peers, snapshot.advertisements, snapshot.pools]) {
-      for (const object of objects.values()) this.#saw(object);
+      for (const object of objects.values()) this.#recordVersion(object);
     }
   }
 
@@ -86,30 +86,34 @@ export class PendingWork {
       if (kind === 'Namespace') this.#addNamespace(key, snapshot);
       // Of another node only its podCIDRs matter, and its address where its pods are behind slots; of our own its labels and conditions, to everything.
       if (kind === 'Node') {
-        this.#nodeToo = true;
+        this.#nodeChanged = true;
         this.#addServicesWithSlotsAt(key, snapshot);
       }
-      if (kind === 'NodeState' && this.#takesPartOtherwise(key, snapshot)) this.#addDirectReturn(snapshot);
+      if (kind === 'NodeState' && this.#directReturnChanged(key, snapshot)) this.#addDirectReturn(snapshot);
       if (shared.has(kind) || (kind === 'Node' && key === this.#node)) this.addAll(snapshot);
-      if (kind === 'Service') this.#saw(snapshot.services.get(key as ServiceKey));
+      if (kind === 'Service') this.#recordVersion(snapshot.services.get(key as ServiceKey));
     }
   }
 
   take(): Work {
-    const work = { services: [...this.#again.union(this.#services)], node: this.#nodeToo || this.#nodeAgain, versions: this.#versions };
-    this.#again.clear();
+    const work = {
+      services: [...this.#retriedServices.union(this.#services)],
+      node: this.#nodeChanged || this.#retryNode,
+      versions: this.#versions,
+    };
+    this.#retriedServices.clear();
     this.#services.clear();
-    this.#nodeToo = false;
-    this.#nodeAgain = false;
+    this.#nodeChanged = false;
+    this.#retryNode = false;
     this.#versions = new Map();
     return work;
   }
 
   /** The part of the work that was not there when the last was put back; the rest stays. */
   takeNew(): Work {
-    const work = { services: [...this.#services], node: this.#nodeToo, versions: new Map() };
+    const work = { services: [...this.#services], node: this.#nodeChanged, versions: new Map() };
     this.#services.clear();
-    this.#nodeToo = false;
+    this.#nodeChanged = false;
     return work;
   }
 
@@ -120,8 +124,8 @@ export class PendingWork {
 
   /** The pass failed: its work is to be done again, together with what has come since. */
   requeueFailed(work: Work): void {
-    for (const key of work.services) this.#again.add(key);
-    this.#nodeAgain ||= work.node;
+    for (const key of work.services) this.#retriedServices.add(key);
+    this.#retryNode ||= work.node;
     for (const [kind, version] of work.versions) raise(this.#versions, kind, version);
   }
 
@@ -130,7 +134,7 @@ export class PendingWork {
   }
 
   /** Most reports only say that an agent lives. */
-  #takesPartOtherwise(node: string, snapshot: Snapshot): boolean {
+  #directReturnChanged(node: string, snapshot: Snapshot): boolean {
     const says = directReturnText(snapshot.nodeStates.get(node));
     if (says === (this.#directReturn.get(node) ?? '')) return false;
     this.#directReturn.set(node, says);
@@ -139,7 +143,7 @@ export class PendingWork {
 
   /** Services with direct server return depend on what all nodes say that they can do. */
   #addDirectReturn(snapshot: Snapshot): void {
-    this.#nodeToo = true;
+    this.#nodeChanged = true;
     for (const [key, service] of snapshot.services) if (wantsDirectReturn(snapshot.config, service)) this.#services.add(key);
   }
 
@@ -147,12 +151,12 @@ export class PendingWork {
     for (const [key, service] of snapshot.services) if (reachesBackendsAt(snapshot, service, node)) this.#services.add(key);
   }
 
-  #saw(object: HeraldObject | undefined): void {
+  #recordVersion(object: HeraldObject | undefined): void {
     if (object !== undefined) raise(this.#versions, object.kind, BigInt(object.metadata.resourceVersion || '0'));
   }
 }
 
-function raise(versions: Map<Kind, bigint>, kind: Kind, version: bigint): void {
+function raise(versions: Map<KindName, bigint>, kind: KindName, version: bigint): void {
   if (version > (versions.get(kind) ?? -1n)) versions.set(kind, version);
 }
 

@@ -3,7 +3,7 @@ import type { Peer } from '../../bgp/index.ts';
 import type { ManagerStatus, Refusal, SessionOptions, Transition } from '../../bfd/index.ts';
 import type { SessionIntent } from '../../decisions/announcement/peers.ts';
 import type { BfdStatus } from '../../model/objects/node-state.ts';
-import { reason, says, type Reason } from '../../model/reasons.ts';
+import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -34,22 +34,22 @@ interface BfdMonitorOptions {
 /**
  * BFD beside the BGP sessions: where it was up and is lost it closes the BGP session and holds it back for a moment, or until the path is
  * there again. BFD that never came up holds nothing back: the peer may have none, or only while it has BGP (RFC 5882 4.1). Where strictness
- * is asked for, BGP waits for BFD from the beginning, and as long as it takes.
+ * is requested for, BGP waits for BFD from the beginning, and as long as it takes.
  */
 export class BfdMonitor {
   readonly #components: BfdMonitorComponents;
   readonly #options: BfdMonitorOptions;
-  readonly #watched = new Map<string, MonitoredPath>();
+  readonly #paths = new Map<string, MonitoredPath>();
   /** Of those that are held back for a while. */
-  readonly #patience = new Map<MonitoredPath, Cancel>();
+  readonly #holdTimers = new Map<MonitoredPath, Cancel>();
   #bfd: BfdSessions | undefined;
   #intents: readonly SessionIntent[] = [];
-  /** What was asked for last, as text. */
-  #asked = '[]';
+  /** What was requested for last, as text. */
+  #requested = '[]';
   /** Requests made of BFD, and the latest of them that was answered. */
   #requests = 0;
   #answered = 0;
-  #cancelLook: Cancel | undefined;
+  #cancelCheck: Cancel | undefined;
   #stopped = false;
 
   constructor(components: BfdMonitorComponents, options: BfdMonitorOptions) {
@@ -58,7 +58,7 @@ export class BfdMonitor {
   }
 
   /**
-   * These are the BGP sessions that there are; those with `bfd` are watched, those that have `bfdStrict` without it wait for their BFDProfile.
+   * These are the BGP sessions that there are; those with `bfd` are path, those that have `bfdStrict` without it wait for their BFDProfile.
    * To be called again when peers without an address are found.
    */
   reconcile(intents: readonly SessionIntent[]): void {
@@ -71,53 +71,53 @@ export class BfdMonitor {
     if (this.#stopped) return;
     const intents = this.#intents.filter(({ bfd, bfdStrict }) => bfd !== undefined || bfdStrict);
     const names = new Set(intents.map(({ peer }) => peer));
-    for (const name of this.#watched.keys()) if (!names.has(name)) this.#forget(name);
+    for (const name of this.#paths.keys()) if (!names.has(name)) this.#forget(name);
     const sessions = intents.flatMap((intent) => {
       const session = this.#sessionOf(intent);
-      this.#watch(intent, intent.bfd === undefined ? noProfile : sessionKeyOf(session));
+      this.#monitor(intent, intent.bfd === undefined ? noProfile : sessionKeyOf(session));
       return session ?? [];
     });
-    const asked = JSON.stringify(sessions);
-    if (asked === this.#asked) return;
-    this.#asked = asked;
-    this.#ask(sessions);
+    const requested = JSON.stringify(sessions);
+    if (requested === this.#requested) return;
+    this.#requested = requested;
+    this.#request(sessions);
   }
 
   status(peer: string): BfdStatus | undefined {
-    const watched = this.#watched.get(peer);
-    return watched?.sessionKey === noProfile ? undefined : watched?.status;
+    const path = this.#paths.get(peer);
+    return path?.sessionKey === noProfile ? undefined : path?.status;
   }
 
   /** What a peer has to wait for, or why it has no BFD although it should. */
   problem(peer: string): Reason | undefined {
-    const watched = this.#watched.get(peer);
-    if (watched === undefined) return undefined;
-    if (watched.isAwaited) return reason('BFDAwaited', { peer, why: watched.holdReason() });
-    return watched.problem === undefined ? undefined : reason('BFDNotPossible', { peer, problem: watched.problem });
+    const path = this.#paths.get(peer);
+    if (path === undefined) return undefined;
+    if (path.isAwaited) return reason('BFDAwaited', { peer, why: path.holdReason() });
+    return path.problem === undefined ? undefined : reason('BFDNotPossible', { peer, problem: path.problem });
   }
 
   /** Says AdminDown to all, so that they keep our routes whatever becomes of the sessions; resolves when they have heard it. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#cancelLook?.();
-    for (const cancel of this.#patience.values()) cancel();
+    this.#cancelCheck?.();
+    for (const cancel of this.#holdTimers.values()) cancel();
     await this.#bfd?.stop();
   }
 
-  #watch({ peer: name, bfdStrict }: SessionIntent, way: string): void {
-    const before = this.#watched.get(name);
+  #monitor({ peer: name, bfdStrict }: SessionIntent, way: string): void {
+    const before = this.#paths.get(name);
     const isSame = before?.sessionKey === way;
-    const watched = isSame ? before : new MonitoredPath(way, this.#requests + 1, this.#components.clock.date());
-    watched.strict = bfdStrict;
+    const path = isSame ? before : new MonitoredPath(way, this.#requests + 1, this.#components.clock.date());
+    path.strict = bfdStrict;
     if (!isSame) {
-      watched.isHeld = before?.isHeld ?? false;
-      if (before !== undefined) this.#beImpatient(before);
-      this.#watched.set(name, watched);
+      path.isHeld = before?.isHeld ?? false;
+      if (before !== undefined) this.#releaseHold(before);
+      this.#paths.set(name, path);
     }
-    this.#settle(name, watched);
+    this.#decide(name, path);
   }
 
-  #ask(sessions: readonly SessionOptions[]): void {
+  #request(sessions: readonly SessionOptions[]): void {
     if (this.#bfd === undefined && sessions.length === 0) return;
     const request = ++this.#requests;
     try {
@@ -128,14 +128,14 @@ export class BfdMonitor {
       return;
     }
     void this.#send(this.#bfd, sessions, request);
-    this.#lookLater();
+    this.#checkLater();
   }
 
   async #send(bfd: BfdSessions, sessions: readonly SessionOptions[], request: number): Promise<void> {
     const refused = await bfd.set(sessions);
     this.#answered = request;
     this.#refused(refused);
-    await this.#look();
+    await this.#check();
   }
 
   #start(): BfdSessions {
@@ -161,106 +161,106 @@ export class BfdMonitor {
   }
 
   #changed(name: string, transition: Transition): void {
-    const watched = this.#watched.get(name);
-    if (watched === undefined || watched.request > this.#answered || this.#stopped) return;
+    const path = this.#paths.get(name);
+    if (path === undefined || path.request > this.#answered || this.#stopped) return;
     const { clock, log } = this.#components;
-    if (watched.step(transition, clock.now())) {
-      log.warn({ peer: name, reason: watched.status.reason }, 'BFD: the way to the peer is lost');
-      this.#hold(name, watched);
+    if (path.step(transition, clock.now())) {
+      log.warn({ peer: name, reason: path.status.reason }, 'BFD: the way to the peer is lost');
+      this.#hold(name, path);
     }
-    this.#settle(name, watched);
+    this.#decide(name, path);
     this.#options.onStatusChanged();
   }
 
   /** A session that is up without BFD is not ended because it ought to have waited for it: it waits before the next one. */
-  #settle(name: string, watched: MonitoredPath): void {
+  #decide(name: string, path: MonitoredPath): void {
     const now = this.#components.clock.now();
-    if (watched.mayEstablish(now)) {
-      this.#beImpatient(watched);
-      if (watched.isHeld) this.#restore(name, watched);
+    if (path.mayEstablish(now)) {
+      this.#releaseHold(path);
+      if (path.isHeld) this.#restore(name, path);
       return;
     }
-    if (!watched.isHeld && this.#options.peer(name)?.status().state !== 'Established') this.#hold(name, watched);
-    const patience = watched.holdRemaining(now);
-    if (patience === undefined) this.#beImpatient(watched);
-    else if (!this.#patience.has(watched)) this.#waitFor(name, watched, patience);
+    if (!path.isHeld && this.#options.peer(name)?.status().state !== 'Established') this.#hold(name, path);
+    const remaining = path.holdRemaining(now);
+    if (remaining === undefined) this.#releaseHold(path);
+    else if (!this.#holdTimers.has(path)) this.#startHoldTimer(name, path, remaining);
   }
 
-  #hold(name: string, watched: MonitoredPath): void {
+  #hold(name: string, path: MonitoredPath): void {
     // The end of the session is told to us as well, and then it is held already.
-    watched.isHeld = true;
+    path.isHeld = true;
     this.#options.peer(name)?.pathLost();
-    if (watched.strict) this.#components.log.info({ peer: name, reason: watched.holdReason() }, 'the session waits for BFD');
+    if (path.strict) this.#components.log.info({ peer: name, reason: path.holdReason() }, 'the session waits for BFD');
     this.#options.onStatusChanged();
   }
 
-  #restore(name: string, watched: MonitoredPath): void {
-    watched.isHeld = false;
+  #restore(name: string, path: MonitoredPath): void {
+    path.isHeld = false;
     this.#options.peer(name)?.pathRestored();
     this.#options.onStatusChanged();
   }
 
-  #waitFor(name: string, watched: MonitoredPath, milliseconds: number): void {
+  #startHoldTimer(name: string, path: MonitoredPath, milliseconds: number): void {
     const cancel = this.#components.clock.after(milliseconds, () => {
-      this.#patience.delete(watched);
-      if (this.#watched.get(name) === watched) this.#settle(name, watched);
+      this.#holdTimers.delete(path);
+      if (this.#paths.get(name) === path) this.#decide(name, path);
     });
-    this.#patience.set(watched, cancel);
+    this.#holdTimers.set(path, cancel);
   }
 
-  #beImpatient(watched: MonitoredPath): void {
-    this.#patience.get(watched)?.();
-    this.#patience.delete(watched);
+  #releaseHold(path: MonitoredPath): void {
+    this.#holdTimers.get(path)?.();
+    this.#holdTimers.delete(path);
   }
 
   #forget(name: string): void {
-    const watched = this.#watched.get(name);
-    if (watched === undefined) return;
-    this.#watched.delete(name);
-    this.#beImpatient(watched);
-    if (watched.isHeld) this.#restore(name, watched);
+    const path = this.#paths.get(name);
+    if (path === undefined) return;
+    this.#paths.delete(name);
+    this.#releaseHold(path);
+    if (path.isHeld) this.#restore(name, path);
   }
 
   #refused(refused: readonly Pick<Refusal, 'name' | 'message'>[]): void {
     const problems = new Map(refused.map(({ name, message }) => [name, message]));
-    for (const [name, watched] of this.#watched) this.#tell(name, watched, () => void (watched.refusal = problems.get(name)));
+    for (const [name, path] of this.#paths) this.#update(name, path, () => void (path.refusal = problems.get(name)));
   }
 
   /** What keeps a session from sending or receiving, and is unsafe about it, is nothing that a state machine tells. */
-  #lookLater(): void {
-    this.#cancelLook?.();
-    this.#cancelLook = this.#components.clock.after(limits.bfdPollMilliseconds, () => {
-      void this.#look();
-      if (this.#watched.size > 0) this.#lookLater();
+  #checkLater(): void {
+    this.#cancelCheck?.();
+    this.#cancelCheck = this.#components.clock.after(limits.bfdPollMilliseconds, () => {
+      void this.#check();
+      if (this.#paths.size > 0) this.#checkLater();
     });
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const requests = this.#requests;
     const status = await this.#bfd?.status();
     for (const { name, problem, remote, warnings } of status?.sessions ?? []) {
-      const watched = this.#watched.get(name);
-      if (watched === undefined || watched.request > requests || this.#stopped) continue;
-      watched.recordRemoteState(remote.state);
-      this.#settle(name, watched);
-      this.#tell(name, watched, () => {
-        watched.fault = problem;
-        watched.warning = warnings.join('; ');
+      const path = this.#paths.get(name);
+      if (path === undefined || path.request > requests || this.#stopped) continue;
+      path.recordRemoteState(remote.state);
+      this.#decide(name, path);
+      this.#update(name, path, () => {
+        path.fault = problem;
+        path.warning = warnings.join('; ');
       });
     }
   }
 
-  #tell(name: string, watched: MonitoredPath, change: () => void): void {
+  #update(name: string, path: MonitoredPath, change: () => void): void {
     if (this.#stopped) return;
-    const { problem: before, warning } = watched;
+    const { problem: before, warning } = path;
     change();
     const { log } = this.#components;
     const now = this.problem(name);
-    if (watched.problem !== undefined && watched.problem !== before && now !== undefined) {
-      log.warn({ peer: name, reason: says(now) }, 'no BFD with the peer');
+    if (path.problem !== undefined && path.problem !== before && now !== undefined) {
+      log.warn({ peer: name, reason: reasonText(now) }, 'no BFD with the peer');
     }
-    if (watched.warning !== '' && watched.warning !== warning)
-      log.warn({ peer: name, reason: watched.warning }, 'BFD is not as it was asked for');
-    if (watched.problem !== before || watched.warning !== warning) this.#options.onStatusChanged();
+    if (path.warning !== '' && path.warning !== warning)
+      log.warn({ peer: name, reason: path.warning }, 'BFD is not as it was requested for');
+    if (path.problem !== before || path.warning !== warning) this.#options.onStatusChanged();
   }
 }

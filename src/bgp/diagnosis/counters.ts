@@ -3,7 +3,7 @@ import { isKnownError } from '../wire/codes.ts';
 import { notificationStatus, type NotificationStatus } from './events.ts';
 import type { Notification } from '../wire/notification.ts';
 
-/** Messages by type. */
+/** Number of messages by type. */
 export interface MessageCounters {
   open: number;
   update: number;
@@ -12,23 +12,26 @@ export interface MessageCounters {
   routeRefresh: number;
 }
 
-/** `bfdDown`: we have closed it because BFD saw that the path is lost. What else we close is `stopped`. */
+/** `bfdDown`: closed because BFD reported the path as lost. Other local closes are `stopped`. */
 export type FlapReason = Problem['kind'] | 'bfdDown';
 
-/** What happened with a peer since it was added. */
+/** Counters of a peer since it was added. */
 export interface Counters {
   readonly sent: MessageCounters;
   readonly received: MessageCounters;
   connectAttempts: number;
-  /** Times the session came up. */
+  /** How often the session was established. */
   established: number;
-  /** Times it went down after it had been up. */
+  /** How often an established session went down. */
   flaps: number;
-  /** The same, by why. */
+  /** The same, by reason. */
   readonly flapsBy: Partial<Record<FlapReason, number>>;
-  /** NOTIFICATIONs by the name of their error; those that no RFC names together, so that a peer cannot make up any number of them. */
+  /**
+   * NOTIFICATIONs by the name of their error. Errors without a name in the RFCs share one entry, so that a peer cannot create any number of
+   * entries.
+   */
   readonly notifications: Readonly<Record<NotificationStatus['direction'], Record<string, number>>>;
-  /** Errors in received UPDATEs that RFC 7606 lets the session survive. */
+  /** Errors in received UPDATEs that do not end the session (RFC 7606). */
   toleratedFaults: number;
 }
 

@@ -2,36 +2,36 @@ import type { KernelDrops, TransportFailure } from '../transport/transport.ts';
 import { cease, errorCode, errorName, openError } from '../wire/codes.ts';
 import { describeNotification, innermost, type Notification } from '../wire/notification.ts';
 
-/** Why a session is not up, or went down. */
+/** Why a session is not established, or went down. */
 export type Problem =
   | { readonly kind: 'connectFailed'; readonly failure: TransportFailure }
   | { readonly kind: 'connectTimeout'; readonly seconds: number }
-  /** `handshake`: before the peer has said its OPEN; in others, the session was never up. */
+  /** `handshake`: before the peer sent its OPEN. For other kinds: before the session was established. */
   | { readonly kind: 'lost'; readonly failure: TransportFailure | undefined; readonly handshake: boolean }
   | { readonly kind: 'holdTimerExpired'; readonly seconds: number; readonly handshake: boolean }
   | { readonly kind: 'sendHoldTimerExpired' }
   | { readonly kind: 'received'; readonly notification: Notification }
   | { readonly kind: 'sent'; readonly notification: Notification; readonly detail: string }
   | { readonly kind: 'stopped'; readonly notification: Notification }
-  /** Closed so that the peer keeps our routes. */
+  /** Closed without a NOTIFICATION, so that the peer keeps the routes. */
   | { readonly kind: 'suspended' }
-  /** The peer has connected again and says that it restarted. */
+  /** The peer connected again and says that it restarted. */
   | { readonly kind: 'peerRestarted' }
-  /** Both had connected, and the other connection was chosen. */
+  /** Both sides had connected, and the other connection was kept. */
   | { readonly kind: 'collision' };
 
-/** What the words need to know about the peer. */
+/** Facts about the peer that the description needs. */
 export interface ProblemContext {
-  /** "192.0.2.1 port 179". */
+  /** For example "192.0.2.1 port 179". */
   readonly target: string;
   readonly hasPassword: boolean;
   readonly localAsn: number;
   readonly ttlSecurityHops: number | undefined;
-  /** What the kernel has dropped since the connection was tried. */
+  /** Segments that the kernel has dropped since the connection was dialed. */
   readonly drops: KernelDrops | undefined;
 }
 
-/** The problem in words for the person who operates the peer. */
+/** Describes the problem for the operator of the peer. */
 export function describeProblem(problem: Problem, context: ProblemContext): string {
   const { target } = context;
   switch (problem.kind) {
@@ -60,7 +60,7 @@ export function describeProblem(problem: Problem, context: ProblemContext): stri
   }
 }
 
-/** What was dropped between two readings; undefined where one is missing. */
+/** Returns the drops between two readings, or undefined if one is missing. */
 export function newDrops(before: KernelDrops | undefined, now: KernelDrops | undefined): KernelDrops | undefined {
   if (before === undefined || now === undefined) return undefined;
   return {
@@ -71,7 +71,7 @@ export function newDrops(before: KernelDrops | undefined, now: KernelDrops | und
   };
 }
 
-/** Whether there were any, without how many: these words stay the same from one attempt to the next. */
+/** Replaces each count by 0 or 1, so that the description is the same for each attempt. */
 export function withoutNumbers(drops: KernelDrops | undefined): KernelDrops | undefined {
   if (drops === undefined) return undefined;
   const { missing, unexpected, wrong, belowMinimumTtl } = drops;
@@ -79,7 +79,7 @@ export function withoutNumbers(drops: KernelDrops | undefined): KernelDrops | un
   return { missing: some(missing), unexpected: some(unexpected), wrong: some(wrong), belowMinimumTtl: some(belowMinimumTtl) };
 }
 
-/** Many routers take every connection, and close it at once where no such neighbour is configured. */
+/** Describes a lost connection. Many routers accept every connection and close it at once if no such neighbour is configured. */
 function describeLoss({ failure, handshake }: Problem & { readonly kind: 'lost' }, context: ProblemContext): string {
   const unknown = handshake && (failure === undefined || failure.kind === 'reset') ? ': it may not have us as a neighbour' : '';
   return failure === undefined
@@ -109,8 +109,8 @@ function describeConnectFailure(failure: TransportFailure, context: ProblemConte
 }
 
 /**
- * The kernel of the peer drops segments with a wrong signature or TTL silently (RFC 2385 2, RFC 5082 3), so both look like a
- * dead peer. What our own kernel drops is counted, though for all connections together.
+ * Explains why the peer does not answer. The kernel of the peer silently drops segments with a wrong signature or TTL (RFC 2385 2, RFC 5082
+ * 3), so both look like a dead peer. The local kernel counts its drops, but for all connections together.
  */
 function explainSilence(context: ProblemContext): string {
   const seen = describeDrops(context);
@@ -122,13 +122,13 @@ function explainSilence(context: ProblemContext): string {
   return `${password}${context.hasPassword ? '' : ttl}, or packets are dropped on the way`;
 }
 
-/** What the kernel dropped meanwhile, where that may be the cause. */
+/** Mentions the drops of the kernel if they may be the cause. */
 function likelyCause(context: ProblemContext): string {
   const seen = describeDrops(context);
   return seen === undefined ? '' : `; ${seen}`;
 }
 
-/** The connection was made, and then one side did not hear the other. */
+/** Explains a connection that was made although one side then received nothing from the other. */
 function explainOneWayLoss(context: ProblemContext): string {
   const seen = describeDrops(context);
   if (seen !== undefined) return `; ${seen}`;
@@ -155,7 +155,7 @@ function describeDrops({ drops, hasPassword, ttlSecurityHops }: ProblemContext):
   return undefined;
 }
 
-/** What a NOTIFICATION from a peer probably means. */
+/** Explains the probable meaning of a NOTIFICATION from the peer. */
 function hint(notification: Notification, { localAsn }: ProblemContext): string {
   const { code, subcode } = innermost(notification);
   if (code === errorCode.cease && subcode === cease.connectionCollision) {
@@ -167,7 +167,7 @@ function hint(notification: Notification, { localAsn }: ProblemContext): string 
   return '';
 }
 
-/** We have ended the session because BFD saw that the path is lost (RFC 9384): nobody wanted that, though it is we who say it. */
+/** Tells whether the session was closed because BFD reported the path as lost (RFC 9384). */
 export function isPathLoss(problem: Problem): boolean {
   return problem.kind === 'stopped' && isCease(problem.notification, [cease.bfdDown]);
 }

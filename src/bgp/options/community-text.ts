@@ -1,4 +1,4 @@
-import { parsed, refused, type Parsed } from '../../net/parsed.ts';
+import { parsed, invalid, type Parsed } from '../../net/parsed.ts';
 import {
   ACCEPT_OWN,
   BLACKHOLE,
@@ -13,7 +13,7 @@ import {
 import type { Community } from '../route.ts';
 import { linkBandwidthOf } from '../wire/attributes/communities.ts';
 
-/** The IANA registry "BGP Well-known Communities", as far as somebody who announces has use for them. */
+/** The part of the IANA registry "BGP Well-known Communities" that a speaker may announce. */
 const wellKnown: ReadonlyMap<string, Community> = new Map([
   ['graceful-shutdown', GRACEFUL_SHUTDOWN],
   ['accept-own', ACCEPT_OWN],
@@ -26,7 +26,7 @@ const wellKnown: ReadonlyMap<string, Community> = new Map([
   ['no-peer', NO_PEER],
 ]);
 
-/** "64512:100" (RFC 1997), "64512:1:2" or "large:64512:1:2" (RFC 8092), or a well-known name such as "no-export". */
+/** Parses "64512:100" (RFC 1997), "64512:1:2" or "large:64512:1:2" (RFC 8092), or a well-known name such as "no-export". */
 export function parseCommunity(text: string): Parsed<Community> {
   const named = wellKnown.get(text);
   if (named !== undefined) return parsed(named);
@@ -34,13 +34,16 @@ export function parseCommunity(text: string): Parsed<Community> {
   const most = numbers.length === 2 ? 0xffff : 0xffff_ffff;
   const [first, second, third, ...others] = numbers.map((digits) => (/^\d{1,10}$/.test(digits) ? Number(digits) : Infinity));
   if (first === undefined || second === undefined || others.length > 0 || Math.max(first, second, third ?? 0) > most) {
-    return refused('not a community: write 64512:100 with numbers to 65535, 64512:1:2 with numbers to 4294967295, or a name as no-export');
+    return invalid('not a community: write 64512:100 with numbers to 65535, 64512:1:2 with numbers to 4294967295, or a name as no-export');
   }
   if (third === undefined) return parsed({ kind: 'standard', value: first * 0x1_0000 + second });
   return parsed({ kind: 'large', globalAdministrator: first, localData1: second, localData2: third });
 }
 
-/** What `parseCommunity` reads, with the names of well-known ones; an extended community as its type, subtype and value in hexadecimal. */
+/**
+ * Formats a community as `parseCommunity` reads it, with well-known names. An extended community is shown as type, subtype and value in
+ * hexadecimal.
+ */
 export function formatCommunity(community: Community): string {
   switch (community.kind) {
     case 'standard':

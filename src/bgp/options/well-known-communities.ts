@@ -2,29 +2,29 @@ import type { Community } from '../route.ts';
 
 const standard = (high: number, low: number): Community => ({ kind: 'standard', value: high * 0x1_0000 + low });
 
-/** Not to any external peer (RFC 1997). */
+/** Do not announce to external peers (RFC 1997). */
 export const NO_EXPORT = standard(0xffff, 0xff01);
 
-/** To no peer at all (RFC 1997). */
+/** Do not announce to any peer (RFC 1997). */
 export const NO_ADVERTISE = standard(0xffff, 0xff02);
 
-/** Not outside the confederation's member AS (RFC 1997). */
+/** Do not announce outside the member AS of the confederation (RFC 1997). */
 export const NO_EXPORT_SUBCONFED = standard(0xffff, 0xff03);
 
-/** Is about to go away: prefer anything else (RFC 8326). */
+/** The path will go away soon, so any other is preferred (RFC 8326). */
 export const GRACEFUL_SHUTDOWN = standard(0xffff, 0);
 
-/** Throw away what is sent there (RFC 7999). */
+/** Discard packets to this prefix (RFC 7999). */
 export const BLACKHOLE = standard(0xffff, 666);
 
-/** Kept longer than graceful restart allows: least preferred (RFC 9494). */
+/** The route is stale beyond the restart time and is the least preferred (RFC 9494). */
 export const LLGR_STALE = standard(0xffff, 6);
 
-/** Not to be kept longer than graceful restart allows (RFC 9494). */
+/** Do not keep the route beyond the restart time (RFC 9494). */
 export const NO_LLGR = standard(0xffff, 7);
 
-/** To be taken also where its own route target says that it came from there (RFC 7611). */
+/** Accept the route even if its own route target says that it originated locally (RFC 7611). */
 export const ACCEPT_OWN = standard(0xffff, 1);
 
-/** Not to peers in the sense of business, only to customers (RFC 3765). */
+/** Do not announce to peers of equal standing, only to customers (RFC 3765). */
 export const NO_PEER = standard(0xffff, 0xff04);

@@ -3,27 +3,30 @@ import { defaultLocalPref, type Community, type Route } from '../route.ts';
 
 type LargeCommunity = readonly [globalAdministrator: number, localData1: number, localData2: number];
 
-/** The two 32-bit halves of the eight octets of RFC 4360 2. */
+/** The eight octets of an extended community (RFC 4360 2) as two 32-bit words. */
 export type ExtendedCommunity = readonly [high: number, low: number];
 
-/** What routes share on the wire, whatever the session: the unit by which they are packed. Lists are sorted, without duplicates. */
+/**
+ * The path attributes of a route that do not depend on the session. Routes with equal attributes go into one UPDATE. Lists are sorted and
+ * have no duplicates.
+ */
 export interface Attributes {
   readonly localPref: number;
   readonly med: number | undefined;
   readonly standard: readonly number[];
   readonly large: readonly LargeCommunity[];
   readonly extended: readonly ExtendedCommunity[];
-  /** Octets per second. */
+  /** In octets per second. */
   readonly linkBandwidth: number | undefined;
   readonly prepend: number;
 }
 
-/** Attributes that routes hold: equal ones are one object, compared by identity or by number. */
+/** Interned attributes: equal attributes are one object with one number. */
 export interface AttributeSet extends Attributes {
-  /** Above 0, and given to another set when nobody holds this one any more. */
+  /** Greater than 0. The number is reused after the last holder released the set. */
   readonly id: number;
   readonly canonical: string;
-  /** Octets in the UPDATE of the most demanding session. */
+  /** Octets in an UPDATE, for the session that needs the most. */
   readonly length: number;
 }
 
@@ -35,7 +38,7 @@ interface Held extends AttributeSet {
 
 const noCommunities: readonly Community[] = [];
 
-/** The canonical form of a route's attributes, or why no UPDATE can carry them. */
+/** Returns the canonical attributes of a route, or why no UPDATE can carry them. */
 function attributesOf(route: Route): AttributesResult {
   const { communities = noCommunities, asPathPrepend: prepend = 0, localPref = defaultLocalPref, med, linkBandwidth } = route;
   if (prepend > maximumPrepend) return { ok: false, why: `asPathPrepend ${prepend} is above ${maximumPrepend}` };
@@ -52,12 +55,12 @@ function attributesOf(route: Route): AttributesResult {
 export const tooLong = (length: number, room: number): string =>
   `its attributes take ${length} octets, more than the ${room} that an UPDATE has room for`;
 
-/** Interns attributes: equal ones are one set, with one number, as long as somebody holds it. */
+/** Interns attributes: equal attributes share one set and one number as long as the set has a holder. */
 export class AttributeSets {
   readonly #byCanonical = new Map<string, Held>();
   readonly #byId: (Held | undefined)[] = [undefined];
   readonly #freed: number[] = [];
-  /** The latest: routes come in runs with the same attributes. */
+  /** The set acquired last. Routes often come in runs with the same attributes. */
   #latest: Held | undefined;
   #longest = 0;
 
@@ -65,7 +68,7 @@ export class AttributeSets {
     return this.#byCanonical.size;
   }
 
-  /** No set is longer. */
+  /** An upper bound for the length of all sets. */
   get longest(): number {
     return this.#longest;
   }
@@ -74,7 +77,7 @@ export class AttributeSets {
     return this.#byId[id];
   }
 
-  /** The set of the route's attributes, which the caller holds from here on; or why there is none. */
+  /** Returns the attribute set of a route and makes the caller a holder of it; or tells why there is none. */
   acquire(route: Route): { readonly ok: true; readonly set: AttributeSet } | { readonly ok: false; readonly why: string } {
     const latest = this.#latest;
     if (latest !== undefined && isWrittenAs(latest, route)) {
@@ -90,7 +93,7 @@ export class AttributeSets {
     return { ok: true, set: held };
   }
 
-  /** That many more holders of a set that is held already. */
+  /** Adds holders to a set that is already held. */
   retain(id: number, times = 1): void {
     const held = this.#byId[id];
     if (held !== undefined) held.holders += times;
@@ -116,7 +119,7 @@ export class AttributeSets {
   }
 }
 
-/** Whether the route has these attributes in so many words. Communities in another order are left to the canonical form. */
+/** Tells whether the route lists exactly these attributes. Communities in another order need the canonical form instead. */
 function isWrittenAs(set: AttributeSet, route: Route): boolean {
   const { communities = noCommunities, asPathPrepend = 0, localPref = defaultLocalPref } = route;
   if (set.med !== route.med || set.localPref !== localPref) return false;
@@ -180,7 +183,7 @@ function sortCommunities(communities: readonly Community[]): Pick<Attributes, 's
 
 export const compareExtended = (a: ExtendedCommunity, b: ExtendedCommunity): number => a[0] - b[0] || a[1] - b[1];
 
-/** Type (1) | subtype (1) | value (6), RFC 4360 2. */
+/** Encodes type (1 octet), subtype (1) and value (6) as two words (RFC 4360 2). */
 export function extendedCommunityWords(type: number, subtype: number, value: number): ExtendedCommunity {
   const upper = Math.floor(value / 0x1_0000_0000) & 0xffff;
   return [(((type & 0xff) << 24) | ((subtype & 0xff) << 16) | upper) >>> 0, value % 0x1_0000_0000];
@@ -188,7 +191,7 @@ export function extendedCommunityWords(type: number, subtype: number, value: num
 
 const largestFloat = 3.402_823_466_385_288_6e38;
 
-/** Octets for the most demanding session: AS_PATH and AS4_PATH, a 32-octet next hop, LOCAL_PREF and MED. */
+/** Counts the octets for the session that needs the most: AS_PATH and AS4_PATH, a 32-octet next hop, LOCAL_PREF and MED. */
 function worstLength({ prepend, standard, large, extended, linkBandwidth }: Attributes): number {
   const path = 6 + 4 * (prepend + 1);
   const list = (count: number, each: number): number => (count === 0 ? 0 : 4 + count * each);

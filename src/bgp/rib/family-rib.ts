@@ -4,45 +4,48 @@ import { tooLong, type AttributeSet, type AttributeSets } from './attribute-set.
 import { maximumAttributeLength } from '../limits.ts';
 import { noSlot, type PrefixTable } from './prefix-table.ts';
 
-/** A prefix that is desired and not announced. */
+/** A desired route that is not announced, and why. */
 export interface NotPossible {
   readonly prefix: Prefix;
   readonly why: string;
 }
 
-/** Prefixes that wait for the same: a doubly linked list of slots, whose links are in the arrays of its FamilyAdjRibOut. */
+/**
+ * A queue of prefixes with the same pending change. It is a doubly linked list of slots; the links are in the arrays of its
+ * FamilyAdjRibOut.
+ */
 export interface Bucket {
-  /** The attribute set that is to be announced; `none`: these are to be withdrawn. */
+  /** The attribute set to announce. `none`: the prefixes are to be withdrawn. */
   readonly id: number;
   first: number;
   last: number;
   size: number;
 }
 
-/** What a session can carry of this family. */
+/** Limits of the session for the routes of one family. */
 interface SessionLimits {
-  /** Why there is no next hop; undefined where there is one. */
+  /** Why there is no next hop. Undefined when there is one. */
   readonly impossible: string | undefined;
-  /** Octets of attributes. */
+  /** The largest length of the path attributes, in octets. */
   readonly attributeLimit: number;
 }
 
 const none = 0;
-/** Advertised, but the peer asked for it again: differs from every desired set. */
+/** The peer has the route but asked for it again. Differs from the number of every attribute set, so the route is sent again. */
 const stale = -1;
 const noLimits: SessionLimits = { impossible: undefined, attributeLimit: maximumAttributeLength };
 
 /**
- * One family of what one peer should have, what it has been sent, and the difference, which is kept at hand in buckets:
- * one of prefixes to withdraw and one for each set of attributes to announce. A change moves its prefix between buckets,
- * so changes coalesce by themselves, and each costs the same whatever the size of the table.
+ * One family of an Adj-RIB-Out: the desired routes, the routes sent, and the difference. The difference is kept in buckets, one for
+ * withdrawals and one for each attribute set to announce. A change moves its prefix to another bucket. Changes of one prefix therefore
+ * coalesce, and the cost of a change does not depend on the size of the table.
  *
- * All is kept by slot of the shared prefix table. The rib holds a slot as long as the prefix is desired or advertised,
- * and an attribute set once for each prefix that is to have it and once for each that has it.
+ * All state is indexed by the slots of the shared prefix table. The RIB holds a slot as long as its prefix is desired or sent. It holds an
+ * attribute set once for each prefix that desires it, and once for each prefix sent with it.
  */
 export class FamilyAdjRibOut {
   readonly table: PrefixTable;
-  /** Prefixes that were sent and not withdrawn since the session began. */
+  /** Prefixes sent and not withdrawn in this session. */
   advertised = 0;
   readonly withdrawals: Bucket = { id: none, first: noSlot, last: noSlot, size: 0 };
   readonly announcements = new Map<number, Bucket>();
@@ -51,15 +54,15 @@ export class FamilyAdjRibOut {
   #sent = new Int32Array(0);
   #next = new Int32Array(0);
   #previous = new Int32Array(0);
-  /** Routes that no UPDATE can carry, by slot, which is held. */
+  /** Routes that no UPDATE can carry, with the reason, by slot. The RIB holds these slots. */
   readonly #refused = new Map<number, string>();
   #limits = noLimits;
-  /** Prefixes that are desired and that this session cannot carry. */
+  /** Number of desired prefixes that this session cannot carry. */
   #blocked = 0;
-  /** A chain of slots whose withdrawal was sent. */
+  /** First slot of the chain of prefixes whose withdrawal was sent. */
   #unswept = noSlot;
   #unsweptCount = 0;
-  /** Which slots were named since `beginSet`. */
+  /** Marks the slots that were announced or refused since `beginSet`. */
   #named: Uint8Array | undefined;
 
   constructor(table: PrefixTable, sets: AttributeSets) {
@@ -71,7 +74,7 @@ export class FamilyAdjRibOut {
     return this.#refused.size + this.#blocked;
   }
 
-  /** What is not announced between this and `endSet` is no longer desired. */
+  /** Begins a replacement. Routes that are not announced before `endSet` are no longer desired. */
   beginSet(): void {
     this.sweep();
     this.#named = new Uint8Array(this.table.capacity);
@@ -95,7 +98,7 @@ export class FamilyAdjRibOut {
     this.table.release(slot);
   }
 
-  /** The route cannot be sent; an older form of it must not stay behind. */
+  /** Records that the route cannot be sent, and withdraws an earlier version of it. */
   refuse(prefix: Prefix, why: string): void {
     this.sweep();
     const slot = this.#acquire(prefix);
@@ -105,7 +108,7 @@ export class FamilyAdjRibOut {
     this.table.release(slot);
   }
 
-  /** Withdrawing what is not desired is no error. */
+  /** Withdrawing a route that is not desired is no error. */
   withdraw(prefix: Prefix): void {
     this.sweep();
     const slot = this.table.find(prefix);
@@ -116,13 +119,13 @@ export class FamilyAdjRibOut {
     this.table.release(slot);
   }
 
-  /** Whether a route of the prefix is desired, possible or not. */
+  /** Tells whether a route of the prefix is desired, also when it cannot be sent. */
   desires(prefix: Prefix): boolean {
     const slot = this.table.find(prefix);
     return slot !== noSlot && ((this.#desired[slot] ?? none) !== none || this.#refused.has(slot));
   }
 
-  /** The session is gone, and with it everything that was sent. */
+  /** Forgets everything that was sent, because the session ended. */
   reset(): void {
     this.sweep();
     if (this.advertised === 0) return;
@@ -131,14 +134,14 @@ export class FamilyAdjRibOut {
     }
   }
 
-  /** Everything goes, without a word to the peer: it is no peer any more. */
+  /** Releases all slots and attribute sets without sending anything, because the peer was removed. */
   release(): void {
     this.reset();
     this.beginSet();
     this.endSet();
   }
 
-  /** The peer wants it all again (RFC 2918). What waits to be withdrawn is still withdrawn. */
+  /** Sends all routes again, because the peer asked for them (RFC 2918). Pending withdrawals are still sent. */
   readvertise(): void {
     this.sweep();
     for (let slot = 0; slot < this.#sent.length; slot++) {
@@ -147,7 +150,7 @@ export class FamilyAdjRibOut {
     }
   }
 
-  /** What this session cannot carry does not count as desired: it is taken back where it was announced before. */
+  /** Applies the limits of a session. Routes that the session cannot carry are withdrawn if they were announced before. */
   applyLimits(limits: SessionLimits): void {
     const before = this.#limits;
     if (before.impossible === limits.impossible && before.attributeLimit === limits.attributeLimit) return;
@@ -176,7 +179,7 @@ export class FamilyAdjRibOut {
     }
   }
 
-  /** Only those that hold without a session. */
+  /** Only the routes that no session can carry. */
   *refused(): Generator<NotPossible> {
     for (const [slot, why] of this.#refused) yield { prefix: this.table.prefix(slot), why };
   }
@@ -185,7 +188,9 @@ export class FamilyAdjRibOut {
     return this.#refused.size;
   }
 
-  /** What the peer has been sent, from a slot on. To be read in one turn, or with the knowledge that it changes. */
+  /**
+   * Yields the prefixes that were sent, starting at a slot. If the caller does not read them in one turn, the list may change meanwhile.
+   */
   *advertisedPrefixes(from: number): Generator<AdvertisedPrefix> {
     for (let slot = from; slot < this.#sent.length; slot++) {
       const sent = this.#sentAt(slot);
@@ -197,15 +202,15 @@ export class FamilyAdjRibOut {
     return this.#sentAt(this.table.find(prefix));
   }
 
-  /** Which slot waits behind each in its bucket; for reading, and until the next change. */
+  /** The next slot in the same bucket, by slot. Read-only, and valid until the next change. */
   get links(): Int32Array {
     return this.#next;
   }
 
-  /** The first `count` of the bucket were sent. */
+  /** Marks the first `count` prefixes of the bucket as sent. */
   markSent(bucket: Bucket, count: number): void {
     const { id } = bucket;
-    // Retained before anything is released: the last holder may be among those that go.
+    // Retain first: the prefixes below may be the last holders of this set.
     if (id !== none) this.#sets.retain(id, count);
     const sent = this.#sent;
     const next = this.#next;
@@ -235,24 +240,24 @@ export class FamilyAdjRibOut {
   }
 
   /**
-   * Gives back the slots of prefixes whose withdrawal was sent. It is put off until there is nothing left to withdraw,
-   * so that the peer does not wait for it, and done before anything changes.
+   * Releases the slots of prefixes whose withdrawal was sent. This runs after all withdrawals, so that the peer does not wait for it, and
+   * before any other change.
    */
   sweep(): void {
     if (this.#unsweptCount === 0) return;
-    // What this session cannot carry was withdrawn and is desired all the same, so it stays.
+    // A withdrawn prefix that is still desired keeps its slot: the session could not carry it.
     this.table.releaseChain(this.#unswept, this.#next, this.#unsweptCount, this.#desired);
     this.#unswept = noSlot;
     this.#unsweptCount = 0;
   }
 
-  /** The peer no longer has that many prefixes with the set that it had. */
+  /** Releases the attribute set of prefixes that the peer no longer has with this set. */
   #releaseSets(id: number, count: number): void {
     if (id !== none) this.advertised -= count;
     if (id > none) this.#sets.release(id, count);
   }
 
-  /** Batches follow each other in the bucket, so that their links make one chain. */
+  /** Adds sent withdrawals to the chain. Batches follow each other in the bucket, so their links already form one chain. */
   #keepForSweep(first: number, count: number): void {
     if (this.#unsweptCount === 0) this.#unswept = first;
     this.#unsweptCount += count;
@@ -287,7 +292,7 @@ export class FamilyAdjRibOut {
     return this.#named;
   }
 
-  /** The route, refused before, is possible or no longer desired. */
+  /** The route was refused before; now it can be sent, or it is no longer desired. */
   #accept(slot: number): void {
     if (this.#refused.size > 0 && this.#refused.delete(slot)) this.table.release(slot);
   }
@@ -330,13 +335,13 @@ export class FamilyAdjRibOut {
   #sentAt(slot: number): AdvertisedPrefix | undefined {
     const sent = this.#sent[slot] ?? none;
     if (sent === none) return undefined;
-    // What the peer asked for again it has as it is desired, unless that has changed in the same moment.
+    // The peer has a stale route with the desired attributes, unless they changed at the same moment.
     const set = this.#sets.get(sent === stale ? (this.#desired[slot] ?? none) : sent);
     if (set === undefined) return undefined;
     return { slot, prefix: this.table.prefix(slot), set, isChanging: this.#target(slot) !== sent };
   }
 
-  /** What this session should announce. */
+  /** The attribute set that this session should announce, or `none`. */
   #target(slot: number): number {
     const id = this.#desired[slot] ?? none;
     return this.#isBlocked(id) ? none : id;

@@ -9,29 +9,29 @@ import { octets, u16 } from '../wire/writer.ts';
 
 export interface PackedUpdate {
   readonly message: Uint8Array;
-  /** How many prefixes of the bucket the message carries: its first ones, at least one. */
+  /** Number of prefixes in the message: the first ones of the bucket, at least one. */
   readonly count: number;
 }
 
-/** What comes before and behind the prefixes of an announcement. */
+/** The encoded attributes of an announcement, without its prefixes. */
 export interface EncodedAttributes {
   /** In ascending order of type, without MP_REACH_NLRI. */
   readonly attributes: Uint8Array;
-  /** Of MP_REACH_NLRI; undefined where the prefixes go into the NLRI field. */
+  /** The next hop in MP_REACH_NLRI. Undefined when the prefixes go into the NLRI field. */
   readonly multiprotocolNextHop: Uint8Array | undefined;
 }
 
-/** Header and two length fields, RFC 4271 4.3. */
+/** Header and the two length fields of an UPDATE (RFC 4271 4.3). */
 const fixedLength = headerLength + 4;
-/** Header of an attribute with the extended length. */
+/** Header of an attribute with extended length. */
 const attributeHeader = 4;
 
-/** Where prefixes are written before it is known how many fit. */
+/** Prefixes are written here before their number is known. */
 const scratch = new Uint8Array(maximumExtendedMessageLength);
 
 /**
- * One UPDATE that withdraws as many prefixes of the bucket as fit. Messages are as long as the session allows: a router goes to
- * its other work between messages, and FRR takes a burst in long ones with less delay (docs/explanation/performance.md).
+ * Packs one UPDATE that withdraws as many prefixes of the bucket as fit. Messages are as long as the session allows: a router does other
+ * work between messages, and FRR handles a burst in long messages with less delay (docs/explanation/performance.md).
  */
 export function packWithdrawals(rib: FamilyAdjRibOut, bucket: Bucket, maximumLength: number): PackedUpdate {
   const { family } = rib.table;
@@ -47,7 +47,7 @@ export function packWithdrawals(rib: FamilyAdjRibOut, bucket: Bucket, maximumLen
   return { message: messageOf(attributeHead(type.mpUnreach, head.length + prefixes.length), head, prefixes), count };
 }
 
-/** One UPDATE that announces as many prefixes of the bucket as fit. */
+/** Packs one UPDATE that announces as many prefixes of the bucket as fit. */
 export function packAnnouncements(
   rib: FamilyAdjRibOut,
   bucket: Bucket,
@@ -67,18 +67,18 @@ export function packAnnouncements(
   const head = octets(u16(afiOf(rib.table.family)), safi.unicast, nextHop.length, nextHop, 0);
   const fixed = fixedLength + attributeHeader + head.length + attributes.length;
   const { count, prefixes } = fit(rib, bucket, maximumLength - fixed);
-  // MP_REACH_NLRI goes first, so that a receiver finds the prefixes even if a later attribute is broken (RFC 7606 5.1).
+  // MP_REACH_NLRI goes first, so that a receiver finds the prefixes even if a later attribute is malformed (RFC 7606 5.1).
   return { message: messageOf(attributeHead(type.mpReach, head.length + prefixes.length), head, prefixes, attributes), count };
 }
 
-/** As many of the first prefixes as fit into `room` octets; a view that the next call overwrites. */
+/** Writes as many of the first prefixes as fit into `room` octets. Returns a view that the next call overwrites. */
 function fit(rib: FamilyAdjRibOut, bucket: Bucket, room: number): { readonly count: number; readonly prefixes: Uint8Array } {
   const { count, length } = rib.table.write(bucket.first, rib.links, scratch, room);
   assert(count > 0, 'the attributes of a route leave no room for its prefix');
   return { count, prefixes: scratch.subarray(0, length) };
 }
 
-/** An UPDATE of nothing but path attributes. */
+/** Builds an UPDATE that has path attributes only. */
 function messageOf(...attributes: readonly Uint8Array[]): Uint8Array {
   const length = attributes.reduce((sum, part) => sum + part.length, 0);
   const message = header(fixedLength + length);
@@ -91,7 +91,7 @@ function messageOf(...attributes: readonly Uint8Array[]): Uint8Array {
   return message;
 }
 
-/** The header of the message, and zeros behind it. */
+/** Builds a message of this length with its header; the rest is zero. */
 function header(length: number): Uint8Array {
   const message = new Uint8Array(length);
   message.fill(0xff, 0, 16);

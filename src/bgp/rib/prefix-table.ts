@@ -1,37 +1,36 @@
 import type { Family } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
 
-/** No slot: the end of a chain, or a prefix that nobody holds. */
+/** The end of a chain, or a prefix that is not in the table. */
 export const noSlot = -1;
 
 const firstCapacity = 16;
 
 interface Written {
-  /** Prefixes. */
   readonly count: number;
-  /** Octets. */
+  /** Octets written. */
   readonly length: number;
 }
 
 /**
- * Gives each prefix of one family a small number, its slot, as long as somebody holds it. What is known of a prefix then
- * lives in typed arrays under that number: half a million prefixes take a few octets each instead of an object, and all
- * peers share one table. An index with open addressing leads from the prefix to its slot.
+ * Gives each held prefix of one family a small number, its slot. Facts about a prefix are kept in typed arrays indexed by slot: half a
+ * million prefixes take a few octets each instead of an object, and all peers share one table. A hash index with open addressing leads from
+ * the prefix to its slot.
  */
 export class PrefixTable {
   readonly family: Family;
-  /** 32-bit words of an address. */
+  /** Number of 32-bit words in an address. */
   readonly #words: 1 | 4;
   #addresses: Uint32Array<ArrayBuffer>;
   #lengths: Uint8Array<ArrayBuffer>;
   #holders: Int32Array<ArrayBuffer>;
-  /** Slot + 1; 0 where nothing is. Twice as long as the capacity, so that probing stays short. */
+  /** Slot + 1, or 0 for an empty entry. The index is twice as long as the capacity, so that probing stays short. */
   #index: Int32Array<ArrayBuffer>;
-  /** Slots below `#used` that nobody holds. */
+  /** Slots below `#used` without a holder. */
   #freed: number[] = [];
   #used = 0;
   #generation = 0;
-  /** The prefix that is looked for: an IPv6 address arrives here as two 64-bit halves, without an allocation a word. */
+  /** The prefix to look up. An IPv6 address is stored as two 64-bit halves and read as words without allocation. */
   readonly #halves = new BigUint64Array(2);
   readonly #halfWords = new Uint32Array(this.#halves.buffer);
   readonly #key = new Uint32Array(4);
@@ -45,22 +44,22 @@ export class PrefixTable {
     this.#index = new Int32Array(2 * firstCapacity);
   }
 
-  /** Prefixes that somebody holds. */
+  /** Number of prefixes with a holder. */
   get size(): number {
     return this.#used - this.#freed.length;
   }
 
-  /** Slots are below this number. */
+  /** All slots are below this number. */
   get capacity(): number {
     return this.#lengths.length;
   }
 
-  /** Changes whenever a slot that was given back may have got another prefix: what is remembered by slot is void then. */
+  /** Changes when a released slot may have got another prefix. Anything remembered by slot is then invalid. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** The slot of a prefix that somebody holds, else `noSlot`. */
+  /** Returns the slot of a held prefix, else `noSlot`. */
   find(prefix: Prefix): number {
     this.#load(prefix);
     const { length } = prefix;
@@ -71,7 +70,7 @@ export class PrefixTable {
     }
   }
 
-  /** The slot of the prefix, which the caller holds from here on. */
+  /** Returns the slot of the prefix and makes the caller a holder of it. */
   acquire(prefix: Prefix): number {
     const found = this.find(prefix);
     if (found !== noSlot) {
@@ -87,7 +86,7 @@ export class PrefixTable {
     return slot;
   }
 
-  /** One more holder of a slot that is held already. */
+  /** Adds a holder to a slot that is already held. */
   retain(slot: number): void {
     this.#holders[slot] = (this.#holders[slot] ?? 0) + 1;
   }
@@ -101,9 +100,12 @@ export class PrefixTable {
     if (this.size === 0) this.#startAnew();
   }
 
-  /** Releases `count` slots, of the chain that begins with `first` and goes on as `next` says: all but those that `except` is not 0 for. */
+  /**
+   * Releases `count` slots of the chain that begins with `first` and continues with `next`. Slots with a nonzero entry in `except` keep
+   * their holder.
+   */
   releaseChain(first: number, next: Int32Array, count: number, except: Int32Array): void {
-    // Where half of the table goes, a new index is less work than one that is mended for each.
+    // If more than half of the table goes, a new index is cheaper than removing each entry.
     const anew = count > this.size / 2;
     let slot = first;
     for (let left = count; left > 0; left--) {
@@ -130,11 +132,11 @@ export class PrefixTable {
   }
 
   /**
-   * Writes prefixes as an UPDATE carries them, each as its length and as many octets of the address as the length covers
-   * (RFC 4271 4.3): those of the chain that begins with `first` and goes on as `next` says, as long as there is room.
+   * Writes prefixes as an UPDATE carries them: the length, then the octets of the address that the length covers (RFC 4271 4.3). Follows
+   * the chain that begins with `first` and continues with `next`, until `room` is used.
    */
   write(first: number, next: Int32Array, bytes: Uint8Array, room: number): Written {
-    // One loop without calls: this is where a burst spends its time, and often before any of it has been compiled.
+    // One loop without calls: a burst spends its time here, often before the code has been compiled.
     const lengths = this.#lengths;
     const addresses = this.#addresses;
     const words = this.#words;
@@ -162,7 +164,7 @@ export class PrefixTable {
       this.#key[0] = Number(address.value);
       return;
     }
-    // What does not fit into 64 bits falls off by itself. The halves are read with the byte order they were written in.
+    // A BigUint64Array keeps the low 64 bits. The words are read in the byte order of this machine.
     this.#halves[0] = address.value >> 64n;
     this.#halves[1] = address.value;
     this.#key[0] = this.#halfWords[littleEndian] ?? 0;
@@ -178,7 +180,7 @@ export class PrefixTable {
     return true;
   }
 
-  /** Mixes all bits into the low ones, which the index uses (the finalizer of MurmurHash 3). */
+  /** Mixes all bits into the low ones, which the index uses (finalizer of MurmurHash 3). */
   #hash(words: Uint32Array, at: number, length: number): number {
     let hash = length;
     for (let word = at; word < at + this.#words; word++) {
@@ -213,7 +215,7 @@ export class PrefixTable {
     for (let slot = 0; slot < this.#used; slot++) if ((this.#holders[slot] ?? 0) > 0) this.#enter(slot);
   }
 
-  /** The last prefix is gone: the next burst does not start with the memory of the largest so far. */
+  /** Shrinks the table after the last prefix was released, so that the memory of the largest burst is returned. */
   #startAnew(): void {
     this.#generation++;
     this.#freed = [];
@@ -236,7 +238,9 @@ export class PrefixTable {
     this.#index[at] = slot + 1;
   }
 
-  /** Moves up what was pushed behind by the entry that goes, so that no marks of deleted entries pile up (Knuth 6.4, algorithm R). */
+  /**
+   * Removes an entry and moves up the entries that it displaced, so that no marks of deleted entries accumulate (Knuth 6.4, algorithm R).
+   */
   #leave(slot: number): void {
     const mask = this.#index.length - 1;
     let hole = this.#home(slot);

@@ -10,25 +10,25 @@ import { errorName, familyName, refreshSubtype, afi } from '../wire/codes.ts';
 import { innermost, shutdownMessageOf } from '../wire/notification.ts';
 import { readPaths, type Nlri } from '../wire/nlri.ts';
 
-/** What a message says, as plain values. */
+/** The content of a message as plain values. */
 export type MessageFacts =
   | {
       readonly kind: 'OPEN';
       readonly version: number;
-      /** That of the capability for four octets, where there is one. */
+      /** The AS number of the four-octet capability if there is one, else that of the OPEN. */
       readonly asn: number;
-      /** Seconds. */
+      /** In seconds. */
       readonly holdTime: number;
       readonly routerId: string;
-      /** In words, in the order they came in. */
+      /** In words, in the order of the message. */
       readonly capabilities: readonly string[];
     }
   | UpdateFacts
-  /** `code` and `subcode`: of a Hard Reset those that it carries (RFC 8538), and `name` has both. */
+  /** `code` and `subcode`: for a Hard Reset those that it carries (RFC 8538). `name` then has both. */
   | { readonly kind: 'NOTIFICATION'; readonly code: number; readonly subcode: number; readonly name: string; readonly text?: string }
   | { readonly kind: 'KEEPALIVE' }
   | { readonly kind: 'ROUTE-REFRESH'; readonly family: string; readonly subtype: 'request' | 'begin' | 'end' | number }
-  /** `problem`: what a NOTIFICATION would say of it. */
+  /** `problem`: the error that a NOTIFICATION would report. */
   | { readonly kind: 'malformed'; readonly problem: string };
 
 export interface UpdateFacts {
@@ -36,23 +36,23 @@ export interface UpdateFacts {
   readonly announced: readonly PathFacts[];
   readonly withdrawn: readonly PathFacts[];
   readonly attributes: AttributeFacts;
-  /** RFC 4724 2: "IPv4 unicast". */
+  /** End-of-RIB of a family (RFC 4724 2), for example "IPv4 unicast". */
   readonly endOfRib?: string;
-  /** What was wrong and could be tolerated (RFC 7606). */
+  /** Errors that were tolerated (RFC 7606). */
   readonly faults: readonly string[];
 }
 
 export interface PathFacts {
   readonly prefix: string;
-  /** RFC 7911. */
+  /** The path identifier (RFC 7911). */
   readonly pathId?: number;
-  /** Of an announcement: the global address, and the link-local one behind it where there are both. */
+  /** Of an announcement: the global address, followed by the link-local one if there are both. */
   readonly nextHops?: readonly string[];
 }
 
 export interface AttributeFacts {
   readonly origin?: 'IGP' | 'EGP' | 'incomplete' | number;
-  /** As routers print it: sets in braces, confederations in parentheses. */
+  /** In the notation of routers: sets in braces, confederations in parentheses. */
   readonly asPath?: string;
   readonly med?: number;
   readonly localPref?: number;
@@ -62,11 +62,11 @@ export interface AttributeFacts {
   readonly originatorId?: string;
   readonly clusterList?: readonly string[];
   readonly onlyToCustomer?: number;
-  /** Types that this codec does not read. */
+  /** Types of attributes that this codec does not decode. */
   readonly other?: readonly number[];
 }
 
-/** One whole message, header included. */
+/** Reads one whole message, with its header. */
 export function messageFacts(octets: Uint8Array, session: WireSession): MessageFacts {
   const message = decodeMessage(octets, session);
   return message.ok ? factsOf(message.value) : { kind: 'malformed', problem: message.fault.problem };
@@ -131,7 +131,7 @@ function pathsOf(nlri: Nlri): PathFacts[] {
   }));
 }
 
-/** 4 octets, 16, or 32: the codec has seen to that. */
+/** The decoder has checked that there are 4, 16 or 32 octets. */
 function nextHopsOf(octets: Uint8Array): string[] {
   const parts = octets.length === 32 ? [octets.subarray(0, 16), octets.subarray(16)] : [octets];
   return parts.map((part) => formatAddress(addressFromBytes(part)));

@@ -14,7 +14,7 @@ export type TraceStream = EventStream<TraceEvent>;
 
 type TraceEventBody = TraceEvent extends infer E ? (E extends TraceEvent ? Omit<E, 'at' | 'connection'> : never) : never;
 
-/** Where the messages of one peer can be watched. While nobody does, one costs a comparison and nothing is kept. */
+/** Publishes the messages of one peer to traces. Without a trace, a message costs one comparison and nothing is kept. */
 export class Tap {
   readonly #clock: Clock;
   readonly #traces = new Set<TraceStream>();
@@ -30,7 +30,7 @@ export class Tap {
     return this.#traces.size > 0;
   }
 
-  /** A stream of what passes from now on, which begins with the connections that are there. */
+  /** Opens a stream of messages from now on. It begins with the existing connections. */
   trace({ signal }: { readonly signal?: AbortSignal } = {}): TraceStream {
     const stream: TraceStream = new EventStream(
       {
@@ -48,18 +48,18 @@ export class Tap {
     return stream;
   }
 
-  /** For the session: it dials, or was dialed. */
+  /** Called by the session when it dials or accepts. */
   connection(direction: Direction): TappedConnection {
     return new TappedConnection(this, { number: ++this.#connections, openedBy: direction === 'dialed' ? 'us' : 'peer' });
   }
 
-  /** For the session, when the peer is removed: streams end after what they hold. */
+  /** Called when the peer is removed. Streams end after their queued events. */
   close(): void {
     this.#closed = true;
     for (const stream of this.#traces) stream.finish();
   }
 
-  /** For its connections. */
+  /** Called by the connections. */
   opened(connection: TappedConnection): void {
     this.#present.add(connection);
     this.publish(connection, { type: 'opened' });
@@ -77,7 +77,7 @@ export class Tap {
   }
 }
 
-/** One connection, as its state machine tells of it. */
+/** One connection, fed by its state machine. */
 export class TappedConnection {
   facts: TracedConnection;
   readonly #tap: Tap;
@@ -97,12 +97,12 @@ export class TappedConnection {
     this.#tap.closed(this, by, failure?.detail);
   }
 
-  /** A whole message, to which nobody writes any more. */
+  /** `octets` is a whole message that is not written to again. */
   sent(octets: Uint8Array, negotiated: Negotiated | undefined): void {
     if (this.#tap.isWatched) this.#tap.publish(this, message('sent', octets, negotiated));
   }
 
-  /** A copy is kept: the octets of the frame may be a small part of what was read at once. */
+  /** Copies the message, because its octets may be a small part of a large read buffer. */
   received({ type, body }: Extract<Framing, { kind: 'frame' }>, negotiated: Negotiated | undefined): void {
     if (!this.#tap.isWatched) return;
     this.#tap.publish(this, message('received', withHeader(type, body, maximumExtendedMessageLength), negotiated));
@@ -123,7 +123,7 @@ function wireSessionOf(direction: TracedMessage['direction'], negotiated: Negoti
     fourOctetAsn,
     internal,
     families,
-    // We announce one path for a prefix, and so without identifiers.
+    // The speaker announces one path per prefix, so its UPDATEs have no path identifiers.
     addPathReceive: direction === 'received' ? addPathReceive : [],
     enhancedRouteRefresh,
     ...(extendedMessages ? { maximum: maximumExtendedMessageLength } : {}),

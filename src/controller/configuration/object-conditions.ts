@@ -1,6 +1,6 @@
 import type { ObjectStatus } from '../../decisions/configuration/object-status.ts';
 import type { Condition } from '../../model/objects/condition.ts';
-import { briefly, fix, says, type Reason } from '../../model/reasons.ts';
+import { conditionText, remedyText, reasonText, type Reason } from '../../model/reasons.ts';
 
 /** Accepted has the sentence and the fix, which change only with the objects; Ready the brief text, without the counts of the moment. */
 export function objectConditions({ refused, unready }: ObjectStatus, generation: number | undefined): readonly [Condition, Condition] {
@@ -11,11 +11,11 @@ export function objectConditions({ refused, unready }: ObjectStatus, generation:
       : { type: 'Accepted', status: 'False', reason: refused.code, message: sentence(refused), ...observed },
     unready === undefined
       ? { type: 'Ready', status: 'True', reason: 'Ready', message: 'The object does what it is there for', ...observed }
-      : { type: 'Ready', status: 'False', reason: unready.code, message: briefly(unready), ...observed },
+      : { type: 'Ready', status: 'False', reason: unready.code, message: conditionText(unready), ...observed },
   ];
 }
 
 function sentence(refused: Reason): string {
-  const remedy = fix(refused);
-  return remedy === '' ? says(refused) : `${says(refused)} (${remedy})`;
+  const remedy = remedyText(refused);
+  return remedy === '' ? reasonText(refused) : `${reasonText(refused)} (${remedy})`;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert';
 import { sleep, type Clock } from '../../system/clock.ts';
-import { turnMilliseconds } from '../../system/limits.ts';
+import { timeSliceMilliseconds } from '../../system/limits.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 import { limits } from '../limits.ts';
@@ -120,7 +120,7 @@ export class WorkQueue<K extends string> {
 
   async #beginSoon(): Promise<void> {
     // Work that finds everything as it should be waits for nothing: ten thousand such keys must not keep a timer waiting.
-    if (this.#worked >= turnMilliseconds) {
+    if (this.#worked >= timeSliceMilliseconds) {
       await sleep(this.#clock, 0);
       this.#worked = 0;
     } else await Promise.resolve();

@@ -1,10 +1,10 @@
 import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
-import type { Change, Kind, Snapshot } from '../../model/store/snapshot.ts';
+import type { Change, KindName, Snapshot } from '../../model/store/snapshot.ts';
 
 /** Kinds whose change may alter where any Service is announced. Their number is small and they change rarely. */
-const shared: ReadonlySet<Kind> = new Set<Kind>([
+const shared: ReadonlySet<KindName> = new Set<KindName>([
   'Node',
   'BGPPeer',
   'BGPAdvertisement',

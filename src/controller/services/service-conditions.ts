@@ -3,7 +3,7 @@ import { whySessionDown } from '../../decisions/announcement/session-down.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { briefly, reason, type Reason } from '../../model/reasons.ts';
+import { conditionText, reason, type Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { limits } from '../limits.ts';
@@ -42,7 +42,7 @@ function addressAssigned({ reason, details }: Unmet): Condition {
   if (details.length < 2) return refusal(type, reason);
   const each = details.slice(0, limits.detailsInCondition).map(({ of, code }) => `${of} ${code}`);
   if (details.length > each.length) each.push('and others');
-  return { ...refusal(type, reason), message: `${briefly(reason)}: ${each.join(', ')}` };
+  return { ...refusal(type, reason), message: `${conditionText(reason)}: ${each.join(', ')}` };
 }
 
 /** Whether agents that live have yet to act upon the latest form of the Service: their reports speak of an older one. */
@@ -64,7 +64,7 @@ const reportCut = {
 } as const;
 
 function refusal(type: string, because: Reason): Condition {
-  return { type, status: 'False', reason: because.code, message: shortened(briefly(because)) };
+  return { type, status: 'False', reason: because.code, message: shortened(conditionText(because)) };
 }
 
 /** What somebody has written may be quoted in it, and that may be long. */
@@ -84,7 +84,7 @@ function programmed(snapshot: Snapshot, service: Service, now: number): Conditio
   const unseen = reports.flatMap(({ host = [] }) => host).find(({ code }) => code === 'ForwardingNotSeen');
   // In scope external it is about ClusterIPs alone, of which no condition speaks.
   if (unseen !== undefined && snapshot.config.services === 'none')
-    return { type, status: 'Unknown', reason: unseen.code, message: briefly(unseen) };
+    return { type, status: 'Unknown', reason: unseen.code, message: conditionText(unseen) };
   return { type, status: 'True', reason: 'Programmed', message: 'Every node that reports forwards the Service as decided' };
 }
 
@@ -102,7 +102,7 @@ function announced(snapshot: Snapshot, service: Service, now: number): Condition
     else return { type, status: 'True', reason: 'Announced', message: 'At least one node announces the Service' };
   }
   if (cut) return { type, ...reportCut };
-  if (draining !== undefined) return { type, status: 'True', reason: draining.code, message: briefly(draining) };
+  if (draining !== undefined) return { type, status: 'True', reason: draining.code, message: conditionText(draining) };
   if (first !== undefined) return refusal(type, first);
   return { type, status: 'Unknown', reason: 'NoNodes', message: 'There is no Node object' };
 }

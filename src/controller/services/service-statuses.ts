@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { ObjectReference } from '../../model/objects/object-event.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
-import { fix, lasting, says, type Reason } from '../../model/reasons.ts';
+import { remedyText, stableText, reasonText, type Reason } from '../../model/reasons.ts';
 import { sameContent } from '../../model/store/same-content.ts';
 import type { Ingress, Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -97,11 +97,11 @@ export class ServiceStatuses {
     const key = serviceKey(service.metadata);
     const reference = referenceTo(service);
     const before = this.#remarks.get(key);
-    for (const warning of warnings.filter((one) => before?.has(says(one)) !== true)) {
-      log.warn({ service: key, code: warning.code, reason: says(warning) }, 'the Service asks for something odd');
+    for (const warning of warnings.filter((one) => before?.has(reasonText(one)) !== true)) {
+      log.warn({ service: key, code: warning.code, reason: reasonText(warning) }, 'the Service asks for something odd');
       events.record(eventOf('remark', reference, noteOfUnmet(warning, []), warning.code));
     }
-    if (warnings.length > 0) this.#remarks.set(key, new Set(warnings.map(says)));
+    if (warnings.length > 0) this.#remarks.set(key, new Set(warnings.map(reasonText)));
     else this.#remarks.delete(key);
     if (repaired.length === 0) return;
     log.warn({ service: key, repaired }, 'load balancer repaired');
@@ -146,15 +146,15 @@ export class ServiceStatuses {
     const before = known?.addresses ?? [];
     const same = before.join() === addresses.join();
     if (!same && moved !== undefined)
-      events.record(eventOf('addressHeldTwice', reference, `${says(moved)}; it has ${listed(addresses)} now`));
+      events.record(eventOf('addressHeldTwice', reference, `${reasonText(moved)}; it has ${listed(addresses)} now`));
     else if (!same) events.record(changeOfAddresses(reference, before, addresses));
     if (reason === undefined) {
       if (!same || known?.unmet !== undefined) log.info({ service, addresses }, 'address assigned');
       return;
     }
-    const isTold = known?.unmet?.reason === reason.code && (lasting(reason) === undefined || known.unmet.message === unmet?.message);
+    const isTold = known?.unmet?.reason === reason.code && (stableText(reason) === undefined || known.unmet.message === unmet?.message);
     if (same && isTold) return;
-    log.warn({ service, addresses, code: reason.code, reason: says(reason) }, 'address not assigned');
+    log.warn({ service, addresses, code: reason.code, reason: reasonText(reason) }, 'address not assigned');
     if (!isTold) events.record(eventOf('addressNotAssigned', reference, noteOfUnmet(reason, details), reason.code));
   }
 
@@ -196,8 +196,8 @@ function listed(addresses: readonly string[]): string {
 
 function noteOfUnmet(reason: Reason, details: Unmet['details']): string {
   const pools = details.length < 2 ? '' : ` (${details.map(({ of, code }) => `${of}: ${code}`).join(', ')})`;
-  const remedy = fix(reason);
-  return `${says(reason)}${pools}${remedy === '' ? '' : `; ${remedy}`}`;
+  const remedy = remedyText(reason);
+  return `${reasonText(reason)}${pools}${remedy === '' ? '' : `; ${remedy}`}`;
 }
 
 function textsOf(ingress: readonly Ingress[]): string[] {

@@ -1,5 +1,5 @@
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
-import { fix, reason } from '../../model/reasons.ts';
+import { remedyText, reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { Source } from '../../sources/source.ts';
@@ -113,7 +113,7 @@ export class UnreadServices {
     const why = file === undefined ? undefined : reason('RecordUnreadable', { file });
     for (const provider of providers) provider.suspendAllocation(why);
     if (why === undefined) log.info({}, 'all records can be read: addresses are given again');
-    else log.error({ files: [...unreadable.values()], fix: fix(why) }, 'records cannot be read: no address is given');
+    else log.error({ files: [...unreadable.values()], fix: remedyText(why) }, 'records cannot be read: no address is given');
     for (const key of source.snapshot.services.keys()) this.#effects.look(key, 'inTurn');
   }
 

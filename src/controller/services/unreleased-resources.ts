@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { fix, lasting, says, type Reason } from '../../model/reasons.ts';
+import { remedyText, stableText, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Log } from '../../system/log.ts';
 import { notReleased } from './service-conditions.ts';
@@ -30,11 +30,11 @@ export class Unreleased {
       return;
     }
     this.#reasons.set(key, because);
-    if (before?.code === because.code && lasting(before) === lasting(because)) return;
-    const reason = says(because);
+    if (before?.code === because.code && stableText(before) === stableText(because)) return;
+    const reason = reasonText(because);
     this.#log.warn({ service: key, code: because.code, reason }, 'what the Service had is not let go yet');
     if (service === undefined) return;
-    const remedy = fix(because);
+    const remedy = remedyText(because);
     const note = remedy === '' ? reason : `${reason}; ${remedy}`;
     this.#events.record(eventOf('notReleased', referenceTo(service), note, because.code));
   }

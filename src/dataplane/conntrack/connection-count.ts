@@ -1,6 +1,6 @@
 import { frontendKey } from '../../net/frontend.ts';
 import type { Clock } from '../../system/clock.ts';
-import { NetlinkConversation } from '../../system/netlink/conversation.ts';
+import { NetlinkConnection } from '../../system/netlink/conversation.ts';
 import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkSocket } from '../../system/netlink/socket.ts';
 import { maximumQuietSeconds } from '../nftables/limits.ts';
@@ -33,7 +33,7 @@ export function connectionCounter(
       const socket = open();
       if (socket === undefined) return undefined;
       try {
-        return await count(new NetlinkConversation(socket, clock), frontends, remembered);
+        return await count(new NetlinkConnection(socket, clock), frontends, remembered);
       } finally {
         socket.close();
       }
@@ -44,7 +44,7 @@ export function connectionCounter(
   };
 }
 
-async function count(conversation: NetlinkConversation, frontends: ReadonlySet<string>, remembered: readonly number[]): Promise<number> {
+async function count(conversation: NetlinkConnection, frontends: ReadonlySet<string>, remembered: readonly number[]): Promise<number> {
   let connections = 0;
   for (const family of [4, 6] as const) {
     for (const protocol of ['TCP', 'UDP', 'SCTP'] as const) {

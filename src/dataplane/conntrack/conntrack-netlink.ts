@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
-import { NetlinkConversation } from '../../system/netlink/conversation.ts';
+import { NetlinkConnection } from '../../system/netlink/conversation.ts';
 import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink } from '../../system/netlink/socket.ts';
 import { DataplaneError } from '../dataplane.ts';
@@ -22,7 +22,7 @@ export function conntrackNetlink(clock: Clock, networkNamespace?: string): Connt
     throw error;
   }
   if (socket === undefined) return undefined;
-  const conversation = new NetlinkConversation(socket, clock);
+  const conversation = new NetlinkConnection(socket, clock);
 
   /** The flows of a selection that `wanted` wants. */
   const find = (selection: Selection, wanted: (flow: TrackedFlow) => boolean): Promise<TrackedFlow[]> =>

@@ -62,9 +62,9 @@ export class DirectReturn {
     await this.#paths.remove();
   }
 
-  #reached({ passing, ...backend }: Backend): Backend {
+  #reached({ path: passing, ...backend }: Backend): Backend {
     if (passing === undefined || backend.node === undefined) return backend;
-    if (passing.routed === undefined || this.#paths.reaches(backend.node)) return { ...backend, passing };
-    return passing.ingress ? { ...backend, passing: { ingress: true } } : backend;
+    if (passing.routed === undefined || this.#paths.reaches(backend.node)) return { ...backend, path: passing };
+    return passing.ingress ? { ...backend, path: { ingress: true } } : backend;
   }
 }

@@ -9,7 +9,7 @@ import { elementsPerStatement } from '../nftables/limits.ts';
 import { ingressChanges, ingressRemoval, ingressSkeleton, type IngressElement } from './ingress-script.ts';
 import { pathCheckInterval } from './limits.ts';
 import { whyNot } from './kernel-refusal.ts';
-import { Serial } from '../../system/serial-queue.ts';
+import { SerialQueue } from '../../system/serial-queue.ts';
 
 /** The port for the table of mode l2: lines of nft's language, all of them or none. Rejects with DataplaneError. */
 export interface IngressTable {
@@ -41,7 +41,7 @@ export class IngressSet {
   #skeleton: readonly string[] = [];
   #skeletonText = '';
   #begun = false;
-  readonly #serial = new Serial();
+  readonly #serial = new SerialQueue();
   #cancelCheck: (() => void) | undefined;
   #closed = false;
 
@@ -162,7 +162,9 @@ function ingressElements({ match, slots, backends, directReturn }: Frontend): In
   if (directReturn === undefined || slots === undefined || match.kind !== 'address') return [];
   const family = frontendFamily(match);
   const key = `${formatAddress(match.address)} . ${match.protocol.toLowerCase()} . ${match.port}`;
-  const nodes = backends.map(({ node, passing }) => (passing?.ingress === true && node !== undefined ? formatAddress(node) : undefined));
+  const nodes = backends.map(({ node, path: passing }) =>
+    passing?.ingress === true && node !== undefined ? formatAddress(node) : undefined,
+  );
   const elements: IngressElement[] = [];
   for (const [slot, index] of slots.backendOf.entries()) {
     const value = nodes[index];

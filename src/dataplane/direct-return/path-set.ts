@@ -6,7 +6,7 @@ import { DataplaneError } from '../dataplane.ts';
 import { pathCheckInterval } from './limits.ts';
 import { itemKey, pathDifference, planPaths, tunnelItem, type PathPlan, type PathTable } from './paths.ts';
 import { whyNot } from './kernel-refusal.ts';
-import { Serial } from '../../system/serial-queue.ts';
+import { SerialQueue } from '../../system/serial-queue.ts';
 
 export interface PathPorts {
   readonly paths: PathTable;
@@ -34,7 +34,7 @@ export class PathSet {
   #plan = nothing;
   /** Keys of what the kernel has. */
   #present: ReadonlySet<string> = new Set();
-  readonly #serial = new Serial();
+  readonly #serial = new SerialQueue();
   #cancelCheck: Cancel | undefined;
   #begun = false;
   #closed = false;

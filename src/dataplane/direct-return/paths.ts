@@ -1,5 +1,5 @@
 import { formatAddress, type Address, type Family } from '../../net/address.ts';
-import type { DirectReturnNode, PassingTarget } from '../../net/direct-return.ts';
+import type { DirectReturnNode, PathTarget } from '../../net/direct-return.ts';
 import { routeProtocol } from '../routes/unreachable-routes.ts';
 import { markMask, markOf, preferences, tunnelIdentity, tunnelLinkAddress, tunnelName, tunnelNextHop, tunnelPort } from './identity.ts';
 import { maximumTargets } from './limits.ts';
@@ -99,7 +99,7 @@ function tunnelItems(node: Address): PathItem[] {
   ];
 }
 
-function routeItems({ node, routed }: PassingTarget): PathItem[] {
+function routeItems({ node, routed }: PathTarget): PathItem[] {
   const { family } = node;
   const number = markOf(node);
   const onlink = family === 4 ? ' onlink' : '';

@@ -1,6 +1,6 @@
 import type { Family } from '../../net/address.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
-import { ListenError, type HttpPlace } from '../../system/http/http-listener.ts';
+import { ListenError, type SocketAddress } from '../../system/http/http-listener.ts';
 import type { Log } from '../../system/log.ts';
 import type { ForwardTcp, TcpForwarder } from '../../system/http/tcp-forwarder.ts';
 import { limits } from './limits.ts';
@@ -35,7 +35,7 @@ interface Listener extends LocalhostPort {
 /** The listening sockets on the loopback addresses. Connections that were made outlive the port that they came by. */
 export class LocalhostNodePorts {
   readonly #components: LocalhostComponents;
-  readonly #target: (of: LocalhostPort) => HttpPlace | undefined;
+  readonly #target: (of: LocalhostPort) => SocketAddress | undefined;
   readonly #listeners = new Map<string, Listener>();
   /** Those in `#listeners` that there is no room for, oldest first. */
   readonly #waiting = new Set<Listener>();
@@ -43,7 +43,7 @@ export class LocalhostNodePorts {
   #work: Promise<void> = Promise.resolve();
 
   /** `target`: where NodePorts of the family are answered now. */
-  constructor(components: LocalhostComponents, target: (of: LocalhostPort) => HttpPlace | undefined) {
+  constructor(components: LocalhostComponents, target: (of: LocalhostPort) => SocketAddress | undefined) {
     this.#components = components;
     this.#target = target;
   }

@@ -3,7 +3,7 @@ import { ElementList, type PackedSet } from './ruleset/element-list.ts';
 import { elementIdentity, type Element } from './ruleset/elements.ts';
 import { frontendLength, isOfOneFrontend } from './ruleset/layout.ts';
 import { elementsOf, type Target } from './target.ts';
-import type { Turn } from '../../system/time-slice.ts';
+import type { TimeSlice } from '../../system/time-slice.ts';
 
 /** Everything that some owners want, each element once, and how many want each of those that owners share. */
 export interface Wanted {
@@ -11,12 +11,12 @@ export interface Wanted {
   readonly shared: SharedElements;
 }
 
-export async function wantedBy(targets: ReadonlyMap<string, Target>, turn: Turn): Promise<Wanted> {
+export async function wantedBy(targets: ReadonlyMap<string, Target>, turn: TimeSlice): Promise<Wanted> {
   const elements = new ElementList();
   const shared = new SharedElements();
   for (const target of targets.values()) {
     for (const element of elementsOf(target)) if (shared.use(element) === 1) elements.push(element);
-    if (turn.isOver) await turn.end();
+    if (turn.isUsedUp) await turn.yield();
   }
   return { elements, shared };
 }
@@ -40,7 +40,7 @@ export async function divideFound(
   found: readonly ElementList[],
   { elements: wanted, shared }: Wanted,
   targets: ReadonlyMap<string, Target>,
-  turn: Turn,
+  turn: TimeSlice,
 ): Promise<Division> {
   const owned = new Map<string, Element[]>();
   const rest: Element[] = [];
@@ -65,7 +65,7 @@ export async function divideFound(
     const others = own === undefined ? undefined : extraByFrontend.get(frontendOf(own));
     if (own !== undefined) extraByFrontend.delete(frontendOf(own));
     if (there.length < elements.length || others !== undefined) owned.set(owner, [...there, ...(others ?? [])]);
-    if (turn.isOver) await turn.end();
+    if (turn.isUsedUp) await turn.yield();
   }
   for (const elements of extraByFrontend.values()) for (const element of elements) rest.push(element);
   for (const element of rest) shared.use(element);
@@ -80,7 +80,7 @@ export function nothingFound(targets: ReadonlyMap<string, Target>): Division {
 async function compare(
   found: readonly ElementList[],
   wanted: ElementList,
-  turn: Turn,
+  turn: TimeSlice,
 ): Promise<{ readonly missing: ReadonlySet<string>; readonly extra: readonly Element[] }> {
   const missing = new Set<string>();
   const extra: Element[] = [];
@@ -91,7 +91,7 @@ async function compare(
       const left = new Map<string, number>();
       for (let index = 0; index < packed.length; index++) {
         left.set(packed.record(index), index);
-        if (turn.isOver) await turn.end();
+        if (turn.isUsedUp) await turn.yield();
       }
       if (likely !== undefined) await without(left, likely, missing, turn);
       for (const index of left.values()) extra.push(packed.at(index));
@@ -103,10 +103,10 @@ async function compare(
 }
 
 /** Takes what is wanted out of the records that were found; what is not among them is missing. */
-async function without(left: Map<string, number>, wanted: PackedSet, missing: Set<string>, turn: Turn): Promise<void> {
+async function without(left: Map<string, number>, wanted: PackedSet, missing: Set<string>, turn: TimeSlice): Promise<void> {
   for (let index = 0; index < wanted.length; index++) {
     if (!left.delete(wanted.record(index))) missing.add(elementIdentity(wanted.at(index)));
-    if (turn.isOver) await turn.end();
+    if (turn.isUsedUp) await turn.yield();
   }
 }
 

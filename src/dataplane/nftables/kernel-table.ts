@@ -12,7 +12,7 @@ import { families } from './ruleset/layout.ts';
 import { elementsPerTransaction } from './limits.ts';
 import type { Skeleton } from './ruleset/skeleton.ts';
 import { elementsOf, frontendOf, type Target } from './target.ts';
-import { Turn } from '../../system/time-slice.ts';
+import { TimeSlice } from '../../system/time-slice.ts';
 
 /** The owner of the elements that are not a frontend's. */
 export const nodeOwner = 'node';
@@ -112,7 +112,7 @@ export class KernelTable {
     const revisions: number[] = [];
     let existed = true;
     let replaces = false;
-    const turn = new Turn(this.#clock);
+    const turn = new TimeSlice(this.#clock);
     let wanted: Promise<Wanted> | undefined;
     const want = (): Promise<Wanted> => (wanted ??= wantedBy(targets, turn));
     for (const family of families) {
@@ -246,7 +246,7 @@ export class KernelTable {
     start: number,
     bound: number,
   ): Promise<{ readonly difference: Difference; readonly part: readonly Change[] }> {
-    const turn = new Turn(this.#clock);
+    const turn = new TimeSlice(this.#clock);
     const difference = new Difference(this.#shared);
     let end = start;
     while (difference.size < bound) {
@@ -258,7 +258,7 @@ export class KernelTable {
         before: before === undefined ? [] : elementsOf(before),
         after: target === undefined ? [] : elementsOf(target),
       });
-      if (turn.isOver) await turn.end();
+      if (turn.isUsedUp) await turn.yield();
     }
     difference.complete();
     return { difference, part: changes.slice(start, end) };

@@ -4,7 +4,7 @@ import type { Frontend, NodeForwarding, ServiceForwarding } from '../../net/fron
 import type { Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
-import { Turn } from '../../system/time-slice.ts';
+import { TimeSlice } from '../../system/time-slice.ts';
 import type { ConntrackCleaner } from '../conntrack/conntrack-cleaner.ts';
 import { FlowCleaning } from '../conntrack/flow-cleaning.ts';
 import { DataplaneError, type ApplyResult, type Dataplane, type ForwardingChanges, type QuarantinedFrontend } from '../dataplane.ts';
@@ -22,7 +22,7 @@ import { repairDelay, repairInterval, repairRetry, retriesPerBatch } from './lim
 import { skeleton } from './ruleset/skeleton.ts';
 import { frontendOf, type Target } from './target.ts';
 import { watchRuleset } from './ruleset-monitor.ts';
-import { Serial } from '../../system/serial-queue.ts';
+import { SerialQueue } from '../../system/serial-queue.ts';
 
 export interface NftablesPorts {
   readonly executor: NftExecutor;
@@ -58,7 +58,7 @@ export class NftablesDataplane implements Dataplane {
   #pathsTouched = false;
   /** False: the kernel's state is unknown, the next batch begins with reading it. */
   #synchronised = false;
-  readonly #serial = new Serial();
+  readonly #serial = new SerialQueue();
   #batch: Promise<ApplyResult> | undefined;
   #watch: { stop(): Promise<void> } | undefined;
   #cancelRepair: Cancel | undefined;
@@ -228,13 +228,12 @@ export class NftablesDataplane implements Dataplane {
     this.#incomingIsAll = false;
     if (isAll) for (const service of this.#desired.services()) if (!incoming.has(service)) incoming.set(service, undefined);
     const touched = new Set<string>();
-    const turn = new Turn(this.#ports.clock);
+    const turn = new TimeSlice(this.#ports.clock);
     for (const [service, forwarding] of incoming) {
       for (const key of this.#desired.set(service, forwarding)) touched.add(key);
-      if (turn.isOver) await turn.end();
+      if (turn.isUsedUp) await turn.yield();
     }
-    if (this.#pathsTouched)
-      for (const key of this.#desired.keys()) if (this.#desired.get(key)?.frontend.directReturn) touched.add(key);
+    if (this.#pathsTouched) for (const key of this.#desired.keys()) if (this.#desired.get(key)?.frontend.directReturn) touched.add(key);
     this.#pathsTouched = false;
     return touched;
   }
@@ -263,9 +262,9 @@ export class NftablesDataplane implements Dataplane {
 
   /** What cannot be expressed is refused here, and stays in the kernel as it was. */
   async #addTargets(keys: Iterable<string>, targets: Map<string, Target | undefined>): Promise<void> {
-    const turn = new Turn(this.#ports.clock);
+    const turn = new TimeSlice(this.#ports.clock);
     for (const key of keys) {
-      if (turn.isOver) await turn.end();
+      if (turn.isUsedUp) await turn.yield();
       const frontend = this.#desired.get(key)?.frontend;
       if (frontend === undefined) {
         targets.set(key, undefined);
@@ -296,7 +295,7 @@ export class NftablesDataplane implements Dataplane {
       this.#refused.set(key, error);
     }
     for (const { before, after } of result.committed) {
-      const isHandedOver = before !== undefined && after === undefined && this.#node?.elsewhere?.includes(before.scope) === true;
+      const isHandedOver = before !== undefined && after === undefined && this.#node?.foreignScopes?.includes(before.scope) === true;
       if (!isHandedOver) this.#flows.changed(before, after);
     }
     this.#flows.begin();

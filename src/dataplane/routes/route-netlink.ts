@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import { formatPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
-import { NetlinkConversation } from '../../system/netlink/conversation.ts';
+import { NetlinkConnection } from '../../system/netlink/conversation.ts';
 import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
 import { followEvents, type Events } from '../../system/netlink/events.ts';
 import { openNetlink, routeProtocol as rtnetlink } from '../../system/netlink/socket.ts';
@@ -26,7 +26,7 @@ export function routeNetlink(clock: Clock, networkNamespace?: string): RouteTabl
   }
   if (socket === undefined) return undefined;
   const { port } = socket;
-  const conversation = new NetlinkConversation(socket, clock);
+  const conversation = new NetlinkConnection(socket, clock);
 
   const routesOf = async (family: Family): Promise<Prefix[]> => {
     try {

@@ -4,7 +4,7 @@ import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } from '../nftables/limits.ts';
 import { planRoutes, type RouteTable } from './unreachable-routes.ts';
-import { Serial } from '../../system/serial-queue.ts';
+import { SerialQueue } from '../../system/serial-queue.ts';
 
 interface UnreachablePorts {
   readonly routes: RouteTable;
@@ -22,7 +22,7 @@ export class UnreachableSet {
   #wanted: readonly Prefix[] = [];
   /** What the kernel has, as far as known. */
   #present: readonly Prefix[] | undefined;
-  readonly #serial = new Serial();
+  readonly #serial = new SerialQueue();
   #cancelCheck: Cancel | undefined;
   /** On the clock. */
   #checkAt = Number.POSITIVE_INFINITY;

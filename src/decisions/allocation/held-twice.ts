@@ -1,7 +1,7 @@
 import { formatAddress, type Address } from '../../net/address.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import { haveOneKey, type Service } from '../../model/objects/service.ts';
+import { haveSameSharingKey, type Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { decideAllocationClaim } from './claim.ts';
 
@@ -21,7 +21,7 @@ export function whyHeldTwice(snapshot: Snapshot, service: Service, address: Addr
     .flatMap((other) => snapshot.services.get(other) ?? [])
     .filter((other) => decideAllocationClaim(other, snapshot.config).mine);
   const [first] = [service, ...holders].sort(byPrecedence);
-  if (first === undefined || first === service || haveOneKey(first, service)) return undefined;
+  if (first === undefined || first === service || haveSameSharingKey(first, service)) return undefined;
   return reason('AddressHeldTwice', { address: formatAddress(address), by: serviceKey(first.metadata) });
 }
 

@@ -1,4 +1,4 @@
-import { parsed, refused, type Parsed } from '../../net/parsed.ts';
+import { parsed, invalid, type Parsed } from '../../net/parsed.ts';
 import type { Community } from '../../model/kinds/types.ts';
 import type { RouteCommunity } from './route.ts';
 
@@ -32,7 +32,7 @@ export function resolveCommunity(text: string, objects: Iterable<Community>): Pa
   const ordered = [...objects].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   const alias = ordered.flatMap(({ communities }) => communities).find(({ name }) => name === text);
   const resolved = alias === undefined ? readWellKnown(text) : (readValue(alias.value) ?? readWellKnown(alias.value));
-  return resolved === undefined ? refused('neither a community nor the name of one') : parsed(resolved);
+  return resolved === undefined ? invalid('neither a community nor the name of one') : parsed(resolved);
 }
 
 /** Total order: standard before large, then by value. */

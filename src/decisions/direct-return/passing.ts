@@ -3,14 +3,19 @@ import type { DirectReturnReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { compareAddresses, type Address, type Family } from '../../net/address.ts';
-import { tunnelOverhead, type DirectReturnNode, type Passing, type PassingTarget } from '../../net/direct-return.ts';
+import { tunnelOverhead, type DirectReturnNode, type ForwardingPath, type PathTarget } from '../../net/direct-return.ts';
 import { prefixContains } from '../../net/prefix.ts';
 
 /**
  * How a node passes packets on to another: by what both have reported of themselves, so that every node knows who receives and
  * nobody is sent what it cannot take. A report counts however old it is: rules outlive the agent that made them.
  */
-export function passingTo(snapshot: Snapshot, from: string, to: string, address: Address): { passing: Passing } | { reason: Reason } {
+export function passingTo(
+  snapshot: Snapshot,
+  from: string,
+  to: string,
+  address: Address,
+): { passing: ForwardingPath } | { reason: Reason } {
   const [own, other] = [snapshot.nodeStates.get(from)?.directReturn, snapshot.nodeStates.get(to)?.directReturn];
   if (own === undefined) return { reason: reason('DirectReturnNotReported', { node: from }) };
   if (other === undefined) return { reason: reason('DirectReturnNotReported', { node: to }) };
@@ -28,7 +33,7 @@ function waysBetween(
   { receives }: DirectReturnReport,
   address: Address,
   mode: DirectReturnMode,
-): Passing | undefined {
+): ForwardingPath | undefined {
   const onLink = mode !== 'vxlan' && receives.includes('link') && networks.some((network) => prefixContains(network, address));
   const ingress = onLink && mode !== 'route' && passes.includes('l2');
   const routed = onLink && passes.includes('route');
@@ -41,7 +46,7 @@ function waysBetween(
 export function directReturnNode(snapshot: Snapshot, name: string): DirectReturnNode | undefined {
   const own = snapshot.nodeStates.get(name)?.directReturn;
   if (own === undefined) return undefined;
-  const targets: PassingTarget[] = [];
+  const targets: PathTarget[] = [];
   const linkAddresses = new Set<string>();
   for (const [other, { directReturn }] of snapshot.nodeStates) {
     if (other === name || directReturn === undefined) continue;

@@ -4,7 +4,7 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
-import type { Passing } from '../../net/direct-return.ts';
+import type { ForwardingPath } from '../../net/direct-return.ts';
 import { frontendFamily, type Frontend } from '../../net/frontend.ts';
 import { addressesOf, passingTo, segmentThroughTunnels } from './passing.ts';
 
@@ -36,8 +36,8 @@ export function planDirectReturn(snapshot: Snapshot, service: Service, nodeName:
 }
 
 /** How packets get to the other nodes where the Service has endpoints, by text of their addresses. */
-function passingOf(snapshot: Snapshot, service: Service, nodeName: string): { passing: Map<string, Passing>; reasons: Reason[] } {
-  const passing = new Map<string, Passing>();
+function passingOf(snapshot: Snapshot, service: Service, nodeName: string): { passing: Map<string, ForwardingPath>; reasons: Reason[] } {
+  const passing = new Map<string, ForwardingPath>();
   const reasons = new Map<string, Reason>();
   const slices = snapshot.endpointSlices(serviceKey(service.metadata));
   for (const name of new Set(slices.flatMap(({ endpoints }) => endpoints.flatMap((endpoint) => endpoint.nodeName ?? [])))) {
@@ -52,10 +52,10 @@ function passingOf(snapshot: Snapshot, service: Service, nodeName: string): { pa
   return { passing, reasons: [...reasons].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, why]) => why) };
 }
 
-function withPassing(frontend: Frontend, passing: ReadonlyMap<string, Passing>, segmentSize: number | undefined): Frontend {
+function withPassing(frontend: Frontend, passing: ReadonlyMap<string, ForwardingPath>, segmentSize: number | undefined): Frontend {
   const backends = frontend.backends.map((backend) => {
     const way = backend.local || backend.node === undefined ? undefined : passing.get(formatAddress(backend.node));
-    return way === undefined ? backend : { ...backend, passing: way };
+    return way === undefined ? backend : { ...backend, path: way };
   });
   return { ...frontend, backends, directReturn: segmentSize === undefined ? {} : { segmentSize } };
 }

@@ -2,7 +2,7 @@ import type { DirectReturnMode } from '../../model/kinds/types.ts';
 import type { DirectReturnReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { bitsOf, formatAddress, parseAddressLeniently, sameAddress, type Address, type Family } from '../../net/address.ts';
-import { passingWays, tunnelOverhead, type PassingWay } from '../../net/direct-return.ts';
+import { pathKinds, tunnelOverhead, type PathKind } from '../../net/direct-return.ts';
 import type { HostFilter } from '../../net/host-filter.ts';
 import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
@@ -20,7 +20,7 @@ export interface DirectReturnFacts {
   /** Filters of other programs for forwarded packets. */
   readonly filters: readonly HostFilter[];
   /** Why the kernel cannot; absent: it can. */
-  readonly lacks: Readonly<Partial<Record<PassingWay, string>>>;
+  readonly lacks: Readonly<Partial<Record<PathKind, string>>>;
   /** nf_conntrack_tcp_loose. */
   readonly picksUp: boolean;
 }
@@ -40,7 +40,7 @@ export interface Preflight {
 /** What a node can do for direct server return in this mode, and why not more. Pure. */
 export function directReturnPreflight(mode: DirectReturnMode, facts: DirectReturnFacts): Preflight {
   const reasons: Reason[] = [];
-  const wants = (way: PassingWay): boolean => mode === 'auto' || mode === way;
+  const wants = (way: PathKind): boolean => mode === 'auto' || mode === way;
   const links = linksOf(facts);
   const names = [...new Set(links.map(({ name }) => name))].toSorted();
   const onLink = links.length > 0;
@@ -52,7 +52,7 @@ export function directReturnPreflight(mode: DirectReturnMode, facts: DirectRetur
   if (mode !== 'vxlan') for (const name of strict) reasons.push(reason('DirectReturnStrictSource', { interface: name }));
   const filtered = facts.filters.filter(dropsUntracked).map(({ family, table, chain }) => `${chain} of table ${family} ${table}`);
   for (const chain of filtered) reasons.push(reason('DirectReturnFiltered', { chain }));
-  for (const way of passingWays) {
+  for (const way of pathKinds) {
     const error = facts.lacks[way];
     if (error !== undefined && wants(way)) reasons.push(reason('DirectReturnUnsupported', { mode: way, error }));
   }
@@ -60,7 +60,7 @@ export function directReturnPreflight(mode: DirectReturnMode, facts: DirectRetur
   const strictTunnel = Object.values(tunnelNames).filter((name) => facts.strict.has(name));
   if (tunnel) for (const name of strictTunnel) reasons.push(reason('DirectReturnStrictSource', { interface: name }));
   if (!facts.picksUp) reasons.push(reason('DirectReturnNoPickUp', {}));
-  const can: Readonly<Record<PassingWay, boolean>> = {
+  const can: Readonly<Record<PathKind, boolean>> = {
     l2: onLink && facts.lacks.l2 === undefined,
     route: onLink && filtered.length === 0 && facts.lacks.route === undefined,
     vxlan: tunnel && filtered.length === 0,
@@ -72,7 +72,7 @@ export function directReturnPreflight(mode: DirectReturnMode, facts: DirectRetur
         ...(tunnel && strictTunnel.length === 0 ? (['vxlan'] as const) : []),
       ],
       // A fragment of mode l2 takes the route, where there is one.
-      passes: passingWays.filter((way) => (wants(way) || (mode === 'l2' && way === 'route')) && can[way]),
+      passes: pathKinds.filter((way) => (wants(way) || (mode === 'l2' && way === 'route')) && can[way]),
       networks: unique(links.map(({ network }) => network)),
       linkAddresses: [...new Set(facts.interfaces.flatMap(({ linkAddress }) => (isReal(linkAddress) ? [linkAddress] : [])))].toSorted(),
       interfaces: names,

@@ -3,7 +3,7 @@ import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { compareAddresses, formatAddress } from '../../net/address.ts';
-import type { Hashed } from '../../net/connection-hash.ts';
+import type { HashInput } from '../../net/connection-hash.ts';
 import { slotTableSizes, type SlotTable, type SlotTableSize } from '../../net/frontend.ts';
 import type { Target } from './endpoints.ts';
 import { fillSlots, type SlotCandidate } from './slot-table.ts';
@@ -11,7 +11,7 @@ import { fillSlots, type SlotCandidate } from './slot-table.ts';
 /** Consistent hashing of a Service's load balancer addresses and external IPs. */
 export interface ConsistentHashing {
   /** The client alone where sessionAffinity is ClientIP: it keeps its backend without anybody remembering it, and without end. */
-  readonly hashed: Hashed;
+  readonly hashed: HashInput;
   /** More where there are many endpoints (`slotsFor`). */
   readonly slots: SlotTableSize;
 }

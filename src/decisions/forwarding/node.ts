@@ -23,7 +23,7 @@ export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwar
     // Whoever forwards ClusterIPs answers for those that no Service has.
     servicePrefixes: services === 'all' ? serviceRanges(snapshot) : [],
     masqueradeBit,
-    ...(elsewhere.length === 0 ? {} : { elsewhere }),
+    ...(elsewhere.length === 0 ? {} : { foreignScopes: elsewhere }),
     ...defined({ directReturn: direct }),
   };
 }

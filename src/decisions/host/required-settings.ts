@@ -1,6 +1,6 @@
 import type { ConntrackConfig } from '../../model/kinds/types.ts';
 import { parseAddressLeniently, type Family } from '../../net/address.ts';
-import { isCalled } from '../../net/interface-pattern.ts';
+import { matchesInterface } from '../../net/interface-pattern.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
 import { conntrackSettings } from './conntrack-settings.ts';
@@ -117,7 +117,7 @@ function reversePathFilter(name: string): KernelSetting {
 /** Interfaces by which clients may come: those with an IPv4 network of their own that is none of pods, and those of unnumbered peers. */
 function uplinksOf({ interfaces, peerInterfaces, podPrefixes, podInterfaces = [] }: HostFacts): string[] {
   const numbered = interfaces.filter(({ name, address: text, length }) => {
-    if (podInterfaces.some((pattern) => isCalled(name, pattern))) return false;
+    if (podInterfaces.some((pattern) => matchesInterface(name, pattern))) return false;
     const address = parseAddressLeniently(text);
     if (!address.ok || address.value.family !== 4 || length === 32) return false;
     return !podPrefixes.some((prefix) => prefixContains(prefix, address.value));

@@ -1,8 +1,9 @@
 import { sleep, type Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
-import { Turn } from '../../system/time-slice.ts';
-import { BackOff } from './back-off.ts';
+import { TimeSlice } from '../../system/time-slice.ts';
+import { BackOff } from '../../system/back-off.ts';
+import { retryDelays } from './retry-delays.ts';
 import type { KubeClient, Query } from '../client/client.ts';
 import type { WatchObserver } from '../client/client-observer.ts';
 import { Deadline } from '../client/deadline.ts';
@@ -70,7 +71,7 @@ export class Reflector {
     this.#resource = resource;
     this.#sink = sink;
     this.#components = components;
-    this.#backOff = new BackOff(components.random);
+    this.#backOff = new BackOff(components.random, retryDelays);
   }
 
   /** Resolves when the signal has aborted; never rejects for what the API server does. */
@@ -119,16 +120,16 @@ export class Reflector {
     const { client, clock } = this.#components;
     const { path, fieldSelector } = this.#resource;
     const seen = new Set<string>();
-    const turn = new Turn(clock);
+    const turn = new TimeSlice(clock);
     let version = '';
     for await (const { items, resourceVersion } of listPages(client, path, { fieldSelector }, signal)) {
       for (const object of items) {
         seen.add(this.#present(object));
-        if (turn.isOver) await turn.end();
+        if (turn.isUsedUp) await turn.yield();
       }
       version = resourceVersion;
       this.#sink.flush();
-      await turn.end();
+      await turn.yield();
     }
     this.#complete(seen, version);
   }
@@ -142,17 +143,17 @@ export class Reflector {
     const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, fieldSelector, ...from };
     try {
       const framer = new LineFramer(limits.lineBytes);
-      const turn = new Turn(clock);
+      const turn = new TimeSlice(clock);
       const body = await client.stream(path, query, silence.signal);
       if (initial === undefined) this.#works();
       for await (const chunk of body) {
-        if (turn.isOver) await turn.end();
+        if (turn.isUsedUp) await turn.yield();
         for (const line of framer.push(chunk)) {
           initial = this.#take(line, initial);
           silence.progress();
-          if (!turn.isOver) continue;
+          if (!turn.isUsedUp) continue;
           this.#sink.flush();
-          await turn.end();
+          await turn.yield();
         }
         this.#sink.flush();
       }

@@ -1,4 +1,4 @@
-import { passingWays } from '../../net/direct-return.ts';
+import { pathKinds } from '../../net/direct-return.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
 import { limits } from '../limits.ts';
 import { boolean, choice, integer, list, object, parsed, text } from '../schema/fields.ts';
@@ -15,7 +15,7 @@ const servicesScopes = ['all', 'external', 'none'] as const;
 export type ServicesScope = (typeof servicesScopes)[number];
 
 /** auto: l2, else route, for nodes on the same link; vxlan for the others. */
-const directReturnModes = ['auto', ...passingWays] as const;
+const directReturnModes = ['auto', ...pathKinds] as const;
 export type DirectReturnMode = (typeof directReturnModes)[number];
 
 const compats = ['none', 'metallb'] as const;

@@ -2,7 +2,7 @@ import { formatAddress, type Address } from '../../net/address.ts';
 import { formatRange, rangeContains, rangesOverlap, type AddressRange } from '../../net/range.ts';
 import { limits } from '../limits.ts';
 import { serviceKey, type ServiceKey } from '../objects/metadata.ts';
-import type { Fields } from '../parse/fields.ts';
+import type { FieldReader } from '../parse/fields.ts';
 import { addressRange } from '../schema/address-range.ts';
 import { boolean, integer, list, object, parsed, text } from '../schema/fields.ts';
 import { address, labelName } from '../schema/grammars.ts';
@@ -149,7 +149,7 @@ export interface Reservation {
 }
 
 /** CEL cannot compare addresses by size, and every pair of a thousand would cost too much. */
-function checkDisjoint(ranges: readonly AddressRange[], spec: Fields): void {
+function checkDisjoint(ranges: readonly AddressRange[], spec: FieldReader): void {
   for (const [index, range] of ranges.entries()) {
     const other = ranges.slice(0, index).find((before) => rangesOverlap(before, range));
     if (other !== undefined) spec.problem('addresses', `${formatRange(range)} overlaps ${formatRange(other)}`, 'make the ranges disjoint');
@@ -159,7 +159,7 @@ function checkDisjoint(ranges: readonly AddressRange[], spec: Fields): void {
 function checkReservations(
   reservations: readonly Draft<(typeof reservation)['fields']>[],
   ranges: readonly AddressRange[],
-  spec: Fields,
+  spec: FieldReader,
 ): void {
   const seen = new Map<string, string>();
   for (const [index, { namespace, name, address }] of reservations.entries()) {

@@ -1,5 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import { passingWays } from '../../net/direct-return.ts';
+import { pathKinds } from '../../net/direct-return.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
 import type { ServiceKey } from '../objects/metadata.ts';
@@ -14,13 +14,14 @@ import {
   type SessionFamily,
   type SessionStatus,
 } from '../objects/node-state.ts';
-import { catalogue, reason, says, type Reason } from '../reasons.ts';
+import { catalogue, reason, reasonText, type Reason } from '../reasons.ts';
 import { anything, boolean, integer, list, map, object, text } from '../schema/fields.ts';
 import { defineKind } from '../schema/kind.ts';
 import { age, conditions } from '../schema/status.ts';
 import type { Value } from '../schema/value.ts';
 
-const words = (options: { readonly description: string }) => list(text({ maxLength: 64 }), { ...options, maxItems: limits.nodeAddresses });
+const wordList = (options: { readonly description: string }) =>
+  list(text({ maxLength: 64 }), { ...options, maxItems: limits.nodeAddresses });
 const longText = 32_768;
 const count = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
 const asn = { min: 0, max: 2 ** 32 - 1 } as const;
@@ -97,11 +98,11 @@ const difference = object(
 
 const directReturn = object(
   {
-    receives: words({ description: 'Packets come from nodes on its link; through the tunnel. Empty: nothing must be passed on to it.' }),
-    passes: words({ description: 'How it passes packets on.' }),
-    networks: words({ description: 'The networks of its InternalIPs, as far as they are links with other nodes.' }),
-    linkAddresses: words({ description: 'By which its packets are known on a link.' }),
-    interfaces: words({ description: 'Of its InternalIPs.' }),
+    receives: wordList({ description: 'Packets come from nodes on its link; through the tunnel. Empty: nothing must be passed on to it.' }),
+    passes: wordList({ description: 'How it passes packets on.' }),
+    networks: wordList({ description: 'The networks of its InternalIPs, as far as they are links with other nodes.' }),
+    linkAddresses: wordList({ description: 'By which its packets are known on a link.' }),
+    interfaces: wordList({ description: 'Of its InternalIPs.' }),
     mtu: integer({ min: 0, max: 2 ** 31 - 1, description: 'The largest packet that these take.' }),
   },
   { open: true, description: 'What the node can do for direct server return; absent: no Service asked for it.' },
@@ -188,7 +189,7 @@ function readDirectReturn({ receives, passes, networks, linkAddresses, interface
   return {
     ...(mtu === undefined || mtu < 68 ? {} : { mtu }),
     receives: (['link', 'vxlan'] as const).filter((word) => receives.includes(word)),
-    passes: passingWays.filter((way) => passes.includes(way)),
+    passes: pathKinds.filter((way) => passes.includes(way)),
     networks: networks.flatMap((text) => {
       const prefix = parsePrefix(text);
       return prefix.ok ? [prefix.value] : [];
@@ -272,15 +273,15 @@ function readDifference(item: Value<typeof difference>): ServiceDifference | und
 function readReason({ code = '', details, message: text = '' }: Value<typeof writtenReason>): Reason {
   if (!Object.hasOwn(catalogue, code)) return reason('UnknownReason', { code, text });
   const known = { code, details } as unknown as Reason;
-  return canSay(known) ? known : reason('UnknownReason', { code, text });
+  return hasAllDetails(known) ? known : reason('UnknownReason', { code, text });
 }
 
 /** Whether the details are what the catalogue's texts need: each is a number, a text or true or false, and none is missing. */
-function canSay(known: Reason): boolean {
+function hasAllDetails(known: Reason): boolean {
   if (!Object.values(known.details as object).every((value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)))
     return false;
   try {
-    return !says(known).includes('undefined');
+    return !reasonText(known).includes('undefined');
   } catch {
     return false;
   }

@@ -41,7 +41,7 @@ export const annotationRows: readonly AnnotationRow[] = [
 ];
 
 /** What Herald reads in the place of an annotation of MetalLB; undefined: none of MetalLB's. */
-export function meaningOf(name: string): { readonly row: AnnotationRow | undefined; readonly deprecated: boolean } | undefined {
+export function metallbAnnotation(name: string): { readonly row: AnnotationRow | undefined; readonly deprecated: boolean } | undefined {
   const prefix = [metallbPrefix, deprecatedPrefix].find((candidate) => name.startsWith(candidate));
   if (prefix === undefined) return undefined;
   return { row: annotationRows.find((row) => row.name === name.slice(prefix.length)), deprecated: prefix === deprecatedPrefix };
@@ -63,11 +63,11 @@ export interface TranslatedAnnotations {
 /** Undefined: there is nothing of MetalLB. As in MetalLB, metallb.io goes before metallb.universe.tf, also where it is empty. */
 export function translateAnnotations(written: Readonly<Record<string, unknown>>): TranslatedAnnotations | undefined {
   const names = Object.keys(written);
-  if (!names.some((name) => meaningOf(name) !== undefined)) return undefined;
+  if (!names.some((name) => metallbAnnotation(name) !== undefined)) return undefined;
   const translated: Record<string, unknown> = {};
   const from = new Map<string, string>();
   const findings: AnnotationFinding[] = [];
-  for (const name of names) if (meaningOf(name) === undefined) translated[name] = written[name];
+  for (const name of names) if (metallbAnnotation(name) === undefined) translated[name] = written[name];
   for (const row of annotationRows) {
     const [current, deprecated] = [`${metallbPrefix}${row.name}`, `${deprecatedPrefix}${row.name}`];
     const name = Object.hasOwn(written, current) ? current : deprecated;
@@ -81,7 +81,7 @@ export function translateAnnotations(written: Readonly<Record<string, unknown>>)
     }
   }
   for (const name of names) {
-    const meaning = meaningOf(name);
+    const meaning = metallbAnnotation(name);
     if (meaning !== undefined && meaning.row === undefined)
       findings.push({ name, message: 'is not an annotation of MetalLB that Herald knows', fix: 'remove it' });
   }

@@ -1,6 +1,6 @@
 import { parseDuration } from '../parse/duration.ts';
 import { isRecord } from '../parse/fields.ts';
-import { plainAddress } from './addresses.ts';
+import { normaliseAddress } from './addresses.ts';
 import { note, type FieldContext, type FieldRow, type TranslatedValue } from './rows.ts';
 
 const holdTime =
@@ -20,10 +20,10 @@ export const peerRows: readonly FieldRow[] = [
     field: 'peerAddress',
     does: 'same',
     text: '',
-    translate: (value) => ({ value: plainAddress(value) }),
+    translate: (value) => ({ value: normaliseAddress(value) }),
   },
   { field: 'interface', does: 'same', text: 'May stand beside `peerAddress`: the session is bound to it.' },
-  { field: 'sourceAddress', does: 'same', text: '', translate: (value) => ({ value: plainAddress(value) }) },
+  { field: 'sourceAddress', does: 'same', text: '', translate: (value) => ({ value: normaliseAddress(value) }) },
   { field: 'peerPort', does: 'same', text: 'Up to 65535.' },
   { field: 'holdTime', does: 'differs', text: holdTime, translate: wholeSeconds },
   { field: 'keepaliveTime', does: 'same', text: 'A third of the hold time where it is not written.', translate: wholeSeconds },

@@ -1,9 +1,9 @@
 import { defined } from '../../lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../objects/metadata.ts';
 import { isRecord } from '../parse/fields.ts';
-import { meaningOf, translateAnnotations } from './annotations.ts';
+import { metallbAnnotation, translateAnnotations } from './annotations.ts';
 import type { RawInput, Remark } from './import.ts';
-import { readObject } from './read.ts';
+import { parseAnyObject } from './read.ts';
 
 /** A Service that asks MetalLB for something, and how to ask Herald for the same. */
 export interface ImportedService {
@@ -28,17 +28,18 @@ export function importServices(inputs: readonly RawInput[]): ServiceImport {
   const classes = new Map<string, number>();
   for (const { raw, where } of inputs) {
     if (!isRecord(raw) || raw['kind'] !== 'Service' || raw['apiVersion'] !== 'v1') continue;
-    const { object, problems, warnings } = readObject(raw, compat);
+    const { object, problems, warnings } = parseAnyObject(raw, compat);
     if (object?.kind === 'Service' && object.type === 'LoadBalancer') {
       const name = object.loadBalancerClass ?? '';
       classes.set(name, (classes.get(name) ?? 0) + 1);
     }
     const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
     const written = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
-    const asked = Object.keys(written).some((name) => meaningOf(name)?.row?.ours !== undefined);
+    const asked = Object.keys(written).some((name) => metallbAnnotation(name)?.row?.ours !== undefined);
     const translated = translateAnnotations(written);
     if (!asked || translated === undefined) continue;
-    const about = ({ path }: { readonly path: readonly (string | number)[] }): boolean => meaningOf(String(path.at(-1))) !== undefined;
+    const about = ({ path }: { readonly path: readonly (string | number)[] }): boolean =>
+      metallbAnnotation(String(path.at(-1))) !== undefined;
     const added = [...translated.from.keys()].map((name) => [name, String(translated.annotations[name])] as const);
     const { name, namespace = 'default' } = metadata;
     services.push({

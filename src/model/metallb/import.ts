@@ -1,4 +1,4 @@
-import { originText, type Origin } from '../objects/metadata.ts';
+import { originText, type TranslatedFrom } from '../objects/metadata.ts';
 import { parseObject } from '../parse.ts';
 import { isRecord } from '../parse/fields.ts';
 import { fieldText } from '../parse/problem.ts';
@@ -32,7 +32,7 @@ export interface RawInput {
 }
 
 /** Fields of metadata that an API server writes. */
-const ofTheServer = new Set([
+const serverFields = new Set([
   'uid',
   'resourceVersion',
   'creationTimestamp',
@@ -76,11 +76,15 @@ function importOne(raw: unknown, namespace: string, seen: Set<string>): Imported
       return refused(objectText(raw, namespace), field, message, fix);
     }
     case 'translated':
-      return judged(translation, namespace, seen);
+      return importTranslated(translation, namespace, seen);
   }
 }
 
-function judged({ raw, origin, findings }: Extract<Translation, { is: 'translated' }>, namespace: string, seen: Set<string>): Imported {
+function importTranslated(
+  { raw, origin, findings }: Extract<Translation, { is: 'translated' }>,
+  namespace: string,
+  seen: Set<string>,
+): Imported {
   const object = originText(origin);
   if (origin.namespace !== namespace) {
     const fix = `say --namespace ${origin.namespace} if MetalLB runs there`;
@@ -107,7 +111,7 @@ function judged({ raw, origin, findings }: Extract<Translation, { is: 'translate
 }
 
 /** The Secret stays where it is: whoever reads it needs the right to. */
-function secretRemark(raw: Readonly<Record<string, unknown>>, { kind, namespace }: Origin): Remark[] {
+function secretRemark(raw: Readonly<Record<string, unknown>>, { kind, namespace }: TranslatedFrom): Remark[] {
   const spec = isRecord(raw['spec']) ? raw['spec'] : {};
   if (kind !== 'BGPPeer' || !isRecord(spec['passwordSecret'])) return [];
   return [
@@ -121,7 +125,7 @@ function secretRemark(raw: Readonly<Record<string, unknown>>, { kind, namespace 
 }
 
 function asManifest({ apiVersion, kind, metadata, spec }: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const kept = Object.entries(isRecord(metadata) ? metadata : {}).filter(([name]) => !ofTheServer.has(name));
+  const kept = Object.entries(isRecord(metadata) ? metadata : {}).filter(([name]) => !serverFields.has(name));
   return { apiVersion, kind, metadata: Object.fromEntries(kept), spec: spec ?? {} };
 }
 

@@ -1,4 +1,4 @@
-import { plainRange } from './addresses.ts';
+import { normaliseRange } from './addresses.ts';
 import { differs, note, type FieldRow, type TranslatedValue } from './rows.ts';
 
 const worstPriority = 2 ** 31 - 1;
@@ -9,7 +9,7 @@ export const poolRows: readonly FieldRow[] = [
     field: 'addresses',
     does: 'differs',
     text: 'Ranges that no client can reach are refused (loopback, link-local, multicast, 240.0.0.0/4). Where pools overlap MetalLB stops taking any configuration; here one of the two gives no addresses ([PoolOverlaps](reasons.md)).',
-    translate: (value) => ({ value: Array.isArray(value) ? value.map(plainRange) : value }),
+    translate: (value) => ({ value: Array.isArray(value) ? value.map(normaliseRange) : value }),
   },
   { field: 'autoAssign', does: 'same', text: '' },
   { field: 'avoidBuggyIPs', does: 'same', text: '' },

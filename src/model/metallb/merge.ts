@@ -1,5 +1,5 @@
-import { originText, type Origin } from '../objects/metadata.ts';
-import type { Change, HeraldObject, Kind } from '../store/snapshot.ts';
+import { originText, type TranslatedFrom } from '../objects/metadata.ts';
+import type { Change, HeraldObject, KindName } from '../store/snapshot.ts';
 import { objectKey, type Store } from '../store/store.ts';
 import { metallbKinds } from './kinds.ts';
 
@@ -8,7 +8,7 @@ const shared: ReadonlySet<string> = new Set(metallbKinds.filter(({ refused }) =>
 
 /** An object that another one of its name keeps out. */
 interface Shadowed {
-  readonly origin: Origin;
+  readonly origin: TranslatedFrom;
   /** What is used in its place, for people. */
   readonly by: string;
 }
@@ -35,7 +35,7 @@ export class MergedObjects {
   }
 
   /** `key`: the name of an object of herald.dev; "namespace/name" of one of MetalLB. */
-  remove(kind: Kind, key: string): Change[] {
+  remove(kind: KindName, key: string): Change[] {
     if (!shared.has(kind)) return this.#store.remove(kind, key);
     const slash = key.indexOf('/');
     return this.#settle(kind, key.slice(slash + 1), slash < 0 ? '' : key.slice(0, slash), undefined);
@@ -51,7 +51,7 @@ export class MergedObjects {
     });
   }
 
-  #settle(kind: Kind, name: string, namespace: string, object: HeraldObject | undefined): Change[] {
+  #settle(kind: KindName, name: string, namespace: string, object: HeraldObject | undefined): Change[] {
     const id = `${kind}/${name}`;
     const candidates = this.#candidates.get(id) ?? new Map<string, HeraldObject>();
     if (object === undefined) candidates.delete(namespace);

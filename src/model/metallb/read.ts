@@ -1,11 +1,11 @@
 import { defined } from '../../lang/defined.ts';
 import type { Compat, HeraldConfig } from '../kinds/types.ts';
 import { defaultConfig } from '../kinds/default-config.ts';
-import type { Origin } from '../objects/metadata.ts';
+import type { TranslatedFrom } from '../objects/metadata.ts';
 import { parseObject } from '../parse.ts';
 import { isRecord } from '../parse/fields.ts';
 import { addProblem, fieldText, type FieldPath, type FieldProblem } from '../parse/problem.ts';
-import type { Identity, ParseOptions, ParseResult } from '../parse/result.ts';
+import type { ObjectIdentity, ParseOptions, ParseResult } from '../parse/result.ts';
 import { translateAnnotations, type TranslatedAnnotations } from './annotations.ts';
 import { metallbGroup } from './group.ts';
 import { translateObject } from './translate.ts';
@@ -17,12 +17,12 @@ export interface ReadingMode {
 }
 
 /** Undefined: there is no HeraldConfig. */
-export function modeOf({ compat, compatNamespace }: Pick<HeraldConfig, 'compat' | 'compatNamespace'> = defaultConfig): ReadingMode {
+export function readingModeOf({ compat, compatNamespace }: Pick<HeraldConfig, 'compat' | 'compatNamespace'> = defaultConfig): ReadingMode {
   return { compat, namespace: compatNamespace };
 }
 
 /** Whether objects mean the same in both: the namespace matters only where it is looked at. */
-export function sameMode(a: ReadingMode, b: ReadingMode): boolean {
+export function sameReadingMode(a: ReadingMode, b: ReadingMode): boolean {
   return a.compat === b.compat && (a.compat === 'none' || a.namespace === b.namespace);
 }
 
@@ -30,7 +30,7 @@ export function sameMode(a: ReadingMode, b: ReadingMode): boolean {
  * The door through which every object comes in: parses it, after translating what is MetalLB's where `mode` says so. Behind it nobody
  * knows of MetalLB. Problems and warnings name the fields and annotations that are really there.
  */
-export function readObject(raw: unknown, mode: ReadingMode, options: ParseOptions = {}): ParseResult {
+export function parseAnyObject(raw: unknown, mode: ReadingMode, options: ParseOptions = {}): ParseResult {
   if (mode.compat === 'none' || !isRecord(raw)) return parseObject(raw, options);
   if (raw['kind'] === 'Service' && raw['apiVersion'] === 'v1') return readService(raw, options);
   const translation = translateObject(raw, mode.namespace);
@@ -81,11 +81,11 @@ function asWritten(problem: FieldProblem, { from }: TranslatedAnnotations): Fiel
 }
 
 /** Not the identity of what it becomes: both may be there, and then both are known. */
-function originIdentity(origin: Origin): Identity {
+function originIdentity(origin: TranslatedFrom): ObjectIdentity {
   return { kind: `${origin.kind}.${metallbGroup}`, namespace: origin.namespace, name: origin.name };
 }
 
-function identityOf(raw: Readonly<Record<string, unknown>>, mode: ReadingMode): Identity | undefined {
+function identityOf(raw: Readonly<Record<string, unknown>>, mode: ReadingMode): ObjectIdentity | undefined {
   const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
   const { name, namespace } = metadata;
   if (typeof name !== 'string' || name === '') return undefined;
@@ -93,7 +93,7 @@ function identityOf(raw: Readonly<Record<string, unknown>>, mode: ReadingMode): 
   return { kind: `${String(raw['kind'])}.${metallbGroup}`, namespace: where, name };
 }
 
-function refuse(path: FieldPath, message: string, fix: string, identity: Identity | undefined): ParseResult {
+function refuse(path: FieldPath, message: string, fix: string, identity: ObjectIdentity | undefined): ParseResult {
   const problem = { path, field: fieldText(path), message, fix };
   return { companions: [], ignored: false, problems: [problem], warnings: [], ...defined({ identity }) };
 }

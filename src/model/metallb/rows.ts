@@ -1,6 +1,6 @@
 import { isRecord } from '../parse/fields.ts';
 import { limits } from '../limits.ts';
-import { nearest } from '../parse/closest-name.ts';
+import { closestName } from '../parse/closest-name.ts';
 import type { FieldPath } from '../parse/problem.ts';
 
 /** What is not the same in the translation of one object. */
@@ -69,7 +69,7 @@ export function translateFields(
 
 function unknownField(rows: readonly FieldRow[], path: FieldPath, parent: string, name: string): Finding {
   const siblings = rows.filter(({ field }) => field.startsWith(parent)).map(({ field }) => field.slice(parent.length).split('.')[0] ?? '');
-  const meant = nearest(name.slice(0, limits.shownValue), new Set(siblings));
+  const meant = closestName(name.slice(0, limits.shownValue), new Set(siblings));
   return {
     level: 'differs',
     path,

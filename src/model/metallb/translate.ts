@@ -1,5 +1,5 @@
 import { heraldApiVersion } from '../parse.ts';
-import type { Origin } from '../objects/metadata.ts';
+import type { TranslatedFrom } from '../objects/metadata.ts';
 import { isRecord } from '../parse/fields.ts';
 import { metallbGroup } from './group.ts';
 import { metallbKinds, reportKinds } from './kinds.ts';
@@ -15,7 +15,7 @@ export type Translation =
   | {
       readonly is: 'translated';
       readonly raw: Readonly<Record<string, unknown>>;
-      readonly origin: Origin;
+      readonly origin: TranslatedFrom;
       readonly findings: readonly Finding[];
     };
 
@@ -53,7 +53,12 @@ export function translateObject(raw: unknown, namespace: string): Translation {
     };
   }
   const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
-  const origin: Origin = { apiVersion, kind, namespace: textOr(metadata['namespace'], namespace), name: textOr(metadata['name'], '') };
+  const origin: TranslatedFrom = {
+    apiVersion,
+    kind,
+    namespace: textOr(metadata['namespace'], namespace),
+    name: textOr(metadata['name'], ''),
+  };
   const findings: Finding[] = [];
   const spec = isRecord(raw['spec']) ? translateFields(version.rows, raw['spec'], { namespace: origin.namespace }, findings) : raw['spec'];
   const translated = { apiVersion: heraldApiVersion, kind, metadata: translateMetadata(metadata), spec };

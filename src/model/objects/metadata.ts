@@ -22,11 +22,11 @@ export interface Metadata {
   /** Only of Services, and only where there are any: who has to do something before the object goes. */
   readonly finalizers?: readonly string[];
   /** Where the object was made of another program's: nothing is written to it, and messages name that one. */
-  readonly origin?: Origin;
+  readonly origin?: TranslatedFrom;
 }
 
 /** An object of another program, as its own group has it. */
-export interface Origin {
+export interface TranslatedFrom {
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespace: string;
@@ -34,7 +34,7 @@ export interface Origin {
 }
 
 /** "IPAddressPool.metallb.io/metallb-system/main". */
-export function originText({ apiVersion, kind, namespace, name }: Origin): string {
+export function originText({ apiVersion, kind, namespace, name }: TranslatedFrom): string {
   return `${kind}.${apiVersion.split('/')[0]}/${namespace}/${name}`;
 }
 

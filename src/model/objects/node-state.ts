@@ -1,4 +1,4 @@
-import type { PassingWay } from '../../net/direct-return.ts';
+import type { PathKind } from '../../net/direct-return.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { Reason } from '../reasons.ts';
 import type { Metadata, ServiceKey } from './metadata.ts';
@@ -48,7 +48,7 @@ export interface NodeDrainReport {
 export interface DirectReturnReport {
   /** From nodes on its link; through the tunnel. Empty: nothing must be passed on to it. */
   readonly receives: readonly ('link' | 'vxlan')[];
-  readonly passes: readonly PassingWay[];
+  readonly passes: readonly PathKind[];
   /** The networks of its InternalIPs, as far as they are links with other nodes. */
   readonly networks: readonly Prefix[];
   /** By which its packets are known on a link. */

@@ -93,6 +93,6 @@ export function assignedAddresses(service: Service): Address[] {
 }
 
 /** Whether both ask to share their addresses with Services of one key. */
-export function haveOneKey(a: Pick<Service, 'sharingKey'>, b: Pick<Service, 'sharingKey'>): boolean {
+export function haveSameSharingKey(a: Pick<Service, 'sharingKey'>, b: Pick<Service, 'sharingKey'>): boolean {
   return a.sharingKey !== undefined && a.sharingKey !== '' && a.sharingKey === b.sharingKey;
 }

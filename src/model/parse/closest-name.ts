@@ -1,5 +1,5 @@
 /** The candidate that the text most likely meant, or undefined when none is near: for "did you mean". */
-export function nearest(text: string, candidates: Iterable<string>): string | undefined {
+export function closestName(text: string, candidates: Iterable<string>): string | undefined {
   const wanted = text.slice(0, 64).toLowerCase();
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;

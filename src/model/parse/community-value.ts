@@ -1,4 +1,4 @@
-import { parsed, refused, type Parsed } from '../../net/parsed.ts';
+import { parsed, invalid, type Parsed } from '../../net/parsed.ts';
 
 const wellKnown = new Set(['no-export', 'no-advertise', 'no-export-subconfed', 'no-peer', 'graceful-shutdown', 'blackhole', 'accept-own']);
 
@@ -9,14 +9,14 @@ export function parseCommunityValue(text: string): Parsed<string> {
   const max = large ? 2 ** 32 - 1 : 65_535;
   const fits = parts.every((part) => /^(0|[1-9][0-9]{0,9})$/.test(part) && Number(part) <= max);
   if (fits && parts.length === (large ? 3 : 2)) return parsed(text);
-  return refused('not a community: write 65000:100 with numbers to 65535, or large:4200000000:1:2');
+  return invalid('not a community: write 65000:100 with numbers to 65535, or large:4200000000:1:2');
 }
 
 /** What an advertisement may name: a value, a well-known name, or an alias, which is looked up later. */
 export function parseCommunity(text: string): Parsed<string> {
   if (text.includes(':')) return parseCommunityValue(text);
   if (wellKnown.has(text) || isAlias(text)) return parsed(text);
-  return refused('neither a community nor a name of one');
+  return invalid('neither a community nor a name of one');
 }
 
 const isAlias = (text: string): boolean => /^[A-Za-z][\w.-]{0,62}$/.test(text);

@@ -1,6 +1,6 @@
 import type { Parsed } from '../../net/parsed.ts';
 import { limits } from '../limits.ts';
-import { nearest } from './closest-name.ts';
+import { closestName } from './closest-name.ts';
 import { addProblem, type FieldPath, type Findings } from './problem.ts';
 
 interface FieldsOptions {
@@ -21,13 +21,13 @@ interface TextMapOptions {
  * undefined (or leaves the element out), so that one pass finds all problems of an object. `null` is "absent", as in the
  * API server. After everything was read, `end()` reports the fields that nobody asked for.
  */
-export class Fields {
+export class FieldReader {
   readonly path: FieldPath;
   readonly #raw: Readonly<Record<string, unknown>>;
   readonly #findings: Findings;
   readonly #options: FieldsOptions;
   readonly #known = new Set<string>();
-  readonly #children: Fields[] = [];
+  readonly #children: FieldReader[] = [];
 
   constructor(raw: Readonly<Record<string, unknown>>, findings: Findings, options: FieldsOptions, path: FieldPath = []) {
     this.#raw = raw;
@@ -52,13 +52,13 @@ export class Fields {
   }
 
   /** An absent object reads as an empty one, under its path. */
-  object(name: string): Fields {
+  object(name: string): FieldReader {
     const value = this.raw(name);
     if (value !== undefined && !isRecord(value)) this.#mustBe(name, 'a mapping of fields', value);
     return this.#child(isRecord(value) ? value : {}, [...this.path, name]);
   }
 
-  objects(name: string, max: number): Fields[] {
+  objects(name: string, max: number): FieldReader[] {
     return this.#list(name, max).flatMap((value, index) => {
       if (isRecord(value)) return [this.#child(value, [...this.path, name, index])];
       this.#mustBe([name, index], 'a mapping of fields', value);
@@ -185,7 +185,7 @@ export class Fields {
     if (this.#options.unknown === 'ignored') return;
     for (const name of Object.keys(this.#raw)) {
       if (this.#known.has(name)) continue;
-      const meant = nearest(name, this.#known);
+      const meant = closestName(name, this.#known);
       const known = [...this.#known].sort().join(', ');
       const fix = meant === undefined ? `known here: ${known}` : `did you mean ${meant}?`;
       const where = [name.slice(0, limits.shownValue)];
@@ -195,8 +195,8 @@ export class Fields {
     for (const child of this.#children) child.end();
   }
 
-  #child(raw: Readonly<Record<string, unknown>>, path: FieldPath): Fields {
-    const child = new Fields(raw, this.#findings, this.#options, path);
+  #child(raw: Readonly<Record<string, unknown>>, path: FieldPath): FieldReader {
+    const child = new FieldReader(raw, this.#findings, this.#options, path);
     this.#children.push(child);
     return child;
   }

@@ -1,8 +1,8 @@
 import { defined } from '../../lang/defined.ts';
 import { limits } from '../limits.ts';
 import type { Metadata } from '../objects/metadata.ts';
-import { meaningOf } from '../metallb/annotations.ts';
-import type { Fields } from './fields.ts';
+import { metallbAnnotation } from '../metallb/annotations.ts';
+import type { FieldReader } from './fields.ts';
 import { identityText, type ParseOptions } from './result.ts';
 
 const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -18,7 +18,7 @@ export const isSubdomainName = (text: string): boolean => text.length <= 253 && 
 type Scope = 'namespaced' | 'cluster';
 
 /** Undefined when the object has no usable name. `fields` is the object, not its metadata. */
-export function readMetadata(fields: Fields, kind: string, scope: Scope, options: ParseOptions): Metadata | undefined {
+export function readMetadata(fields: FieldReader, kind: string, scope: Scope, options: ParseOptions): Metadata | undefined {
   const metadata = fields.object('metadata');
   for (const name of ['managedFields', 'ownerReferences', 'selfLink', 'generateName']) metadata.raw(name);
   metadata.require('name', `name this ${kind}`);
@@ -58,9 +58,9 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
 }
 
 /** Annotations that a manifest brings along from MetalLB: silently ignored, they would cost hours. */
-function warnOfMetalLB(metadata: Fields, values: Readonly<Record<string, string>>): void {
+function warnOfMetalLB(metadata: FieldReader, values: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(values)) {
-    const meaning = meaningOf(name);
+    const meaning = metallbAnnotation(name);
     if (meaning === undefined) continue;
     const ours = meaning.row?.ours;
     metadata.warning(
@@ -72,7 +72,7 @@ function warnOfMetalLB(metadata: Fields, values: Readonly<Record<string, string>
 }
 
 /** "default" where a namespaced object names none, as kubectl does. */
-function readNamespace(metadata: Fields, kind: string, scope: Scope): string | undefined {
+function readNamespace(metadata: FieldReader, kind: string, scope: Scope): string | undefined {
   const namespace = metadata.text('namespace', 253) ?? '';
   if (scope === 'cluster') {
     if (namespace !== '') metadata.warning('namespace', `is not used: ${kind} is cluster-scoped`, 'remove metadata.namespace');

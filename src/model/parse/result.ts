@@ -1,10 +1,10 @@
 import type { EndpointSlice } from '../objects/endpoint-slice.ts';
-import type { Origin } from '../objects/metadata.ts';
+import type { TranslatedFrom } from '../objects/metadata.ts';
 import type { HeraldObject } from '../store/snapshot.ts';
 import type { FieldProblem } from './problem.ts';
 
 /** Which object a manifest describes, known even where the object itself cannot be used. */
-export interface Identity {
+export interface ObjectIdentity {
   readonly kind: string;
   /** "" for cluster-scoped kinds. */
   readonly namespace: string;
@@ -17,7 +17,7 @@ export interface ParseResult {
   /** Further slices that one core/v1 Endpoints needs: other families, other subsets. */
   readonly companions: readonly EndpointSlice[];
   /** Absent where kind or name cannot be told. */
-  readonly identity?: Identity;
+  readonly identity?: ObjectIdentity;
   /** A kind that Herald does not read: neither good nor bad. */
   readonly ignored: boolean;
   readonly problems: readonly FieldProblem[];
@@ -28,7 +28,7 @@ export interface ParseOptions {
   /** Set where objects come from files: replaces metadata.resourceVersion, and the uid is derived from the identity. */
   readonly resourceVersion?: string;
   /** Where the object is the translation of another program's. */
-  readonly origin?: Origin;
+  readonly origin?: TranslatedFrom;
   /**
    * Fields of our own kinds that this version does not know: a mistake in a file. An API server has taken them by a CRD that knows
    * them, which is a newer one than this program: to refuse the object would take from it what it can do.
@@ -39,11 +39,11 @@ export interface ParseOptions {
 }
 
 /** What the reader of one kind finds: the object, unless its problems leave nothing to use. */
-export interface Read<T> {
+export interface ReadResult<T> {
   readonly object?: T;
   readonly companions?: readonly EndpointSlice[];
 }
 
-export function identityText({ kind, namespace, name }: Identity): string {
+export function identityText({ kind, namespace, name }: ObjectIdentity): string {
   return namespace === '' ? `${kind}/${name}` : `${kind}/${namespace}/${name}`;
 }

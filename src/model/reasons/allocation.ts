@@ -1,4 +1,4 @@
-import { entry } from './entry.ts';
+import { reasonEntry } from './entry.ts';
 
 export interface OfPool {
   readonly pool: string;
@@ -6,150 +6,150 @@ export interface OfPool {
 
 /** Why a Service has no address, and why a pool did not give one. */
 export const allocationReasons = {
-  NotLoadBalancer: entry({
+  NotLoadBalancer: reasonEntry({
     brief: 'The Service is not of type LoadBalancer',
     says: (d: { readonly type: string }) => `the Service is of type ${d.type}, which takes no address from a pool`,
     fix: () => 'set spec.type: LoadBalancer',
   }),
-  OtherLoadBalancerClass: entry({
+  OtherLoadBalancerClass: reasonEntry({
     brief: 'The Service belongs to another load balancer class',
     says: (d: { readonly class: string; readonly ours: string }) =>
       `spec.loadBalancerClass is ${d.class === '' ? 'not set' : `"${d.class}"`}; Herald's is "${d.ours}"`,
     fix: (d) => `set spec.loadBalancerClass: ${d.ours} (the field is immutable: create the Service anew)`,
   }),
-  StatusContested: entry({
+  StatusContested: reasonEntry({
     brief: 'Another program writes the addresses of the Service as well',
     says: (d: { readonly times: number }) =>
       `another program has written over the addresses of the Service ${d.times} times; what it wrote stays, so that they do not move for ever`,
     fix: () =>
       'stop the other controller (MetalLB, where it still runs), or leave the Service to it: see defaultClass and compat of HeraldConfig; Herald goes on when it has been quiet for ten minutes, or HeraldConfig was changed',
   }),
-  BeingDeleted: entry({
+  BeingDeleted: reasonEntry({
     brief: 'The Service is being deleted',
     says: () => 'the Service is being deleted: it keeps what it has until it is gone, and is given nothing more',
     fix: () => 'metadata.finalizers says who holds it',
   }),
-  NoPools: entry({
+  NoPools: reasonEntry({
     brief: 'There is no IPAddressPool',
     says: () => 'there is no valid IPAddressPool',
     fix: () => 'create an IPAddressPool',
   }),
-  NoPoolFits: entry({
+  NoPoolFits: reasonEntry({
     brief: 'No IPAddressPool can give this Service an address',
     says: (d: { readonly pools: number }) => `none of ${d.pools} pool(s) can give this Service an address`,
     fix: () => 'see the reason of each pool',
   }),
-  PoolNotFound: entry({
+  PoolNotFound: reasonEntry({
     brief: 'The requested IPAddressPool does not exist',
     says: (d: OfPool) => `the Service asks for pool "${d.pool}", which does not exist or is not valid`,
     fix: (d) => `create IPAddressPool "${d.pool}", or change the annotation of the Service that names it`,
   }),
-  PoolRefused: entry({
+  PoolRefused: reasonEntry({
     brief: 'The pool gives no addresses because it overlaps another',
     says: (d: OfPool & { readonly because: string }) => `pool "${d.pool}" gives no addresses: ${d.because}`,
     fix: (d) => `make the addresses of IPAddressPool "${d.pool}" disjoint from those of the others`,
   }),
-  PoolNotRequested: entry({
+  PoolNotRequested: reasonEntry({
     brief: 'Another pool was requested',
     says: (d: OfPool & { readonly requested: string }) => `the Service asks for pool "${d.requested}"`,
     fix: () => '',
   }),
-  PoolNotAutoAssigned: entry({
+  PoolNotAutoAssigned: reasonEntry({
     brief: 'The pool gives addresses only on request',
     says: (d: OfPool) => `pool "${d.pool}" has autoAssign: false`,
     fix: (d) => `annotate the Service with herald.dev/address-pool: ${d.pool}`,
   }),
-  PoolNamespaceNotSelected: entry({
+  PoolNamespaceNotSelected: reasonEntry({
     brief: 'The pool does not serve this namespace',
     says: (d: OfPool & { readonly namespace: string }) => `pool "${d.pool}" does not select namespace "${d.namespace}"`,
     fix: (d) => `add the namespace to serviceAllocation of IPAddressPool "${d.pool}"`,
   }),
-  PoolServiceNotSelected: entry({
+  PoolServiceNotSelected: reasonEntry({
     brief: 'The pool does not select this Service',
     says: (d: OfPool) => `no serviceSelector of pool "${d.pool}" matches the Service's labels`,
     fix: (d) => `label the Service, or change serviceSelectors of IPAddressPool "${d.pool}"`,
   }),
-  PoolHasNoFamily: entry({
+  PoolHasNoFamily: reasonEntry({
     brief: 'The pool has no addresses of a needed family',
     says: (d: OfPool & { readonly families: string }) => `pool "${d.pool}" has no ${d.families} addresses`,
     fix: (d) => `add ${d.families} addresses to IPAddressPool "${d.pool}", or change spec.ipFamilyPolicy`,
   }),
-  PoolFull: entry({
+  PoolFull: reasonEntry({
     brief: 'The pool is full',
     says: (d: OfPool & { readonly family: string; readonly total: string }) =>
       `pool "${d.pool}" is full (0 of ${d.total} ${d.family} addresses free)`,
     fix: (d) => `add addresses to IPAddressPool "${d.pool}", or delete a Service that holds one`,
   }),
-  PoolDraining: entry({
+  PoolDraining: reasonEntry({
     brief: 'The pool is draining',
     says: (d: OfPool) => `pool "${d.pool}" is draining: what was given from it stays, and it gives nothing more`,
     fix: (d) => `use another pool, or set draining: false on IPAddressPool "${d.pool}"`,
   }),
-  QuotaReached: entry({
+  QuotaReached: reasonEntry({
     brief: 'The namespace has as many addresses of the pool as it may have',
     says: (d: OfPool & { readonly namespace: string; readonly used: number; readonly allowed: number }) =>
       `namespace "${d.namespace}" holds ${d.used} of the ${d.allowed} addresses that the quota of pool "${d.pool}" allows it`,
     fix: (d) => `raise quota of IPAddressPool "${d.pool}", or delete a Service of namespace "${d.namespace}" that holds one`,
   }),
-  AddressReserved: entry({
+  AddressReserved: reasonEntry({
     brief: 'The requested address is kept for another Service',
     says: (d: OfPool & { readonly address: string; readonly owner: string }) =>
       `requested address ${d.address} is kept for Service ${d.owner} (reservations or keepReleasedSeconds of pool "${d.pool}")`,
     fix: (d) => `request another address, or change reservations of IPAddressPool "${d.pool}"`,
   }),
-  TooManyAddresses: entry({
+  TooManyAddresses: reasonEntry({
     brief: 'The Service keeps too many addresses beside the one that it asks for',
     says: (d: { readonly most: number }) => `with herald.dev/keep-addresses the Service would hold more than ${d.most} addresses`,
     fix: () => 'remove the annotation herald.dev/keep-addresses: what the Service asks for no more is let go',
   }),
-  AddressNotInPools: entry({
+  AddressNotInPools: reasonEntry({
     brief: 'The requested address is in no pool',
     says: (d: { readonly address: string }) => `requested address ${d.address} is in no valid IPAddressPool`,
     fix: () => 'request an address inside a pool, or add it to one',
   }),
-  HeldOutsidePools: entry({
+  HeldOutsidePools: reasonEntry({
     brief: 'The address that the Service holds is in no pool',
     says: (d: { readonly address: string }) => `the Service keeps ${d.address}, which is in no valid IPAddressPool`,
     fix: (d) => `add ${d.address} to an IPAddressPool to have it announced, or request another address`,
   }),
-  AddressTaken: entry({
+  AddressTaken: reasonEntry({
     brief: 'The requested address is in use',
     says: (d: { readonly address: string; readonly by: string; readonly why: string }) =>
       `requested address ${d.address} is held by ${d.by}: ${d.why}`,
     fix: () =>
       `request another address, or let both Services share it with the annotation herald.dev/allow-shared-ip (same key, different ports; across namespaces with herald.dev/allow-shared-ip-namespaces on both)`,
   }),
-  AddressHeldTwice: entry({
+  AddressHeldTwice: reasonEntry({
     brief: 'The address is on record for another Service, too',
     says: (d: { readonly address: string; readonly by: string }) =>
       `${d.address} is on record for ${d.by} as well, which has it: this Service is neither announced nor forwarded there`,
     fix: () =>
       'nothing: the controller gives this Service another address as soon as it can; see AddressAssigned where it cannot, and whether a controller leads',
   }),
-  RequestedFamilyMismatch: entry({
+  RequestedFamilyMismatch: reasonEntry({
     brief: 'The requested addresses do not match the families of the Service',
     says: (d: { readonly requested: string; readonly families: string }) =>
       `requested ${d.requested}, but spec.ipFamilies is ${d.families}`,
     fix: () => 'request addresses of the families in spec.ipFamilies',
   }),
-  InvalidRequest: entry({
+  InvalidRequest: reasonEntry({
     brief: 'The request for an address cannot be understood',
     says: (d: { readonly field: string; readonly problem: string }) => `${d.field}: ${d.problem}`,
     fix: (d) => `correct ${d.field} of the Service`,
   }),
-  AddressAvoided: entry({
+  AddressAvoided: reasonEntry({
     brief: 'The pool does not give the requested address',
     says: (d: OfPool & { readonly address: string }) => `pool "${d.pool}" has avoidBuggyIPs, which leaves out ${d.address}`,
     fix: (d) => `request another address, or set avoidBuggyIPs: false on IPAddressPool "${d.pool}"`,
   }),
-  AddressInOtherPool: entry({
+  AddressInOtherPool: reasonEntry({
     brief: 'The address is not in the requested pool',
     says: (d: OfPool & { readonly address: string; readonly requested: string }) =>
       `address ${d.address} is in pool "${d.pool}", but the Service asks for pool "${d.requested}"`,
     fix: (d) =>
       `write ${d.pool} into the annotation herald.dev/address-pool to keep the address; to let it go, request an address of pool "${d.requested}", or remove the annotation and write it again`,
   }),
-  RecordUnreadable: entry({
+  RecordUnreadable: reasonEntry({
     brief: 'A record of assigned addresses cannot be read',
     says: (d: { readonly file: string }) =>
       `${d.file} cannot be read, so nobody can tell which addresses it gives to whom: none is given until it is mended`,

@@ -1,4 +1,4 @@
-import { entry } from './entry.ts';
+import { reasonEntry } from './entry.ts';
 
 export interface OnNode {
   readonly node: string;
@@ -6,202 +6,202 @@ export interface OnNode {
 
 /** Why a node does not announce an address, to anyone or to one peer. */
 export const announcementReasons = {
-  NoAddress: entry({
+  NoAddress: reasonEntry({
     brief: 'The Service has no address',
     says: () => 'the Service has no address yet',
     fix: () => 'see AddressAssigned',
   }),
-  AddressNotFromPool: entry({
+  AddressNotFromPool: reasonEntry({
     brief: 'The address is in no pool',
     says: (d: { readonly address: string }) => `${d.address} is in no valid IPAddressPool`,
     fix: () => 'restore the pool, or delete the Service status to have it re-assigned',
   }),
-  NoAdvertisement: entry({
+  NoAdvertisement: reasonEntry({
     brief: 'No BGPAdvertisement covers the address',
     says: (d: { readonly type: string }) => `no BGPAdvertisement covers this ${d.type} address`,
     fix: (d) => `create a BGPAdvertisement with addressTypes: [${d.type}] that selects it`,
   }),
-  ServiceDrained: entry({
+  ServiceDrained: reasonEntry({
     brief: 'The Service is drained',
     says: () => 'the Service has the annotation herald.dev/drain: it keeps its addresses, and no node announces them',
     fix: () => 'remove the annotation to have them announced again',
   }),
-  AdvertisingOff: entry({
+  AdvertisingOff: reasonEntry({
     brief: 'Addresses of this type are not to be announced',
     says: (d: { readonly type: string; readonly annotation: string; readonly by: string }) =>
       `${d.by} keeps its ${d.type} addresses unannounced`,
     fix: (d) => `to have them announced, set the annotation ${d.annotation}: "true" on the Service`,
   }),
-  NodeNotSelected: entry({
+  NodeNotSelected: reasonEntry({
     brief: 'No BGPAdvertisement selects the node',
     says: (d: OnNode) => `no BGPAdvertisement that covers this address selects node "${d.node}"`,
     fix: () => 'change nodeSelectors of the BGPAdvertisement, or label the node',
   }),
-  ServiceNotSelected: entry({
+  ServiceNotSelected: reasonEntry({
     brief: 'No BGPAdvertisement selects the Service',
     says: () => "no BGPAdvertisement's serviceSelectors match the Service's labels",
     fix: () => 'change serviceSelectors of the BGPAdvertisement, or label the Service',
   }),
-  ConflictingAdvertisements: entry({
+  ConflictingAdvertisements: reasonEntry({
     brief: 'BGPAdvertisements ask for different attributes',
     says: (d: { readonly prefix: string; readonly peer: string; readonly advertisements: string; readonly field: string }) =>
       `BGPAdvertisements ${d.advertisements} ask for different ${d.field} on ${d.prefix} to peer "${d.peer}"`,
     fix: (d) => `make ${d.field} equal, or let them select different pools, peers or nodes`,
   }),
-  UnknownCommunity: entry({
+  UnknownCommunity: reasonEntry({
     brief: 'A BGPAdvertisement names an unknown community',
     says: (d: { readonly community: string; readonly advertisement: string }) =>
       `BGPAdvertisement "${d.advertisement}" names community "${d.community}", which no Community object defines`,
     fix: () => 'define the alias in a Community object, or write the value',
   }),
-  NodeUnknown: entry({
+  NodeUnknown: reasonEntry({
     brief: 'There is no Node object',
     says: (d: OnNode) => `there is no Node object "${d.node}"`,
     fix: (d) => `create the Node object, or start the agent with the name of an existing one (now --node ${d.node})`,
   }),
-  NodeNetworkUnavailable: entry({
+  NodeNetworkUnavailable: reasonEntry({
     brief: 'The node has no network',
     says: (d: OnNode) => `node "${d.node}" has condition NetworkUnavailable=True`,
     fix: () => 'wait for, or repair, the network plugin of the node',
   }),
-  NodeExcluded: entry({
+  NodeExcluded: reasonEntry({
     brief: 'The node is excluded from load balancers',
     says: (d: OnNode) => `node "${d.node}" has the label node.kubernetes.io/exclude-from-external-load-balancers`,
     fix: () => 'remove the label if the node should take traffic (kubeadm sets it on control planes)',
   }),
-  NodeDraining: entry({
+  NodeDraining: reasonEntry({
     brief: 'The node is drained: its routes carry GRACEFUL_SHUTDOWN',
     says: (d: OnNode) =>
       `node "${d.node}" is drained: its routes carry the community GRACEFUL_SHUTDOWN, and go when routers had time to turn to others`,
     fix: () => 'remove the annotation herald.dev/drain from the Node, or the taint, to have them as before',
   }),
-  NodeDrained: entry({
+  NodeDrained: reasonEntry({
     brief: 'The node is drained',
     says: (d: OnNode) => `node "${d.node}" is drained: it has withdrawn its routes`,
     fix: () => 'remove the annotation herald.dev/drain from the Node, or the taint, to have them back',
   }),
-  LastNextHop: entry({
+  LastNextHop: reasonEntry({
     brief: 'Only a node that is drained announces it: the route stays, with GRACEFUL_SHUTDOWN',
     says: (d: OnNode) =>
       `node "${d.node}" is drained, but no other node announces the address: its route stays, with the community GRACEFUL_SHUTDOWN`,
     fix: () => 'let another node announce it; or set herald.dev/drain: "force" on the Node to lose it',
   }),
-  NoLocalEndpoints: entry({
+  NoLocalEndpoints: reasonEntry({
     brief: 'No endpoint on the node can take traffic',
     says: (d: OnNode & { readonly policy: string }) => `${d.policy} is Local and no endpoint on node "${d.node}" can take traffic`,
     fix: () => 'nothing, if other nodes announce it; else run a ready pod here, or use policy Cluster',
   }),
-  EndpointsTerminating: entry({
+  EndpointsTerminating: reasonEntry({
     brief: 'The endpoints on the node terminate, and another node has ready ones',
     says: (d: OnNode & { readonly other: string }) =>
       `the endpoints on node "${d.node}" terminate, and node "${d.other}" has a ready one: routers are told to use this node only where they have no other`,
     fix: () => 'nothing: the route goes when they have ended',
   }),
-  NoEndpoints: entry({
+  NoEndpoints: reasonEntry({
     brief: 'No endpoint can take traffic',
     says: (d: { readonly endpoints: number }) =>
       d.endpoints === 0 ? 'the Service has no endpoints' : `none of the ${d.endpoints} endpoint(s) is ready or serving`,
     fix: () => "check the Service's selector and the readiness of its pods",
   }),
-  NoPeers: entry({
+  NoPeers: reasonEntry({
     brief: 'The node has no BGP peer',
     says: (d: OnNode) => `no BGPPeer selects node "${d.node}"`,
     fix: () => 'create a BGPPeer whose nodeSelectors match the node',
   }),
-  PeerNotInAdvertisement: entry({
+  PeerNotInAdvertisement: reasonEntry({
     brief: 'The BGPAdvertisement does not name the peer',
     says: (d: { readonly peer: string }) => `no BGPAdvertisement for this address names peer "${d.peer}"`,
     fix: () => 'add the peer to spec.peers of the BGPAdvertisement',
   }),
-  PeerFamilyNotCarried: entry({
+  PeerFamilyNotCarried: reasonEntry({
     brief: 'The session does not carry the address family',
     says: (d: { readonly peer: string; readonly family: string }) => `the session with "${d.peer}" does not carry ${d.family}`,
     fix: (d) => `set dualStackAddressFamily: true on BGPPeer "${d.peer}", or add a BGPPeer with an ${d.family} address`,
   }),
-  ExternalIPNotAllowed: entry({
+  ExternalIPNotAllowed: reasonEntry({
     brief: 'No ExternalIPPolicy allows the external IP',
     says: (d: { readonly address: string; readonly namespace: string }) =>
       `no ExternalIPPolicy allows namespace "${d.namespace}" the external IP ${d.address}`,
     fix: () => 'create an ExternalIPPolicy whose namespaceSelector and cidrs cover it (CVE-2020-8554 is why it is denied)',
   }),
-  AgentSilent: entry({
+  AgentSilent: reasonEntry({
     brief: 'The agent of the node does not report',
     says: (d: OnNode) => `no agent reports for node "${d.node}"`,
     fix: (d) => `start the agent: herald agent --node ${d.node}`,
   }),
-  AgentStopped: entry({
+  AgentStopped: reasonEntry({
     brief: 'The agent of the node was stopped',
     says: (d: OnNode) =>
       `the agent of node "${d.node}" was stopped; it withdrew its routes, or left them with peers that have graceful restart`,
     fix: (d) => `start it again: herald agent --node ${d.node}`,
   }),
-  SessionDown: entry({
+  SessionDown: reasonEntry({
     brief: 'The BGP session is down',
     says: (d: { readonly peer: string; readonly state: string; readonly lastError: string }) =>
       `the session with "${d.peer}" is ${d.state}${d.lastError === '' ? '' : `: ${d.lastError}`}`,
     fix: () => 'check on both sides: address, port 179, AS numbers, password, and the route between them',
   }),
-  SessionHeldBack: entry({
+  SessionHeldBack: reasonEntry({
     brief: 'The BGP session is held back because it flaps',
     says: (d: { readonly peer: string; readonly until: string; readonly flaps: number; readonly lastError: string }) =>
       `the session with "${d.peer}" is held back until ${d.until}, as it went down ${d.flaps} times in the last hour${d.lastError === '' ? '' : `, last because: ${d.lastError}`}`,
     fix: (d) =>
       `find out why it flaps (the link, the router, its load), which both sides log; flapDamping: false in BGPPeer "${d.peer}" lets it try at once`,
   }),
-  PeerPasswordMissing: entry({
+  PeerPasswordMissing: reasonEntry({
     brief: 'The Secret with the session password is missing',
     says: (d: { readonly peer: string; readonly secret: string; readonly why: string }) =>
       `BGPPeer "${d.peer}" needs Secret ${d.secret}: ${d.why}`,
     fix: (d) => `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password`,
   }),
-  PeerPasswordGone: entry({
+  PeerPasswordGone: reasonEntry({
     brief: 'The Secret with the session password is gone; a session that began with the password runs on with it, any other ends',
     says: (d: { readonly peer: string; readonly secret: string; readonly why: string }) =>
       `Secret ${d.secret} of "${d.peer}" cannot be used: ${d.why}; a session that began with its password runs on with it, any other ends`,
     fix: (d) =>
       `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password: an agent that restarts has no session without it`,
   }),
-  BFDProfileMissing: entry({
+  BFDProfileMissing: reasonEntry({
     brief: 'The BFDProfile of the peer is missing; a session that was watched by BFD goes on so, any other runs without',
     says: (d: { readonly peer: string; readonly profile: string }) =>
       `BFDProfile "${d.profile}" of "${d.peer}" does not exist: a session that was watched goes on so, any other runs without BFD`,
     fix: (d) => `create BFDProfile "${d.profile}", or remove bfdProfile from BGPPeer "${d.peer}"`,
   }),
-  StrictBFDProfileMissing: entry({
+  StrictBFDProfileMissing: reasonEntry({
     brief: 'The BFDProfile of a peer with bfdStrict is missing; a session that is up goes on, watched if it was, no other begins',
     says: (d: { readonly peer: string; readonly profile: string }) =>
       `BFDProfile "${d.profile}" of "${d.peer}" does not exist, and bfdStrict allows no session without: one that is up goes on, watched if it was, no other begins`,
     fix: (d) => `create BFDProfile "${d.profile}", or remove bfdStrict from BGPPeer "${d.peer}"`,
   }),
-  BFDAwaited: entry({
+  BFDAwaited: reasonEntry({
     brief: 'The session waits for BFD, as bfdStrict of the peer asks',
     says: (d: { readonly peer: string; readonly why: string }) => `the session with "${d.peer}" waits for BFD (bfdStrict): ${d.why}`,
     fix: (d) =>
       `see that the router has BFD with this node, whether BGP is up or not, and that UDP 3784 (4784 over several hops) passes both ways; or remove bfdStrict from BGPPeer "${d.peer}"`,
   }),
-  BFDNotPossible: entry({
+  BFDNotPossible: reasonEntry({
     brief: 'BFD cannot watch the way to the peer; the session runs without',
     says: (d: { readonly peer: string; readonly problem: string }) => `the session with "${d.peer}" runs without BFD: ${d.problem}`,
     fix: (d) => `remove the cause, or bfdProfile from BGPPeer "${d.peer}"`,
   }),
-  PeerNotPossible: entry({
+  PeerNotPossible: reasonEntry({
     brief: 'The BGPPeer asks for what the speaker cannot do',
     says: (d: { readonly peer: string; readonly problem: string }) => `no session with "${d.peer}" is possible: ${d.problem}`,
     fix: (d) => `change BGPPeer "${d.peer}"`,
   }),
-  RouteNotPossible: entry({
+  RouteNotPossible: reasonEntry({
     brief: 'The session cannot carry the route',
     says: (d: { readonly peer: string; readonly prefix: string; readonly why: string }) =>
       `${d.prefix} cannot be announced to "${d.peer}": ${d.why}`,
     fix: (d) => `see BGPPeer "${d.peer}"`,
   }),
-  UnreachableRouteMissing: entry({
+  UnreachableRouteMissing: reasonEntry({
     brief: 'The aggregate has no unreachable route on the node',
     says: (d: { readonly prefix: string; readonly error: string }) =>
       `the unreachable route for the aggregate ${d.prefix} cannot be set (${d.error}), and without it packets to its unused addresses would loop`,
     fix: () => 'it is retried; check that no other program uses routing table 152',
   }),
-  NotProgrammed: entry({
+  NotProgrammed: reasonEntry({
     brief: 'The forwarding rules are not in the kernel',
     says: (d: { readonly frontend: string }) => `the rules for ${d.frontend} are not in the kernel yet, and a route follows its rules`,
     fix: () => 'see Programmed',

@@ -1,4 +1,4 @@
-import { entry, mistake } from './entry.ts';
+import { reasonEntry, userMistake } from './entry.ts';
 
 export interface OfKey {
   readonly key: string;
@@ -28,210 +28,210 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** Why a Service has no load balancer in AWS, or not the one that it asks for; and what is odd about what it asks for. */
 export const awsReasons = {
-  AwsSeveral: entry({
+  AwsSeveral: reasonEntry({
     brief: 'Several things are wrong with what the Service asks of AWS',
     /** `lasting`: of each, what a condition says of it. */
     says: (d: { readonly problems: Texts; readonly lasting: Texts; readonly fixes: Texts }) => joined(d.problems),
     lasting: (d) => joined(d.lasting),
     fix: (d) => joined(d.fixes),
   }),
-  AwsAnnotationInvalid: mistake({
+  AwsAnnotationInvalid: userMistake({
     brief: 'An annotation of the Service is not valid',
     says: (d: OfKey & { readonly problem: string }) => `annotation ${d.key} ${d.problem}`,
     fix: (d) => `correct or remove ${d.key}; docs/reference/aws-annotations.md has what it takes`,
   }),
-  AwsAnnotationUnknown: entry({
+  AwsAnnotationUnknown: reasonEntry({
     brief: 'An annotation of the Service is not known',
     says: (d: OfKey & { readonly meant: string }) =>
       `annotation ${d.key} is not known${d.meant === '' ? '' : `; did you mean ${d.meant}?`}`,
     fix: (d) => (d.meant === '' ? `remove ${d.key}` : `write ${d.meant}, or remove it`),
   }),
-  AwsAnnotationMisspelt: entry({
+  AwsAnnotationMisspelt: reasonEntry({
     brief: 'The name of an annotation ends with "="',
     says: (d: OfKey & { readonly right: string }) => `annotation "${d.key}" has no effect: the "=" does not belong to its name`,
     fix: (d) => `write ${d.right}`,
   }),
-  AwsAnnotationWithoutEffect: entry({
+  AwsAnnotationWithoutEffect: reasonEntry({
     brief: 'An annotation does nothing on this kind of load balancer',
     says: (d: OfKey & { readonly kind: string }) => `annotation ${d.key} does nothing on ${d.kind === 'nlb' ? 'an NLB' : 'a Classic ELB'}`,
     fix: (d) => `remove ${d.key}`,
   }),
-  AwsAnnotationUnsupported: entry({
+  AwsAnnotationUnsupported: reasonEntry({
     brief: 'An annotation is not supported',
     says: (d: OfKey & { readonly why: string }) => `annotation ${d.key} is not supported: ${d.why}`,
     fix: (d) => `remove ${d.key}`,
   }),
-  AwsSslPortUnknown: mistake({
+  AwsSslPortUnknown: userMistake({
     brief: 'An annotation names a port that the Service does not have',
     says: (d: OfKey & { readonly port: string }) =>
       `annotation ${d.key} names "${d.port}", which is no port of the Service that it can be for`,
     fix: () => 'write names or numbers of TCP ports of the Service, or "*"',
   }),
-  AwsBackendHttpsOnNlb: entry({
+  AwsBackendHttpsOnNlb: reasonEntry({
     brief: 'An NLB cannot proxy HTTPS',
     says: () => 'backend-protocol is https, but an NLB works at layer 4; elsewhere this would mean plain text to the pods',
     fix: () =>
       'write ssl for TLS to the pods, tcp for plain text to them, or use a Classic ELB (loadBalancerClass: herald.dev/aws-classic)',
   }),
-  AwsBackendHttpOnNlb: entry({
+  AwsBackendHttpOnNlb: reasonEntry({
     brief: 'An NLB does not add X-Forwarded-For',
     says: () => 'backend-protocol is http, but an NLB works at layer 4: requests get no X-Forwarded-For header',
     fix: () => 'use aws-load-balancer-proxy-protocol or client IP preservation; or remove the annotation',
   }),
-  AwsProtocolUnsupported: mistake({
+  AwsProtocolUnsupported: userMistake({
     brief: 'The load balancer does not carry this protocol',
     says: (d: { readonly port: number; readonly protocol: string; readonly kind: string }) =>
       `port ${d.port} is ${d.protocol}, which ${d.kind === 'nlb' ? 'an NLB' : 'a Classic ELB'} does not carry`,
     fix: (d) => (d.kind === 'nlb' ? 'use TCP or UDP' : 'use TCP, or an NLB (loadBalancerClass: herald.dev/aws)'),
   }),
-  AwsPortsCollide: mistake({
+  AwsPortsCollide: userMistake({
     brief: 'Two ports cannot share a listener',
     says: (d: { readonly port: number; readonly why: string }) => `two ports of number ${d.port} cannot be one listener: ${d.why}`,
     fix: () =>
       'give them the same targetPort and no certificate (aws-load-balancer-ssl-ports names the ports that have one), or different numbers',
   }),
-  AwsNodePortMissing: mistake({
+  AwsNodePortMissing: userMistake({
     brief: 'A port has no NodePort',
     says: (d: { readonly port: number }) => `port ${d.port} has no NodePort, by which instances would be reached`,
     fix: () => 'set spec.allocateLoadBalancerNodePorts: true, or aws-load-balancer-nlb-target-type: ip',
   }),
-  AwsNoSubnets: entry({
+  AwsNoSubnets: reasonEntry({
     brief: 'No subnet was found for the load balancer',
     says: (d: { readonly scheme: string; readonly tag: string }) => `no subnet for an ${d.scheme} load balancer was found in the VPC`,
     fix: (d) => `tag one subnet in each zone with ${d.tag}, or name them in aws-load-balancer-subnets`,
   }),
-  AwsSubnetUnusable: mistake({
+  AwsSubnetUnusable: userMistake({
     brief: 'A subnet cannot be used',
     says: (d: { readonly subnet: string; readonly why: string }) => `subnet ${d.subnet} ${d.why}`,
     fix: () => 'name other subnets in aws-load-balancer-subnets',
   }),
-  AwsAddressesDoNotFit: mistake({
+  AwsAddressesDoNotFit: userMistake({
     brief: 'The addresses that are asked for do not fit the subnets',
     says: (d: OfKey & { readonly why: string }) => `annotation ${d.key}: ${d.why}`,
     fix: () => 'name one address for each subnet',
   }),
-  AwsAddressesFixed: entry({
+  AwsAddressesFixed: reasonEntry({
     brief: 'AWS does not change the addresses of the load balancer in place',
     says: (d: { readonly subnet: string; readonly wanted: string; readonly present: string }) =>
       `in ${d.subnet} the load balancer shall have ${d.wanted}, and has ${d.present === '' ? 'an address of AWS' : d.present}; AWS changes that only by leaving the zone, and the load balancer has no other one that could serve meanwhile`,
     fix: () => 'name a subnet of a further zone as well, at least until it is done; or make the Service anew',
   }),
-  AwsSettingsConflict: mistake({
+  AwsSettingsConflict: userMistake({
     brief: 'Two things that the Service asks for exclude each other',
     says: (d: { readonly what: string }) => d.what,
     fix: () => 'keep one of them',
   }),
-  AwsSecurityGroupNotFound: mistake({
+  AwsSecurityGroupNotFound: userMistake({
     brief: 'A security group does not exist',
     says: (d: { readonly group: string }) => `security group "${d.group}" was not found in the VPC, or several have that name`,
     fix: () => 'write the id of a security group (sg-...), or a Name tag that one has',
   }),
-  AwsCertificateNotFound: mistake({
+  AwsCertificateNotFound: userMistake({
     brief: 'No certificate was found for a host name',
     says: (d: { readonly host: string }) => `ACM has no issued certificate for ${d.host}`,
     fix: (d) => `request or import a certificate for ${d.host} in the region, or name its ARN in aws-load-balancer-ssl-cert`,
   }),
-  AwsCertificateKey: entry({
+  AwsCertificateKey: reasonEntry({
     brief: 'A certificate has a key that an NLB may not take',
     says: (d: { readonly certificate: string; readonly algorithm: string }) =>
       `the key of ${d.certificate} is ${d.algorithm}; an NLB takes RSA up to 3072 bits, and ECDSA on P-256, P-384 and P-521`,
     fix: () => 'use a certificate with such a key, or end TLS in the pods',
   }),
-  AwsCertificateKeyUnknown: entry({
+  AwsCertificateKeyUnknown: reasonEntry({
     brief: 'Whether an NLB takes the key of a certificate is not known',
     says: (d: { readonly certificate: string; readonly why: string }) =>
       `whether an NLB takes the key of ${d.certificate} is not known: ${d.why}`,
     fix: () => 'check the ARN and its region, and allow the controller acm:DescribeCertificate',
   }),
-  AwsCertificateMissing: entry({
+  AwsCertificateMissing: reasonEntry({
     brief: 'TLS is asked for, and there is no certificate',
     says: (d: { readonly keys: string }) => `without a certificate nothing is encrypted, in spite of ${d.keys}`,
     fix: () => 'name a certificate in aws-load-balancer-ssl-cert, or remove these annotations',
   }),
-  AwsCertificateDiscoveryOff: entry({
+  AwsCertificateDiscoveryOff: reasonEntry({
     brief: 'Certificates are not looked for',
     says: () => 'herald.dev/aws-certificate-hosts is set, but certificate discovery is switched off',
     fix: () => 'start the controller with --aws-certificate-discovery, or name ARNs in aws-load-balancer-ssl-cert',
   }),
-  AwsTooMany: entry({
+  AwsTooMany: reasonEntry({
     brief: 'More is asked for than AWS ever allows',
     says: (d: { readonly what: string; readonly wanted: number; readonly quota: number }) =>
       `the load balancer would have ${d.wanted} ${d.what}; AWS allows ${d.quota}, and raises that for nobody`,
     fix: () => 'divide the ports among several Services, or ask for less',
   }),
-  AwsAboveQuota: entry({
+  AwsAboveQuota: reasonEntry({
     brief: 'More is asked for than AWS allows unless the quota was raised',
     // How many, may change with every node and pod; this is told once.
     says: (d: { readonly what: string; readonly quota: number }) =>
       `the load balancer has more than ${d.quota} ${d.what}, which AWS allows only where the quota of the account was raised`,
     fix: () => 'where AWS refuses it, the condition says so: ask AWS for a higher quota, or divide the Service',
   }),
-  AwsSharedPortTaken: mistake({
+  AwsSharedPortTaken: userMistake({
     brief: 'Another Service has this port of the shared load balancer',
     says: (d: { readonly port: number; readonly other: string }) =>
       `port ${d.port} of the shared load balancer belongs to Service ${d.other}, which is older`,
     fix: () => 'use another port',
   }),
-  AwsSharedElsewhere: mistake({
+  AwsSharedElsewhere: userMistake({
     brief: 'The shared load balancer is of another kind',
     says: (d: { readonly other: string; readonly what: string }) =>
       `Service ${d.other} shares the load balancer and decides about it: ${d.what}`,
     fix: () => 'ask for the same, or for a load balancer of its own',
   }),
-  AwsForeignLoadBalancer: mistake({
+  AwsForeignLoadBalancer: userMistake({
     brief: 'The load balancer belongs to somebody else',
     says: (d: { readonly name: string; readonly why: string }) => `load balancer ${d.name} is not ours: ${d.why}`,
     fix: () =>
       'choose another aws-load-balancer-name; or adopt it with herald.dev/aws-load-balancer, after its owner has let go of it and tagged it herald.dev/cluster: CLUSTER-NAME',
   }),
-  AwsOtherController: mistake({
+  AwsOtherController: userMistake({
     brief: 'Another controller serves the Service',
     says: (d: { readonly finalizer: string }) =>
       `the Service has the finalizer ${d.finalizer} of another controller, whose load balancer it has`,
     fix: (d) => `let the other controller delete its load balancer, or remove the finalizer ${d.finalizer} after it has been stopped`,
   }),
-  AwsAdoptedNotFound: mistake({
+  AwsAdoptedNotFound: userMistake({
     brief: 'The load balancer to be adopted does not exist',
     says: (d: { readonly name: string }) => `there is no NLB ${d.name} in the VPC`,
     fix: () => 'write the name or ARN of an existing NLB of the same VPC',
   }),
-  AwsListenerForeign: mistake({
+  AwsListenerForeign: userMistake({
     brief: 'A listener that is not ours has the port',
     says: (d: { readonly port: number }) => `the load balancer already has a listener on port ${d.port} that Herald did not make`,
     fix: () => 'delete that listener, or use another port',
   }),
-  AwsDeletionProtected: mistake({
+  AwsDeletionProtected: userMistake({
     brief: 'The load balancer is protected against deletion',
     says: (d: { readonly name: string }) => `load balancer ${d.name} has deletion protection, which Herald respects`,
     fix: () => 'set deletion_protection.enabled=false, in aws-load-balancer-attributes or in AWS; it is then deleted',
   }),
-  AwsProvisioning: entry({
+  AwsProvisioning: reasonEntry({
     brief: 'AWS is making the load balancer',
     says: (d: { readonly waitsFor: string }) => `waiting for ${d.waitsFor}`,
     fix: () => '',
   }),
-  AwsWaitsLong: entry({
+  AwsWaitsLong: reasonEntry({
     brief: 'Something that Herald waits for takes long',
     says: (d: { readonly waitsFor: string }) => `waiting for ${d.waitsFor}, for more than 10 minutes`,
     fix: () =>
       'look at the health of the targets in AWS (unhealthy: the health check fails; unused: the load balancer does not serve their zone), and at Services that share the load balancer',
   }),
-  AwsLoadBalancerFailed: entry({
+  AwsLoadBalancerFailed: reasonEntry({
     brief: 'AWS could not make the load balancer',
     says: (d: { readonly name: string; readonly why: string }) => `load balancer ${d.name} is in state failed: ${d.why}`,
     fix: () => 'see the console of AWS; deleting it makes Herald try again',
   }),
-  AwsCallFailed: entry({
+  AwsCallFailed: reasonEntry({
     brief: 'A call to AWS failed',
     says: (d: FailedCall) => `${d.operation} failed: ${d.awsCode === '' ? 'no answer' : d.awsCode}: ${d.message}${requestOf(d)}`,
     fix: () => 'Herald tries again, less often each time, at least every 2 minutes',
   }),
-  AwsThrottled: entry({
+  AwsThrottled: reasonEntry({
     brief: 'AWS asks to slow down',
     says: (d: FailedCall) => `${d.operation} was throttled: ${d.awsCode}: ${d.message}${requestOf(d)}`,
     fix: () => 'Herald tries again, less often each time, at least every 5 minutes; others that use the account share its limits',
   }),
-  AwsRefused: entry({
+  AwsRefused: reasonEntry({
     brief: 'AWS refuses a call',
     says: (d: FailedCall & { readonly kind: string }) =>
       `${d.operation} was refused (${d.kind}): ${d.awsCode}: ${d.message}${requestOf(d)}`,
@@ -239,19 +239,19 @@ export const awsReasons = {
     fix: (d) =>
       `${remedies[d.kind] ?? 'correct what the Service asks for'}; Herald tries again when the Service changes, and at least every 10 minutes`,
   }),
-  AwsKeptForeign: entry({
+  AwsKeptForeign: reasonEntry({
     brief: "The annotation with the ARN of the load balancer names one that is not the Service's",
     says: (d: { readonly id: string; readonly why: string }) =>
       `annotation herald.dev/aws-load-balancer-arn names ${d.id}, and ${d.why}: it is not touched`,
     fix: () => 'do not write that annotation: Herald keeps it; to use an existing NLB write herald.dev/aws-load-balancer',
   }),
-  AwsCredentials: entry({
+  AwsCredentials: reasonEntry({
     brief: 'Herald has no credentials that AWS takes',
     says: (d: { readonly message: string }) => `AWS was not asked, or refused to hear: ${d.message}`,
     fix: () =>
       'give the controller an IAM role (IRSA or EKS Pod Identity); on a terminal set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
   }),
-  AwsSwitchedOff: entry({
+  AwsSwitchedOff: reasonEntry({
     brief: 'The controller runs without --aws-cluster-name, and nobody makes, changes or deletes a load balancer for the Service',
     /** `finalizer`: that the Service has of an earlier controller; "": none. */
     says: (d: { readonly finalizer: string }) =>
@@ -263,44 +263,44 @@ export const awsReasons = {
         ? 'start the controller with --aws-cluster-name, or make the Service anew with another loadBalancerClass'
         : `start the controller with the --aws-cluster-name that it had; or delete the load balancer in AWS yourself, and then remove the finalizer ${d.finalizer} from the Service`,
   }),
-  AwsPlaceUnknown: entry({
+  AwsPlaceUnknown: reasonEntry({
     brief: 'It is not known in which region and VPC of AWS the cluster is',
     says: (d: { readonly message: string }) => d.message,
     fix: () => 'say --aws-region (or set AWS_REGION) and --aws-vpc-id, or see that Nodes have their spec.providerID',
   }),
-  AwsNodesUnreachable: entry({
+  AwsNodesUnreachable: reasonEntry({
     brief: 'The security group of some nodes is not known',
     says: (d: { readonly instance: string; readonly groups: number | string }) =>
       `instance ${d.instance} has ${d.groups} security groups and not exactly one tagged kubernetes.io/cluster/NAME, so none was opened for the load balancer`,
     fix: () => 'tag the one security group of the nodes that Herald shall open',
   }),
-  AwsNoTargets: entry({
+  AwsNoTargets: reasonEntry({
     brief: 'The load balancer has no targets',
     says: (d: { readonly of: string }) => `no ${d.of} can be registered`,
     fix: () => 'see whether nodes are instances of AWS (spec.providerID), or whether pods are ready',
   }),
-  AwsHealthCheckOnUdp: entry({
+  AwsHealthCheckOnUdp: reasonEntry({
     brief: 'The health check asks a UDP port by TCP',
     says: (d: { readonly port: number }) => `port ${d.port} is UDP, and its health check asks the same port by TCP`,
     fix: () => 'set aws-load-balancer-healthcheck-port to a TCP port that answers, or let the pods answer TCP there as well',
   }),
-  AwsProxyProtocolLocal: entry({
+  AwsProxyProtocolLocal: reasonEntry({
     brief: 'Health checks would carry the PROXY protocol',
     says: () => 'with externalTrafficPolicy Local the nodes are checked by HTTP, and the PROXY protocol precedes those requests as well',
     fix: () => 'use client IP preservation, which instances have anyway, or targets of type ip',
   }),
-  AwsFieldWithoutEffect: entry({
+  AwsFieldWithoutEffect: reasonEntry({
     brief: 'A field of the Service does nothing on AWS',
     says: (d: { readonly field: string; readonly instead: string }) => `${d.field} does nothing on AWS`,
     fix: (d) => d.instead,
   }),
-  AwsNameFixed: entry({
+  AwsNameFixed: reasonEntry({
     brief: 'AWS does not rename a load balancer',
     says: (d: { readonly name: string; readonly wanted: string }) =>
       `the load balancer is called ${d.name}, and AWS renames none: ${d.wanted} would be the name of a new one`,
     fix: () => 'make the Service anew, or remove aws-load-balancer-name',
   }),
-  AwsSecurityGroupsFixed: entry({
+  AwsSecurityGroupsFixed: reasonEntry({
     brief: 'An NLB without security groups can never have any',
     says: () => 'the NLB was made without security groups, and AWS attaches none later; source ranges are not enforced by it',
     fix: () => 'create the Service anew for an NLB with security groups',

@@ -1,80 +1,80 @@
-import { entry } from './entry.ts';
+import { reasonEntry } from './entry.ts';
 
 /** Why a configuration object is left out, although each of its fields is valid by itself. */
 export const configurationReasons = {
-  PoolOverlaps: entry({
+  PoolOverlaps: reasonEntry({
     brief: 'The pool overlaps another pool',
     says: (d: { readonly range: string; readonly other: string; readonly otherRange: string }) =>
       `${d.range} overlaps ${d.otherRange} of IPAddressPool "${d.other}", which came first`,
     fix: () => 'make the pools disjoint; until then this one gives no addresses',
   }),
-  PoolHoldsNodeAddress: entry({
+  PoolHoldsNodeAddress: reasonEntry({
     brief: 'The pool holds the address of a Node',
     says: (d: { readonly pool: string; readonly node: string; readonly address: string }) =>
       `IPAddressPool "${d.pool}" holds ${d.address}, the InternalIP of node "${d.node}": a Service that is given it takes the node off the network`,
     fix: (d) => `leave ${d.address} out of IPAddressPool "${d.pool}"`,
   }),
-  DuplicatePeer: entry({
+  DuplicatePeer: reasonEntry({
     brief: 'Another BGPPeer has the same address',
     says: (d: { readonly address: string; readonly other: string }) =>
       `BGPPeer "${d.other}" already peers with ${d.address} on the same nodes`,
     fix: () => 'delete one of them, or let nodeSelectors keep them on different nodes',
   }),
-  DuplicateRouterID: entry({
+  DuplicateRouterID: reasonEntry({
     brief: 'Two nodes have one router ID in their sessions with the BGPPeer',
     says: (d: { readonly peer: string; readonly routerID: string; readonly node: string; readonly other: string }) =>
       `nodes "${d.node}" and "${d.other}" both call themselves ${d.routerID} in their sessions with "${d.peer}", and some routers take only one of them (RFC 6286)`,
     fix: (d) =>
       `remove routerID from BGPPeer "${d.peer}", so that each node uses its own IPv4 InternalIP, and check that no two Nodes have the same`,
   }),
-  AggregationTooShort: entry({
+  AggregationTooShort: reasonEntry({
     brief: 'The aggregate is larger than what it is made for',
     // `of` is what the prefix belongs to, for example: IPAddressPool "production".
     says: (d: { readonly length: number; readonly of: string; readonly prefix: string }) =>
       `an aggregate of length ${d.length} would cover addresses outside ${d.prefix} of ${d.of}`,
     fix: (d) => `use an aggregation length of at least ${d.prefix.slice(d.prefix.indexOf('/') + 1)}`,
   }),
-  ObjectUnreadable: entry({
+  ObjectUnreadable: reasonEntry({
     brief: 'A field of the object cannot be used',
     says: (d: { readonly field: string; readonly problem: string; readonly remedy: string; readonly inForce: boolean }) =>
       `${d.field === '' ? 'the object' : d.field} ${d.problem}${d.inForce ? '; what the object said before stays in force until the controller or an agent restarts' : ''}`,
     fix: (d) => d.remedy,
   }),
-  UnknownPool: entry({
+  UnknownPool: reasonEntry({
     brief: 'A BGPAdvertisement names an IPAddressPool that does not exist',
     says: (d: { readonly advertisement: string; readonly pool: string }) =>
       `BGPAdvertisement "${d.advertisement}" names IPAddressPool "${d.pool}", which does not exist; it is in force for the others that it names`,
     fix: (d) => `create IPAddressPool "${d.pool}", or remove the name`,
   }),
-  UnknownPeer: entry({
+  UnknownPeer: reasonEntry({
     brief: 'A BGPAdvertisement names a BGPPeer that does not exist',
     says: (d: { readonly advertisement: string; readonly peer: string }) =>
       `BGPAdvertisement "${d.advertisement}" names BGPPeer "${d.peer}", which does not exist; it is in force for the others that it names`,
     fix: (d) => `create BGPPeer "${d.peer}", or remove the name`,
   }),
-  AdvertisesNothing: entry({
+  AdvertisesNothing: reasonEntry({
     brief: 'There is nothing that the BGPAdvertisement is about',
     says: (d: { readonly advertisement: string; readonly lacking: string }) =>
       `BGPAdvertisement "${d.advertisement}" has no effect: ${d.lacking}`,
     fix: () => 'change what it selects, or create what is missing',
   }),
-  PeerSelectsNoNode: entry({
+  PeerSelectsNoNode: reasonEntry({
     brief: 'No node has a session with the BGPPeer',
     says: (d: { readonly peer: string }) => `nodeSelectors of BGPPeer "${d.peer}" select no node`,
     fix: (d) => `change nodeSelectors of BGPPeer "${d.peer}", or label the nodes`,
   }),
-  PeerAdminDown: entry({
+  PeerAdminDown: reasonEntry({
     brief: 'The BGPPeer is shut down',
     says: (d: { readonly peer: string }) => `BGPPeer "${d.peer}" has adminDown: true`,
     fix: () => 'set adminDown: false to have its sessions back',
   }),
-  SessionsMissing: entry({
+  SessionsMissing: reasonEntry({
     brief: 'Not every node has its session with the peer',
     says: (d: { readonly peer: string; readonly established: number; readonly expected: number }) =>
       `${d.established} of ${d.expected} sessions with BGPPeer "${d.peer}" are established`,
     fix: (d) => `mend the sessions that are not Established: herald explain peer ${d.peer} says why, node by node`,
   }),
-  UnknownReason: entry({
+  UnknownReason: reasonEntry({
     brief: 'Another version of Herald gives a reason that this one does not know',
     says: (d: { readonly code: string; readonly text: string }) => (d.text === '' ? d.code : `${d.code}: ${d.text}`),
     fix: () => '',

@@ -11,7 +11,10 @@ export interface ReasonEntry<Details> {
 }
 
 /** Gives an entry its type: the shape of its details comes from the parameter of `says`. */
-export const entry = <Details>(value: ReasonEntry<Details>): ReasonEntry<Details> => value;
+export const reasonEntry = <Details>(value: ReasonEntry<Details>): ReasonEntry<Details> => value;
 
 /** A mistake of whoever wrote the object: the sentence has nothing in it but what is written. */
-export const mistake = <Details>(value: Omit<ReasonEntry<Details>, 'lasting'>): ReasonEntry<Details> => ({ ...value, lasting: value.says });
+export const userMistake = <Details>(value: Omit<ReasonEntry<Details>, 'lasting'>): ReasonEntry<Details> => ({
+  ...value,
+  lasting: value.says,
+});

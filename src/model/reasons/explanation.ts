@@ -1,4 +1,4 @@
-import { entry } from './entry.ts';
+import { reasonEntry } from './entry.ts';
 
 export interface OfPod {
   readonly pod: string;
@@ -6,48 +6,48 @@ export interface OfPod {
 
 /** What only `herald explain` says: it looks at Pods, which no decision reads, and it may not be allowed to read everything. */
 export const explanationReasons = {
-  Undecided: entry({
+  Undecided: reasonEntry({
     brief: 'It cannot be decided without objects that were not read',
     says: (d: { readonly resource: string }) => `this cannot be decided here: you may not list ${d.resource}`,
     fix: (d) => `have somebody with the ClusterRole herald-explain ask, or bind it to you (it lists ${d.resource})`,
   }),
-  NotSent: entry({
+  NotSent: reasonEntry({
     brief: 'The agent has not sent the route',
     says: (d: { readonly node: string; readonly peer: string }) => `the agent of ${d.node} has not sent it to ${d.peer} at this moment`,
     fix: (d) => `see whether the session is up and the kernel has the rules: herald explain node ${d.node}`,
   }),
-  NoNodes: entry({
+  NoNodes: reasonEntry({
     brief: 'There is no Node object',
     says: () => 'there is no Node object, so nothing is announced or forwarded',
     fix: () => 'in manifests alone, add the Nodes: kubectl get nodes -o yaml',
   }),
-  SelectorMatchesNothing: entry({
+  SelectorMatchesNothing: reasonEntry({
     brief: 'No Pod has the labels that the Service selects',
     says: (d: { readonly selector: string; readonly pods: number; readonly nearest: string }) =>
       `no Pod of the namespace has the labels ${d.selector} (it has ${d.pods} Pods${d.nearest === '' ? '' : `; nearest: ${d.nearest}`})`,
     fix: () => 'correct spec.selector of the Service, or the labels in the template of the Pods',
   }),
-  NoSelectorNoEndpoints: entry({
+  NoSelectorNoEndpoints: reasonEntry({
     brief: 'The Service has no selector, and nobody wrote endpoints for it',
     says: () => 'the Service has no selector, so no Pod becomes its endpoint by itself, and no EndpointSlice names the Service',
     fix: () => 'set spec.selector, or write an EndpointSlice with the label kubernetes.io/service-name',
   }),
-  PodNotScheduled: entry({
+  PodNotScheduled: reasonEntry({
     brief: 'A Pod has no node',
     says: (d: OfPod & { readonly why: string }) => `Pod ${d.pod} has no node yet${d.why === '' ? '' : `: ${d.why}`}`,
     fix: (d) => `see kubectl describe pod ${d.pod}`,
   }),
-  PodTerminating: entry({
+  PodTerminating: reasonEntry({
     brief: 'A Pod is being deleted',
     says: (d: OfPod) => `Pod ${d.pod} is being deleted, and takes no new connections while another Pod is ready`,
     fix: () => '',
   }),
-  PodEnded: entry({
+  PodEnded: reasonEntry({
     brief: 'A Pod has ended',
     says: (d: OfPod & { readonly phase: string }) => `Pod ${d.pod} has ended (${d.phase})`,
     fix: (d) => `see kubectl logs ${d.pod}`,
   }),
-  PodContainerNotReady: entry({
+  PodContainerNotReady: reasonEntry({
     brief: 'A container of a Pod is not ready',
     says: (d: OfPod & { readonly container: string; readonly state: string; readonly restarts: number }) =>
       `Pod ${d.pod}: container ${d.container} is not ready${d.state === '' ? '' : ` (${d.state})`}${d.restarts === 0 ? '' : `, ${d.restarts} restarts`}`,
@@ -56,22 +56,22 @@ export const explanationReasons = {
         ? `its readiness probe fails, or has not passed yet: see kubectl describe pod ${d.pod}`
         : `see kubectl logs ${d.pod} -c ${d.container} --previous, and kubectl describe pod ${d.pod}`,
   }),
-  PodGateNotMet: entry({
+  PodGateNotMet: reasonEntry({
     brief: 'A readiness gate of a Pod is not met',
     says: (d: OfPod & { readonly gate: string }) => `Pod ${d.pod}: its containers are ready, but its readiness gate ${d.gate} is not met`,
     fix: (d) => `look at who sets the condition ${d.gate}; it must be True on the Pod`,
   }),
-  PodNotReady: entry({
+  PodNotReady: reasonEntry({
     brief: 'A Pod is not ready',
     says: (d: OfPod) => `Pod ${d.pod} is not ready, although its containers are`,
     fix: (d) => `see the conditions in kubectl describe pod ${d.pod}, and the state of its node`,
   }),
-  PodLacksPort: entry({
+  PodLacksPort: reasonEntry({
     brief: 'A Pod has no port of the name that the Service sends to',
     says: (d: OfPod & { readonly port: string }) => `Pod ${d.pod} has no container port named "${d.port}", which targetPort names`,
     fix: (d) => `name a containerPort "${d.port}", or write its number as targetPort`,
   }),
-  PodNotListed: entry({
+  PodNotListed: reasonEntry({
     brief: 'A ready Pod is in no EndpointSlice',
     says: (d: OfPod) => `Pod ${d.pod} is ready, and no EndpointSlice of the Service has it`,
     fix: () => 'wait a moment; if it stays so, look at kube-controller-manager, which writes EndpointSlices',

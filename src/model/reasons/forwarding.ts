@@ -1,39 +1,39 @@
-import { entry } from './entry.ts';
+import { reasonEntry } from './entry.ts';
 
 /** Why a node forwards nothing for a Service, or not yet. */
 export const forwardingReasons = {
-  Headless: entry({
+  Headless: reasonEntry({
     brief: 'The Service is headless',
     says: () => 'the Service is headless: clients reach its endpoints themselves',
     fix: () => '',
   }),
-  ExternalName: entry({
+  ExternalName: reasonEntry({
     brief: 'The Service is an ExternalName',
     says: () => 'the Service is an alias in DNS: there is nothing to forward',
     fix: () => '',
   }),
-  OtherProxy: entry({
+  OtherProxy: reasonEntry({
     brief: 'Another proxy serves the Service',
     says: (d: { readonly name: string }) => `the label service.kubernetes.io/service-proxy-name gives the Service to "${d.name}"`,
     fix: () => '',
   }),
-  FrontendTaken: entry({
+  FrontendTaken: reasonEntry({
     brief: 'Another Service has the same address and port',
     says: (d: { readonly frontend: string; readonly by: string }) => `${d.frontend} belongs to ${d.by}, whose name sorts first`,
     fix: () => 'change the port or the address of one of the Services',
   }),
-  FrontendQuarantined: entry({
+  FrontendQuarantined: reasonEntry({
     brief: 'The kernel refused the rules',
     says: (d: { readonly frontend: string; readonly error: string }) => `the kernel refused the rules for ${d.frontend}: ${d.error}`,
     fix: () => 'report this with the output of `herald explain`; everything else goes on',
   }),
-  AwaitsForwarding: entry({
+  AwaitsForwarding: reasonEntry({
     brief: 'Another program has no rules for the Service yet',
     says: (d: { readonly frontend: string }) =>
       `HeraldConfig leaves ${d.frontend} to kube-proxy, which has no rule with an endpoint for it on this node: a route follows its rules`,
     fix: () => 'it goes out when the rule is there; look at the log of kube-proxy on the node if it does not come',
   }),
-  DataPlaneFailed: entry({
+  DataPlaneFailed: reasonEntry({
     brief: 'The data plane does not take changes',
     says: (d: { readonly error: string }) => `the data plane does not take changes: ${d.error}`,
     fix: () => 'it is retried; check that the agent has NET_ADMIN and the kernel has nftables',

@@ -1,4 +1,4 @@
-import { refused, type Parsed } from '../../net/parsed.ts';
+import { invalid, type Parsed } from '../../net/parsed.ts';
 import { parseRange, type AddressRange } from '../../net/range.ts';
 import { unusableIn } from '../parse/special-address.ts';
 import { matches } from './cel.ts';
@@ -62,5 +62,5 @@ export const addressRange: Grammar<AddressRange> = {
 function parseUsableRange(text: string): Parsed<AddressRange> {
   const range = parseRange(text.trim());
   const unusable = range.ok ? unusableIn(range.value) : undefined;
-  return unusable === undefined ? range : refused(`holds ${unusable}, which no client can reach: leave them out`);
+  return unusable === undefined ? range : invalid(`holds ${unusable}, which no client can reach: leave them out`);
 }

@@ -12,7 +12,7 @@ import type {
   Relation,
   TextSchema,
 } from './schema.ts';
-import type { Draft, Field, Fields, ObjectValue, Reads, Value } from './value.ts';
+import type { Draft, FieldSchema, FieldSchemas, ObjectValue, Reads, Value } from './value.ts';
 import { limits } from '../limits.ts';
 
 /** The words of the language. Each takes what `schema.ts` says of its kind, and gives the schema the type that it reads as. */
@@ -46,14 +46,14 @@ export function choice<const T extends string | number, const O extends Omit<Opt
   return { kind: 'choice', values, ...options };
 }
 
-export function list<S extends ListSchema['items'] & Field>(
+export function list<S extends ListSchema['items'] & FieldSchema>(
   items: S,
   options: Omit<Options<ListSchema>, 'items'>,
 ): ListSchema & { readonly items: S } & Reads<readonly Value<S>[], true> {
   return { kind: 'list', items, ...options };
 }
 
-export function map<S extends (TextSchema | AnySchema) & Field>(
+export function map<S extends (TextSchema | AnySchema) & FieldSchema>(
   values: S,
   options: Omit<Options<MapSchema>, 'values'>,
 ): MapSchema & Reads<Readonly<Record<string, Value<S>>>, true> {
@@ -67,7 +67,7 @@ type ObjectOptions<F> = Omit<Options<ObjectSchema>, 'fields' | 'relations' | 're
 /** What is read of an object, and its fields, of which others may be made. */
 export type ObjectOf<F, Present extends boolean> = ObjectSchema & { readonly fields: F } & Reads<ObjectValue<F>, Present>;
 
-export function object<const F extends Fields, const R extends string | undefined = undefined>(
+export function object<const F extends FieldSchemas, const R extends string | undefined = undefined>(
   fields: F,
   options?: ObjectOptions<F> & { readonly required?: R & string },
 ): ObjectOf<F, R extends string ? true : false> {

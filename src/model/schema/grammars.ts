@@ -1,6 +1,6 @@
 import { parseAddress } from '../../net/address.ts';
 import { parseInterfacePattern } from '../../net/interface-pattern.ts';
-import { parsed, refused, type Parsed } from '../../net/parsed.ts';
+import { parsed, invalid, type Parsed } from '../../net/parsed.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { parseCommunity, parseCommunityValue } from '../parse/community-value.ts';
 import { parseWholeSeconds } from '../parse/duration.ts';
@@ -104,7 +104,7 @@ export const communityName: Grammar<string> = {
   called: 'name',
   plural: 'names',
   parse: (text) =>
-    /^[A-Za-z][\w.-]{0,62}$/.test(text) ? parsed(text) : refused('not a name: begin with a letter; use letters, digits, "-", "_" and "."'),
+    /^[A-Za-z][\w.-]{0,62}$/.test(text) ? parsed(text) : invalid('not a name: begin with a letter; use letters, digits, "-", "_" and "."'),
   example: 'gold',
   maxLength: 63,
   rules: [
@@ -121,7 +121,7 @@ export const communityName: Grammar<string> = {
 export const labelName: Grammar<string> = {
   called: 'name',
   plural: 'names',
-  parse: (text) => (isLabelName(text) ? parsed(text) : refused('not a name: use lower case letters, digits and "-"')),
+  parse: (text) => (isLabelName(text) ? parsed(text) : invalid('not a name: use lower case letters, digits and "-"')),
   example: 'shop',
   maxLength: 63,
   rules: [
@@ -141,7 +141,7 @@ export const interfaceName: Grammar<string> = {
   parse: (text) =>
     /^[^\s:/]{1,15}$/.test(text) && text !== '.' && text !== '..'
       ? parsed(text)
-      : refused('no name of a network interface: up to 15 characters without space, colon and slash'),
+      : invalid('no name of a network interface: up to 15 characters without space, colon and slash'),
   example: 'eth1',
   maxLength: 15,
   rules: [
@@ -175,7 +175,7 @@ export const loadBalancerClass: Grammar<string> = {
   called: 'name with a prefix',
   plural: 'names with prefixes',
   parse: (text) =>
-    /^[\w.-]+\/[\w.-]+$/.test(text) ? parsed(text) : refused('not a class: write a name with a prefix, for example herald.dev/herald'),
+    /^[\w.-]+\/[\w.-]+$/.test(text) ? parsed(text) : invalid('not a class: write a name with a prefix, for example herald.dev/herald'),
   example: 'herald.dev/herald',
   maxLength: 316,
   rules: [

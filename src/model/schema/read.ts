@@ -1,5 +1,5 @@
-import { isRecord, type Fields } from '../parse/fields.ts';
-import { refused, type Parsed } from '../../net/parsed.ts';
+import { isRecord, type FieldReader } from '../parse/fields.ts';
+import { invalid, type Parsed } from '../../net/parsed.ts';
 import type { ObjectOf } from './fields.ts';
 import type { ListSchema, ObjectSchema, ParsedSchema, Schema, ValueRule } from './schema.ts';
 import type { Draft, ObjectValue } from './value.ts';
@@ -8,8 +8,8 @@ import type { Draft, ObjectValue } from './value.ts';
  * Reads the fields of an object by its schema, with defaults filled in. What is wrong is noted in `fields`, and the rest read all the
  * same, so that one pass finds everything.
  */
-export function readObject<F>(schema: ObjectOf<F, boolean>, fields: Fields): Draft<F> {
-  return readFields(schema, fields) as Draft<F>;
+export function readFields<F>(schema: ObjectOf<F, boolean>, fields: FieldReader): Draft<F> {
+  return readSchema(schema, fields) as Draft<F>;
 }
 
 /** A draft of which every field could be read. */
@@ -18,7 +18,7 @@ export function completed<F>(draft: Draft<F>): ObjectValue<F> {
 }
 
 /** What is not written is not there: types of the model have no fields that are undefined. */
-function readFields(schema: ObjectSchema, fields: Fields): object {
+function readSchema(schema: ObjectSchema, fields: FieldReader): object {
   const entries = Object.entries(schema.fields).map(([name, field]) => [name, readField(field, fields, name)] as const);
   const draft = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
   const written = (name: string): boolean => isWritten(schema.fields[name], fields.raw(name));
@@ -33,20 +33,20 @@ function isWritten(schema: Schema | undefined, raw: unknown): boolean {
   return raw !== undefined && raw !== '' && !(raw === 0 && schema?.kind === 'integer' && schema.zeroIsUnset === true);
 }
 
-function readField(schema: Schema, fields: Fields, name: string): unknown {
+function readField(schema: Schema, fields: FieldReader, name: string): unknown {
   if (schema.required !== undefined) require(schema.required, fields, name);
   const value = readValue(schema, fields, name);
   if (value !== undefined) checkRules(schema.rules ?? [], value, fields, [name]);
   return value;
 }
 
-function require(fix: string, fields: Fields, name: string): void {
+function require(fix: string, fields: FieldReader, name: string): void {
   const raw = fields.raw(name);
   if (Array.isArray(raw) && raw.length === 0) fields.problem(name, 'is required', fix);
   else fields.require(name, fix);
 }
 
-function readValue(schema: Schema, fields: Fields, name: string): unknown {
+function readValue(schema: Schema, fields: FieldReader, name: string): unknown {
   switch (schema.kind) {
     case 'text': {
       const text = schema.secret === true ? fields.secretText(name) : fields.text(name, schema.maxLength);
@@ -70,7 +70,7 @@ function readValue(schema: Schema, fields: Fields, name: string): unknown {
       return isRecord(raw) ? raw : {};
     }
     case 'object':
-      return fields.has(name) || schema.required !== undefined ? readFields(schema, fields.object(name)) : undefined;
+      return fields.has(name) || schema.required !== undefined ? readSchema(schema, fields.object(name)) : undefined;
     case 'any':
       return fields.raw(name);
     case 'planned':
@@ -80,7 +80,7 @@ function readValue(schema: Schema, fields: Fields, name: string): unknown {
 }
 
 /** A number in the place of a text with a unit is the usual mistake, and what is allowed is said with it: else the next attempt is a guess too. */
-function readParsed({ grammar }: ParsedSchema, fields: Fields, name: string): unknown {
+function readParsed({ grammar }: ParsedSchema, fields: FieldReader, name: string): unknown {
   const { unit } = grammar;
   if (unit === undefined) return fields.parsed(name, grammar.parse);
   const written = fields.raw(name);
@@ -91,11 +91,11 @@ function readParsed({ grammar }: ParsedSchema, fields: Fields, name: string): un
   }
   return fields.parsed(name, (text): Parsed<unknown> => {
     const result = grammar.parse(text);
-    return result.ok ? result : refused(`${result.problem}; it must be ${unit.allowed}`);
+    return result.ok ? result : invalid(`${result.problem}; it must be ${unit.allowed}`);
   });
 }
 
-function readList(schema: ListSchema, fields: Fields, name: string): readonly unknown[] {
+function readList(schema: ListSchema, fields: FieldReader, name: string): readonly unknown[] {
   const values = readItems(schema, fields, name);
   const { items, unique, key } = schema;
   for (const [index, value] of values.entries()) {
@@ -113,10 +113,10 @@ function readList(schema: ListSchema, fields: Fields, name: string): readonly un
   return values;
 }
 
-function readItems({ items, maxItems }: ListSchema, fields: Fields, name: string): readonly unknown[] {
+function readItems({ items, maxItems }: ListSchema, fields: FieldReader, name: string): readonly unknown[] {
   switch (items.kind) {
     case 'object':
-      return fields.objects(name, maxItems).map((item) => readFields(items, item));
+      return fields.objects(name, maxItems).map((item) => readSchema(items, item));
     case 'text':
       return fields.texts(name, maxItems, items.maxLength);
     case 'parsed':
@@ -126,7 +126,7 @@ function readItems({ items, maxItems }: ListSchema, fields: Fields, name: string
   }
 }
 
-function checkRules(rules: readonly ValueRule[], value: unknown, fields: Fields, at: readonly (string | number)[]): void {
+function checkRules(rules: readonly ValueRule[], value: unknown, fields: FieldReader, at: readonly (string | number)[]): void {
   for (const { holds, says, message, fix } of rules)
     if (holds?.(value as never) === false) fields.problem(at, says?.(value as never) ?? message, fix);
 }

@@ -5,8 +5,8 @@ export interface Reads<T, Always extends boolean> {
   readonly '~reads'?: readonly [T, Always];
 }
 
-export type Field = Schema & Reads<unknown, boolean>;
-export type Fields = Readonly<Record<string, Field>>;
+export type FieldSchema = Schema & Reads<unknown, boolean>;
+export type FieldSchemas = Readonly<Record<string, FieldSchema>>;
 
 /** The value that a schema reads as: `Value<typeof spec>`. */
 export type Value<S> = S extends Reads<infer T, boolean> ? T : never;

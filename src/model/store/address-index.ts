@@ -1,9 +1,9 @@
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { ServiceKey } from '../objects/metadata.ts';
 import { sameContent } from './same-content.ts';
-import { assignedAddresses, haveOneKey, type Service } from '../objects/service.ts';
+import { assignedAddresses, haveSameSharingKey, type Service } from '../objects/service.ts';
 
-const nobody: readonly ServiceKey[] = [];
+const noServices: readonly ServiceKey[] = [];
 
 /** Which Services have an address on record. Nearly always it is one, and looking costs nothing. */
 export class AddressIndex {
@@ -11,24 +11,24 @@ export class AddressIndex {
 
   holdersOf(address: Address): readonly ServiceKey[] {
     const holders = this.#holders.get(formatAddress(address));
-    return holders === undefined ? nobody : [...holders.keys()];
+    return holders === undefined ? noServices : [...holders.keys()];
   }
 
   /** Replaces one form of a Service with another; returns the others with an address of either, if it may matter to them. */
   replace(key: ServiceKey, before: Service | undefined, after: Service | undefined): readonly ServiceKey[] {
     const [old, now] = [addressTexts(before), addressTexts(after)];
-    for (const address of old) if (!now.has(address)) this.#set(address, key, undefined);
-    for (const address of now) this.#set(address, key, after);
-    if (sameContent(claimOn(before), claimOn(after))) return nobody;
+    for (const address of old) if (!now.has(address)) this.#setHolder(address, key, undefined);
+    for (const address of now) this.#setHolder(address, key, after);
+    if (sameContent(claimOn(before), claimOn(after))) return noServices;
     const others = new Map([...old, ...now].flatMap((address) => [...(this.#holders.get(address) ?? [])]));
     others.delete(key);
     const forms = [before, after].filter((form) => form !== undefined);
     // Of those who share nobody has to give way, whoever comes or goes.
     const [first, ...further] = [...forms, ...others.values()];
-    return first === undefined || further.every((other) => haveOneKey(first, other)) ? nobody : [...others.keys()];
+    return first === undefined || further.every((other) => haveSameSharingKey(first, other)) ? noServices : [...others.keys()];
   }
 
-  #set(address: string, key: ServiceKey, service: Service | undefined): void {
+  #setHolder(address: string, key: ServiceKey, service: Service | undefined): void {
     const holders = new Map(this.#holders.get(address));
     if (service === undefined) holders.delete(key);
     else holders.set(key, service);

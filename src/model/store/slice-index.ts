@@ -11,7 +11,7 @@ export class SliceIndex {
   readonly #sorted = new Map<ServiceKey, readonly EndpointSlice[]>();
 
   /** In order of their names. Mirrors of core/v1 Endpoints count only where there is no other slice. */
-  of(service: ServiceKey): readonly EndpointSlice[] {
+  slicesOf(service: ServiceKey): readonly EndpointSlice[] {
     const known = this.#sorted.get(service);
     if (known !== undefined) return known;
     const slices = this.#byService.get(service);

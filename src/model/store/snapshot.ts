@@ -44,11 +44,11 @@ export type HeraldObject =
   | HeraldConfig
   | NodeState;
 
-export type Kind = HeraldObject['kind'];
+export type KindName = HeraldObject['kind'];
 
 /** One object was added, replaced or removed. Whoever hears it looks at the snapshot: level-based, key-only. */
 export interface Change {
-  readonly kind: Kind;
+  readonly kind: KindName;
   /** "namespace/name", or the name of a cluster-scoped object. */
   readonly key: string;
   /**

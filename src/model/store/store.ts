@@ -10,7 +10,7 @@ import { sameContent } from './same-content.ts';
 import type { Address } from '../../net/address.ts';
 import type { Ingress, Service } from '../objects/service.ts';
 import { SliceIndex } from './slice-index.ts';
-import type { Change, HeraldObject, Kind, Snapshot } from './snapshot.ts';
+import type { Change, HeraldObject, KindName, Snapshot } from './snapshot.ts';
 
 type ServiceRecord = Pick<Service, 'ingress' | 'addressTaken'>;
 
@@ -40,12 +40,12 @@ export class Store implements Snapshot {
   readonly #manifests = new Map<ServiceKey, Service>();
   readonly #records = new Map<ServiceKey, ServiceRecord>();
   readonly #addresses = new AddressIndex();
-  readonly #collections: Readonly<Record<Kind, Map<string, HeraldObject>>>;
+  readonly #collections: Readonly<Record<KindName, Map<string, HeraldObject>>>;
 
   constructor(config = defaultConfig) {
     this.#defaultConfig = config;
     // Each map holds one kind, and `upsert` files by kind: the compiler cannot see that the two agree.
-    const collections: Readonly<Record<Kind, unknown>> = {
+    const collections: Readonly<Record<KindName, unknown>> = {
       Service: this.services,
       EndpointSlice: this.#slices,
       Node: this.nodes,
@@ -61,7 +61,7 @@ export class Store implements Snapshot {
       HeraldConfig: this.#configs,
       NodeState: this.nodeStates,
     };
-    this.#collections = collections as Readonly<Record<Kind, Map<string, HeraldObject>>>;
+    this.#collections = collections as Readonly<Record<KindName, Map<string, HeraldObject>>>;
   }
 
   get config(): HeraldConfig {
@@ -73,20 +73,20 @@ export class Store implements Snapshot {
   }
 
   endpointSlices(service: ServiceKey): readonly EndpointSlice[] {
-    return this.#index.of(service);
+    return this.#index.slicesOf(service);
   }
 
   upsert(object: HeraldObject): Change[] {
     const key = objectKey(object);
-    if (object.kind !== 'Service') return this.#put(object.kind, key, object);
+    if (object.kind !== 'Service') return this.#replace(object.kind, key, object);
     this.#manifests.set(key as ServiceKey, object);
-    return this.#put('Service', key, this.#withRecord(object, key as ServiceKey));
+    return this.#replace('Service', key, this.#withRecord(object, key as ServiceKey));
   }
 
   /** Removing what is not there changes nothing. */
-  remove(kind: Kind, key: string): Change[] {
+  remove(kind: KindName, key: string): Change[] {
     if (kind === 'Service') this.#manifests.delete(key as ServiceKey);
-    return this.#put(kind, key, undefined);
+    return this.#replace(kind, key, undefined);
   }
 
   /**
@@ -97,7 +97,7 @@ export class Store implements Snapshot {
     if (ingress === undefined) this.#records.delete(key);
     else this.#records.set(key, addressTaken === undefined ? { ingress } : { ingress, addressTaken });
     const manifest = this.#manifests.get(key);
-    return manifest === undefined ? [] : this.#put('Service', key, this.#withRecord(manifest, key));
+    return manifest === undefined ? [] : this.#replace('Service', key, this.#withRecord(manifest, key));
   }
 
   #withRecord(manifest: Service, key: ServiceKey): Service {
@@ -105,18 +105,18 @@ export class Store implements Snapshot {
     return record === undefined ? manifest : { ...manifest, ...record };
   }
 
-  #put(kind: Kind, key: string, after: HeraldObject | undefined): Change[] {
+  #replace(kind: KindName, key: string, after: HeraldObject | undefined): Change[] {
     const collection = this.#collections[kind];
     const before = collection.get(key);
     if (after === undefined) collection.delete(key);
     else collection.set(key, after);
-    const services = this.#concerned(kind, key, before, after);
+    const services = this.#affectedServices(kind, key, before, after);
     if (sameContent(before, after)) return [];
     return [{ kind, key, ...defined({ services }) }];
   }
 
-  #concerned(
-    kind: Kind,
+  #affectedServices(
+    kind: KindName,
     key: string,
     before: HeraldObject | undefined,
     after: HeraldObject | undefined,

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { HeraldObject, Change, Snapshot } from '../../model/store/snapshot.ts';
 import { MergedObjects, sourceKey } from '../../model/metallb/merge.ts';
-import { modeOf, sameMode, type ReadingMode } from '../../model/metallb/read.ts';
+import { readingModeOf, sameReadingMode, type ReadingMode } from '../../model/metallb/read.ts';
 import { Store } from '../../model/store/store.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -44,7 +44,7 @@ export class DirectorySource implements Source {
   #watch: FolderWatch | undefined;
   #cancelRescan: Cancel | undefined;
   /** How the manifests in force were read. */
-  #mode = modeOf(undefined);
+  #mode = readingModeOf(undefined);
   #problems: readonly SourceProblem[] = [];
   /** Folders that could not be read of the directory whose place was taken. */
   #replaced: readonly SourceProblem[] = [];
@@ -137,7 +137,7 @@ export class DirectorySource implements Source {
     const changes: Change[] = [];
     await this.#readFiles(paths, affected, changes);
     // How objects are read is itself in a manifest. Nobody sees any of them before all are read in one way.
-    for (let mode = this.#nextMode(); !this.#closed && !sameMode(mode, this.#mode); mode = this.#nextMode()) {
+    for (let mode = this.#nextMode(); !this.#closed && !sameReadingMode(mode, this.#mode); mode = this.#nextMode()) {
       this.#mode = mode;
       for (const id of this.#applied.keys()) affected.add(id);
       await this.#readFiles(this.#versions.keys(), affected, changes);
@@ -150,7 +150,7 @@ export class DirectorySource implements Source {
 
   #nextMode(): ReadingMode {
     const config = this.#manifests.settle('HeraldConfig/default').find((object) => object.kind === 'HeraldConfig');
-    return modeOf(config);
+    return readingModeOf(config);
   }
 
   async #readFiles(paths: Iterable<string>, affected: Set<string>, changes: Change[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { identityText, type Identity } from '../../model/parse/result.ts';
+import { identityText, type ObjectIdentity } from '../../model/parse/result.ts';
 import type { HeraldObject } from '../../model/store/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
 import type { Position } from './documents.ts';
@@ -6,7 +6,7 @@ import { limits } from './limits.ts';
 import type { Manifests } from './manifests.ts';
 
 interface Held {
-  readonly identity: Identity;
+  readonly identity: ObjectIdentity;
   /** Empty where there never was a good version. */
   readonly objects: readonly HeraldObject[];
   readonly good: boolean;

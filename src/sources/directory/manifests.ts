@@ -1,14 +1,14 @@
 import { defined } from '../../lang/defined.ts';
-import { readObject, type ReadingMode } from '../../model/metallb/read.ts';
+import { parseAnyObject, type ReadingMode } from '../../model/metallb/read.ts';
 import { expandList, type FieldProblem } from '../../model/parse.ts';
-import { identityText, type Identity } from '../../model/parse/result.ts';
+import { identityText, type ObjectIdentity } from '../../model/parse/result.ts';
 import type { HeraldObject } from '../../model/store/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
 import { decodeDocuments, type DecodedDocument, type Position } from './documents.ts';
 
 /** One object of a file: what it is, and what it yields. */
 interface Entry {
-  readonly identity: Identity;
+  readonly identity: ObjectIdentity;
   /** False: broken, and whoever has an earlier version goes on using it. */
   readonly usable: boolean;
   readonly objects: readonly HeraldObject[];
@@ -46,7 +46,7 @@ export function readManifests(
     }
     for (const { raw, path } of expandList(document.raw)) {
       const broken = document.errors.length > 0;
-      const result = readObject(raw, mode, { resourceVersion: version });
+      const result = parseAnyObject(raw, mode, { resourceVersion: version });
       if (result.ignored) ignored++;
       if (result.identity === undefined) unidentified ||= broken || result.problems.length > 0;
       else if ((result.identity.kind === 'NodeState') !== (role === 'nodeState')) {

@@ -2,11 +2,11 @@ import type { RawObject } from '../../kube/raw-object.ts';
 import type { ReflectorComponents } from '../../kube/reflector/reflector.ts';
 import { clusterConfig } from '../../model/kinds/default-config.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { drainWish } from '../../model/objects/requested-drain.ts';
+import { drainWish } from '../../model/kinds/requested-drain.ts';
 import { MergedObjects } from '../../model/metallb/merge.ts';
-import { readObject, type ReadingMode } from '../../model/metallb/read.ts';
+import { parseAnyObject, type ReadingMode } from '../../model/metallb/read.ts';
 import type { ParseResult } from '../../model/parse.ts';
-import type { Change, Kind, Snapshot } from '../../model/store/snapshot.ts';
+import type { Change, KindName, Snapshot } from '../../model/store/snapshot.ts';
 import { Store } from '../../model/store/store.ts';
 import { shadowProblems } from '../shadow-problems.ts';
 import { problemText, type Source, type SourceProblem } from '../source.ts';
@@ -15,7 +15,15 @@ import { Collection, type CollectionEvents } from './collections/collection.ts';
 import { ConfigGate } from './collections/config-gate.ts';
 import { ConfigPresence } from './collections/config-presence.ts';
 import { Followed } from './collections/watched-collection.ts';
-import { configKind, kindsOfAgent, kindsOfController, kindsOfMetalLB, reports, serviceKind, type WatchedKind } from './collections/watched-kinds.ts';
+import {
+  configKind,
+  kindsOfAgent,
+  kindsOfController,
+  kindsOfMetalLB,
+  reports,
+  serviceKind,
+  type WatchedKind,
+} from './collections/watched-kinds.ts';
 import { limits } from './limits.ts';
 import { MetalLBCollection } from './collections/metallb-collection.ts';
 import { PeerSecrets } from './collections/peer-secrets.ts';
@@ -28,7 +36,7 @@ export interface KubernetesSourceOptions {
 }
 
 /** Kinds that decide which Secrets are wanted. */
-const naming: ReadonlySet<Kind> = new Set<Kind>(['BGPPeer', 'Node']);
+const naming: ReadonlySet<KindName> = new Set<KindName>(['BGPPeer', 'Node']);
 
 /**
  * The API server as a source of objects. `start` waits for it as long as it takes; from then on the snapshot stays whatever
@@ -75,7 +83,7 @@ export class KubernetesSource implements Source {
     const follow = (kind: WatchedKind): Followed => new Followed(kind, new Collection(kind, this.#objects, this.#events), components);
     this.#presence = new ConfigPresence(this.#gate, { required: waitForConfig, changed: this.#events.problemsChanged });
     this.#config = new Followed(configKind, new Collection(configKind, this.#presence, this.#events), components);
-    const services = new Collection(serviceKind, this.#objects, this.#events, (raw) => readObject(raw, this.#mode));
+    const services = new Collection(serviceKind, this.#objects, this.#events, (raw) => parseAnyObject(raw, this.#mode));
     this.#services = new Followed(serviceKind, services, components);
     this.#others = (node === undefined ? kindsOfController : kindsOfAgent).map(follow);
     if (node !== undefined) this.#reports = follow(reports);
@@ -168,7 +176,7 @@ export class KubernetesSource implements Source {
     if (this.#mode.compat === 'none') return;
     const { namespace } = this.#mode;
     this.#metallb = kindsOfMetalLB(namespace).map((kind) => {
-      const parse = (raw: RawObject): ParseResult => readObject(raw, this.#mode);
+      const parse = (raw: RawObject): ParseResult => parseAnyObject(raw, this.#mode);
       return new Followed(kind, new MetalLBCollection(kind, this.#objects, this.#events, parse), this.#components);
     });
     for (const followed of this.#metallb) void followed.begin();

@@ -3,15 +3,15 @@ import { KubeError } from '../../kube/error.ts';
 import { listPages } from '../../kube/reflector/list-pages.ts';
 import { isRecord, rawKey, type RawObject } from '../../kube/raw-object.ts';
 import { parseObject } from '../../model/parse.ts';
-import { modeOf, type ReadingMode } from '../../model/metallb/read.ts';
-import type { Kind } from '../../model/store/snapshot.ts';
-import type { Unread } from '../../model/unreadable-kind.ts';
+import { readingModeOf, type ReadingMode } from '../../model/metallb/read.ts';
+import type { KindName } from '../../model/store/snapshot.ts';
+import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import { configKind, kindsOfController, kindsOfMetalLB, serviceKind, type WatchedKind } from './collections/watched-kinds.ts';
 
 interface ListedObjects {
   /** With apiVersion and kind, which elements of a list do not have. */
   readonly objects: readonly RawObject[];
-  readonly unread: readonly Unread[];
+  readonly unread: readonly UnreadableKind[];
 }
 
 interface ListOptions {
@@ -21,7 +21,7 @@ interface ListOptions {
 }
 
 /** Kinds of which a caller may be allowed one namespace. */
-const namespaced: ReadonlySet<Kind> = new Set<Kind>(['Service', 'EndpointSlice']);
+const namespaced: ReadonlySet<KindName> = new Set<KindName>(['Service', 'EndpointSlice']);
 
 /**
  * Everything that decisions read, once, by one list a kind: no watch stays open. What the caller may not read is told by its name, and the rest is
@@ -41,7 +41,7 @@ export async function listObjects(client: Pick<KubeClient, 'get'>, options: List
 /** Of how the others are read. */
 function modeIn(configs: readonly RawObject[]): ReadingMode {
   const config = configs.map((raw) => parseObject(raw, { unknownFields: 'warned of' }).object).find((one) => one?.kind === 'HeraldConfig');
-  return modeOf(config);
+  return readingModeOf(config);
 }
 
 async function listKind(client: Pick<KubeClient, 'get'>, kind: WatchedKind, options: ListOptions): Promise<ListedObjects> {
@@ -55,7 +55,7 @@ async function listKind(client: Pick<KubeClient, 'get'>, kind: WatchedKind, opti
     if (unread.why !== 'forbidden' || namespace === undefined || !namespaced.has(kind.kind)) return { objects: [], unread: [unread] };
     const within = path.replace(/\/([^/]+)$/, `/namespaces/${encodeURIComponent(namespace)}/$1`);
     try {
-      return { objects: await listAt(client, kind, within, options.signal), unread: [{ ...unread, except: namespace }] };
+      return { objects: await listAt(client, kind, within, options.signal), unread: [{ ...unread, readableNamespace: namespace }] };
     } catch (second) {
       if (unreadBecause(second, kind) === undefined) throw second;
       return { objects: [], unread: [unread] };
@@ -70,7 +70,7 @@ async function listAt(client: Pick<KubeClient, 'get'>, { kind, apiVersion }: Wat
   return [...objects.values()];
 }
 
-function unreadBecause(error: unknown, { kind, label, resource }: WatchedKind): Unread | undefined {
+function unreadBecause(error: unknown, { kind, label, resource }: WatchedKind): UnreadableKind | undefined {
   if (!(error instanceof KubeError)) return undefined;
   const why = error.code === 'forbidden' ? 'forbidden' : error.code === 'notFound' ? 'absent' : undefined;
   if (why === undefined) return undefined;
@@ -89,7 +89,7 @@ async function getSecrets(client: Pick<KubeClient, 'get'>, objects: readonly Raw
     if (typeof name === 'string' && typeof namespace === 'string') names.add(`${namespace}/${name}`);
   }
   const secrets: RawObject[] = [];
-  const unread: Unread[] = [];
+  const unread: UnreadableKind[] = [];
   for (const key of names) {
     const [namespace = '', name = ''] = key.split('/', 2);
     try {

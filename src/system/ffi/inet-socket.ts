@@ -31,7 +31,7 @@ export class InetSocket {
     this.family = family;
   }
 
-  set(level: number, name: number, value: Uint8Array | number, what: string): void {
+  setSocketOption(level: number, name: number, value: Uint8Array | number, what: string): void {
     const bytes = typeof value === 'number' ? int32(value) : value;
     if (this.#libc.setsockopt(this.fd, level, name, bytes, bytes.length) < 0) throw systemError(this.#libc, what);
   }
@@ -39,27 +39,27 @@ export class InetSocket {
   /** Of what it sends. */
   setTtl(ttl: number): void {
     const [level, name] = this.family === 4 ? [IPPROTO_IP, IP_TTL] : [IPPROTO_IPV6, IPV6_UNICAST_HOPS];
-    this.set(level, name, ttl, 'setting the TTL');
+    this.setSocketOption(level, name, ttl, 'setting the TTL');
   }
 
   setTrafficClass(): void {
     const [level, name] = this.family === 4 ? [IPPROTO_IP, IP_TOS] : [IPPROTO_IPV6, IPV6_TCLASS];
-    this.set(level, name, internetworkControl, 'setting the traffic class');
+    this.setSocketOption(level, name, internetworkControl, 'setting the traffic class');
   }
 
   setReuseAddress(reuse = true): void {
-    this.set(SOL_SOCKET, SO_REUSEADDR, reuse ? 1 : 0, 'reusing the address');
+    this.setSocketOption(SOL_SOCKET, SO_REUSEADDR, reuse ? 1 : 0, 'reusing the address');
   }
 
   /** The socket takes IPv6 only, so that another one may have the port for IPv4. */
   setIpv6Only(): void {
-    this.set(IPPROTO_IPV6, IPV6_V6ONLY, 1, 'listening for IPv6 alone');
+    this.setSocketOption(IPPROTO_IPV6, IPV6_V6ONLY, 1, 'listening for IPv6 alone');
   }
 
   /** What it sends leaves by this interface, and only what came in by it arrives; link-local addresses mean those on it. */
   bindToInterface(name: string): void {
     try {
-      this.set(SOL_SOCKET, SO_BINDTODEVICE, Buffer.from(`${name}\0`), `binding to the network interface ${name}`);
+      this.setSocketOption(SOL_SOCKET, SO_BINDTODEVICE, Buffer.from(`${name}\0`), `binding to the network interface ${name}`);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENODEV') throw error;
       throw Object.assign(new Error(`there is no network interface ${name}`), { code: 'ENODEV' });

@@ -10,8 +10,8 @@ export const loadOctet = 0x30;
 export const jumpIfEqual = 0x15;
 export const jumpIfAtLeast = 0x35;
 /** The operand is how many octets of the packet to take; 0 drops it. */
-export const take = 0x06;
-export const everything = 0xffff_ffff;
+export const returnVerdict = 0x06;
+export const acceptWholePacket = 0xffff_ffff;
 
 const SOL_SOCKET = 1;
 const SO_ATTACH_FILTER = 26;

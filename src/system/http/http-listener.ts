@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
-export interface HttpPlace {
+export interface SocketAddress {
   /** Text of an address of this host, or the unspecified address of a family: all its addresses, of that family only. */
   readonly address: string;
   /** 0: any that is free. */
@@ -40,7 +40,7 @@ export interface HttpListener {
 export type AnswerHttp = (path: string, query: URLSearchParams) => HttpAnswer | Promise<HttpAnswer>;
 
 /** Rejects with ListenError. An answer that rejects is a 500. */
-export type ListenHttp = (place: HttpPlace, answer: AnswerHttp, bounds: HttpBounds) => Promise<HttpListener>;
+export type ListenHttp = (place: SocketAddress, answer: AnswerHttp, bounds: HttpBounds) => Promise<HttpListener>;
 
 export class ListenError extends Error {
   /** noAddress: the host has no such address, or not the family at all. */
@@ -104,7 +104,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, answer:
   const late = setTimeout(() => response.destroy(), milliseconds);
   response.once('close', () => clearTimeout(late));
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
-  const { status, headers, body, sent } = await answered(answer, path, query);
+  const { status, headers, body, sent } = await answerOrServerError(answer, path, query);
   if (sent !== undefined) {
     if (response.closed) sent();
     else response.once('close', sent);
@@ -115,7 +115,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, answer:
   response.end(body);
 }
 
-async function answered(answer: AnswerHttp, path: string, query: string): Promise<HttpAnswer> {
+async function answerOrServerError(answer: AnswerHttp, path: string, query: string): Promise<HttpAnswer> {
   try {
     return await answer(path, new URLSearchParams(query));
   } catch {

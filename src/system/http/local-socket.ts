@@ -51,7 +51,7 @@ export async function listenLocal(path: string, answer: AnswerLocal, bounds: Htt
   server.maxConnections = bounds.connections;
   try {
     await mkdir(dirname(path), { recursive: true });
-    await requireFree(path);
+    await requireUnusedPath(path);
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen({ path: aside }, resolve);
@@ -80,7 +80,7 @@ export async function listenLocal(path: string, answer: AnswerLocal, bounds: Htt
 }
 
 /** Rejects where it is not ours to take: somebody answers there, or it is no socket at all. */
-async function requireFree(path: string): Promise<void> {
+async function requireUnusedPath(path: string): Promise<void> {
   const there = await lstat(path).catch(() => undefined);
   if (there === undefined) return;
   if (!there.isSocket()) throw new ListenError('taken', `${path} is there and is no socket`);
@@ -130,20 +130,20 @@ export class LocalSocketError extends Error {
   readonly code: string;
 
   constructor(path: string, cause: NodeJS.ErrnoException) {
-    super(wordsFor[cause.code ?? '']?.(path) ?? `${path}: ${cause.message}`, { cause });
+    super(errorTexts[cause.code ?? '']?.(path) ?? `${path}: ${cause.message}`, { cause });
     this.name = 'LocalSocketError';
     this.code = cause.code ?? '';
   }
 }
 
-const wordsFor: Readonly<Record<string, (path: string) => string>> = {
+const errorTexts: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `there is no socket ${path}: no such process of Herald runs on this host, or it has another one (--socket)`,
   ECONNREFUSED: (path) => `nobody answers at ${path}: the process that made it has ended`,
   EACCES: (path) => `not permitted to use ${path}: it is for the user that the process runs as (root, of an agent)`,
 };
 
 /** Asks at a Unix socket. `target`: path and query. Rejects with LocalSocketError; with the reason of the signal, where that aborts first. */
-export function askLocal(path: string, target: string, signal: AbortSignal): Promise<LocalAnswer> {
+export function requestLocal(path: string, target: string, signal: AbortSignal): Promise<LocalAnswer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ socketPath: path, path: target, agent: false, signal }, (response) => {
       resolve({ status: response.statusCode ?? 0, contentType: response.headers['content-type'] ?? '', chunks: response });

@@ -6,7 +6,7 @@ export interface RetryingListenerOptions {
   readonly listen: () => Promise<{ close(): Promise<void> }>;
   readonly retryMilliseconds: number;
   /** Called when `problem` has changed, unless it is closed. */
-  readonly changed: (problem: string | undefined) => void;
+  readonly onProblemChanged: (problem: string | undefined) => void;
   /** An error that is no problem. It is tried again all the same. */
   readonly isExpected?: (error: ListenError) => boolean;
   /** Waited for before the first attempt. It does not reject. */
@@ -48,7 +48,7 @@ export class RetryingListener {
   }
 
   async #listen(): Promise<void> {
-    const { listen, retryMilliseconds, changed, isExpected } = this.#options;
+    const { listen, retryMilliseconds, onProblemChanged: changed, isExpected } = this.#options;
     if (this.#closed) return;
     const before = this.#problem;
     try {

@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
-import { listenErrorOf, type HttpPlace } from './http-listener.ts';
+import { listenErrorOf, type SocketAddress } from './http-listener.ts';
 
 /** Listens, and passes on what comes in, until it is closed. */
 export interface TcpForwarder {
@@ -11,7 +11,7 @@ export interface TcpForwarder {
  * Rejects with ListenError. `target` is asked for each connection; undefined: there is nowhere to pass it on to, and it is reset, as
  * is one that is refused there.
  */
-export type ForwardTcp = (place: HttpPlace, target: () => HttpPlace | undefined) => Promise<TcpForwarder>;
+export type ForwardTcp = (place: SocketAddress, target: () => SocketAddress | undefined) => Promise<TcpForwarder>;
 
 /** Of the machine. All forwarders together pass on `maximum` connections at a time; further ones are reset. */
 export function tcpForwarding(maximum: number): ForwardTcp {
@@ -32,7 +32,7 @@ export function tcpForwarding(maximum: number): ForwardTcp {
           open--;
           connections.delete(client);
         });
-        join(client, connect({ host: to.address, port: to.port, allowHalfOpen: true, keepAlive: true }));
+        relay(client, connect({ host: to.address, port: to.port, allowHalfOpen: true, keepAlive: true }));
       });
       server.once('error', (error) => reject(listenErrorOf(error)));
       server.listen({ host: place.address, port: place.port, ipv6Only: true, exclusive: true }, () => {
@@ -48,7 +48,7 @@ export function tcpForwarding(maximum: number): ForwardTcp {
 }
 
 /** Each side hears what the other says, and how it ends: by a FIN, after which the other may go on, or by a reset. */
-function join(client: Socket, server: Socket): void {
+function relay(client: Socket, server: Socket): void {
   for (const [one, other] of [
     [client, server],
     [server, client],

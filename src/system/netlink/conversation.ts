@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.ts';
-import { Turn } from '../time-slice.ts';
-import { AnswerLost, MalformedNetlink, NetlinkError } from './error.ts';
+import { TimeSlice } from '../time-slice.ts';
+import { AcknowledgementLost, MalformedNetlink, NetlinkError } from './error.ts';
 import { dumpAttempts, requestsPerDatagram } from './limits.ts';
 import { messageFlags, messageTypes, readAcknowledgement, readMessages, type Message } from './message.ts';
 import { MessageWriter } from './message-writer.ts';
 import type { NetlinkSocket } from './socket.ts';
-import { Serial } from '../serial-queue.ts';
+import { SerialQueue } from '../serial-queue.ts';
 
 /** A request: its type, its flags beside "request", and what comes after the header. */
 export interface Request {
@@ -31,10 +31,10 @@ interface Outgoing {
  *
  * Everything rejects with a NetlinkError or MalformedNetlink, and what changes something with AnswerLost.
  */
-export class NetlinkConversation {
+export class NetlinkConnection {
   readonly #socket: NetlinkSocket;
   readonly #clock: Clock;
-  readonly #serial = new Serial();
+  readonly #serial = new SerialQueue();
   #sequence = 1;
 
   constructor(socket: NetlinkSocket, clock: Clock) {
@@ -71,22 +71,22 @@ export class NetlinkConversation {
       this.#sequence = next % 0x8000_0000;
       await this.#socket.send(datagram);
       try {
-        return this.#waiting().filter(({ type, sequence }) => type === messageTypes.error && sequence >= first && sequence < next);
+        return this.#receiveAll().filter(({ type, sequence }) => type === messageTypes.error && sequence >= first && sequence < next);
       } catch (error) {
         if (!(error instanceof NetlinkError || error instanceof MalformedNetlink)) throw error;
-        throw new AnswerLost(error.message, { cause: error });
+        throw new AcknowledgementLost(error.message, { cause: error });
       }
     });
   }
 
   /** What a request for one thing is answered with: its payload. */
-  ask(request: Request): Promise<Uint8Array> {
+  request(request: Request): Promise<Uint8Array> {
     return this.#serial.run(async () => {
       const sequence = this.#sequence++;
       const writer = new MessageWriter();
       writeRequest(writer, request, 0, sequence);
       await this.#socket.send(writer.bytes());
-      const answer = this.#waiting().find((message) => message.sequence === sequence);
+      const answer = this.#receiveAll().find((message) => message.sequence === sequence);
       if (answer === undefined) throw new NetlinkError('no answer from the kernel', ENODATA);
       if (answer.type === messageTypes.error) throw new NetlinkError('asking the kernel', readAcknowledgement(answer).errno);
       return answer.payload;
@@ -97,7 +97,7 @@ export class NetlinkConversation {
    * Requests that are answered with several payloads each: these, and the number of the error that ended them (0: none). One
    * datagram, and all answers have to fit into the socket's buffer.
    */
-  askEach(requests: readonly Request[]): Promise<readonly Answer[]> {
+  requestEach(requests: readonly Request[]): Promise<readonly Answer[]> {
     return this.#serial.run(async () => {
       const first = this.#sequence;
       this.#sequence += requests.length;
@@ -109,7 +109,7 @@ export class NetlinkConversation {
       let sent = false;
       const sending = this.#socket.send(writer.bytes()).finally(() => (sent = true));
       const reading = async (): Promise<void> => {
-        const turn = new Turn(this.#clock);
+        const turn = new TimeSlice(this.#clock);
         for (let last = false; !last;) {
           last = sent;
           for (let datagram = this.#socket.receive(); datagram !== undefined; datagram = this.#socket.receive()) {
@@ -118,9 +118,9 @@ export class NetlinkConversation {
               if (message.type === messageTypes.error) errors[index] = readAcknowledgement(message).errno;
               else payloads[index]?.push(message.payload);
             }
-            if (turn.isOver) await turn.end();
+            if (turn.isUsedUp) await turn.yield();
           }
-          if (!last) await turn.end();
+          if (!last) await turn.yield();
         }
       };
       await Promise.all([sending, reading()]);
@@ -132,7 +132,7 @@ export class NetlinkConversation {
     });
   }
 
-  #waiting(): Message[] {
+  #receiveAll(): Message[] {
     const messages: Message[] = [];
     for (let datagram = this.#socket.receive(); datagram !== undefined; datagram = this.#socket.receive())
       for (const message of readMessages(datagram)) messages.push(message);
@@ -157,7 +157,7 @@ export class NetlinkConversation {
     await this.#socket.send(writer.bytes());
     const results: T[] = [];
     let interrupted = false;
-    for (const turn = new Turn(this.#clock); ;) {
+    for (const turn = new TimeSlice(this.#clock); ;) {
       const datagram = this.#socket.receive();
       if (datagram === undefined) throw new NetlinkError('the list has no end', ENODATA);
       for (const message of readMessages(datagram)) {
@@ -176,7 +176,7 @@ export class NetlinkConversation {
         const result = read(message.payload);
         if (result !== undefined) results.push(result);
       }
-      if (turn.isOver) await turn.end();
+      if (turn.isUsedUp) await turn.yield();
     }
   }
 }

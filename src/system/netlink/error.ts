@@ -15,7 +15,7 @@ export class NetlinkError extends Error {
 }
 
 /** The kernel has a request, and its answer was lost: whether it has done it nobody knows. */
-export class AnswerLost extends Error {
+export class AcknowledgementLost extends Error {
   readonly code = 'ENODATA';
 
   constructor(why: string, options?: ErrorOptions) {

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../clock.ts';
 import { MalformedNetlink, NetlinkError } from './error.ts';
-import { datagramsPerTurn, eventPoll } from './limits.ts';
+import { datagramsPerPoll, eventPoll } from './limits.ts';
 import { readMessages, type Message } from './message.ts';
 import { openNetlink, type NetlinkOptions, type NetlinkSocket } from './socket.ts';
 
@@ -17,7 +17,7 @@ export interface Events {
   /** What happens from now on is reported. Otherwise `onEnd` follows. */
   readonly subscribed: boolean;
   /** Ends or begins again to hear what happens. What came before is still reported. */
-  hear(hearing: boolean): void;
+  setSubscribed(hearing: boolean): void;
   /** Nothing is called afterwards. */
   stop(): void;
 }
@@ -37,7 +37,7 @@ export function followEvents(options: NetlinkOptions, clock: Clock, handlers: Ev
   };
   const look = (): void => {
     if (stopped || socket === undefined) return;
-    for (let datagrams = 0; datagrams < datagramsPerTurn; datagrams++) {
+    for (let datagrams = 0; datagrams < datagramsPerPoll; datagrams++) {
       try {
         const datagram = socket.receive();
         if (datagram === undefined) {
@@ -65,9 +65,9 @@ export function followEvents(options: NetlinkOptions, clock: Clock, handlers: Ev
   }
   return {
     subscribed: socket !== undefined,
-    hear(hearing) {
+    setSubscribed(hearing) {
       const listening = socket;
-      if (stopped || listening === undefined || (options.groups ?? []).every((group) => listening.listen(group, hearing))) return;
+      if (stopped || listening === undefined || (options.groups ?? []).every((group) => listening.setMembership(group, hearing))) return;
       cancel();
       end('the kernel refuses its events');
     },

@@ -10,7 +10,7 @@ export const sendBufferBytes = 64 * 1024 * 1024;
 export const dumpAttempts = 20;
 
 /** Datagrams of events that are read in one turn of the event loop. */
-export const datagramsPerTurn = 32;
+export const datagramsPerPoll = 32;
 
 /** Milliseconds between two looks for events. */
 export const eventPoll = 100;

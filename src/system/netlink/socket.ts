@@ -2,7 +2,7 @@ import { ok as assert } from 'node:assert';
 import { closeSync, openSync } from 'node:fs';
 import { NetlinkError } from './error.ts';
 import { loadLibc, type Libc } from '../ffi/libc.ts';
-import { attachFilter, everything, jumpIfEqual, loadOctet, take, type FilterInstruction } from '../ffi/socket-filter.ts';
+import { attachFilter, acceptWholePacket, jumpIfEqual, loadOctet, returnVerdict, type FilterInstruction } from '../ffi/socket-filter.ts';
 import { datagramBytes, receiveBufferBytes, sendBufferBytes } from './limits.ts';
 
 // Numbers of Linux, equal on x86-64 and arm64.
@@ -42,7 +42,7 @@ export interface NetlinkSocket {
   /** The next datagram that waits, undefined: there is none. ENOBUFS: some were lost. Never waits itself. */
   receive(): Uint8Array | undefined;
   /** Begins or ends to receive the events of a group. False: the kernel refuses. */
-  listen(group: number, listening: boolean): boolean;
+  setMembership(group: number, listening: boolean): boolean;
   close(): void;
 }
 
@@ -103,7 +103,7 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     if (libc.getsockname(fd, address, Uint32Array.of(address.length)) < 0) throw new NetlinkError('getsockname', libc.errno());
     this.port = address.readUInt32LE(4);
     for (const group of groups) {
-      if (!this.listen(group, true)) throw new NetlinkError('joining a netlink group', libc.errno());
+      if (!this.setMembership(group, true)) throw new NetlinkError('joining a netlink group', libc.errno());
     }
   }
 
@@ -134,7 +134,7 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     return Uint8Array.prototype.slice.call(this.#memory, 0, length);
   }
 
-  listen(group: number, listening: boolean): boolean {
+  setMembership(group: number, listening: boolean): boolean {
     assert(!this.#closed);
     return this.#option(SOL_NETLINK, listening ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP, group);
   }
@@ -163,8 +163,8 @@ function only(offset: number, value: number): readonly FilterInstruction[] {
   return [
     [loadOctet, 0, 0, offset],
     [jumpIfEqual, 0, 1, value],
-    [take, 0, 0, everything],
-    [take, 0, 0, 0],
+    [returnVerdict, 0, 0, acceptWholePacket],
+    [returnVerdict, 0, 0, 0],
   ];
 }
 

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { environment } from '../../lab/command.ts';
 import { receiverAddress, senderAddress } from './addresses.ts';
 
-/** Two namespaces and a veth pair: the receiver in one, the senders, one after the other, in the other. */
+/** The names of the two namespaces, joined by a veth pair: one for the receiver, one for the senders, which run one after another. */
 export const receiverNamespace = 'hxr-receiver';
 export const senderNamespace = 'hxr-sender';
 
-/** For configurations and logs; removed at the end. */
+/** The directory for configurations and logs; removed at the end. */
 export const directory = mkdtempSync(join(tmpdir(), 'herald-bench-'));
 
 export function run(...argv: readonly string[]): string {
@@ -33,7 +33,7 @@ export function setUp(): void {
   }
 }
 
-/** Removes what this run made, and what a killed one left behind under the same names. */
+/** Removes the namespaces of this run, and those that a killed run left under the same names. */
 export function tearDown(): void {
   for (const namespace of [receiverNamespace, senderNamespace]) {
     if (existsSync(`/run/netns/${namespace}`)) {
@@ -48,11 +48,11 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // The process has already ended.
   }
 }
 
-/** A process in a namespace, under the number that is returned; what it prints goes to a file, unless `stdio` says otherwise. */
+/** A process in a namespace. Its output goes to a file unless `stdio` says otherwise. */
 export class BenchProcess {
   readonly child: ChildProcess;
   readonly logFile: string;
@@ -91,7 +91,7 @@ export function file(name: string, text: string | Uint8Array): string {
   return path;
 }
 
-/** bgpd alone, without zebra and without routes in the kernel. Resolves to the process and its vty socket. */
+/** Starts bgpd alone, without zebra and without kernel routes. Returns the process and the path of its vty socket. */
 export function startBgpd(namespace: string, config: string): { readonly process: BenchProcess; readonly vty: string } {
   const [uid = 0, gid = 0] = ['-u', '-g'].map((flag) => Number(run('id', flag, 'frr')));
   const runDirectory = `/run/frr/${namespace}`;

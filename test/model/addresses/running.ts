@@ -9,7 +9,7 @@ import { whyNotShared } from '../../../src/decisions/allocation/ledger/sharing.t
 import type { Reconciliation } from '../../../src/controller/provider.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Ingress, Service } from '../../../src/model/objects/service.ts';
-import type { HeraldObject, Kind, Snapshot } from '../../../src/model/store/snapshot.ts';
+import type { HeraldObject, KindName, Snapshot } from '../../../src/model/store/snapshot.ts';
 import { formatAddress } from '../../../src/net/address.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import type { ObjectReference } from '../../../src/model/objects/object-event.ts';
@@ -43,7 +43,7 @@ export class Running implements StatusWriter {
   readonly #truth: Truth;
   readonly #random: Random;
   readonly #mayMove: Set<ServiceKey>;
-  readonly #pending = new Map<string, { readonly kind: Kind; readonly key: string }>();
+  readonly #pending = new Map<string, { readonly kind: KindName; readonly key: string }>();
   readonly #unheard = new Set<ServiceKey>();
   /** What each Service had when its status was written last, or should have been. */
   readonly #decided = new Map<ServiceKey, { readonly uid: string; readonly addresses: readonly string[] }>();
@@ -95,7 +95,7 @@ export class Running implements StatusWriter {
   }
 
   /** Something changed of which the controller hears when it is delivered. */
-  tell(kind: Kind, key: string): void {
+  tell(kind: KindName, key: string): void {
     this.#pending.set(`${kind}/${key}`, { kind, key });
     // Where the record is a part of the Service it may have gone with it.
     if (this.#truth.attached && kind === 'Service') this.#unheard.add(key as ServiceKey);

@@ -2,7 +2,7 @@ import type { HeraldConfig, IPAddressPool } from '../../../src/model/kinds/types
 import type { Namespace } from '../../../src/model/objects/cluster.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Ingress, Service } from '../../../src/model/objects/service.ts';
-import type { HeraldObject, Kind } from '../../../src/model/store/snapshot.ts';
+import type { HeraldObject, KindName } from '../../../src/model/store/snapshot.ts';
 import type { ReleasedAddress } from '../../../src/model/parse/released-address.ts';
 import type { Random } from '../../fuzz/random.ts';
 
@@ -46,7 +46,7 @@ export class Truth {
     return [...this.services.values(), ...this.pools.values(), ...this.namespaces.values(), ...config];
   }
 
-  find(kind: Kind, key: string): HeraldObject | undefined {
+  find(kind: KindName, key: string): HeraldObject | undefined {
     if (kind === 'Service') return this.services.get(key as ServiceKey);
     if (kind === 'IPAddressPool') return this.pools.get(key);
     return kind === 'Namespace' ? this.namespaces.get(key) : this.config;

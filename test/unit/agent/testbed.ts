@@ -8,7 +8,7 @@ import type { NodeState } from '../../../src/model/objects/node-state.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import type { HeraldObject } from '../../../src/model/store/snapshot.ts';
 import { silentLog } from '../../../src/system/log.ts';
-import type { HttpPlace } from '../../../src/system/http/http-listener.ts';
+import type { SocketAddress } from '../../../src/system/http/http-listener.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { advertisement, node, peer, pool, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
 import type { Source } from '../../../src/sources/source.ts';
@@ -70,7 +70,7 @@ export interface TestbedOptions {
   /** What the agent reports comes back to it as an object of the source, as it does in earnest. */
   readonly reportsComeBack?: true;
   /** Where the health of the node is told; default: everywhere over IPv4. */
-  readonly healthz?: readonly HttpPlace[];
+  readonly healthz?: readonly SocketAddress[];
   /** Who measures the agent. */
   readonly observer?: (components: { readonly source: TestSource; readonly clock: VirtualClock }) => AgentMetrics;
   /** What the agent tells of what happens, in place of nothing. */

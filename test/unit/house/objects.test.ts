@@ -4,16 +4,14 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { generatedFiles } from '../../../scripts/generate/objects/generated-files.ts';
 import { kinds } from '../../../src/model/kinds.ts';
-import type { Kind } from '../../../src/model/schema/kind.ts';
+import type { KindDefinition } from '../../../src/model/schema/kind.ts';
 import type { Schema } from '../../../src/model/schema/schema.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const files = generatedFiles();
 
 test.each([...files.keys()])('%s is what npm run generate writes', (path) => {
-  expect(existsSync(join(root, path)) && readFileSync(join(root, path), 'utf8') === files.get(path), 'run npm run generate').toBe(
-    true,
-  );
+  expect(existsSync(join(root, path)) && readFileSync(join(root, path), 'utf8') === files.get(path), 'run npm run generate').toBe(true);
 });
 
 test('no CRD and no JSON schema is there that nothing writes', () => {
@@ -38,7 +36,7 @@ function allOf(schema: Schema, path: string): Found[] {
   return [{ path, schema }, ...Object.entries(schema.fields).flatMap(([name, field]) => allOf(field, `${path}.${name}`))];
 }
 
-describe.each(kinds as readonly Kind[])('$kind', (kind) => {
+describe.each(kinds as readonly KindDefinition[])('$kind', (kind) => {
   const all = [...(kind.spec === undefined ? [] : allOf(kind.spec, 'spec')), ...allOf(kind.status, 'status')];
 
   test('has a description of each field', () => {
@@ -48,7 +46,7 @@ describe.each(kinds as readonly Kind[])('$kind', (kind) => {
   });
 
   test('has names that nobody else has, and conditions', () => {
-    const names = (kinds as readonly Kind[]).flatMap(({ plural, shortNames }) => [plural, ...shortNames]);
+    const names = (kinds as readonly KindDefinition[]).flatMap(({ plural, shortNames }) => [plural, ...shortNames]);
     for (const name of [kind.plural, ...kind.shortNames]) expect(names.filter((other) => other === name)).toHaveLength(1);
     expect(all.map(({ path }) => path)).toContain('status.conditions');
   });

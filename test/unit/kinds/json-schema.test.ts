@@ -3,9 +3,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { jsonSchema } from '../../../scripts/objects/json-schema.ts';
+import { jsonSchema } from '../../../scripts/generate/objects/json-schema.ts';
 import { heraldApiVersion, kinds } from '../../../src/model/kinds.ts';
-import type { Kind } from '../../../src/model/schema/kind.ts';
+import type { KindDefinition } from '../../../src/model/schema/kind.ts';
 import { exampleOf, outOfBounds } from '../../kinds/bent-objects.ts';
 
 interface JsonSchema {
@@ -55,7 +55,7 @@ function wrongIn(schema: JsonSchema, value: unknown, at: string): string[] {
 }
 
 function check(object: Readonly<Record<string, unknown>>): string[] {
-  const kind = (kinds as readonly Kind[]).find((one) => one.kind === object['kind']);
+  const kind = (kinds as readonly KindDefinition[]).find((one) => one.kind === object['kind']);
   if (kind === undefined) throw new Error(`there is no kind ${String(object['kind'])}`);
   return wrongIn(jsonSchema(kind), object, '').map((text) => text.slice(1));
 }

@@ -34,8 +34,8 @@ describe('the host', () => {
       'net/ipv6_route',
       line('00', '00450003', 'eth0') + line('00', '00000003', 'eth1') + line('40', '00450001', 'eth2') + line('00', '00200200', 'lo'),
     );
-    expect(await systemHost({ root }).advertisedDefault()).toEqual(['eth0']);
-    expect(await systemHost({ root: join(root, 'none') }).advertisedDefault()).toEqual([]);
+    expect(await systemHost({ root }).interfacesWithAdvertisedDefault()).toEqual(['eth0']);
+    expect(await systemHost({ root: join(root, 'none') }).interfacesWithAdvertisedDefault()).toEqual([]);
   });
 
   test('knows which legacy tables are in use', async () => {

@@ -18,7 +18,7 @@ function begun(outcomes: readonly ListenError['code'][], options: Partial<Retryi
       return { close: async () => void log.push('close') };
     },
     retryMilliseconds: 1000,
-    changed: (problem) => void told.push(problem),
+    onProblemChanged: (problem) => void told.push(problem),
     ...options,
   });
   const pass = async (milliseconds: number): Promise<void> => {

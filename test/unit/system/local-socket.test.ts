@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { askLocal, listenLocal, type AnswerLocal, type LocalListener } from '../../../src/system/http/local-socket.ts';
+import { requestLocal, listenLocal, type AnswerLocal, type LocalListener } from '../../../src/system/http/local-socket.ts';
 
 const bounds = { connections: 4, headerBytes: 4096, requestMilliseconds: 10_000, idleMilliseconds: 1000 };
 const signal = new AbortController().signal;
@@ -31,7 +31,7 @@ const say =
   () => ({ status: 200, headers: {}, body });
 
 async function ask(path: string, target = '/'): Promise<{ status: number; body: string }> {
-  const { status, chunks } = await askLocal(path, target, signal);
+  const { status, chunks } = await requestLocal(path, target, signal);
   return { status, body: await text(chunks) };
 }
 
@@ -49,7 +49,7 @@ describe('a local socket', () => {
     const listener = await listen(path, say(''));
     await listener.close();
     expect(await readdir(directory)).toEqual([]);
-    await expect(askLocal(path, '/', signal)).rejects.toMatchObject({ code: 'ENOENT', message: expect.stringContaining(path) });
+    await expect(requestLocal(path, '/', signal)).rejects.toMatchObject({ code: 'ENOENT', message: expect.stringContaining(path) });
   });
 
   test('takes the place of one that nobody answers at any more', async () => {
@@ -61,7 +61,7 @@ describe('a local socket', () => {
     const { rename } = await import('node:fs/promises');
     await rename(join(directory, 'dead.sock'), path);
     await new Promise((closed) => dead.close(closed));
-    await expect(askLocal(path, '/', signal)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(requestLocal(path, '/', signal)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     await listen(path, say('new'));
     expect(await ask(path)).toEqual({ status: 200, body: 'new' });
   });
@@ -108,7 +108,7 @@ describe('a local socket', () => {
         }
       })(),
     }));
-    const { chunks } = await askLocal(path, '/', signal);
+    const { chunks } = await requestLocal(path, '/', signal);
     let read = '';
     for await (const chunk of chunks) {
       read += Buffer.from(chunk).toString();

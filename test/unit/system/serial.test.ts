@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { Serial } from '../../../src/system/serial-queue.ts';
+import { SerialQueue } from '../../../src/system/serial-queue.ts';
 
 test('work is done one after the other, whatever fails', async () => {
-  const serial = new Serial();
+  const serial = new SerialQueue();
   const order: string[] = [];
   let endFirst: (error: Error) => void = () => undefined;
   const first = serial.run(() => {
@@ -23,7 +23,7 @@ test('work is done one after the other, whatever fails', async () => {
 });
 
 test('idle waits for everything that was asked for, and does not fail with it', async () => {
-  const serial = new Serial();
+  const serial = new SerialQueue();
   await serial.idle();
   let done = false;
   serial.run(() => Promise.reject(new Error('broken'))).catch(() => undefined);

@@ -32,9 +32,9 @@ export class DatagramSocket extends InetSocket {
   /** Beyond the system's bound where that is permitted (CAP_NET_ADMIN), otherwise up to it. */
   setReceiveBuffer(bytes: number): void {
     try {
-      this.set(SOL_SOCKET, SO_RCVBUFFORCE, bytes, 'setting the receive buffer');
+      this.setSocketOption(SOL_SOCKET, SO_RCVBUFFORCE, bytes, 'setting the receive buffer');
     } catch {
-      this.set(SOL_SOCKET, SO_RCVBUF, bytes, 'setting the receive buffer');
+      this.setSocketOption(SOL_SOCKET, SO_RCVBUF, bytes, 'setting the receive buffer');
     }
   }
 

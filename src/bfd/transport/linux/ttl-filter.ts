@@ -1,11 +1,11 @@
 import { addressBytes, type Address, type Family } from '../../../net/address.ts';
 import {
-  everything,
+  acceptWholePacket,
   jumpIfAtLeast,
   jumpIfEqual,
   loadOctet,
   loadWord,
-  take,
+  returnVerdict,
   type FilterInstruction,
 } from '../../../system/ffi/socket-filter.ts';
 import { fullTtl } from '../transport.ts';
@@ -20,8 +20,8 @@ const networkHeader = 0x1_0000_0000 - 0x10_0000;
 const ttlAt: Record<Family, number> = { 4: networkHeader + 8, 6: networkHeader + 7 };
 const sourceAt: Record<Family, number> = { 4: networkHeader + 12, 6: networkHeader + 8 };
 
-const accept: FilterInstruction = [take, 0, 0, everything];
-const drop: FilterInstruction = [take, 0, 0, 0];
+const accept: FilterInstruction = [returnVerdict, 0, 0, acceptWholePacket];
+const drop: FilterInstruction = [returnVerdict, 0, 0, 0];
 
 /** Of a socket that only sends. */
 export const nothing: readonly FilterInstruction[] = [drop];

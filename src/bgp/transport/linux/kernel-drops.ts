@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { KernelDrops } from '../transport.ts';
 
-/** Of this thread's own network namespace: a process has one, but tests have several. */
+/** The path for the network namespace of this thread. Tests use several namespaces in one process. */
 const path = '/proc/thread-self/net/netstat';
 
 export function readKernelDrops(): KernelDrops | undefined {
@@ -12,7 +12,10 @@ export function readKernelDrops(): KernelDrops | undefined {
   }
 }
 
-/** /proc/net/netstat: pairs of lines that begin alike, first the names, then the values. Undefined where the kernel does not count these. */
+/**
+ * Parses /proc/net/netstat, which has pairs of lines with the same prefix: first the names, then the values. Returns undefined if the
+ * kernel does not count these drops.
+ */
 export function parseKernelDrops(text: string): KernelDrops | undefined {
   const [names = [], values = []] = text
     .split('\n')

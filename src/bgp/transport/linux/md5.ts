@@ -6,7 +6,7 @@ import { socketAddress, IPPROTO_TCP, type RawSocket } from './socket.ts';
 const TCP_MD5SIG_EXT = 32;
 const TCP_MD5SIG_FLAG_PREFIX = 1;
 
-/** In words, without the password, why it cannot be a key. */
+/** Returns why the text cannot be a key, without quoting it. Undefined: it can. */
 export function passwordProblem(password: string): string | undefined {
   if (password === '') return 'the TCP MD5 password is empty';
   if (Buffer.byteLength(password) > maximumPassword) return 'the TCP MD5 password is longer than Linux takes';
@@ -14,18 +14,18 @@ export function passwordProblem(password: string): string | undefined {
 }
 
 /**
- * Makes the socket sign what it sends to these addresses and demand signed segments from them (RFC 2385). Undefined takes the key
- * away. The kernel keeps one key for a prefix, whatever the interface: it takes an index in a key only of a VRF.
+ * Makes the socket sign segments to these addresses and require signed segments from them (RFC 2385). Undefined removes the key. The kernel
+ * keeps one key per prefix for all interfaces: it accepts an interface index only for a VRF.
  */
 export function setSignatureKey(socket: RawSocket, prefix: Prefix, password: string | undefined): void {
   try {
-    socket.set(IPPROTO_TCP, TCP_MD5SIG_EXT, md5Signature(prefix, password), 'setting the TCP MD5 password');
+    socket.setSocketOption(IPPROTO_TCP, TCP_MD5SIG_EXT, md5Signature(prefix, password), 'setting the TCP MD5 password');
   } catch (error) {
     throw explained(error as NodeJS.ErrnoException);
   }
 }
 
-/** struct tcp_md5sig: address (128 octets), flags, prefix length, key length (2), interface (4), key (80). */
+/** Encodes struct tcp_md5sig: address (128 octets), flags, prefix length, key length (2), interface (4), key (80). */
 function md5Signature({ address, length }: Prefix, password: string | undefined): Uint8Array {
   const key = Buffer.from(password ?? '', 'utf8');
   assert(key.length <= maximumPassword && password !== '', 'the password was checked before');

@@ -1,6 +1,6 @@
 /**
- * The two messages of neighbour discovery that peers without addresses find each other by. Both begin with type, code and a
- * checksum that the kernel computes, and end in options of type, length in units of 8 octets, and content.
+ * The two neighbour discovery messages by which peers without configured addresses find each other. Both begin with type, code and a
+ * checksum that the kernel computes. They end with options: type, length in units of 8 octets, and content.
  *
  *     Router Solicitation (RFC 4861 4.1)       Router Advertisement (4.2)
  *      0   133, code 0, checksum                0   134, code 0, checksum
@@ -15,14 +15,14 @@ export const routerAdvertisement = 134;
 const sourceLinkLayerAddress = 1;
 
 /**
- * An advertisement of nothing but our presence: the lifetime of 0 says that we are no default router, and the zeros after it that
- * we do not care. `hardwareAddress`: six octets, which spare the neighbour a question.
+ * Encodes an advertisement that only shows the presence of this host. Lifetime 0 means that it is no default router; the zeros after it
+ * mean "unspecified". `hardwareAddress` has six octets and saves the neighbour an address resolution.
  */
 export function encodeRouterAdvertisement(hardwareAddress: Uint8Array | undefined): Uint8Array {
   return withHardwareAddress(routerAdvertisement, 16, hardwareAddress);
 }
 
-/** A request that routers advertise themselves now. */
+/** Encodes a request that routers send an advertisement now. */
 export function encodeRouterSolicitation(hardwareAddress: Uint8Array | undefined): Uint8Array {
   return withHardwareAddress(routerSolicitation, 8, hardwareAddress);
 }
@@ -34,7 +34,10 @@ function withHardwareAddress(type: number, length: number, hardwareAddress: Uint
   return message;
 }
 
-/** The type of a message that passes the checks of RFC 4861 6.1.1 and 6.1.2, but for its addresses and hop limit; else undefined. */
+/**
+ * Returns the type of a message that passes the checks of RFC 4861 6.1.1 and 6.1.2, else undefined. The caller checks source address and
+ * hop limit.
+ */
 export function readRouterMessage(message: Uint8Array): typeof routerSolicitation | typeof routerAdvertisement | undefined {
   const [type, code] = message;
   if (type !== routerSolicitation && type !== routerAdvertisement) return undefined;
@@ -42,7 +45,7 @@ export function readRouterMessage(message: Uint8Array): typeof routerSolicitatio
   let at = type === routerAdvertisement ? 16 : 8;
   while (at < message.length) {
     const units = message[at + 1] ?? 0;
-    if (units === 0) return undefined; // Also an option that ends after its type.
+    if (units === 0) return undefined; // also for an option that ends after its type
     at += 8 * units;
   }
   return at === message.length ? type : undefined;

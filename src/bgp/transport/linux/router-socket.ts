@@ -19,19 +19,19 @@ const EAGAIN = 11;
 const MSG_TRUNC = 0x20;
 const MSG_DONTWAIT = 0x40;
 
-/** Needs CAP_NET_RAW. */
+/** Opens a raw ICMPv6 socket for router messages. Needs CAP_NET_RAW. */
 export function openRouterSocket(libc: Libc, networkInterface: string): RouterSocket {
   const fd = libc.socket(AF_INET6, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_ICMPV6);
   if (fd < 0) throw systemError(libc, 'socket');
   const socket = new RawSocket(libc, fd, 6);
   try {
     socket.bindToInterface(networkInterface);
-    socket.set(IPPROTO_ICMPV6, ICMP6_FILTER, routerMessagesOnly(), 'filtering ICMPv6');
-    socket.set(IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1, 'asking for the hop limit');
+    socket.setSocketOption(IPPROTO_ICMPV6, ICMP6_FILTER, routerMessagesOnly(), 'filtering ICMPv6');
+    socket.setSocketOption(IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1, 'asking for the hop limit');
     socket.setTtl(255);
-    socket.set(IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 255, 'setting the hop limit of multicast');
-    socket.set(IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 0, 'turning off the echo of multicast');
-    socket.set(IPPROTO_IPV6, IPV6_JOIN_GROUP, multicastRequest(libc, networkInterface), 'joining the routers on the link');
+    socket.setSocketOption(IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 255, 'setting the hop limit of multicast');
+    socket.setSocketOption(IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 0, 'turning off the echo of multicast');
+    socket.setSocketOption(IPPROTO_IPV6, IPV6_JOIN_GROUP, multicastRequest(libc, networkInterface), 'joining the routers on the link');
     return new IcmpSocket(libc, socket);
   } catch (error) {
     socket.close();
@@ -52,7 +52,7 @@ export function factsOf(networkInterface: string): InterfaceFacts {
   };
 }
 
-/** struct icmp6_filter: a bit for each type that is dropped. */
+/** Encodes struct icmp6_filter: one bit for each type that the kernel drops. */
 function routerMessagesOnly(): Uint8Array {
   const filter = Buffer.alloc(32, 0xff);
   for (const type of [routerSolicitation, routerAdvertisement]) {
@@ -62,12 +62,12 @@ function routerMessagesOnly(): Uint8Array {
   return filter;
 }
 
-/** struct ipv6_mreq: the group of all routers, and the interface's index. */
+/** Encodes struct ipv6_mreq: the all-routers group and the index of the interface. */
 function multicastRequest(libc: Libc, networkInterface: string): Uint8Array {
   return Buffer.concat([addressBytes(address('ff02::2')), int32(libc.interfaceIndex(networkInterface))]);
 }
 
-// One piece of memory for recvmsg: its header, which points to the other parts, and these.
+// Layout of the memory for recvmsg: the header, which points to the other parts, then those parts.
 const headerAt = 0;
 const vectorAt = 56;
 const sourceAt = 72;
@@ -126,7 +126,7 @@ class IcmpSocket implements RouterSocket {
   }
 }
 
-/** struct cmsghdr: length (8 octets), level, type; then the hop limit as an int. 0 where it is not there. */
+/** Reads the hop limit from struct cmsghdr: length (8 octets), level, type, then the hop limit as an int. Returns 0 if it is missing. */
 function hopLimitOf(control: Buffer): number {
   const isHopLimit = control.length >= 20 && control.readInt32LE(8) === IPPROTO_IPV6 && control.readInt32LE(12) === IPV6_HOPLIMIT;
   return isHopLimit ? control.readInt32LE(16) : 0;

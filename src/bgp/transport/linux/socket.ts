@@ -12,14 +12,14 @@ import {
 import { systemError, type Libc } from '../../../system/ffi/libc.ts';
 import type { SocketOptions } from '../transport.ts';
 
-// Numbers of Linux, equal on x86-64 and arm64.
+// Constants of Linux, equal on x86-64 and arm64.
 const SOCK_STREAM = 1;
 export const IPPROTO_TCP = 6;
 const IP_MINTTL = 21;
 const IPV6_MINHOPCOUNT = 73;
 const TCP_USER_TIMEOUT = 18;
 
-/** A socket with what BGP wants of one; every call throws an error with the system's code. */
+/** A TCP socket with the options that BGP needs. Every method throws an error with the system's code. */
 export class RawSocket extends InetSocket {
   static tcp(libc: Libc, family: Family): RawSocket {
     const fd = libc.socket(family === 4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -27,12 +27,12 @@ export class RawSocket extends InetSocket {
     return new RawSocket(libc, fd, family);
   }
 
-  /** What both ends of BGP want of a connection. */
+  /** Sets the options of a BGP connection, dialed or accepted. */
   setOptions({ ttl, minimumTtl, userTimeout }: SocketOptions): void {
     const [level, minimumName] = this.family === 4 ? [IPPROTO_IP, IP_MINTTL] : [IPPROTO_IPV6, IPV6_MINHOPCOUNT];
     this.setTtl(ttl);
-    if (minimumTtl !== undefined) this.set(level, minimumName, minimumTtl, 'setting the smallest TTL to accept');
-    if (userTimeout !== undefined) this.set(IPPROTO_TCP, TCP_USER_TIMEOUT, userTimeout, 'setting the user timeout');
+    if (minimumTtl !== undefined) this.setSocketOption(level, minimumName, minimumTtl, 'setting the smallest TTL to accept');
+    if (userTimeout !== undefined) this.setSocketOption(IPPROTO_TCP, TCP_USER_TIMEOUT, userTimeout, 'setting the user timeout');
   }
 
   bind(address: Address | undefined, port: number, what: string): void {
@@ -40,7 +40,7 @@ export class RawSocket extends InetSocket {
   }
 }
 
-/** As the kernel takes it; no address: any. */
+/** Encodes a socket address for the kernel. Without an address it means any address. */
 export function socketAddress(family: Family, address: Address | undefined, port: number): Uint8Array {
   return inetAddress(family, address === undefined ? undefined : addressBytes(address), port);
 }

@@ -1,8 +1,8 @@
 import type { Family } from '../../../net/address.ts';
 import type { Clock } from '../../../system/clock.ts';
 import { readAttributes, readNumber } from '../../../system/netlink/attributes.ts';
-import { NetlinkConversation, type Answer } from '../../../system/netlink/conversation.ts';
-import { AnswerLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
+import { NetlinkConnection, type Answer } from '../../../system/netlink/conversation.ts';
+import { AcknowledgementLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import type { MessageWriter } from '../../../system/netlink/message-writer.ts';
 import { readAcknowledgement, type Acknowledgement } from '../../../system/netlink/message.ts';
 import type { NetlinkSocket } from '../../../system/netlink/socket.ts';
@@ -27,10 +27,10 @@ interface Question {
 
 /** Transactions and lists of nf_tables over one socket, one after the other. Both reject with a NetlinkError or MalformedNetlink. */
 export class Conversation {
-  readonly #conversation: NetlinkConversation;
+  readonly #conversation: NetlinkConnection;
 
   constructor(socket: NetlinkSocket, clock: Clock) {
-    this.#conversation = new NetlinkConversation(socket, clock);
+    this.#conversation = new NetlinkConnection(socket, clock);
   }
 
   /** Undefined: the kernel has done all of it. Otherwise nothing has changed, unless it rejects with AnswerLost: then nobody knows. */
@@ -49,7 +49,7 @@ export class Conversation {
       if (answer.errno !== 0 && made !== undefined) return refusalOf(made.batch, message.sequence, answer);
       done ||= message.sequence === made?.last;
     }
-    if (!done) throw new AnswerLost('there is none');
+    if (!done) throw new AcknowledgementLost('there is none');
     return undefined;
   }
 
@@ -67,7 +67,7 @@ export class Conversation {
    * datagram, and all answers have to fit into the socket's buffer.
    */
   async ask(type: number, family: Family, requests: readonly ((writer: MessageWriter) => void)[]): Promise<readonly Answer[]> {
-    const answers = await this.#conversation.askEach(
+    const answers = await this.#conversation.requestEach(
       requests.map((write) => ({
         type,
         write: (writer) => {
@@ -82,7 +82,7 @@ export class Conversation {
   /** The number of the latest transaction in this network namespace, by whomever. */
   async generation(): Promise<number> {
     const write = (writer: MessageWriter): void => writer.raw(netfilterHeader(0));
-    const payload = await this.#conversation.ask({ type: messages.getGeneration, write });
+    const payload = await this.#conversation.request({ type: messages.getGeneration, write });
     const number = readAttributes(payload.subarray(netfilterHeaderBytes)).get(generationAttributes.number);
     if (number === undefined) throw new MalformedNetlink('a generation without its number');
     return readNumber(number);

@@ -4,16 +4,16 @@ import type { ElementList, PackedSet } from '../ruleset/element-list.ts';
 import { keyText } from '../ruleset/element-text.ts';
 import { tableFamily, tableName } from '../ruleset/layout.ts';
 import { elementBytesPerMessage } from '../limits.ts';
-import type { Turn } from '../../../system/time-slice.ts';
+import type { TimeSlice } from '../../../system/time-slice.ts';
 import type { Batch } from './batch.ts';
 import { dataAttributes, elementAttributes, elementFlags, elementListAttributes, listElement, messages } from './constants.ts';
 
 /** Adds or deletes elements, set by set, in messages that stay below the bound. */
-export async function writeElements(batch: Batch, verb: 'add' | 'delete', elements: ElementList, turn: Turn): Promise<void> {
+export async function writeElements(batch: Batch, verb: 'add' | 'delete', elements: ElementList, turn: TimeSlice): Promise<void> {
   for (const packed of elements.packedSets()) {
     let next = 0;
     while (next < packed.length) {
-      if (turn.isOver) await turn.end();
+      if (turn.isUsedUp) await turn.yield();
       const first = next;
       const type = verb === 'add' ? messages.newElement : messages.delElement;
       const about = (entry: number | undefined): string => elementName(packed, first, entry);

@@ -4,7 +4,7 @@ import type { NetlinkOptions } from '../../../system/netlink/socket.ts';
 import type { Monitor } from '../executor.ts';
 import { changesGroup } from './constants.ts';
 
-export type Follower = Monitor & Pick<Events, 'hear'>;
+export type Follower = Monitor & Pick<Events, 'setSubscribed'>;
 
 /** Reports what happens in nf_tables, by whomever. */
 export function followEvents(options: NetlinkOptions, clock: Clock, handlers: EventHandlers): Follower {

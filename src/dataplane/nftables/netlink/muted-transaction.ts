@@ -18,17 +18,17 @@ export async function unheard<Refusal>(
   revision: number,
   work: () => Promise<Refusal | undefined>,
 ): Promise<Refusal | undefined> {
-  follower.hear(false);
+  follower.setSubscribed(false);
   try {
     const before = await generation();
     const refusal = await work();
-    follower.hear(true);
+    follower.setSubscribed(true);
     const own = refusal === undefined ? next(before) : before;
     if (own === (await generation())) events.onChange({ revisions: [revision], what: 'a large transaction' });
     else events.onLoss('another program changed nf_tables beside a large transaction');
     return refusal;
   } catch (error) {
-    follower.hear(true);
+    follower.setSubscribed(true);
     events.onLoss('a large transaction ended without an answer');
     throw error;
   }

@@ -1,6 +1,6 @@
 import { defined } from '../../../lang/defined.ts';
 import { sleep, type Clock } from '../../../system/clock.ts';
-import { AnswerLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
+import { AcknowledgementLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { DataplaneError } from '../../dataplane.ts';
 import type { ElementList } from '../ruleset/element-list.ts';
@@ -9,7 +9,7 @@ import { families, revisionSet, tableName } from '../ruleset/layout.ts';
 import { attemptPause, maximumAttempts, maximumBatchBytes, maximumHeardElements } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../ruleset/skeleton.ts';
-import { Turn } from '../../../system/time-slice.ts';
+import { TimeSlice } from '../../../system/time-slice.ts';
 import type { Batch } from './batch.ts';
 import { elementAttributes, listElement, messages, tableFlags } from './constants.ts';
 import { Conversation, type Refusal } from './conversation.ts';
@@ -71,7 +71,7 @@ class NetlinkExecutor implements NftExecutor {
 
   async run(transaction: Transaction): Promise<void> {
     const { deletes, adds, revision, generation } = transaction;
-    const turn = new Turn(this.#clock);
+    const turn = new TimeSlice(this.#clock);
     const work = (): Promise<Refusal | undefined> =>
       this.#transact((batch) => writeTransaction(batch, transaction, this.#flags, turn), generation);
     const refusal =
@@ -98,7 +98,7 @@ class NetlinkExecutor implements NftExecutor {
   }
 
   async readTable(skeleton: Skeleton, likely?: () => Promise<ElementList>): Promise<TableListing | undefined> {
-    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton, new Turn(this.#clock), likely));
+    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton, new TimeSlice(this.#clock), likely));
     if (listing === undefined || this.#flags === 0) return listing;
     const refusal = await this.#transact((batch) => writeTable(batch, skeleton.family, this.#flags));
     // Not supported: a kernel without ownership, or a table that was made without.
@@ -145,12 +145,12 @@ class NetlinkExecutor implements NftExecutor {
   }
 }
 
-async function writeTransaction(batch: Batch, transaction: Transaction, flags: number, turn: Turn): Promise<void> {
+async function writeTransaction(batch: Batch, transaction: Transaction, flags: number, turn: TimeSlice): Promise<void> {
   const { create, deletes, adds, revision } = transaction;
   let id = 0;
   for (const skeleton of create) {
     writeSkeleton(batch, skeleton, flags, () => ++id);
-    if (turn.isOver) await turn.end();
+    if (turn.isUsedUp) await turn.yield();
   }
   await writeElements(batch, 'delete', deletes, turn);
   await writeElements(batch, 'add', adds, turn);
@@ -184,7 +184,7 @@ function dataplaneErrorOf({ error, text }: Refusal): DataplaneError {
 
 function translated(error: unknown): unknown {
   if (error instanceof NetlinkError) return new DataplaneError(codeOf(error), error.message, { cause: error });
-  if (error instanceof AnswerLost) return new OutcomeUnknown(error.message, { cause: error });
+  if (error instanceof AcknowledgementLost) return new OutcomeUnknown(error.message, { cause: error });
   if (error instanceof MalformedNetlink) return new DataplaneError('failed', error.message, { cause: error });
   return error;
 }

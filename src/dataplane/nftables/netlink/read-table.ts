@@ -6,7 +6,7 @@ import { allSets, revisionSet, tableName, type SetName } from '../ruleset/layout
 import { maximumListedElements } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../ruleset/skeleton.ts';
-import type { Turn } from '../../../system/time-slice.ts';
+import type { TimeSlice } from '../../../system/time-slice.ts';
 import { askElements } from './get-elements.ts';
 import { chainAttributes, elementListAttributes, messages, ruleAttributes, setAttributes, setFlags, tableAttributes } from './constants.ts';
 import type { Conversation } from './conversation.ts';
@@ -24,7 +24,7 @@ type Listed = ReadonlyMap<number, Uint8Array>;
 export function readTable(
   conversation: Conversation,
   skeleton: Skeleton,
-  turn: Turn,
+  turn: TimeSlice,
   likely?: () => Promise<ElementList>,
 ): Promise<TableListing | undefined> {
   return new TableReader(conversation, skeleton, turn, likely).read();
@@ -34,12 +34,12 @@ class TableReader {
   readonly #conversation: Conversation;
   readonly #skeleton: Skeleton;
   readonly #family: Family;
-  readonly #turn: Turn;
+  readonly #turn: TimeSlice;
   readonly #likely: (() => Promise<ElementList>) | undefined;
   /** By set, where the kernel tells: how many elements it has. */
   readonly #counts = new Map<string, number>();
 
-  constructor(conversation: Conversation, skeleton: Skeleton, turn: Turn, likely: (() => Promise<ElementList>) | undefined) {
+  constructor(conversation: Conversation, skeleton: Skeleton, turn: TimeSlice, likely: (() => Promise<ElementList>) | undefined) {
     this.#conversation = conversation;
     this.#skeleton = skeleton;
     this.#family = skeleton.family;
@@ -143,7 +143,7 @@ class TableReader {
     if (isListedInHalves(set)) return readElements(this.#family, set, payloads.flatMap(entriesOf), elements);
     for (const payload of payloads) {
       if (!readElements(this.#family, set, entriesOf(payload), elements)) return false;
-      if (this.#turn.isOver) await this.#turn.end();
+      if (this.#turn.isUsedUp) await this.#turn.yield();
     }
     return true;
   }

@@ -1,5 +1,5 @@
 import type { Address } from '../../../net/address.ts';
-import { slotOf, type Hashed } from '../../../net/connection-hash.ts';
+import { slotOf, type HashInput } from '../../../net/connection-hash.ts';
 import { exactSlots, maximumSlots } from '../limits.ts';
 
 /**
@@ -11,7 +11,7 @@ export type Kind = 'internal' | 'internal_local' | 'external' | 'external_local'
 export const kinds: readonly Kind[] = ['internal', 'internal_local', 'external', 'external_local'];
 const majors: Readonly<Record<Kind, number>> = { internal: 1, internal_local: 2, external: 3, external_local: 4 };
 const stickyMajor = 0x10;
-const hashedMajors: Readonly<Record<Hashed, number>> = { connection: 0x20, client: 0x30 };
+const hashedMajors: Readonly<Record<HashInput, number>> = { connection: 0x20, client: 0x30 };
 const directMajor = 0x20;
 
 /** The class of a frontend without any backend. */
@@ -26,7 +26,7 @@ export function classOf(kind: Kind, sticky: boolean, slots: number): string {
  * The class of an external frontend whose slot is a hash of the packet's source. `slots` is one of `slotTableSizes`; `direct`: with
  * direct server return.
  */
-export function hashedClass(hashed: Hashed, slots: number, direct: boolean): string {
+export function hashedClass(hashed: HashInput, slots: number, direct: boolean): string {
   return `${(majors.external + hashedMajors[hashed] + (direct ? directMajor : 0)).toString(16)}:${slots.toString(16)}`;
 }
 

@@ -15,7 +15,7 @@ export function* directReturnElements(
   yield { set: 'direct_addresses', key: address };
   const segment = segmentLadder.find((size) => size <= (directReturn.segmentSize ?? 0));
   if (segment !== undefined) yield { set: `segment_${segment}`, key: address };
-  const marks = backends.map(({ node, passing }) =>
+  const marks = backends.map(({ node, path: passing }) =>
     passing?.routed === undefined || node === undefined ? undefined : markOctets(markOf(node)),
   );
   for (const [slot, index] of slots.backendOf.entries()) {

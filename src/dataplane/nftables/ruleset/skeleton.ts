@@ -1,5 +1,5 @@
 import type { Family } from '../../../net/address.ts';
-import { hashSeed, type Hashed } from '../../../net/connection-hash.ts';
+import { hashSeed, type HashInput } from '../../../net/connection-hash.ts';
 import { slotTableSizes } from '../../../net/frontend.ts';
 import { affinityKey, affinityType, rememberChains, timeoutVerdicts } from './affinity.ts';
 import { classOf, hashedClass, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
@@ -119,7 +119,7 @@ const nodePortView = (_ip: 'ip' | 'ip6'): View => ({ prefix: 'nodeport_', fronte
 const hashedSlots = (['connection', 'client'] as const).flatMap((hashed) => slotTableSizes.map((slots) => [hashed, slots] as const));
 
 /** What src/net/connection-hash.ts computes. */
-function hashRule(ip: 'ip' | 'ip6', hashed: Hashed, slots: number): string {
+function hashRule(ip: 'ip' | 'ip6', hashed: HashInput, slots: number): string {
   const source = hashed === 'client' ? `${ip} saddr` : `${ip} saddr . th sport`;
   return `meta priority set jhash ${source} mod ${slots} seed 0x${hashSeed.toString(16)}`;
 }

@@ -1,6 +1,6 @@
 import { compareAddresses, formatAddress, sameAddress, type Address } from '../../../net/address.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
-import { haveOneKey } from '../../../model/objects/service.ts';
+import { haveSameSharingKey } from '../../../model/objects/service.ts';
 import type { AllocationRequest } from '../request.ts';
 import { admits, sharingGroup, whyNotShared } from './sharing.ts';
 
@@ -86,7 +86,7 @@ export function createHoldings(): Holdings {
           other.request.service !== request.service &&
           !other.disputed &&
           other.addresses.some((own) => sameAddress(own, address)) &&
-          !haveOneKey(request, other.request),
+          !haveSameSharingKey(request, other.request),
       );
     },
     parts(before, after, address) {

@@ -2,7 +2,7 @@ import { compareAddresses, type Address } from '../../../net/address.ts';
 import { formatRange, rangeContains, rangesOverlap, type AddressRange } from '../../../net/range.ts';
 import type { AddressSpace } from './address-space.ts';
 import type { IPAddressPool } from '../../../model/kinds/types.ts';
-import { reason, says, type Reason } from '../../../model/reasons.ts';
+import { reason, reasonText, type Reason } from '../../../model/reasons.ts';
 
 interface EffectivePools {
   /** The pools that give addresses, the oldest first. They are disjoint. */
@@ -24,7 +24,7 @@ export interface PoolRefusal {
 
 export function refusalOf({ pool, reason: because }: RefusedPool): PoolRefusal {
   const { name } = pool.metadata;
-  return { pool: name, reason: reason('PoolRefused', { pool: name, because: says(because) }) };
+  return { pool: name, reason: reason('PoolRefused', { pool: name, because: reasonText(because) }) };
 }
 
 /** Why nothing can be had from the pool of this name whatever is asked: there is none, or it gives nothing; undefined: it gives. */

@@ -4,13 +4,13 @@ import type { Endpoint, EndpointPort, EndpointSlice } from '../../objects/endpoi
 import { limits } from '../../limits.ts';
 import type { Labels } from '../../objects/metadata.ts';
 import { readMetadata } from '../metadata.ts';
-import type { Fields } from '../fields.ts';
-import type { ParseOptions, Read } from '../result.ts';
+import type { FieldReader } from '../fields.ts';
+import type { ParseOptions, ReadResult } from '../result.ts';
 import { protocols } from '../service/service-ports.ts';
 import { specialAddress } from '../special-address.ts';
 
 /** discovery.k8s.io/v1 EndpointSlice. */
-export function readEndpointSlice(fields: Fields, options: ParseOptions): Read<EndpointSlice> {
+export function readEndpointSlice(fields: FieldReader, options: ParseOptions): ReadResult<EndpointSlice> {
   const metadata = readMetadata(fields, 'EndpointSlice', 'namespaced', options);
   fields.require('addressType', 'write IPv4 or IPv6');
   const addressType = fields.oneOf('addressType', ['IPv4', 'IPv6', 'FQDN']);
@@ -29,7 +29,7 @@ export function readEndpointSlice(fields: Fields, options: ParseOptions): Read<E
 const none: readonly string[] = [];
 
 /** A mistake must not take the endpoints away: the weight is left out. */
-function readWeight(fields: Fields, values: Labels): Pick<EndpointSlice, 'weight'> {
+function readWeight(fields: FieldReader, values: Labels): Pick<EndpointSlice, 'weight'> {
   const written = values[annotations.weight] ?? '';
   if (written === '') return {};
   const weight = Number(written);
@@ -43,7 +43,7 @@ function readWeight(fields: Fields, values: Labels): Pick<EndpointSlice, 'weight
 }
 
 /** A port without a number means "all ports", which no proxy can forward. */
-function readPort(item: Fields): EndpointPort[] {
+function readPort(item: FieldReader): EndpointPort[] {
   const name = item.text('name') ?? '';
   const protocol = item.oneOf('protocol', protocols) ?? 'TCP';
   const port = item.integer('port', 0, 65_535) ?? 0;
@@ -52,7 +52,7 @@ function readPort(item: Fields): EndpointPort[] {
   return [];
 }
 
-function readEndpoint(item: Fields, family: Family): Endpoint | undefined {
+function readEndpoint(item: FieldReader, family: Family): Endpoint | undefined {
   item.require('addresses', 'write the address of the endpoint');
   const [address] = item.parsedList('addresses', limits.addressesPerEndpoint, parseAddressLeniently);
   const conditions = item.object('conditions');

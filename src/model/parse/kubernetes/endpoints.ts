@@ -4,8 +4,8 @@ import type { Endpoint, EndpointPort, EndpointSlice } from '../../objects/endpoi
 import { limits } from '../../limits.ts';
 import { serviceKey, type Metadata } from '../../objects/metadata.ts';
 import { readMetadata } from '../metadata.ts';
-import type { Fields } from '../fields.ts';
-import type { ParseOptions, Read } from '../result.ts';
+import type { FieldReader } from '../fields.ts';
+import type { ParseOptions, ReadResult } from '../result.ts';
 import { protocols } from '../service/service-ports.ts';
 import { specialAddress } from '../special-address.ts';
 
@@ -23,7 +23,7 @@ interface FamilySubset extends Subset {
  * subset. The first is named NAME-mirror, further ones NAME-mirror-2 and so on. Annotations are not copied: some programs
  * keep a lease in them that changes every two seconds.
  */
-export function readEndpoints(fields: Fields, options: ParseOptions): Read<EndpointSlice> {
+export function readEndpoints(fields: FieldReader, options: ParseOptions): ReadResult<EndpointSlice> {
   const metadata = readMetadata(fields, 'Endpoints', 'namespaced', options);
   const subsets = fields.objects('subsets', limits.subsets).map((item) => readSubset(item));
   if (metadata === undefined || metadata.labels[labels.skipMirror] === 'true') return {};
@@ -58,7 +58,7 @@ function mirrorMetadata(metadata: Metadata, index: number): Metadata {
   };
 }
 
-function readSubset(item: Fields): Subset {
+function readSubset(item: FieldReader): Subset {
   const ports = item.objects('ports', limits.portsPerSlice).flatMap((port): EndpointPort[] => {
     port.require('port', 'write the port that the endpoints listen on');
     const name = port.text('name') ?? '';
@@ -70,7 +70,7 @@ function readSubset(item: Fields): Subset {
   return { ports, endpoints };
 }
 
-function readAddresses(subset: Fields, name: string, ready: boolean): Endpoint[] {
+function readAddresses(subset: FieldReader, name: string, ready: boolean): Endpoint[] {
   return subset.objects(name, limits.endpointsPerSlice).flatMap((item): Endpoint[] => {
     item.require('ip', 'write the address of the endpoint');
     const address = item.parsed('ip', parseAddressLeniently);

@@ -1,11 +1,11 @@
 import { labels } from '../../annotations.ts';
 import type { Namespace } from '../../objects/cluster.ts';
 import { readMetadata } from '../metadata.ts';
-import type { Fields } from '../fields.ts';
-import type { ParseOptions, Read } from '../result.ts';
+import type { FieldReader } from '../fields.ts';
+import type { ParseOptions, ReadResult } from '../result.ts';
 
 /** core/v1 Namespace, with the label that the API server always sets. */
-export function readNamespaceObject(fields: Fields, options: ParseOptions): Read<Namespace> {
+export function readNamespaceObject(fields: FieldReader, options: ParseOptions): ReadResult<Namespace> {
   const metadata = readMetadata(fields, 'Namespace', 'cluster', options);
   if (metadata === undefined) return {};
   return {

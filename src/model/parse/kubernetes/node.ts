@@ -6,8 +6,8 @@ import { annotations } from '../../annotations.ts';
 import { limits } from '../../limits.ts';
 import type { Labels } from '../../objects/metadata.ts';
 import { readMetadata } from '../metadata.ts';
-import type { Fields } from '../fields.ts';
-import type { ParseOptions, Read } from '../result.ts';
+import type { FieldReader } from '../fields.ts';
+import type { ParseOptions, ReadResult } from '../result.ts';
 
 /** Set by the cluster autoscaler before it removes a node. */
 const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler';
@@ -16,7 +16,7 @@ const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler';
 const disruptedTaint = 'karpenter.sh/disrupted:NoSchedule';
 
 /** core/v1 Node. The API server does not validate addresses: one that cannot be read is left out with a warning. */
-export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
+export function readNode(fields: FieldReader, options: ParseOptions): ReadResult<Node> {
   const metadata = readMetadata(fields, 'Node', 'cluster', options);
   const spec = fields.object('spec');
   const podCIDRs = readPodCIDRs(spec);
@@ -54,7 +54,7 @@ export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
 }
 
 /** A mistake must neither drain a node nor take it out of the cluster: it is left out. */
-function readDrain(fields: Fields, values: Labels): Node['drain'] {
+function readDrain(fields: FieldReader, values: Labels): Node['drain'] {
   const written = values[annotations.nodeDrain] ?? '';
   if (written === 'true') return 'keepLast';
   if (written === 'force') return 'force';
@@ -65,7 +65,7 @@ function readDrain(fields: Fields, values: Labels): Node['drain'] {
   return undefined;
 }
 
-function readPodCIDRs(spec: Fields): Prefix[] {
+function readPodCIDRs(spec: FieldReader): Prefix[] {
   const single = spec.parsed('podCIDR', parsePrefixLeniently);
   const list = spec.parsedList('podCIDRs', 2, parsePrefixLeniently);
   return list.length > 0 || single === undefined ? list : [single];

@@ -2,11 +2,11 @@ import { defined } from '../../../lang/defined.ts';
 import type { Secret } from '../../objects/cluster.ts';
 import { limits } from '../../limits.ts';
 import { readMetadata } from '../metadata.ts';
-import type { Fields } from '../fields.ts';
-import type { ParseOptions, Read } from '../result.ts';
+import type { FieldReader } from '../fields.ts';
+import type { ParseOptions, ReadResult } from '../result.ts';
 
 /** core/v1 Secret: only its key `password`. As in the API server, stringData wins over data. No message holds a value. */
-export function readSecret(fields: Fields, options: ParseOptions): Read<Secret> {
+export function readSecret(fields: FieldReader, options: ParseOptions): ReadResult<Secret> {
   const metadata = readMetadata(fields, 'Secret', 'namespaced', options);
   const type = fields.text('type') ?? 'Opaque';
   const plain = fields.object('stringData').text('password');
@@ -16,7 +16,7 @@ export function readSecret(fields: Fields, options: ParseOptions): Read<Secret> 
   return { object: { kind: 'Secret', metadata: kept, type, ...defined({ password }) } };
 }
 
-function readBase64(data: Fields): string | undefined {
+function readBase64(data: FieldReader): string | undefined {
   const encoded = data.text('password', limits.text)?.replaceAll(/\s/g, '');
   if (encoded === undefined) return undefined;
   if (encoded.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) {

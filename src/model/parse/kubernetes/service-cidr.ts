@@ -2,11 +2,11 @@ import { parsePrefixLeniently } from '../../../net/prefix.ts';
 import type { ServiceCIDR } from '../../objects/cluster.ts';
 import { limits } from '../../limits.ts';
 import { readMetadata } from '../metadata.ts';
-import type { Fields } from '../fields.ts';
-import type { ParseOptions, Read } from '../result.ts';
+import type { FieldReader } from '../fields.ts';
+import type { ParseOptions, ReadResult } from '../result.ts';
 
 /** networking.k8s.io/v1 ServiceCIDR. */
-export function readServiceCIDR(fields: Fields, options: ParseOptions): Read<ServiceCIDR> {
+export function readServiceCIDR(fields: FieldReader, options: ParseOptions): ReadResult<ServiceCIDR> {
   const metadata = readMetadata(fields, 'ServiceCIDR', 'cluster', options);
   const cidrs = fields.object('spec').parsedList('cidrs', limits.cidrs, parsePrefixLeniently);
   return metadata === undefined ? {} : { object: { kind: 'ServiceCIDR', metadata, cidrs } };

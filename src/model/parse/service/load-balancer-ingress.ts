@@ -2,10 +2,10 @@ import { defined } from '../../../lang/defined.ts';
 import { parseAddressLeniently } from '../../../net/address.ts';
 import { limits } from '../../limits.ts';
 import type { Ingress } from '../../objects/service.ts';
-import type { Fields } from '../fields.ts';
+import type { FieldReader } from '../fields.ts';
 
 /** status.loadBalancer of a Service, in a manifest or in a record. Others may have written it, with more entries than we ever give. */
-export function readIngress(loadBalancer: Fields): Ingress[] {
+export function readIngress(loadBalancer: FieldReader): Ingress[] {
   return loadBalancer.objects('ingress', limits.ingressRead).flatMap((item) => {
     const address = item.parsed('ip', parseAddressLeniently);
     const hostname = item.text('hostname');

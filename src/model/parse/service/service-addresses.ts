@@ -1,13 +1,13 @@
 import { formatAddress, parseAddressLeniently, sameAddress, type Address, type Family } from '../../../net/address.ts';
-import { parsed, refused, type Parsed } from '../../../net/parsed.ts';
+import { parsed, invalid, type Parsed } from '../../../net/parsed.ts';
 import type { Service } from '../../objects/service.ts';
-import type { Fields } from '../fields.ts';
+import type { FieldReader } from '../fields.ts';
 import type { ParseOptions } from '../result.ts';
 
 type ClusterAddresses = Pick<Service, 'headless' | 'clusterIPs' | 'ipFamilies' | 'ipFamilyPolicy'>;
 
 /** clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy: what follows from one of them is filled in, a choice never is. */
-export function readClusterAddresses(spec: Fields, type: Service['type'], { unchosen }: ParseOptions): ClusterAddresses {
+export function readClusterAddresses(spec: FieldReader, type: Service['type'], { unchosen }: ParseOptions): ClusterAddresses {
   const single = spec.parsed('clusterIP', parseClusterIP);
   const list = spec.parsedList('clusterIPs', 2, parseClusterIP);
   const families = spec.parsedList('ipFamilies', 2, parseFamily);
@@ -31,7 +31,7 @@ export function readClusterAddresses(spec: Fields, type: Service['type'], { unch
 
   const listed = list.filter((item) => item !== 'None');
   const clusterIPs: Address[] = listed.length > 0 ? listed : single === undefined ? [] : [single];
-  if (clusterIPs.length === 0 && unchosen === 'left open') return openAddresses(families, policy);
+  if (clusterIPs.length === 0 && unchosen === 'left open') return unchosenAddresses(families, policy);
   const [first] = clusterIPs;
   if (first !== undefined && clusterIPs.length === 1 && policy === 'RequireDualStack' && unchosen === 'left open') {
     // The API server adds the second one to a Service that becomes dual-stack.
@@ -48,14 +48,14 @@ export function readClusterAddresses(spec: Fields, type: Service['type'], { unch
 }
 
 /** Whoever prefers both families is taken to get both: whether the cluster has them is not in the manifest. */
-function openAddresses(families: readonly Family[], policy: Service['ipFamilyPolicy'] | undefined): ClusterAddresses {
+function unchosenAddresses(families: readonly Family[], policy: Service['ipFamilyPolicy'] | undefined): ClusterAddresses {
   const [first = 4] = families;
   const both = families.length === 2 || (policy !== undefined && policy !== 'SingleStack');
   const ipFamilies: Family[] = both ? [first, first === 4 ? 6 : 4] : [first];
   return { headless: false, clusterIPs: [], ipFamilies, ipFamilyPolicy: policy ?? (both ? 'RequireDualStack' : 'SingleStack') };
 }
 
-function checkAddresses(spec: Fields, clusterIPs: readonly Address[], single: Address | undefined, families: readonly Family[]): void {
+function checkAddresses(spec: FieldReader, clusterIPs: readonly Address[], single: Address | undefined, families: readonly Family[]): void {
   const [first, second] = clusterIPs;
   if (first === undefined) {
     if (spec.has('clusterIP') || spec.has('clusterIPs')) return;
@@ -82,7 +82,7 @@ function checkAddresses(spec: Fields, clusterIPs: readonly Address[], single: Ad
   }
 }
 
-function checkPolicy(spec: Fields, addresses: number, policy: Service['ipFamilyPolicy'] | undefined): void {
+function checkPolicy(spec: FieldReader, addresses: number, policy: Service['ipFamilyPolicy'] | undefined): void {
   if (policy === 'SingleStack' && addresses === 2) {
     spec.problem('ipFamilyPolicy', 'is SingleStack, but there are two clusterIPs', 'write PreferDualStack or RequireDualStack');
   }
@@ -98,5 +98,5 @@ function parseClusterIP(text: string): Parsed<Address | 'None'> {
 function parseFamily(text: string): Parsed<Family> {
   if (text === 'IPv4') return parsed(4);
   if (text === 'IPv6') return parsed(6);
-  return refused('write IPv4 or IPv6');
+  return invalid('write IPv4 or IPv6');
 }

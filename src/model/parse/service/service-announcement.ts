@@ -5,12 +5,12 @@ import { limits } from '../../limits.ts';
 import type { Labels } from '../../objects/metadata.ts';
 import type { Service } from '../../objects/service.ts';
 import { isSubdomainName } from '../metadata.ts';
-import type { Fields } from '../fields.ts';
+import type { FieldReader } from '../fields.ts';
 import { readSwitch } from './switch-annotation.ts';
 
 /** What the owner of a Service says of how its addresses are made known. A mistake must not take it off the air: it is left out. */
 export function readAnnouncement(
-  fields: Fields,
+  fields: FieldReader,
   values: Labels,
 ): Pick<Service, 'hostname' | 'drain' | 'advertiseClusterIP' | 'advertiseExternalIPs'> {
   const hostname = readHostname(fields, values);
@@ -23,7 +23,7 @@ export function readAnnouncement(
 }
 
 /** As the API server takes it in a status: with another one it would refuse the addresses as well. */
-function readHostname(fields: Fields, values: Labels): string | undefined {
+function readHostname(fields: FieldReader, values: Labels): string | undefined {
   const written = values[annotations.hostname] ?? '';
   if (written === '' || (isSubdomainName(written) && !parseAddress(written).ok)) return written === '' ? undefined : written;
   const shown = JSON.stringify(written.slice(0, limits.shownValue));

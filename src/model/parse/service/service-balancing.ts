@@ -3,11 +3,11 @@ import { slotTableSizes } from '../../../net/frontend.ts';
 import { annotations } from '../../annotations.ts';
 import type { Labels } from '../../objects/metadata.ts';
 import { loadBalancings, type Service } from '../../objects/service.ts';
-import type { Fields } from '../fields.ts';
+import type { FieldReader } from '../fields.ts';
 
 /** How a backend is chosen. A mistake must not take the Service's forwarding down: the annotation is left out. */
 export function readBalancing(
-  fields: Fields,
+  fields: FieldReader,
   values: Labels,
   externalTrafficPolicy: Service['externalTrafficPolicy'],
 ): Pick<Service, 'loadBalancing' | 'hashSlots'> {

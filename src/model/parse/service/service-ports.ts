@@ -1,13 +1,13 @@
 import { limits } from '../../limits.ts';
 import type { Service, ServicePort } from '../../objects/service.ts';
 import { isLabelName } from '../metadata.ts';
-import type { Fields } from '../fields.ts';
+import type { FieldReader } from '../fields.ts';
 import type { ParseOptions } from '../result.ts';
 
 export const protocols = ['TCP', 'UDP', 'SCTP'] as const;
 
 /** spec.ports: protocol is TCP and targetPort is port unless written; names and protocol with port are unique. */
-export function readServicePorts(spec: Fields, type: Service['type'], headless: boolean, options: ParseOptions): ServicePort[] {
+export function readServicePorts(spec: FieldReader, type: Service['type'], headless: boolean, options: ParseOptions): ServicePort[] {
   const items = spec.objects('ports', limits.servicePorts);
   if (items.length === 0 && !headless && type !== 'ExternalName' && !spec.has('ports')) {
     spec.problem('ports', 'is required', 'list at least one port');
@@ -28,7 +28,7 @@ export function readServicePorts(spec: Fields, type: Service['type'], headless: 
   });
 }
 
-function readPort(item: Fields, type: Service['type'], several: boolean, { unchosen }: ParseOptions): ServicePort | undefined {
+function readPort(item: FieldReader, type: Service['type'], several: boolean, { unchosen }: ParseOptions): ServicePort | undefined {
   const name = item.text('name') ?? '';
   if (name === '' && several) item.problem('name', 'is required when there are several ports', 'name each port');
   if (name !== '' && !isLabelName(name)) item.problem('name', `"${name}" is not a name`, 'use lower case letters, digits and "-"');
@@ -47,7 +47,7 @@ function readPort(item: Fields, type: Service['type'], several: boolean, { uncho
 }
 
 /** A number, or the name of a port of the pods (IANA service name, RFC 6335 5.1). 0 and "" are "not written". */
-function readTargetPort(item: Fields): number | string | undefined {
+function readTargetPort(item: FieldReader): number | string | undefined {
   const value = item.raw('targetPort');
   if (typeof value !== 'string') return item.integer('targetPort', 0, 65_535) || undefined;
   if (value === '') return undefined;

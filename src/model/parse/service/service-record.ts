@@ -3,7 +3,7 @@ import type { Ingress } from '../../objects/service.ts';
 import type { Condition } from '../../objects/condition.ts';
 import { conditionTypes } from '../../objects/condition-types.ts';
 import type { ReasonCode } from '../../reasons.ts';
-import { Fields, isRecord } from '../fields.ts';
+import { FieldReader, isRecord } from '../fields.ts';
 import { readIngress } from './load-balancer-ingress.ts';
 import type { FieldProblem, Findings } from '../problem.ts';
 
@@ -22,7 +22,7 @@ export interface ServiceRecord {
 /** A Service of which only the status is there: what Herald itself recorded. An empty list is a record too: no address. */
 export function readServiceRecord(raw: Readonly<Record<string, unknown>>): ServiceRecord {
   const findings: Findings = { problems: [], warnings: [], unusable: false };
-  const status = new Fields(raw, findings, { unknown: 'ignored' }).object('status');
+  const status = new FieldReader(raw, findings, { unknown: 'ignored' }).object('status');
   const ingress = readIngress(status.object('loadBalancer'));
   const written = status.raw('conditions');
   const conditions = Array.isArray(written) ? written.filter(isRecord) : [];

@@ -5,9 +5,9 @@ import { limits } from '../../limits.ts';
 import type { Labels } from '../../objects/metadata.ts';
 import type { Service } from '../../objects/service.ts';
 import { isLabelName, isSubdomainName } from '../metadata.ts';
-import { nearest } from '../closest-name.ts';
+import { closestName } from '../closest-name.ts';
 import type { FieldPath } from '../problem.ts';
-import type { Fields } from '../fields.ts';
+import type { FieldReader } from '../fields.ts';
 
 type Request = Pick<
   Service,
@@ -18,7 +18,7 @@ type Request = Pick<
  * What a Service asks of the allocator. The API server checks none of it, so a mistake here must not take the Service's
  * forwarding down: it is noted as `invalidRequest`, and only the address waits.
  */
-export function readRequest(fields: Fields, spec: Fields, values: Labels): Request {
+export function readRequest(fields: FieldReader, spec: FieldReader, values: Labels): Request {
   let invalid: Service['invalidRequest'];
   const refuse = (path: FieldPath, field: string, problem: string, fix: string): void => {
     fields.partialProblem(path, problem, fix);
@@ -91,11 +91,11 @@ function readSharingNamespaces(values: Labels, refuse: (problem: string, fix: st
   return wrong === undefined ? [...new Set(names)].toSorted().slice(0, limits.names) : [];
 }
 
-function warnOfUnknown(fields: Fields, values: Labels): void {
+function warnOfUnknown(fields: FieldReader, values: Labels): void {
   const known = Object.values(annotationTable).flatMap(({ name, on }) => (on === 'Service' ? [name] : []));
   for (const name of Object.keys(values)) {
     if (!name.startsWith(annotationPrefix) || name.startsWith(awsAnnotationPrefix) || known.some((one) => one === name)) continue;
-    const meant = nearest(name, known);
+    const meant = closestName(name, known);
     fields.warning(
       ['metadata', 'annotations', name],
       'is not an annotation of Herald',

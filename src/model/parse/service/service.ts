@@ -5,8 +5,8 @@ import { annotations, labels } from '../../annotations.ts';
 import { limits } from '../../limits.ts';
 import type { Service } from '../../objects/service.ts';
 import { isLabelName, readMetadata } from '../metadata.ts';
-import type { Fields } from '../fields.ts';
-import type { ParseOptions, Read } from '../result.ts';
+import type { FieldReader } from '../fields.ts';
+import type { ParseOptions, ReadResult } from '../result.ts';
 import { readIngress } from './load-balancer-ingress.ts';
 import { readAddressTaken } from './service-record.ts';
 import { readAnnouncement } from './service-announcement.ts';
@@ -18,7 +18,7 @@ import { readRequest } from './service-request.ts';
 import { specialAddress } from '../special-address.ts';
 
 /** core/v1 Service, with the defaults and the refusals of the API server (pkg/apis/core/validation, Kubernetes 1.36). */
-export function readService(fields: Fields, options: ParseOptions): Read<Service> {
+export function readService(fields: FieldReader, options: ParseOptions): ReadResult<Service> {
   const metadata = readMetadata(fields, 'Service', 'namespaced', options);
   if (metadata !== undefined && !isLabelName(metadata.name)) {
     fields.problem(['metadata', 'name'], 'is not a name of a Service', 'use at most 63 lower case letters, digits and "-"');
@@ -81,7 +81,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
   };
 }
 
-function readExternalIPs(spec: Fields): Address[] {
+function readExternalIPs(spec: FieldReader): Address[] {
   const addresses = new Map<string, Address>();
   for (const address of spec.parsedList('externalIPs', limits.externalIPs, parseAddressLeniently)) {
     const special = specialAddress(address);
@@ -93,7 +93,7 @@ function readExternalIPs(spec: Fields): Address[] {
 }
 
 /** The API server's default for ClientIP is three hours. */
-function readAffinity(spec: Fields): number | undefined {
+function readAffinity(spec: FieldReader): number | undefined {
   const affinity = spec.oneOf('sessionAffinity', ['None', 'ClientIP']) ?? 'None';
   const configured = spec.object('sessionAffinityConfig').object('clientIP').integer('timeoutSeconds', 1, 86_400);
   if (affinity === 'ClientIP') return configured ?? 10_800;
@@ -103,7 +103,7 @@ function readAffinity(spec: Fields): number | undefined {
 
 type LoadBalancerFields = Pick<Service, 'loadBalancerClass' | 'loadBalancerSourceRanges' | 'allocateLoadBalancerNodePorts'>;
 
-function readLoadBalancerFields(spec: Fields, type: Service['type']): LoadBalancerFields {
+function readLoadBalancerFields(spec: FieldReader, type: Service['type']): LoadBalancerFields {
   const loadBalancerClass = spec.text('loadBalancerClass');
   const ranges = spec.parsedList('loadBalancerSourceRanges', limits.sourceRanges, (text) => parsePrefixLeniently(text.trim()));
   const allocate = spec.boolean('allocateLoadBalancerNodePorts');
@@ -115,13 +115,13 @@ function readLoadBalancerFields(spec: Fields, type: Service['type']): LoadBalanc
   }
   return {
     ...defined({ loadBalancerClass }),
-    loadBalancerSourceRanges: unlessEverything(ranges),
+    loadBalancerSourceRanges: withoutOpenFamilies(ranges),
     allocateLoadBalancerNodePorts: allocate ?? true,
   };
 }
 
 /** Within a family, one range of length 0 makes the others meaningless: that family is not restricted. */
-function unlessEverything(ranges: readonly Prefix[]): Prefix[] {
+function withoutOpenFamilies(ranges: readonly Prefix[]): Prefix[] {
   const open = new Set<Family>(ranges.filter(({ length }) => length === 0).map(({ address }) => address.family));
   return ranges.filter(({ address }) => !open.has(address.family));
 }

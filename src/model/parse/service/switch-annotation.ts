@@ -1,8 +1,8 @@
 import type { Labels } from '../../objects/metadata.ts';
-import type { Fields } from '../fields.ts';
+import type { FieldReader } from '../fields.ts';
 
 /** An annotation that is "true" or "false". A mistake must not take the Service's forwarding down: it is left out. */
-export function readSwitch(fields: Fields, values: Labels, name: string): boolean | undefined {
+export function readSwitch(fields: FieldReader, values: Labels, name: string): boolean | undefined {
   const written = values[name] ?? '';
   if (written === 'true' || written === 'false') return written === 'true';
   if (written !== '') {

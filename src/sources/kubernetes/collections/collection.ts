@@ -3,7 +3,7 @@ import type { RawObject } from '../../../kube/raw-object.ts';
 import type { ReflectorSink } from '../../../kube/reflector/reflector.ts';
 import { parseObject, type FieldProblem, type ParseResult } from '../../../model/parse.ts';
 import { sameContent } from '../../../model/store/same-content.ts';
-import type { Change, HeraldObject, Kind } from '../../../model/store/snapshot.ts';
+import type { Change, HeraldObject, KindName } from '../../../model/store/snapshot.ts';
 import type { SourceProblem } from '../../source.ts';
 
 export interface CollectionEvents {
@@ -14,11 +14,11 @@ export interface CollectionEvents {
 /** Where objects are filed: the store, or what stands before it. */
 export interface Destination {
   upsert(object: HeraldObject): Change[];
-  remove(kind: Kind, key: string): Change[];
+  remove(kind: KindName, key: string): Change[];
 }
 
 export interface CollectionKind {
-  readonly kind: Kind;
+  readonly kind: KindName;
   readonly apiVersion: string;
   /** In messages, where it is not the kind. */
   readonly label?: string;
@@ -29,7 +29,7 @@ export interface CollectionKind {
  * arrives. Of an object that was edited into something that cannot be used, the last good version stays.
  */
 export class Collection implements ReflectorSink {
-  readonly #kind: Kind;
+  readonly #kind: KindName;
   readonly #apiVersion: string;
   readonly #label: string;
   readonly #destination: Destination;

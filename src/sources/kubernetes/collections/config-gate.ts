@@ -1,6 +1,6 @@
 import type { HeraldConfig } from '../../../model/kinds/types.ts';
-import { modeOf, sameMode, type ReadingMode } from '../../../model/metallb/read.ts';
-import type { Change, HeraldObject, Kind } from '../../../model/store/snapshot.ts';
+import { readingModeOf, sameReadingMode, type ReadingMode } from '../../../model/metallb/read.ts';
+import type { Change, HeraldObject, KindName } from '../../../model/store/snapshot.ts';
 import type { Destination } from './collection.ts';
 
 interface ConfigGateEvents {
@@ -18,7 +18,7 @@ export class ConfigGate implements Destination {
   readonly #destination: Destination;
   readonly #events: ConfigGateEvents;
   #latest: HeraldConfig | undefined;
-  #mode = modeOf(undefined);
+  #mode = readingModeOf(undefined);
   #isOpen = true;
   #switching = false;
 
@@ -46,16 +46,16 @@ export class ConfigGate implements Destination {
 
   #arrived(config: HeraldConfig | undefined): Change[] {
     this.#latest = config;
-    if (this.#isOpen) this.#mode = modeOf(config);
+    if (this.#isOpen) this.#mode = readingModeOf(config);
     if (this.#switching) return [];
-    if (sameMode(modeOf(config), this.#mode)) return this.#file();
+    if (sameReadingMode(readingModeOf(config), this.#mode)) return this.#file();
     void this.#switch();
     return [];
   }
 
   async #switch(): Promise<void> {
     this.#switching = true;
-    for (let mode = modeOf(this.#latest); !sameMode(mode, this.#mode); mode = modeOf(this.#latest)) {
+    for (let mode = readingModeOf(this.#latest); !sameReadingMode(mode, this.#mode); mode = readingModeOf(this.#latest)) {
       if (mode.compat === 'none') this.#events.changed(this.#file());
       await this.#events.read(mode);
       this.#mode = mode;
@@ -65,7 +65,7 @@ export class ConfigGate implements Destination {
   }
 
   #file(): Change[] {
-    const kind: Kind = 'HeraldConfig';
+    const kind: KindName = 'HeraldConfig';
     return this.#latest === undefined ? this.#destination.remove(kind, 'default') : this.#destination.upsert(this.#latest);
   }
 }

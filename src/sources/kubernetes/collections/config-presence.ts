@@ -1,4 +1,4 @@
-import type { Change, HeraldObject, Kind } from '../../../model/store/snapshot.ts';
+import type { Change, HeraldObject, KindName } from '../../../model/store/snapshot.ts';
 import type { SourceProblem } from '../../source.ts';
 import type { Destination } from './collection.ts';
 
@@ -59,7 +59,7 @@ export class ConfigPresence implements Destination {
     return this.#destination.upsert(object);
   }
 
-  remove(kind: Kind, key: string): Change[] {
+  remove(kind: KindName, key: string): Change[] {
     if (!this.#options.required) return this.#destination.remove(kind, key);
     this.#isThere = false;
     this.#options.changed();

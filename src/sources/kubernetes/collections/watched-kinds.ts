@@ -1,7 +1,7 @@
 import type { Resource } from '../../../kube/reflector/reflector.ts';
 import { watchedKinds } from '../../../model/metallb/kinds.ts';
 import { heraldApiVersion, pluralOf } from '../../../model/kinds.ts';
-import type { Kind } from '../../../model/store/snapshot.ts';
+import type { KindName } from '../../../model/store/snapshot.ts';
 import type { CollectionKind } from './collection.ts';
 
 /** A kind of which every object is read. */
@@ -9,16 +9,16 @@ export interface WatchedKind extends CollectionKind {
   readonly resource: Resource;
 }
 
-const core = (kind: Kind, plural: string): WatchedKind => ({ kind, apiVersion: 'v1', resource: { path: `/api/v1/${plural}` } });
+const core = (kind: KindName, plural: string): WatchedKind => ({ kind, apiVersion: 'v1', resource: { path: `/api/v1/${plural}` } });
 
-const grouped = (kind: Kind, apiVersion: string, plural: string, optional: boolean): WatchedKind => ({
+const grouped = (kind: KindName, apiVersion: string, plural: string, optional: boolean): WatchedKind => ({
   kind,
   apiVersion,
   resource: { path: `/apis/${apiVersion}/${plural}`, optional },
 });
 
 /** Our own kinds are there once their CRDs are installed, which may be after us. */
-const ours = (kind: Kind): WatchedKind => grouped(kind, heraldApiVersion, pluralOf(kind), true);
+const ours = (kind: KindName): WatchedKind => grouped(kind, heraldApiVersion, pluralOf(kind), true);
 
 /** Says how others are read, and is read before them. */
 export const configKind = ours('HeraldConfig');
@@ -51,7 +51,7 @@ export const kindsOfController: readonly WatchedKind[] = [...common, reports];
 /** Kinds of MetalLB, in the one namespace that counts. Their CRDs need not be there. */
 export const kindsOfMetalLB = (namespace: string): WatchedKind[] =>
   watchedKinds.map(({ kind, apiVersion, plural, label }) => ({
-    kind: kind as Kind,
+    kind: kind as KindName,
     apiVersion,
     label,
     resource: { path: `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/${plural}`, optional: true },

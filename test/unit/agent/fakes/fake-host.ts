@@ -50,7 +50,7 @@ export class FakeHost implements Host {
     return 4;
   }
 
-  async advertisedDefault(): Promise<readonly string[]> {
+  async interfacesWithAdvertisedDefault(): Promise<readonly string[]> {
     return this.advertised;
   }
 

@@ -1,4 +1,10 @@
-import { ListenError, type AnswerHttp, type HttpAnswer, type HttpListener, type HttpPlace } from '../../../../src/system/http/http-listener.ts';
+import {
+  ListenError,
+  type AnswerHttp,
+  type HttpAnswer,
+  type HttpListener,
+  type SocketAddress,
+} from '../../../../src/system/http/http-listener.ts';
 
 /** The ports of a host, and who listens on them. */
 export class FakeHttp {
@@ -10,7 +16,7 @@ export class FakeHttp {
   readonly absent = new Set<string>();
   readonly #answers = new Map<string, AnswerHttp>();
 
-  readonly listen = async ({ address, port }: HttpPlace, answer: AnswerHttp): Promise<HttpListener> => {
+  readonly listen = async ({ address, port }: SocketAddress, answer: AnswerHttp): Promise<HttpListener> => {
     const place = `${address}:${port}`;
     if (this.absent.has(place)) throw new ListenError('noAddress', 'the host has no such address');
     if (this.taken.has(place) || this.#answers.has(place)) throw new ListenError('taken', 'the port is in use');

@@ -49,7 +49,7 @@ describe('direct server return', () => {
     expect(bed.dataplane.probes).toEqual(['eth0 / 10.0.0.1,fd00::1']);
     expect(bed.states.at(-1)?.directReturn).toMatchObject({ receives: ['link', 'vxlan'], passes: ['l2', 'route', 'vxlan'], mtu: 1500 });
     expect(external(bed)?.directReturn).toEqual({});
-    expect(external(bed)?.backends.map(({ passing }) => passing)).toEqual([undefined, undefined]);
+    expect(external(bed)?.backends.map(({ path: passing }) => passing)).toEqual([undefined, undefined]);
   });
 
   test('goes on over a restart: until the node has looked, its report says what it said before', async () => {
@@ -60,7 +60,7 @@ describe('direct server return', () => {
     await bed.agent.start();
     await bed.advance(limits.reportPauseMilliseconds);
     expect(bed.states.at(-1)?.directReturn).toEqual(before);
-    expect(external(bed)?.backends.map(({ passing }) => passing)).toEqual([undefined, { ingress: true, routed: 'link' }]);
+    expect(external(bed)?.backends.map(({ path: passing }) => passing)).toEqual([undefined, { ingress: true, routed: 'link' }]);
     bed.host.settings.set('net/ipv6/conf/eth0/mtu', '1400');
     resolve();
     await bed.settle();
@@ -75,7 +75,7 @@ describe('direct server return', () => {
 
   test('begins and ends with what the other node says of itself; a report that says nothing else is no work', async () => {
     const bed = await started([wanting]);
-    const passing = (): unknown => external(bed)?.backends.map((backend) => backend.passing);
+    const passing = (): unknown => external(bed)?.backends.map((backend) => backend.path);
     bed.source.put(stateOf('n2', other));
     await bed.settle();
     expect(passing()).toEqual([undefined, { ingress: true, routed: 'link' }]);

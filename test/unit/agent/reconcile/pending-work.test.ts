@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PendingWork } from '../../../../src/agent/reconcile/pending-work.ts';
-import type { Change, HeraldObject, Kind } from '../../../../src/model/store/snapshot.ts';
+import type { Change, HeraldObject, KindName } from '../../../../src/model/store/snapshot.ts';
 import { advertisement, cluster, metadata, peer, pool, service } from '../../decisions/fixtures.ts';
 
 const snapshot = cluster({
@@ -128,7 +128,7 @@ describe('the resourceVersions that were acted upon', () => {
       ['default/a', at(service({ name: 'a' }), '12')],
       ['default/b', at(service({ name: 'b' }), '9')],
     ] as const);
-    const changes: Change[] = [...services.keys()].map((key) => ({ kind: 'Service' as Kind, key }));
+    const changes: Change[] = [...services.keys()].map((key) => ({ kind: 'Service' as KindName, key }));
     work.addChanges(changes, { ...snapshot, services });
     const first = work.take();
     expect(work.consumed).toEqual({});

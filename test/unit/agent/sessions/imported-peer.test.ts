@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { sessionChange } from '../../../../src/agent/sessions/bgp-sessions.ts';
+import { sessionChange } from '../../../../src/agent/sessions/session-change.ts';
 import { peersOfNode, type SessionIntent } from '../../../../src/decisions/announcement/peers.ts';
 import { importObjects } from '../../../../src/model/metallb/import.ts';
 import { MergedObjects } from '../../../../src/model/metallb/merge.ts';
-import { readObject } from '../../../../src/model/metallb/read.ts';
+import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 
 const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
@@ -27,13 +27,13 @@ test('when an object of herald.dev takes the place of the one of MetalLB that it
   const store = new Store();
   const objects = new MergedObjects(store);
   for (const raw of [node, ...installation]) {
-    const { object } = readObject(raw, mode);
+    const { object } = parseAnyObject(raw, mode);
     if (object !== undefined) objects.upsert(object);
   }
   const before = sessions(store);
   expect([...before.keys()]).toEqual(['tor1']);
   for (const { manifest } of importObjects(installation.map((raw) => ({ raw })))) {
-    const { object } = readObject(manifest, mode);
+    const { object } = parseAnyObject(manifest, mode);
     if (object !== undefined) objects.upsert(object);
   }
   expect(store.peers.get('tor1')?.metadata.origin).toBeUndefined();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { balancerPrefix, legacyPrefix, type AnnotationEntry } from '../../../../providers/aws/annotations/entry.ts';
 import { readAnnotations } from '../../../../providers/aws/annotations/read.ts';
 import { annotationTable, familyNames } from '../../../../providers/aws/annotations/table.ts';
-import { says } from '../../../../src/model/reasons.ts';
+import { reasonText } from '../../../../src/model/reasons.ts';
 
 const entries: readonly (readonly [string, AnnotationEntry<unknown>])[] = Object.entries(annotationTable);
 const codes = (reasons: readonly { readonly code: string }[]): string[] => reasons.map(({ code }) => code);
@@ -110,7 +110,7 @@ test('a key with a stray "=" gets a warning that names the correct key', () => {
   const key = `${balancerPrefix}backend-protocol=`;
   const { errors, warnings, values } = readAnnotations({ [key]: 'http' }, 'classic');
   expect([errors, values.backendProtocol]).toEqual([[], undefined]);
-  expect(warnings.map(says)).toEqual([`annotation "${key}" has no effect: the "=" does not belong to its name`]);
+  expect(warnings.map(reasonText)).toEqual([`annotation "${key}" has no effect: the "=" does not belong to its name`]);
 });
 
 test('an unknown key gets a warning with the probable key; foreign keys get none', () => {

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { reasonOfError } from '../../../../providers/aws/cloud/error-reason.ts';
 import { AwsError, type AwsErrorCode } from '../../../../providers/aws/cloud/error.ts';
 import { limits } from '../../../../providers/aws/model/limits.ts';
-import { persistenceOf, Retries } from '../../../../providers/aws/schedule/backoff.ts';
-import { fix, says } from '../../../../src/model/reasons.ts';
+import { retryClassOf, Backoff } from '../../../../providers/aws/schedule/backoff.ts';
+import { remedyText, reasonText } from '../../../../src/model/reasons.ts';
 
 const refused = (code: AwsErrorCode) =>
   reasonOfError(new AwsError({ code, operation: 'elbv2:CreateLoadBalancer', awsCode: 'Code', requestId: 'r-1', message: 'no' }));
@@ -26,34 +26,34 @@ describe('what AWS says no to', () => {
     ['invalid', 'AwsRefused', 'permanent'],
   ] as const)('%s is %s, and %s', (code, reasonCode, persistence) => {
     const reason = refused(code);
-    expect([reason.code, persistenceOf(reason)]).toEqual([reasonCode, persistence]);
+    expect([reason.code, retryClassOf(reason)]).toEqual([reasonCode, persistence]);
   });
 
   test('is told with what AWS has said, and with what to do', () => {
-    expect(says(refused('denied'))).toBe('elbv2:CreateLoadBalancer was refused (denied): Code: no (request r-1)');
-    expect(fix(refused('denied'))).toContain('docs/reference/aws-iam-policy.json');
-    expect(fix(refused('quota'))).toContain('a higher quota');
+    expect(reasonText(refused('denied'))).toBe('elbv2:CreateLoadBalancer was refused (denied): Code: no (request r-1)');
+    expect(remedyText(refused('denied'))).toContain('docs/reference/aws-iam-policy.json');
+    expect(remedyText(refused('quota'))).toContain('a higher quota');
   });
 });
 
 describe('the wait after a failure', () => {
   test('doubles up to its bound, and begins anew where it went well', () => {
-    const retries = new Retries(() => 1);
-    const waits = Array.from({ length: 40 }, () => retries.failed('n/web', 'permanent'));
+    const retries = new Backoff(() => 1);
+    const waits = Array.from({ length: 40 }, () => retries.recordFailure('n/web', 'permanent'));
     expect(waits.slice(0, 6)).toEqual([30, 60, 120, 240, 480, 600]);
     expect(Math.max(...waits)).toBe(limits.permanentRetryMaximumSeconds);
-    expect(retries.of('n/web')).toBe(40);
-    retries.forget('n/web');
-    expect(retries.failed('n/web', 'transient')).toBe(limits.transientRetrySeconds);
+    expect(retries.failuresOf('n/web')).toBe(40);
+    retries.forgetFailures('n/web');
+    expect(retries.recordFailure('n/web', 'transient')).toBe(limits.transientRetrySeconds);
   });
 
   test('is left to chance by up to half, each time and for each Service alone', () => {
-    const [least, most] = [new Retries(() => 0), new Retries(() => 1)];
+    const [least, most] = [new Backoff(() => 0), new Backoff(() => 1)];
     for (const persistence of ['transient', 'throttled', 'permanent'] as const) {
       for (let time = 0; time < 10; time++) {
-        expect(least.failed('n/web', persistence)).toBe(most.failed('n/web', persistence) / 2);
+        expect(least.recordFailure('n/web', persistence)).toBe(most.recordFailure('n/web', persistence) / 2);
       }
     }
-    expect(least.failed('n/other', 'transient')).toBe(limits.transientRetrySeconds / 2);
+    expect(least.recordFailure('n/other', 'transient')).toBe(limits.transientRetrySeconds / 2);
   });
 });

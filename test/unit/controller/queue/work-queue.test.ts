@@ -3,7 +3,7 @@ import { limits } from '../../../../src/controller/limits.ts';
 import { WorkQueue } from '../../../../src/controller/queue/work-queue.ts';
 import { answerError } from '../../../../src/kube/error.ts';
 import { systemClock, type Clock } from '../../../../src/system/clock.ts';
-import { turnMilliseconds } from '../../../../src/system/limits.ts';
+import { timeSliceMilliseconds } from '../../../../src/system/limits.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
@@ -255,7 +255,7 @@ describe('the work queue', () => {
     for (let index = 0; index < 10_000; index++) queue.add(`k${index}`);
     queue.start();
     for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
-    expect(done * 0.1).toBeLessThan(12 * turnMilliseconds);
+    expect(done * 0.1).toBeLessThan(12 * timeSliceMilliseconds);
     await queue.idle();
     expect(done).toBe(10_000);
   });

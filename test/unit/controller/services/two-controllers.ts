@@ -1,7 +1,7 @@
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../../src/controller/controller.ts';
 import type { Compat } from '../../../../src/model/kinds/types.ts';
-import { readObject } from '../../../../src/model/metallb/read.ts';
+import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import { KubernetesRecords } from '../../../../src/sources/kubernetes/records/records.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
@@ -142,7 +142,7 @@ export class TwoControllers {
   }
 
   #show(raw: unknown): void {
-    const { object } = readObject(raw, { compat: this.#compat, namespace: 'metallb-system' });
+    const { object } = parseAnyObject(raw, { compat: this.#compat, namespace: 'metallb-system' });
     if (object !== undefined) this.source.put(object);
   }
 

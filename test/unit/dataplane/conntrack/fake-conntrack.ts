@@ -51,7 +51,7 @@ export class FakeConntrack implements NetlinkSocket {
     return this.#waiting.shift();
   }
 
-  listen(): boolean {
+  setMembership(): boolean {
     return false;
   }
 

@@ -6,19 +6,19 @@ import { markOf, preferences, tunnelNextHop } from '../../../../src/dataplane/di
 import { pathCheckInterval } from '../../../../src/dataplane/direct-return/limits.ts';
 import { itemKey, pathDifference, planPaths } from '../../../../src/dataplane/direct-return/paths.ts';
 import { address } from '../../../../src/net/address.ts';
-import type { DirectReturnNode, PassingTarget } from '../../../../src/net/direct-return.ts';
+import type { DirectReturnNode, PathTarget } from '../../../../src/net/direct-return.ts';
 import { frontendKey, type Frontend } from '../../../../src/net/frontend.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FakeIngress, FakePaths } from './fake-paths.ts';
 
-const target = (node: string, routed?: 'link' | 'vxlan', ingress = false): PassingTarget => ({
+const target = (node: string, routed?: 'link' | 'vxlan', ingress = false): PathTarget => ({
   node: address(node),
   ingress,
   ...defined({ routed }),
 });
 
-const node = (...targets: PassingTarget[]): DirectReturnNode => ({
+const node = (...targets: PathTarget[]): DirectReturnNode => ({
   addresses: [address('10.0.0.1'), address('fd00::1')],
   interfaces: ['eth0'],
   targets,
@@ -26,7 +26,7 @@ const node = (...targets: PassingTarget[]): DirectReturnNode => ({
   tunnels: targets.some(({ routed }) => routed === 'vxlan'),
 });
 
-const backend = (last: number, at: string, passing?: Frontend['backends'][number]['passing']): Frontend['backends'][number] => ({
+const backend = (last: number, at: string, passing?: Frontend['backends'][number]['path']): Frontend['backends'][number] => ({
   address: address(`10.244.0.${last}`),
   port: 8080,
   local: at === '10.0.0.1',
@@ -136,7 +136,7 @@ describe('what is passed on', () => {
 
   test('has its path before its elements', async () => {
     const { direct, paths } = setup();
-    expect(direct.adapted(far).backends.map(({ passing }) => passing)).toEqual([undefined, { ingress: true }, undefined]);
+    expect(direct.adapted(far).backends.map(({ path: passing }) => passing)).toEqual([undefined, { ingress: true }, undefined]);
     await direct.setNode(nodes);
     expect(paths.items.size).toBe(planPaths(nodes).items.length);
     expect(direct.adapted(far)).toEqual(far);
@@ -146,7 +146,7 @@ describe('what is passed on', () => {
     const { direct, paths, changes, pass } = setup();
     paths.refused.add('herald-vx4');
     await direct.setNode(nodes);
-    expect(direct.adapted(far).backends.map(({ passing }) => passing?.routed)).toEqual([undefined, 'link', undefined]);
+    expect(direct.adapted(far).backends.map(({ path: passing }) => passing?.routed)).toEqual([undefined, 'link', undefined]);
     const before = changes();
     paths.refused.clear();
     await pass(pathCheckInterval);

@@ -6,7 +6,7 @@ import { LocalhostDataplane } from '../../../../src/dataplane/localhost/localhos
 import { address, type Family } from '../../../../src/net/address.ts';
 import type { Frontend, NodeForwarding, Protocol, ServiceForwarding } from '../../../../src/net/frontend.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
-import { ListenError, type HttpPlace } from '../../../../src/system/http/http-listener.ts';
+import { ListenError, type SocketAddress } from '../../../../src/system/http/http-listener.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FakeDataplane } from '../../agent/fakes/fake-dataplane.ts';
@@ -34,12 +34,12 @@ const clusterIP: Frontend = {
 const service = (...frontends: Frontend[]): ServiceForwarding => ({ frontends });
 
 function setup() {
-  const open = new Map<string, () => HttpPlace | undefined>();
+  const open = new Map<string, () => SocketAddress | undefined>();
   const taken = new Set<string>();
   const clock = new VirtualClock();
   const inner = new FakeDataplane();
   const own = ['192.0.2.1', '10.0.0.7', 'fe80::1', 'fd00::7'];
-  const forwardTcp = async ({ address, port }: HttpPlace, target: () => HttpPlace | undefined) => {
+  const forwardTcp = async ({ address, port }: SocketAddress, target: () => SocketAddress | undefined) => {
     const key = `${address} ${port}`;
     if (taken.has(key) || open.has(key)) throw new ListenError('taken', 'the port is in use');
     open.set(key, target);

@@ -543,7 +543,7 @@ describe('flows of UDP', () => {
   ])('stay with a frontend that is handed over to another program: %j', async (elsewhere, forgotten) => {
     const { dataplane, deleted } = setup();
     await dataplane.replace(node, new Map([['dns', udp([1])]]));
-    await dataplane.setNode({ ...node, elsewhere });
+    await dataplane.setNode({ ...node, foreignScopes: elsewhere });
     await dataplane.apply(new Map([['dns', undefined]]));
     await settle();
     expect(texts(deleted)).toEqual(forgotten);

@@ -10,7 +10,7 @@ import { conflictsOf } from '../../../../src/decisions/configuration/pool-confli
 import { poolStatus, uncountable } from '../../../../src/decisions/configuration/pool-status.ts';
 import type { IPAddressPool } from '../../../../src/model/kinds/types.ts';
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
-import { says } from '../../../../src/model/reasons.ts';
+import { reasonText } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
 import { advertisement, cluster, matching, pool, type ClusterLiteral } from '../fixtures.ts';
 
@@ -219,7 +219,7 @@ describe('a peer', () => {
     const status = statusOf({ nodes, peers: [{ ...tor, passwordSecret }], running });
     expect(codes(status)).toBe('PeerPasswordGone, ready');
     // A Secret that never was may just have been named: no report says yet that the session ends.
-    expect(status.refused === undefined ? '' : says(status.refused)).toContain(
+    expect(status.refused === undefined ? '' : reasonText(status.refused)).toContain(
       'a session that began with its password runs on with it, any other ends',
     );
   });

@@ -130,14 +130,14 @@ describe('the frontends of a Service', () => {
     expect(reasons).toEqual([]);
     expect(frontends[1]).toBe(nodePort);
     expect(frontends[0]?.directReturn).toEqual({ segmentSize: 1410 });
-    expect(frontends[0]?.backends.map(({ passing }) => passing)).toEqual([undefined, { ingress: true, routed: 'link' }]);
+    expect(frontends[0]?.backends.map(({ path: passing }) => passing)).toEqual([undefined, { ingress: true, routed: 'link' }]);
   });
 
   test('translate for a node that cannot receive, and say so', () => {
     const { frontends, reasons } = plan(nodes({ b: { receives: [] } }, 'auto', { slices }), [hashed]);
     expect(reasons).toMatchObject([{ code: 'DirectReturnNoWay', details: { node: 'b' } }]);
     expect(frontends[0]?.directReturn).toEqual({ segmentSize: 1410 });
-    expect(frontends[0]?.backends.map(({ passing }) => passing)).toEqual([undefined, undefined]);
+    expect(frontends[0]?.backends.map(({ path: passing }) => passing)).toEqual([undefined, undefined]);
   });
 
   test('stay as they are where this node has not reported, or the Service does not want it', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { directReturnPreflight, type DirectReturnFacts } from '../../../../src/decisions/direct-return/preflight.ts';
 import type { DirectReturnMode } from '../../../../src/model/kinds/types.ts';
-import { fix, says } from '../../../../src/model/reasons.ts';
+import { remedyText, reasonText } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
 import type { HostFilter } from '../../../../src/net/host-filter.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
@@ -85,7 +85,7 @@ describe('what a node can do for direct server return: receives / passes / why n
     const worst = { ...good, strict: new Set(['eth0']), filters: [filter], lacks: { l2: 'a', vxlan: 'b' }, picksUp: false };
     const reasons = directReturnPreflight('auto', worst).reasons;
     expect(reasons.map(({ code }) => code)).toHaveLength(5);
-    for (const reason of reasons) expect([says(reason), fix(reason)]).not.toContain('');
-    expect(fix(reasons[0] as (typeof reasons)[0])).toContain('sysctl -w net.ipv4.conf.eth0.rp_filter=2');
+    for (const reason of reasons) expect([reasonText(reason), remedyText(reason)]).not.toContain('');
+    expect(remedyText(reasons[0] as (typeof reasons)[0])).toContain('sysctl -w net.ipv4.conf.eth0.rp_filter=2');
   });
 });

@@ -67,7 +67,7 @@ describe('the scope of services', () => {
     ['none', []],
   ])('%s: addresses that no Service has are the business of whoever forwards ClusterIPs', (scope, prefixes) => {
     expect(decide(scope).node.servicePrefixes.map(formatPrefix)).toEqual(prefixes);
-    expect(decide(scope).node.elsewhere).toEqual({ all: undefined, external: ['internal'], none: ['internal', 'external'] }[scope]);
+    expect(decide(scope).node.foreignScopes).toEqual({ all: undefined, external: ['internal'], none: ['internal', 'external'] }[scope]);
   });
 
   test('health-check node ports are ours in scope all only', () => {

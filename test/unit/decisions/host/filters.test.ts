@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { judgeFilters } from '../../../../src/decisions/host/filters.ts';
 import type { FilterAction, FilterRule, HostFilter } from '../../../../src/net/host-filter.ts';
-import { fix, says } from '../../../../src/model/reasons.ts';
+import { remedyText, reasonText } from '../../../../src/model/reasons.ts';
 
 const actions: Readonly<Record<string, FilterAction>> = {
   accept: { kind: 'accept' },
@@ -57,14 +57,14 @@ describe('a filter of another program', () => {
 
   test('is named, with how it drops', () => {
     const [because] = judgeFilters([filter('drop', { forward: [] })], nothing);
-    expect(because && says(because)).toBe(
+    expect(because && reasonText(because)).toBe(
       'chain forward of table inet filter drops the packets of Services that none of its other rules accepts: its policy is drop',
     );
     const [other] = judgeFilters(
       [filter('accept', { FORWARD: ['all reject'] }, { backend: 'iptables', family: 'ip6', chain: 'FORWARD' })],
       nothing,
     );
-    expect(other && says(other)).toBe(
+    expect(other && reasonText(other)).toBe(
       'chain FORWARD of ip6tables-legacy drops the packets of Services that none of its other rules accepts: a rule for all packets rejects them',
     );
   });
@@ -93,7 +93,7 @@ describe('a filter of another program', () => {
       'set StrictForwardPorts=no in /etc/firewalld/firewalld.conf and run: firewall-cmd --reload',
     ],
   ])('of %s comes with what to do', (_, one, remedy) => {
-    expect(judgeFilters([one], nothing).map(fix)).toEqual([remedy]);
+    expect(judgeFilters([one], nothing).map(remedyText)).toEqual([remedy]);
   });
 });
 
@@ -105,7 +105,7 @@ describe('connections to the node itself', () => {
   const input = (policy: 'accept' | 'drop', rules: readonly string[], more: Partial<HostFilter> = {}): string[] => {
     const chain = more.chain ?? 'input';
     return judgeFilters([filter(policy, { [chain]: rules, user: ['32000-33000 accept'] }, { hook: 'input', chain, ...more })], served).map(
-      (because) => `${says(because)}; ${fix(because)}`,
+      (because) => `${reasonText(because)}; ${remedyText(because)}`,
     );
   };
   const closedText = (ports: string, how: string): string =>
@@ -135,8 +135,8 @@ describe('connections to the node itself', () => {
   test('many of them are counted', () => {
     const many = new Map(Array.from({ length: 20 }, (_, index) => [32_000 + index, `health check of shop/s${index}`]));
     const [because] = judgeFilters([filter('drop', {}, { hook: 'input', chain: 'input' })], many);
-    expect(because && says(because)).toMatch(/32004 \(health check of shop\/s4\) and 15 more that none/);
-    expect(because && fix(because)).toMatch(/dport \{ 32000, .*, 32014 \} accept$/);
+    expect(because && reasonText(because)).toMatch(/32004 \(health check of shop\/s4\) and 15 more that none/);
+    expect(because && remedyText(because)).toMatch(/dport \{ 32000, .*, 32014 \} accept$/);
   });
 
   test.each<[string, Partial<HostFilter>, readonly string[], string]>([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { judgeListeners } from '../../../../src/decisions/host/node-port-listeners.ts';
-import { fix, says } from '../../../../src/model/reasons.ts';
+import { remedyText, reasonText } from '../../../../src/model/reasons.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 
 const nodePorts = {
@@ -29,8 +29,8 @@ test('several sockets of one program are told once, with who has the port', () =
   const socket = { protocol: 'UDP', address: '0.0.0.0', port: 30_053 } as const;
   const [because, ...others] = judgeListeners([socket, socket], nodePorts);
   expect(others).toEqual([]);
-  expect(because && says(because)).toBe(
+  expect(because && reasonText(because)).toBe(
     'a program of the node listens on UDP port 30053 at 0.0.0.0, but what comes there goes to Service shop/dns, whose NodePort it is',
   );
-  expect(because && fix(because)).toContain('ss -lnup "sport = :30053"');
+  expect(because && remedyText(because)).toContain('ss -lnup "sport = :30053"');
 });

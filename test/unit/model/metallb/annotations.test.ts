@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { readObject } from '../../../../src/model/metallb/read.ts';
+import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import { service } from '../parse/manifests.ts';
 
 const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
-const read = (annotations: object, spec: object = {}) => readObject(service({ type: 'LoadBalancer', ...spec }, { annotations }), mode);
+const read = (annotations: object, spec: object = {}) => parseAnyObject(service({ type: 'LoadBalancer', ...spec }, { annotations }), mode);
 
 describe('annotations of MetalLB on a Service', () => {
   test.each(['metallb.io/', 'metallb.universe.tf/'])('%s: pool, addresses and sharing key are understood', (prefix) => {
@@ -62,7 +62,7 @@ describe('annotations of MetalLB on a Service', () => {
 
   test('without compat none of them counts, and each has a warning', () => {
     const raw = service({ type: 'LoadBalancer' }, { annotations: { 'metallb.io/address-pool': 'a' } });
-    const { object, warnings } = readObject(raw, { compat: 'none', namespace: 'metallb-system' });
+    const { object, warnings } = parseAnyObject(raw, { compat: 'none', namespace: 'metallb-system' });
     expect(object).not.toHaveProperty('requestedPool');
     expect(warnings).toHaveLength(1);
   });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { MergedObjects, sourceKey } from '../../../../src/model/metallb/merge.ts';
-import { readObject } from '../../../../src/model/metallb/read.ts';
+import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import { ours } from '../parse/manifests.ts';
 import { metallb } from './metallb-manifests.ts';
 
 const read = (raw: unknown, namespace = 'metallb-system'): HeraldObject => {
-  const { object } = readObject(raw, { compat: 'metallb', namespace });
+  const { object } = parseAnyObject(raw, { compat: 'metallb', namespace });
   if (object === undefined) throw new Error('cannot be read');
   return object;
 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readObject } from '../../../../src/model/metallb/read.ts';
+import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import { translateObject } from '../../../../src/model/metallb/translate.ts';
 import { parseObject } from '../../../../src/model/parse.ts';
 import { isRecord } from '../../../../src/model/parse/fields.ts';
@@ -11,7 +11,7 @@ const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
 test('what MetalLB accepts is an object here, or it is told why not', () => {
   fc.assert(
     fc.property(anyMetalLBObject(), (raw) => {
-      const { object, problems, ignored } = readObject(raw, mode);
+      const { object, problems, ignored } = parseAnyObject(raw, mode);
       expect(ignored).toBe(false);
       expect({ read: object !== undefined, told: problems.length > 0 }).not.toEqual({ read: false, told: false });
     }),
@@ -23,7 +23,7 @@ test('it is refused for what the reference names, and for nothing else', () => {
   const refused = new Set<string>();
   fc.assert(
     fc.property(anyMetalLBObject(), (raw) => {
-      for (const { field, message } of readObject(raw, mode).problems)
+      for (const { field, message } of parseAnyObject(raw, mode).problems)
         refused.add(`${raw.kind} ${field}: ${message}`.replace(/"[^"]*"|\d+/g, '...'));
     }),
     { numRuns: 5000 },
@@ -61,8 +61,8 @@ test('the translation says nothing of MetalLB, and is what the parser reads with
       const translation = translateObject(raw, 'metallb-system');
       if (translation.is !== 'translated') return;
       const { object, problems } = parseObject(translation.raw);
-      expect(problems).toEqual(readObject(raw, mode).problems);
-      expect(object === undefined).toBe(readObject(raw, mode).object === undefined);
+      expect(problems).toEqual(parseAnyObject(raw, mode).problems);
+      expect(object === undefined).toBe(parseAnyObject(raw, mode).object === undefined);
     }),
     { numRuns: 1000 },
   );

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { metallbKinds } from '../../../../src/model/metallb/kinds.ts';
 import { translateObject } from '../../../../src/model/metallb/translate.ts';
-import { readObject } from '../../../../src/model/metallb/read.ts';
+import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import { metallb } from './metallb-manifests.ts';
 
 const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
 const pool = { addresses: ['192.0.2.0/24'] };
 const peer = { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.1' };
-const objectOf = (raw: unknown): unknown => readObject(raw, mode).object;
+const objectOf = (raw: unknown): unknown => parseAnyObject(raw, mode).object;
 const translation = (raw: unknown) => {
   const result = translateObject(raw, 'metallb-system');
   if (result.is !== 'translated') throw new Error(`is ${result.is}`);
@@ -27,7 +27,7 @@ describe('an object of MetalLB becomes one of herald.dev', () => {
       metadata: { name: 'main', labels: { tier: 'edge' }, uid: 'u1', resourceVersion: '7', annotations: { team: 'net' } },
       spec: pool,
     });
-    expect(readObject(written, mode)).toMatchObject({
+    expect(parseAnyObject(written, mode)).toMatchObject({
       object: {
         kind: 'IPAddressPool',
         metadata: {
@@ -145,7 +145,7 @@ describe('an object of MetalLB becomes one of herald.dev', () => {
       { communities: [{ name: 'vpn-only', value: '1234:1' }] },
     ],
   ])('%s %s: %j', (kind, version, spec, expected) => {
-    expect(readObject(metallb(kind, spec, 'main', { version }), mode).problems).toEqual([]);
+    expect(parseAnyObject(metallb(kind, spec, 'main', { version }), mode).problems).toEqual([]);
     expect(findings(metallb(kind, spec, 'main', { version })).filter((text) => text.startsWith('differs'))).toEqual([]);
     expect(objectOf(metallb(kind, spec, 'main', { version }))).toMatchObject(expected);
   });
@@ -178,7 +178,7 @@ describe('an object of MetalLB becomes one of herald.dev', () => {
     ['Community', { communities: [{ name: '1:1', value: '1:1' }] }, 'differs spec.communities: "1:1" is left out'],
   ])('%s %j: what is not the same is said', (kind, spec, text) => {
     expect(findings(metallb(kind, spec))).toEqual([expect.stringContaining(text)]);
-    expect(readObject(metallb(kind, spec), mode).problems).toEqual([]);
+    expect(parseAnyObject(metallb(kind, spec), mode).problems).toEqual([]);
   });
 
   test('parts of a second are cut off, as FRR does', () => {
@@ -216,19 +216,19 @@ describe('what is refused is refused aloud', () => {
       'MetalLB reads only its own namespace',
     ],
   ])('%s', (_, raw, field, message) => {
-    const { object, problems, identity } = readObject(raw, mode);
+    const { object, problems, identity } = parseAnyObject(raw, mode);
     expect(object).toBeUndefined();
     expect(problems).toMatchObject([{ field, message: expect.stringContaining(message) as unknown }]);
     expect(identity).toMatchObject({ kind: expect.stringMatching(/\.metallb\.io$/) as unknown, name: 'main' });
   });
 
   test.each(['ServiceBGPStatus', 'ServiceL2Status', 'ConfigurationState'])('%s is what MetalLB reports, and no configuration', (kind) => {
-    expect(readObject(metallb(kind, {}), mode)).toMatchObject({ ignored: true, problems: [] });
+    expect(parseAnyObject(metallb(kind, {}), mode)).toMatchObject({ ignored: true, problems: [] });
   });
 
   test('everything of MetalLB is, where HeraldConfig does not speak of it', () => {
     for (const { kind, version } of metallbKinds) {
-      const { object, problems } = readObject(metallb(kind, {}, 'main', { version }), { compat: 'none', namespace: 'metallb-system' });
+      const { object, problems } = parseAnyObject(metallb(kind, {}, 'main', { version }), { compat: 'none', namespace: 'metallb-system' });
       expect([kind, object, problems.length]).toEqual([kind, undefined, 1]);
     }
   });

@@ -3,7 +3,7 @@ import { nodeStateManifest } from '../../../../src/model/status-manifest.ts';
 import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import { parseObject } from '../../../../src/model/parse.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
-import { briefly, reason, says } from '../../../../src/model/reasons.ts';
+import { conditionText, reason, reasonText } from '../../../../src/model/reasons.ts';
 
 const state: NodeState = {
   kind: 'NodeState',
@@ -86,7 +86,7 @@ describe('NodeState', () => {
     const [difference] = read({ ...manifest, somethingNew: 1 }).differing;
     if (difference === undefined) throw new Error('lost');
     expect(difference.reason.code).toBe('UnknownReason');
-    expect(says(difference.reason)).toContain('the moon is in the way');
-    expect(briefly(difference.reason)).not.toBe('');
+    expect(reasonText(difference.reason)).toContain('the moon is in the way');
+    expect(conditionText(difference.reason)).not.toBe('');
   });
 });

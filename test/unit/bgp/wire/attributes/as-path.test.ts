@@ -25,7 +25,12 @@ describe('the real path behind a 2-octet peer (RFC 6793 4.2.3)', () => {
     ['a longer AS4_PATH is out of date and ignored', [sequence(1)], [sequence(big, 1)], [sequence(1)]],
     ['AS4_PATH is out of date when AGGREGATOR is not AS_TRANS', [sequence(1, trans)], [sequence(1, big)], [sequence(1, trans)], 7],
     ['AS4_PATH counts when AGGREGATOR is AS_TRANS', [sequence(1, trans)], [sequence(1, big)], [sequence(1, big)], trans],
-    ['a set counts as one AS number', [sequence(1), set(2, 3), sequence(trans)], [set(2, 3), sequence(big)], [sequence(1), set(2, 3), sequence(big)]],
+    [
+      'a set counts as one AS number',
+      [sequence(1), set(2, 3), sequence(trans)],
+      [set(2, 3), sequence(big)],
+      [sequence(1), set(2, 3), sequence(big)],
+    ],
     ['a leading set is taken whole', [set(1, 2), sequence(trans)], [sequence(big)], [set(1, 2), sequence(big)]],
     [
       'leading confederation segments are kept and not counted',

@@ -15,7 +15,7 @@ import { elementFromText, keyText } from '../../../../../src/dataplane/nftables/
 import type { Element } from '../../../../../src/dataplane/nftables/ruleset/elements.ts';
 import type { TableChange } from '../../../../../src/dataplane/nftables/executor.ts';
 import { skeleton } from '../../../../../src/dataplane/nftables/ruleset/skeleton.ts';
-import { Turn } from '../../../../../src/system/time-slice.ts';
+import { TimeSlice } from '../../../../../src/system/time-slice.ts';
 import { MalformedNetlink } from '../../../../../src/system/netlink/error.ts';
 import { messageHeaderBytes, readMessages, type Message } from '../../../../../src/system/netlink/message.ts';
 import { MessageWriter } from '../../../../../src/system/netlink/message-writer.ts';
@@ -46,7 +46,7 @@ function readBack(sent: readonly Message[], family: 4 | 6): Element[] {
   return [...elements];
 }
 
-const turn = new Turn(new VirtualClock());
+const turn = new TimeSlice(new VirtualClock());
 const adding = (elements: Iterable<Element>): Promise<readonly Message[]> =>
   batchOf((batch) => writeElements(batch, 'add', ElementList.of(elements), turn));
 

@@ -6,7 +6,7 @@ function setup() {
   const kernel = { generation: 7 };
   const log: string[] = [];
   const listener: Listener = {
-    follower: { hear: (hearing) => void log.push(hearing ? 'hears' : 'deaf') },
+    follower: { setSubscribed: (hearing) => void log.push(hearing ? 'hears' : 'deaf') },
     events: { onChange: ({ revisions }) => void log.push(`change ${revisions.join()}`), onLoss: () => void log.push('loss') },
   };
   const run = (work: () => Promise<string | undefined>): Promise<string | undefined> =>

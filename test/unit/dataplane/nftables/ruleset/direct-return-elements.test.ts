@@ -21,8 +21,8 @@ const frontend = (directReturn: Frontend['directReturn']): Frontend => {
     policy: 'Cluster',
     backends: [
       backend(1, '10.0.0.1', { local: true }),
-      backend(2, '10.0.0.2', { passing: { ingress: true, routed: 'link' } }),
-      backend(3, '10.0.0.3', { passing: { ingress: true } }),
+      backend(2, '10.0.0.2', { path: { ingress: true, routed: 'link' } }),
+      backend(3, '10.0.0.3', { path: { ingress: true } }),
       backend(4, '10.0.0.4'),
     ],
     localBackends: [],

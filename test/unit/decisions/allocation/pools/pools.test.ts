@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { rangeContains, type AddressRange } from '../../../../../src/net/range.ts';
 import type { Address, Family } from '../../../../../src/net/address.ts';
-import { says } from '../../../../../src/model/reasons.ts';
+import { reasonText } from '../../../../../src/model/reasons.ts';
 import { createAddressSpace, type AddressSpace } from '../../../../../src/decisions/allocation/pools/address-space.ts';
 import { decideAllocationClaim } from '../../../../../src/decisions/allocation/claim.ts';
 import { createFreeIntervals } from '../../../../../src/decisions/allocation/pools/free-intervals.ts';
@@ -80,7 +80,9 @@ describe('pools that overlap', () => {
       { name: 'b', addresses: ['192.0.2.100-192.0.2.200'] },
     ]);
     const why = refused.get('b')?.reason;
-    expect(why === undefined ? '' : says(why)).toBe('192.0.2.100-192.0.2.200 overlaps 192.0.2.0/25 of IPAddressPool "a", which came first');
+    expect(why === undefined ? '' : reasonText(why)).toBe(
+      '192.0.2.100-192.0.2.200 overlaps 192.0.2.0/25 of IPAddressPool "a", which came first',
+    );
   });
 
   test('an answer that is remembered follows the map', () => {

@@ -1,0 +1,60 @@
+import type { Clock } from '../system/clock.ts';
+import type { HttpAnswer } from '../system/http/http-listener.ts';
+import { livePaths, type LiveIndex, type LiveProblem, type LiveProcess, type Page } from './contract.ts';
+import { limits } from './limits.ts';
+import { LiveQuery, LiveQueryError } from './query.ts';
+
+/** A list that a part of the process can tell: of the moment at which it is asked. */
+export interface LiveList {
+  /** Parameters besides `limit` and `after`. */
+  readonly parameters: readonly string[];
+  /** Throws LiveQueryError where one is wrong. */
+  readonly items: (query: LiveQuery) => Pick<Page<unknown>, 'items' | 'next'>;
+}
+
+/** What a process tells of itself, as the contract says: its parts add what they know. */
+export class LiveApi {
+  readonly #clock: Clock;
+  readonly #lists = new Map<string, LiveList>();
+  #process: LiveProcess;
+
+  constructor(clock: Clock, process: Omit<LiveProcess, 'started'>) {
+    this.#clock = clock;
+    this.#process = { ...process, started: clock.date().toISOString() };
+  }
+
+  /** What is known only after the start. */
+  setProcess(known: Partial<Pick<LiveProcess, 'node' | 'directory'>>): void {
+    this.#process = { ...this.#process, ...known };
+  }
+
+  /** The result takes it away. */
+  addList(path: Exclude<(typeof livePaths)[keyof typeof livePaths], '/live'>, list: LiveList): () => void {
+    this.#lists.set(path, list);
+    return () => void this.#lists.delete(path);
+  }
+
+  /** Undefined: the path is not one of these. `most`: a page has no more items, whatever is asked for. */
+  answer(path: string, query: URLSearchParams, most: number = limits.maximumPageItems): HttpAnswer | undefined {
+    if (path !== livePaths.index && !path.startsWith('/live/')) return undefined;
+    const paths = [...this.#lists.keys()].toSorted();
+    if (path === livePaths.index) return json(200, { process: this.#process, paths } satisfies LiveIndex);
+    const list = this.#lists.get(path);
+    if (list === undefined) {
+      const { command } = this.#process;
+      return json(404, { error: `this ${command} does not tell ${path}`, fix: `it tells ${paths.join(', ')}` } satisfies LiveProblem);
+    }
+    try {
+      const found = list.items(new LiveQuery(query, list.parameters, most));
+      return json(200, { process: this.#process, at: this.#clock.date().toISOString(), ...found } satisfies Page<unknown>);
+    } catch (error) {
+      if (!(error instanceof LiveQueryError)) throw error;
+      return json(400, { error: error.message, fix: error.fix } satisfies LiveProblem);
+    }
+  }
+}
+
+function json(status: number, content: object): HttpAnswer {
+  const headers = { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' };
+  return { status, headers, body: `${JSON.stringify(content)}\n` };
+}

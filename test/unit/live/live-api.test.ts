@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { livePaths } from '../../../src/live/contract.ts';
+import { LiveApi } from '../../../src/live/live-api.ts';
+import { pageOf } from '../../../src/live/query.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+
+const names = Array.from({ length: 2500 }, (_, i) => ({ peer: `p${1000 + i}` }));
+
+function asked() {
+  const live = new LiveApi(new VirtualClock(), { command: 'agent', version: '1.2.3' });
+  live.setProcess({ node: 'node1' });
+  live.addList(livePaths.sessions, {
+    parameters: ['family'],
+    items: (query) => {
+      query.oneOf('family', ['IPv4', 'IPv6']);
+      return pageOf(names, ({ peer }) => peer, query);
+    },
+  });
+  const get = (target: string): { status: number; content: Record<string, unknown> } => {
+    const [path = '', query] = target.split('?');
+    const answer = live.answer(path, new URLSearchParams(query));
+    return { status: answer?.status ?? 0, content: JSON.parse(answer?.body ?? '{}') as Record<string, unknown> };
+  };
+  return { live, get };
+}
+
+describe('what a process tells of itself', () => {
+  test('begins with which process it is, and what it tells', () => {
+    const { get } = asked();
+    expect(get('/live')).toMatchObject({
+      status: 200,
+      content: {
+        process: { command: 'agent', version: '1.2.3', node: 'node1', started: expect.stringMatching(/Z$/) },
+        paths: ['/live/v1/sessions'],
+      },
+    });
+  });
+
+  test('comes in pages, which together are all of it', () => {
+    const { get } = asked();
+    const all: unknown[] = [];
+    let after = '';
+    for (let pages = 0; pages < 3; pages++) {
+      const { content } = get(`/live/v1/sessions?limit=1000${after}`);
+      all.push(...(content['items'] as unknown[]));
+      after = `&after=${String(content['next'])}`;
+      expect(content['next'] === undefined).toBe(pages === 2);
+    }
+    expect(all).toEqual(names);
+  });
+
+  test.each([
+    ['?limit=0', 'limit'],
+    ['?limit=5001', 'limit'],
+    ['?limit=x', 'limit'],
+    ['?family=IPv5', 'family is "IPv5"'],
+    ['?colour=red', 'no parameter "colour"'],
+  ])('refuses %s, and says what to write', (query, error) => {
+    const { status, content } = asked().get(`/live/v1/sessions${query}`);
+    expect(status).toBe(400);
+    expect(content).toMatchObject({ error: expect.stringContaining(error), fix: expect.stringMatching(/./) });
+  });
+
+  test('is 404 where this process has no such thing, and nothing at all where the path is another one', () => {
+    const { live, get } = asked();
+    expect(get('/live/v1/routes')).toMatchObject({ status: 404, content: { error: 'this agent does not tell /live/v1/routes' } });
+    expect(get('/live/v2/sessions').status).toBe(404);
+    expect(live.answer('/metrics', new URLSearchParams())).toBeUndefined();
+    expect(live.answer('/livez', new URLSearchParams())).toBeUndefined();
+  });
+});

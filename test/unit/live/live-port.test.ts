@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { livePaths } from '../../../src/live/contract.ts';
+import { LiveApi } from '../../../src/live/live-api.ts';
+import { LivePortHandler } from '../../../src/live/live-port.ts';
+import { pageOf } from '../../../src/live/query.ts';
+import { listenHttp } from '../../../src/system/http/http-listener.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+
+const all = Array.from({ length: 1200 }, (_, i) => ({ peer: `p${1000 + i}` }));
+
+function begunPort(): LivePortHandler {
+  const live = new LiveApi(new VirtualClock(), { command: 'agent', version: '1.2.3' });
+  live.addList(livePaths.sessions, { parameters: [], items: (query) => pageOf(all, ({ peer }) => peer, query) });
+  return new LivePortHandler(live);
+}
+
+function begun() {
+  const port = begunPort();
+  return (target: string) => {
+    const [path = '', query] = target.split('?');
+    const answer = port.answer(path, new URLSearchParams(query));
+    return { ...answer, content: JSON.parse(answer?.body ?? '{}') as { items?: unknown[]; next?: string; error?: string } };
+  };
+}
+
+test('at the port a page is small, whatever is asked for, and the pages together are all of it', () => {
+  const ask = begun();
+  const found: unknown[] = [];
+  const sizes: number[] = [];
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const { content, sent } = ask(`/live/v1/sessions?limit=5000${after}`);
+    sent?.();
+    sizes.push(content.items?.length ?? 0);
+    found.push(...(content.items ?? []));
+    after = content.next === undefined ? undefined : `&after=${content.next}`;
+  }
+  expect(sizes).toEqual([500, 500, 200]);
+  expect(found).toEqual(all);
+});
+
+test('at the port one is answered at a time: others are asked to come again', () => {
+  const ask = begun();
+  const first = ask('/live/v1/sessions');
+  expect(first.status).toBe(200);
+  expect(ask('/live/v1/sessions')).toMatchObject({
+    status: 429,
+    headers: { 'Retry-After': '1', Connection: 'close' },
+    content: { error: expect.any(String) },
+  });
+  expect(ask('/live').status).toBe(200);
+  first.sent?.();
+  expect(ask('/live/v1/sessions').status).toBe(200);
+});
+
+test('what is wrong or not there is answered, and holds up nobody once it was sent', () => {
+  const ask = begun();
+  const wrong = ask('/live/v1/sessions?limit=x');
+  expect(wrong.status).toBe(400);
+  wrong.sent?.();
+  expect(ask('/live/v1/nothing').status).toBe(404);
+});
+
+test.each(['/live', '/live/v1/sessions', '/live/v1/nothing', '/live/v1/sessions?limit=x'])(
+  'the connection ends with the answer to %s',
+  (target) => {
+    const ask = begun();
+    expect(ask(target).headers).toMatchObject({ Connection: 'close' });
+  },
+);
+
+test('who takes one page after the other is never told to come again', async () => {
+  const port = begunPort();
+  const bounds = { connections: 4, headerBytes: 2048, requestMilliseconds: 60_000, idleMilliseconds: 60_000 };
+  const missing = { status: 404, headers: {}, body: '' };
+  const listener = await listenHttp({ address: '127.0.0.1', port: 0 }, (path, query) => port.answer(path, query) ?? missing, bounds);
+  try {
+    for (let n = 0; n < 10; n++) {
+      const response = await fetch(`http://127.0.0.1:${listener.port}/live/v1/sessions?limit=5000`);
+      expect(response.status).toBe(200);
+      await response.text();
+    }
+  } finally {
+    await listener.close();
+  }
+});
