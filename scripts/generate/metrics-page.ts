@@ -1,7 +1,7 @@
 import type { MetricDeclaration } from '../../src/telemetry/declaration.ts';
 import { metricTable } from '../../src/telemetry/metric-table.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
-import { registerProcessMetrics, registeredMetrics } from '../../src/telemetry/process-figures.ts';
+import { registerProcessMetrics, registeredMetrics } from '../../src/telemetry/process-metrics.ts';
 import { agentMetrics } from '../../src/telemetry/table/agent.ts';
 import { apiServerMetrics } from '../../src/telemetry/table/api-server.ts';
 import { awsMetrics } from '../../src/telemetry/table/aws.ts';

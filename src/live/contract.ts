@@ -18,6 +18,14 @@ import type { SessionStatus } from '../model/objects/node-state.ts';
 
 export const livePaths = { index: '/live', sessions: '/live/v1/sessions', routes: '/live/v1/routes', history: '/live/v1/history' } as const;
 
+/**
+ * What a process tells on its Unix socket alone, to its owner: nothing of this is ever on a port.
+ *
+ *     GET /debug/bgp/trace?peer=NAME    the messages of the sessions with a BGPPeer as they pass: a line of JSON each (src/bgp/trace/trace-lines.ts), without end.
+ *                                       404: LiveProblem, with the names of the peers there are
+ */
+export const debugPaths = { bgpTrace: '/debug/bgp/trace' } as const;
+
 /** Which process answers: whoever asks at a socket must know that it is the one that was meant. */
 export interface LiveProcess {
   readonly command: 'agent' | 'controller' | 'run';

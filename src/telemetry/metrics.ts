@@ -2,7 +2,6 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { MetricDeclaration } from './declaration.ts';
 import { limits } from './limits.ts';
 import { metricTable, type CounterName, type GaugeName, type HistogramName, type LabelsOf, type MetricName } from './metric-table.ts';
-import { SeriesBound } from './series-bound.ts';
 
 /** Sets one value of a part of the scrape. */
 export type Put<N extends MetricName> = <M extends N>(name: M, labels: LabelsOf<M>, value: number) => void;
@@ -142,4 +141,25 @@ function done(work: Promise<void>): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** How many series a metric may have: whoever could make up labels must not be able to fill the memory. */
+class SeriesBound {
+  readonly #most: number;
+  readonly #seen = new Set<string>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Whether the series is there already, or there is room for it. */
+  admits(labels: Readonly<Record<string, string>>): boolean {
+    const values = Object.values(labels);
+    const [only = ''] = values;
+    const series = values.length < 2 ? only : values.join('\u0000');
+    if (this.#seen.has(series)) return true;
+    if (this.#seen.size >= this.#most) return false;
+    this.#seen.add(series);
+    return true;
+  }
 }

@@ -40,13 +40,13 @@ interface RequestedMode {
 export class DirectReturnCheck {
   readonly #components: DirectReturnCheckComponents;
   readonly #options: DirectReturnCheckOptions;
-  readonly #wanting = new Set<ServiceKey>();
-  #wish = '';
+  readonly #requesting = new Set<ServiceKey>();
+  #requested = '';
   #found: Preflight | undefined;
   /** Whether it is known what this node can do, or that nobody wants to know. */
   #hasAnswered = false;
   #cancel: Cancel | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #checking: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(components: DirectReturnCheckComponents, options: DirectReturnCheckOptions) {
@@ -74,25 +74,25 @@ export class DirectReturnCheck {
     for (const key of planned) {
       const service = services.get(key);
       const wants = service !== undefined && wantsDirectReturn(config, service) && consistentHashing(config, service) !== undefined;
-      if (wants) this.#wanting.add(key);
-      else this.#wanting.delete(key);
+      if (wants) this.#requesting.add(key);
+      else this.#requesting.delete(key);
     }
-    const wish = this.#wished();
-    const text = wish === undefined ? '' : `${wish.mode} ${wish.addresses.map(formatAddress).join()}`;
-    if (text === this.#wish) {
+    const requested = this.#requestedMode();
+    const text = requested === undefined ? '' : `${requested.mode} ${requested.addresses.map(formatAddress).join()}`;
+    if (text === this.#requested) {
       // Nobody wants it, as nobody did before: an earlier process may have said otherwise.
-      if (wish === undefined) this.#answered();
+      if (requested === undefined) this.#answered();
       return;
     }
-    this.#wish = text;
+    this.#requested = text;
     this.#cancel?.();
-    this.#looking = this.#looking.then(() => this.#look());
+    this.#checking = this.#checking.then(() => this.#check());
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel?.();
-    await this.#looking;
+    await this.#checking;
   }
 
   #answered(): void {
@@ -101,13 +101,13 @@ export class DirectReturnCheck {
     this.#options.onStatusChanged();
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     if (this.#stopped) return;
     const { clock, random, log } = this.#components;
     const before = JSON.stringify(this.#found, bigintText);
-    const wish = this.#wished();
+    const requested = this.#requestedMode();
     try {
-      this.#found = wish === undefined ? undefined : await this.#preflight(wish);
+      this.#found = requested === undefined ? undefined : await this.#preflight(requested);
       this.#answered();
     } catch (error) {
       // What was found last is the best that is known.
@@ -118,17 +118,17 @@ export class DirectReturnCheck {
       log.info({ receives, passes, problems: this.problems().map(({ code }) => code) }, 'direct server return');
       this.#options.onStatusChanged();
     }
-    if (this.#stopped || wish === undefined) return;
+    if (this.#stopped || requested === undefined) return;
     this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => {
-      this.#looking = this.#looking.then(() => this.#look());
+      this.#checking = this.#checking.then(() => this.#check());
     });
   }
 
   /** Undefined: no Service wants it. */
-  #wished(): RequestedMode | undefined {
+  #requestedMode(): RequestedMode | undefined {
     const snapshot = this.#options.snapshot();
     const { services, directReturnMode: mode } = snapshot.config;
-    return this.#wanting.size === 0 || services === 'none' ? undefined : { mode, addresses: addressesOf(snapshot, this.#options.node) };
+    return this.#requesting.size === 0 || services === 'none' ? undefined : { mode, addresses: addressesOf(snapshot, this.#options.node) };
   }
 
   async #preflight({ mode, addresses }: RequestedMode): Promise<Preflight> {

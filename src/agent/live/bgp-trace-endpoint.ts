@@ -3,7 +3,7 @@ import type { LiveProblem } from '../../live/contract.ts';
 import type { HttpAnswer } from '../../system/http/http-listener.ts';
 import type { AnswerLocal } from '../../system/http/local-socket.ts';
 
-/** Answers with what passes between the speaker and one of its peers, for as long as somebody reads it (src/live/debug.ts). */
+/** Answers with what passes between the speaker and one of its peers, for as long as somebody reads it (src/live/contract.ts). */
 export function traceEndpoint(speaker: Pick<Speaker, 'peer' | 'peers'>): AnswerLocal {
   return ({ query, signal }) => {
     const name = query.get('peer') ?? '';

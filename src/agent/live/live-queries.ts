@@ -1,6 +1,6 @@
 import type { LiveRoute, LiveSession, Page } from '../../live/contract.ts';
 import { livePaths } from '../../live/contract.ts';
-import type { LiveApi } from '../../live/live.ts';
+import type { LiveApi } from '../../live/live-api.ts';
 import { pageOf, type LiveQuery } from '../../live/query.ts';
 import { routeParameters } from './live-routes.ts';
 

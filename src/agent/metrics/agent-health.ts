@@ -8,20 +8,20 @@ import type { AgentStatus } from '../agent-observer.ts';
  * end: a data plane that refuses, a router or an API server that is away are no reason to begin anew.
  */
 export function agentHealth(
-  figures: () => Pick<AgentStatus, 'hasSynced' | 'keepsUp' | 'dataplaneError' | 'passSince'>,
+  status: () => Pick<AgentStatus, 'hasSynced' | 'keepsUp' | 'dataplaneError' | 'passSince'>,
   clock: Clock,
 ): HealthCheck {
   return {
     name: 'forwarding',
     live: () => {
-      const { passSince } = figures();
+      const { passSince } = status();
       const lasted = passSince === undefined ? 0 : clock.now() - passSince;
       return lasted < limits.stuckMilliseconds ? undefined : `a pass has been running for ${Math.floor(lasted / 1000)} s`;
     },
     ready: () => {
-      const { hasSynced: begun, keepsUp, dataplaneError } = figures();
+      const { hasSynced, keepsUp, dataplaneError } = status();
       if (dataplaneError !== undefined) return `the data plane took no change: ${dataplaneError}`;
-      if (!begun) return 'the first pass has not been committed yet';
+      if (!hasSynced) return 'the first pass has not been committed yet';
       return keepsUp ? undefined : 'changes have been waiting for the kernel for too long';
     },
   };

@@ -6,7 +6,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { AgentStatus, AgentObserver, PassObserver } from '../agent-observer.ts';
 import type { RoutesByPeer } from '../reconcile/announced-routes.ts';
 import { ChangeTimes, type ServiceChange } from './change-times.ts';
-import { ipFamilies } from './ip-families.ts';
+import { ipFamilies } from './no-local-endpoints.ts';
 
 interface AgentMetricsComponents {
   readonly metrics: Metrics;
@@ -55,7 +55,7 @@ export class AgentMetrics implements AgentObserver {
   }
 
   /** Exposes how things are with the agent. */
-  expose(figures: () => AgentStatus): void {
+  expose(status: () => AgentStatus): void {
     const { metrics } = this.#components;
     this.#ends.push(
       metrics.addCollector(
@@ -68,9 +68,9 @@ export class AgentMetrics implements AgentObserver {
           'herald_dataplane_quarantined_frontends',
         ],
         (put) => {
-          const { waiting, differing, host, dataplaneError, hasSynced: begun, quarantined } = figures();
+          const { waiting, differing, host, dataplaneError, hasSynced, quarantined } = status();
           put('herald_waiting_services', {}, waiting);
-          put('herald_dataplane_up', {}, begun && dataplaneError === undefined ? 1 : 0);
+          put('herald_dataplane_up', {}, hasSynced && dataplaneError === undefined ? 1 : 0);
           for (const [aspect, some] of Map.groupBy(differing, (one) => one.aspect))
             for (const [reason, same] of Map.groupBy(some, (one) => one.reason.code))
               put('herald_differing_services', { aspect, reason }, new Set(same.map(({ service }) => service)).size);
@@ -91,7 +91,7 @@ export class AgentMetrics implements AgentObserver {
     const routes = new Map([...taken.keys()].map((service) => [service, routesOf(service)]));
     const altered = new Set<ServiceKey>();
     let isAnnounced = false;
-    const look = (): void => {
+    const compareRoutes = (): void => {
       for (const [service, before] of routes) {
         const now = routesOf(service);
         if (sameRoutes(before, now)) continue;
@@ -104,13 +104,13 @@ export class AgentMetrics implements AgentObserver {
       if (services.size > 0) clock.after(0, () => this.#observeRoutes([...services].flatMap((service) => taken.get(service) ?? [])));
     };
     return {
-      withdrawn: look,
+      withdrawn: compareRoutes,
       committed: () => {
         for (const change of taken.values()) this.#observeRule(change);
         for (const ip_family of ipFamilies) metrics.set('kubeproxy_sync_proxy_rules_last_timestamp_seconds', { ip_family }, seconds(clock));
       },
       announced: () => {
-        look();
+        compareRoutes();
         isAnnounced = true;
         sent(altered);
       },

@@ -3,8 +3,7 @@ import { DataplaneLayer } from '../../dataplane/dataplane-layer.ts';
 import type { NodeForwarding, ServiceForwarding } from '../../net/frontend.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { ipFamilies } from './ip-families.ts';
-import { WithoutLocalEndpoints } from './no-local-endpoints.ts';
+import { ipFamilies, WithoutLocalEndpoints } from './no-local-endpoints.ts';
 
 type Call = 'replace' | 'node' | 'apply';
 

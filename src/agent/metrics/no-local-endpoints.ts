@@ -1,7 +1,8 @@
 import type { ForwardingChanges } from '../../dataplane/dataplane.ts';
 import { frontendFamily, type Frontend, type FrontendScope, type ServiceForwarding } from '../../net/frontend.ts';
-import { ipFamilies } from './ip-families.ts';
 
+/** The address families as kube-proxy labels them. One pass of Herald programs both. */
+export const ipFamilies = ['IPv4', 'IPv6'] as const;
 type IpFamily = (typeof ipFamilies)[number];
 /** Ports of a Service by policy and family; absent: none. */
 type Counts = ReadonlyMap<string, number>;

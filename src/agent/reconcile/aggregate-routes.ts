@@ -6,7 +6,7 @@ import { comparePrefixes, formatPrefix, type Prefix } from '../../net/prefix.ts'
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
-import { BackOff } from './back-off.ts';
+import { RetryTimer } from './retry-timer.ts';
 import type { RoutesByPeer } from './announced-routes.ts';
 
 export interface AggregateRoutesComponents {
@@ -22,7 +22,7 @@ export interface AggregateRoutesComponents {
  */
 export class AggregateRoutes {
   readonly #components: AggregateRoutesComponents;
-  readonly #backOff: BackOff;
+  readonly #retry: RetryTimer;
   /** What the kernel has. Undefined: nothing was set yet, so there may be some from an earlier run. */
   #present: readonly Prefix[] | undefined;
   #missing: ReadonlyMap<string, string> = new Map();
@@ -30,9 +30,9 @@ export class AggregateRoutes {
   readonly #held = new Set<ServiceKey>();
 
   /** `again` is called when it is time to announce Services anew. */
-  constructor(components: AggregateRoutesComponents, again: (services: ReadonlySet<ServiceKey>) => void) {
+  constructor(components: AggregateRoutesComponents, requeue: (services: ReadonlySet<ServiceKey>) => void) {
     this.#components = components;
-    this.#backOff = new BackOff(components, () => again(this.#held));
+    this.#retry = new RetryTimer(components, () => requeue(this.#held));
   }
 
   /** Adds unreachable routes to those that are there. What cannot be had shows in `permit`. */
@@ -62,15 +62,15 @@ export class AggregateRoutes {
   /** Leaves only the unreachable routes of aggregates that are announced, after the others were withdrawn. */
   async removeUnannounced(announced: readonly Prefix[]): Promise<void> {
     await this.#set(announced);
-    if (this.#held.size === 0) this.#backOff.succeeded();
-    else if (!this.#backOff.waiting) {
-      const retryInMilliseconds = this.#backOff.failed();
+    if (this.#held.size === 0) this.#retry.succeeded();
+    else if (!this.#retry.waiting) {
+      const retryInMilliseconds = this.#retry.failed();
       this.#components.log.error({ services: this.#held.size, retryInMilliseconds }, 'aggregates wait for their unreachable routes');
     }
   }
 
   stop(): void {
-    this.#backOff.stop();
+    this.#retry.stop();
   }
 
   /** Resolves to the prefixes that have no route, and why. */

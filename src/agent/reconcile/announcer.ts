@@ -58,7 +58,7 @@ export class Announcer {
    * the next pass; until then nothing is in the route table that is not out.
    */
   async announce(isIntact: () => boolean): Promise<void> {
-    const passed = new Map([...this.#waiting].map((key) => [key, this.#passBarrier(key)]));
+    const passed = new Map([...this.#waiting].map((key) => [key, this.#routesPassingBarrier(key)]));
     // Routes whose frontends the kernel refused go first, whatever becomes of the rest.
     for (const [key, routes] of passed) this.#routes.retainRoutes(key, routes, () => this.#held.get(key)?.[0]);
     this.#options.flushRoutes();
@@ -80,10 +80,10 @@ export class Announcer {
     this.#aggregates.stop();
   }
 
-  #passBarrier(key: ServiceKey): RoutesByPeer {
-    const { plan: planOf, quarantined, isForwarded: permits } = this.#options;
+  #routesPassingBarrier(key: ServiceKey): RoutesByPeer {
+    const { plan: planOf, quarantined, isForwarded } = this.#options;
     const plan = planOf(key);
-    const { routes, held } = plan === undefined ? { routes: new Map(), held: [] } : routesPassingBarrier(key, plan, quarantined(), permits);
+    const { routes, held } = plan === undefined ? { routes: new Map(), held: [] } : routesPassingBarrier(key, plan, quarantined(), isForwarded);
     if (held.length === 0) this.#held.delete(key);
     else this.#held.set(key, held);
     return routes;

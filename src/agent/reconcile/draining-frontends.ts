@@ -17,7 +17,7 @@ export class DrainingFrontends {
   readonly #clock: Clock;
   readonly #expired: (service: ServiceKey) => void;
   /** By frontendKey. */
-  readonly #leaving = new Map<ServiceKey, Map<string, DrainingFrontend>>();
+  readonly #draining = new Map<ServiceKey, Map<string, DrainingFrontend>>();
   /** Who drains a frontend, by frontendKey: several where they contended for it. */
   readonly #drainedBy = new Map<string, Set<ServiceKey>>();
   readonly #timers = new Map<number, Cancel>();
@@ -34,12 +34,12 @@ export class DrainingFrontends {
     const call = this.#calls++;
     for (const frontend of frontends) {
       const key = frontendKey(frontend.match);
-      this.#leaving.set(service, (this.#leaving.get(service) ?? new Map<string, DrainingFrontend>()).set(key, { frontend, call }));
+      this.#draining.set(service, (this.#draining.get(service) ?? new Map<string, DrainingFrontend>()).set(key, { frontend, call }));
       this.#drainedBy.set(key, (this.#drainedBy.get(key) ?? new Set<ServiceKey>()).add(service));
     }
     const cancel = this.#clock.after(seconds * 1000, () => {
       this.#timers.delete(call);
-      const over = [...(this.#leaving.get(service) ?? [])].filter(([, leaving]) => leaving.call === call);
+      const over = [...(this.#draining.get(service) ?? [])].filter(([, leaving]) => leaving.call === call);
       for (const [key] of over) this.#remove(service, key);
       if (over.length > 0) this.#expired(service);
     });
@@ -68,7 +68,7 @@ export class DrainingFrontends {
    * from before have: with those of their backends that `isAlive`, as nobody else takes a backend away that has ended meanwhile.
    */
   mergeInto(service: ServiceKey, forwarding: ServiceForwarding, isAlive: (backend: Backend) => boolean): ServiceForwarding {
-    const leaving = this.#leaving.get(service);
+    const leaving = this.#draining.get(service);
     if (leaving === undefined) return forwarding;
     const frontends = new Map(forwarding.frontends.map((frontend) => [frontendKey(frontend.match), frontend]));
     for (const [key, { frontend }] of leaving) {
@@ -81,20 +81,20 @@ export class DrainingFrontends {
   }
 
   get isEmpty(): boolean {
-    return this.#leaving.size === 0;
+    return this.#draining.size === 0;
   }
 
   stop(): void {
     for (const cancel of this.#timers.values()) cancel();
     this.#timers.clear();
-    this.#leaving.clear();
+    this.#draining.clear();
     this.#drainedBy.clear();
   }
 
   #remove(service: ServiceKey, key: string): void {
-    const leaving = this.#leaving.get(service);
+    const leaving = this.#draining.get(service);
     leaving?.delete(key);
-    if (leaving?.size === 0) this.#leaving.delete(service);
+    if (leaving?.size === 0) this.#draining.delete(service);
     const services = this.#drainedBy.get(key);
     services?.delete(service);
     if (services?.size === 0) this.#drainedBy.delete(key);

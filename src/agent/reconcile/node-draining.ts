@@ -1,6 +1,6 @@
 import type { CountConnections } from '../../dataplane/conntrack/connection-count.ts';
 import type { DrainView } from '../../decisions/announcement/node-drain.ts';
-import { drainWish } from '../../model/objects/requested-drain.ts';
+import { drainWish } from '../../model/kinds/requested-drain.ts';
 import { reportAge, staleAfterSeconds, type DrainPhase, type NodeDrainReport } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatTime, parseTime } from '../../model/time.ts';

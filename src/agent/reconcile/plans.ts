@@ -18,7 +18,6 @@ export interface PlansComponents {
   readonly clock: Clock;
   readonly routes: AnnouncedRoutes;
   readonly foreignFrontends: ForeignFrontends;
-  readonly drainView: () => DrainView;
   /** Told of every plan, also of one that changes nothing. */
   readonly onPlanned?: (service: ServiceKey, change: ForwardingChange) => void;
 }
@@ -31,13 +30,13 @@ export class Plans {
   readonly #components: PlansComponents;
   readonly #node: string;
   readonly #plans = new Map<ServiceKey, ServicePlan>();
-  readonly #drain: DrainingFrontends;
+  readonly #draining: DrainingFrontends;
 
   /** `again` is called when rules of a Service need not be kept any longer. */
-  constructor(components: PlansComponents, node: string, again: (service: ServiceKey) => void) {
+  constructor(components: PlansComponents, node: string, requeue: (service: ServiceKey) => void) {
     this.#components = components;
     this.#node = node;
-    this.#drain = new DrainingFrontends(components.clock, again);
+    this.#draining = new DrainingFrontends(components.clock, requeue);
   }
 
   get byService(): ReadonlyMap<ServiceKey, ServicePlan> {
@@ -46,7 +45,7 @@ export class Plans {
 
   /** Whether rules are kept for routes that are gone. */
   get hasDrainingFrontends(): boolean {
-    return !this.#drain.isEmpty;
+    return !this.#draining.isEmpty;
   }
 
   /** How far the drain of the node is. */
@@ -60,26 +59,26 @@ export class Plans {
   }
 
   /** Plans a Service anew, withdraws what is not in the plan, and returns what the kernel should do for it. */
-  plan(snapshot: Snapshot, key: ServiceKey): ServiceForwarding | undefined {
+  plan(snapshot: Snapshot, key: ServiceKey, drainView: DrainView): ServiceForwarding | undefined {
     const before = this.#plans.get(key);
-    const { plan, why } = planService(snapshot, key, this.#node, this.#components.drainView());
+    const { plan, why } = planService(snapshot, key, this.#node, drainView);
     this.#drainRemoved(key, before, plan, snapshot.config.drainSeconds);
     if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0) this.#plans.delete(key);
     else this.#plans.set(key, plan);
     this.#components.foreignFrontends.expectFrontends(key, plan.foreignFrontends);
     this.withdrawUnplanned(key, why);
     this.#components.onPlanned?.(key, { before: (before ?? emptyPlan).forwarding, after: plan.forwarding });
-    const kept = this.#drain.mergeInto(key, plan.forwarding, livingBackends(snapshot, key));
+    const kept = this.#draining.mergeInto(key, plan.forwarding, livingBackends(snapshot, key));
     return kept.frontends.length === 0 ? undefined : kept;
   }
 
   /** Withdraws what is not in the plan, and what leads to frontends that another program has not. */
-  withdrawUnplanned(key: ServiceKey, why: WhyWithdrawn = (peer, route) => this.#whyNotElsewhere(key, peer, route)): void {
-    const { routes, foreignFrontends: elsewhere } = this.#components;
+  withdrawUnplanned(key: ServiceKey, why: WhyWithdrawn = (peer, route) => this.#whyNotForwarded(key, peer, route)): void {
+    const { routes, foreignFrontends } = this.#components;
     const plan = this.#plans.get(key) ?? emptyPlan;
     routes.retainRoutes(
       key,
-      routesOfPlan(plan, (frontend) => elsewhere.isForwarded(frontend)),
+      routesOfPlan(plan, (frontend) => foreignFrontends.isForwarded(frontend)),
       why,
     );
   }
@@ -87,17 +86,17 @@ export class Plans {
   /** What a Service has now, others need not keep. Returns those that kept it: they are to be planned anew. */
   cancelDrainsOf(key: ServiceKey): ReadonlySet<ServiceKey> {
     const plan = this.#plans.get(key);
-    return plan === undefined ? new Set() : this.#drain.cancelDrainsOf(key, plan.forwarding);
+    return plan === undefined ? new Set() : this.#draining.cancelDrainsOf(key, plan.forwarding);
   }
 
   stop(): void {
-    this.#drain.stop();
+    this.#draining.stop();
   }
 
-  #whyNotElsewhere(key: ServiceKey, peer: string, { prefix }: RouteIntent): Reason | undefined {
+  #whyNotForwarded(key: ServiceKey, peer: string, { prefix }: RouteIntent): Reason | undefined {
     const text = formatPrefix(prefix);
     const { routes = [] } = this.#plans.get(key) ?? {};
-    const [frontend] = routes.find((gated) => gated.peer === peer && formatPrefix(gated.route.prefix) === text)?.needsForeign ?? [];
+    const [frontend] = routes.find((barred) => barred.peer === peer && formatPrefix(barred.route.prefix) === text)?.needsForeign ?? [];
     return frontend === undefined ? undefined : reason('AwaitsForwarding', { frontend });
   }
 
@@ -105,6 +104,6 @@ export class Plans {
   #drainRemoved(key: ServiceKey, before: ServicePlan | undefined, plan: ServicePlan, seconds: number): void {
     if (before === undefined || seconds === 0 || this.#components.routes.routesOf(key).size === 0) return;
     const removed = frontendsToDrain(before, plan);
-    if (removed.length > 0) this.#drain.startDrain(key, removed, seconds);
+    if (removed.length > 0) this.#draining.startDrain(key, removed, seconds);
   }
 }

@@ -2,16 +2,16 @@ import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Random } from '../../system/random.ts';
-import { BackOff } from './back-off.ts';
+import { RetryTimer } from './retry-timer.ts';
 
 /** The frontends whose latest form the kernel has not, by the data plane's latest answer. What it refused is tried again after a while. */
 export class Quarantine {
-  readonly #again: BackOff;
+  readonly #retry: RetryTimer;
   #frontends: ReadonlyMap<string, QuarantinedFrontend> = new Map();
 
   /** `again` is called with the services of frontends that were refused: the reason may have passed, and no change of theirs may ever come. */
-  constructor(components: { readonly clock: Clock; readonly random: Random }, again: (services: Iterable<ServiceKey>) => void) {
-    this.#again = new BackOff(components, () => again(new Set(this.#refused())));
+  constructor(components: { readonly clock: Clock; readonly random: Random }, requeue: (services: Iterable<ServiceKey>) => void) {
+    this.#retry = new RetryTimer(components, () => requeue(new Set(this.#refused())));
   }
 
   get frontends(): ReadonlyMap<string, QuarantinedFrontend> {
@@ -28,8 +28,8 @@ export class Quarantine {
       if (then.join() === now.join()) continue;
       for (const service of [...then, ...now]) services.add(service);
     }
-    if (this.#refused().length === 0) this.#again.succeeded();
-    else if (!this.#again.waiting) this.#again.failed();
+    if (this.#refused().length === 0) this.#retry.succeeded();
+    else if (!this.#retry.waiting) this.#retry.failed();
     return services;
   }
 
@@ -40,7 +40,7 @@ export class Quarantine {
   }
 
   stop(): void {
-    this.#again.stop();
+    this.#retry.stop();
   }
 
   #refused(): ServiceKey[] {

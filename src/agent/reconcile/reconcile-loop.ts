@@ -5,7 +5,7 @@ import type { Source } from '../../sources/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
-import { BackOff } from './back-off.ts';
+import { RetryTimer } from './retry-timer.ts';
 import { PendingWork } from './pending-work.ts';
 
 interface ReconcileLoopComponents {
@@ -15,36 +15,48 @@ interface ReconcileLoopComponents {
   readonly log: Log;
 }
 
-/** What a pass does: the agent. `node`: the node's own settings and sessions are to be looked at as well. */
+/** One pass: the Services to reconcile, and the state of the loop that runs it. */
+export interface PassWork {
+  readonly snapshot: Snapshot;
+  /** The handler adds the Services that it plans besides. All of them are retried when the pass fails. */
+  readonly services: Set<ServiceKey>;
+  /** True: the node's own settings and sessions are reconciled as well. */
+  readonly node: boolean;
+  readonly isStopped: () => boolean;
+  /** Returns a function that tells whether a commit made from now on is still valid: the data plane has not lost it, and the loop runs. */
+  readonly commitGuard: () => () => boolean;
+}
+
+/** The agent's handlers for the loop. */
 export interface ReconcileHandlers {
-  /** Everything: withdraw, commit, announce. Adds to `services` those that are planned with them: if the pass fails, all are work again. */
-  readonly reconcile: (snapshot: Snapshot, services: Set<ServiceKey>, node: boolean) => Promise<void>;
-  /** Only what needs no data plane. */
+  /** Runs a pass: withdraws, commits, announces. */
+  readonly reconcile: (work: PassWork) => Promise<void>;
+  /** Withdraws routes that are no longer planned. Needs no data plane. */
   readonly withdraw: (snapshot: Snapshot, services: readonly ServiceKey[], node: boolean) => void;
-  /** There is work. */
+  /** Called when there is work. */
   readonly onQueued: () => void;
-  /** A pass is over, well or badly. */
+  /** Called after each pass, successful or not. */
   readonly onStatusChanged: () => void;
 }
 
 /** When a pass runs, and over what: one at a time, over everything that has changed meanwhile; one that failed is done again after a pause. */
 export class ReconcileLoop {
   readonly #components: ReconcileLoopComponents;
-  readonly #effects: ReconcileHandlers;
+  readonly #handlers: ReconcileHandlers;
   readonly #work: PendingWork;
-  readonly #retry: BackOff;
+  readonly #retry: RetryTimer;
   /** How often the data plane has lost what was committed. */
-  #losses = 0;
+  #dataplaneLosses = 0;
   #error: string | undefined;
   #pass: Promise<void> | undefined;
-  #since: number | undefined;
+  #runningSince: number | undefined;
   #stopped = false;
 
-  constructor(components: ReconcileLoopComponents, node: string, effects: ReconcileHandlers) {
+  constructor(components: ReconcileLoopComponents, node: string, handlers: ReconcileHandlers) {
     this.#components = components;
-    this.#effects = effects;
+    this.#handlers = handlers;
     this.#work = new PendingWork(node);
-    this.#retry = new BackOff(components, () => this.#run());
+    this.#retry = new RetryTimer(components, () => this.#run());
   }
 
   /** Why the data plane did not take the last changes. */
@@ -64,7 +76,7 @@ export class ReconcileLoop {
 
   /** When the pass that is running began. */
   get runningSince(): number | undefined {
-    return this.#since;
+    return this.#runningSince;
   }
 
   /** Highest resourceVersion acted upon, by kind. */
@@ -104,21 +116,19 @@ export class ReconcileLoop {
     this.#run();
   }
 
-  /** Tells, when asked, whether what was committed since now is still there and still wanted. */
-  commitGuard(): () => boolean {
-    const losses = this.#losses;
-    return () => !this.#stopped && losses === this.#losses;
-  }
-
   /** What the kernel has is unknown: everything is work again. */
   onDataplaneLost(error: DataplaneError): void {
-    this.#losses++;
+    this.#dataplaneLosses++;
     this.#error = error.message;
     this.#work.addAll(this.#components.source.snapshot);
     if (!this.#retry.waiting) this.#retryLater(error);
   }
 
-  /** No pass begins any more. */
+  get isStopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Starts no further pass. */
   stop(): void {
     this.#stopped = true;
     this.#retry.stop();
@@ -126,16 +136,16 @@ export class ReconcileLoop {
 
   #run(): void {
     if (this.#stopped || this.#work.isEmpty) return;
-    this.#effects.onQueued();
+    this.#handlers.onQueued();
     if (this.#pass !== undefined) return;
     if (this.#retry.waiting) {
       this.#withdrawOnly();
       return;
     }
-    this.#since = this.#components.clock.now();
+    this.#runningSince = this.#components.clock.now();
     this.#pass = this.#onePass().finally(() => {
       this.#pass = undefined;
-      this.#since = undefined;
+      this.#runningSince = undefined;
       this.#run();
     });
   }
@@ -143,17 +153,23 @@ export class ReconcileLoop {
   /** While the data plane is left alone after a failure, routes that are no longer wanted go all the same. */
   #withdrawOnly(): void {
     const work = this.#work.takeNew();
-    this.#effects.withdraw(this.#components.source.snapshot, work.services, work.node);
+    this.#handlers.withdraw(this.#components.source.snapshot, work.services, work.node);
     this.#work.requeueFailed(work);
-    this.#effects.onStatusChanged();
+    this.#handlers.onStatusChanged();
   }
 
   async #onePass(): Promise<void> {
     const work = this.#work.take();
     const services = new Set(work.services);
-    const isIntact = this.commitGuard();
+    const isIntact = this.#commitGuard();
     try {
-      await this.#effects.reconcile(this.#components.source.snapshot, services, work.node);
+      await this.#handlers.reconcile({
+        snapshot: this.#components.source.snapshot,
+        services,
+        node: work.node,
+        isStopped: () => this.#stopped,
+        commitGuard: () => this.#commitGuard(),
+      });
       this.#work.markDone(work);
       if (isIntact()) {
         this.#retry.succeeded();
@@ -165,7 +181,12 @@ export class ReconcileLoop {
       this.#error = error.message;
       if (!this.#stopped) this.#retryLater(error);
     }
-    this.#effects.onStatusChanged();
+    this.#handlers.onStatusChanged();
+  }
+
+  #commitGuard(): () => boolean {
+    const losses = this.#dataplaneLosses;
+    return () => !this.#stopped && losses === this.#dataplaneLosses;
   }
 
   #retryLater(error: DataplaneError): void {

@@ -57,26 +57,25 @@ export function planService(
   if (service === undefined) return { plan: emptyPlan };
   const decision = decideForwarding(snapshot, service, node);
   const forwarding = decision.forwarding ?? emptyPlan.forwarding;
-  const elsewhere = { frontends: decision.elsewhere.filter(hasBackends) };
+  const foreign = { frontends: decision.elsewhere.filter(hasBackends) };
   const routes: BarrierRoute[] = [];
   let kept = false;
-  const left: string[] = [];
+  const unannounced: string[] = [];
   const announcement = decideAnnouncement(snapshot, service, node, view);
   for (const { address, result } of announcement.addresses) {
+    const frontends = { needs: frontendsOfAddress(forwarding, address), needsForeign: frontendsOfAddress(foreign, address) };
     if (!result.announce) {
-      if (result.reason.code === 'NodeDrained')
-        left.push(...frontendsOfAddress(forwarding, address), ...frontendsOfAddress(elsewhere, address));
+      if (result.reason.code === 'NodeDrained') unannounced.push(...frontends.needs, ...frontends.needsForeign);
       continue;
     }
     if (result.drain?.code === 'LastNextHop') kept = true;
-    const gate = { needs: frontendsOfAddress(forwarding, address), needsForeign: frontendsOfAddress(elsewhere, address) };
     for (const { peer, result: toPeer } of result.peers) {
       if (!('routes' in toPeer)) continue;
-      for (const route of toPeer.routes) routes.push({ peer, route, address: formatAddress(address), ...gate });
+      for (const route of toPeer.routes) routes.push({ peer, route, address: formatAddress(address), ...frontends });
     }
   }
-  const drain = kept || left.length > 0 ? { drain: { kept, left } } : {};
-  const plan = { forwarding, elsewhere: elsewhere.frontends.map(({ match }) => frontendKey(match)), routes, ...drain };
+  const drain = kept || unannounced.length > 0 ? { drain: { kept, unannounced } } : {};
+  const plan = { forwarding, foreignFrontends: foreign.frontends.map(({ match }) => frontendKey(match)), routes, ...drain };
   return { plan, why: (peer, route) => whyNotAnnounced(announcement, peer, route) };
 }
 
@@ -104,21 +103,21 @@ export function frontendsToDrain(before: ServicePlan, plan: ServicePlan): Fronte
   });
 }
 
-/** The routes as if the kernel had everything of ours, and of another program what it has: `permits`. */
-export function routesOfPlan(plan: ServicePlan, permits: (frontend: string) => boolean): RoutesByPeer {
-  return byPeer(plan.routes.filter(({ needs, needsForeign: needsForeign }) => needs.length > 0 || needsForeign.some(permits)));
+/** The routes as if the kernel had everything of ours, and of another program what it has: `isForwarded`. */
+export function routesOfPlan(plan: ServicePlan, isForwarded: (frontend: string) => boolean): RoutesByPeer {
+  return byPeer(plan.routes.filter(({ needs, needsForeign: needsForeign }) => needs.length > 0 || needsForeign.some(isForwarded)));
 }
 
 /**
  * The commit barrier, after a commit: a route goes out when the kernel has a frontend of its address for this Service.
  * `quarantined` are those that it has not. One that the kernel refused does not take the address away from the other ports;
- * one that another Service has does, as its clients would reach that one's pods. `permits` speaks of frontends of another program.
+ * one that another Service has does, as its clients would reach that one's pods. `isForwarded` speaks of frontends of another program.
  */
 export function routesPassingBarrier(
   key: ServiceKey,
   plan: ServicePlan,
   quarantined: ReadonlyMap<string, Pick<QuarantinedFrontend, 'owner'>>,
-  permits: (frontend: string) => boolean,
+  isForwarded: (frontend: string) => boolean,
 ): { routes: RoutesByPeer; held: readonly Reason[] } {
   const held = new Map<string, Reason>();
   const isTaken = (frontend: string): boolean => {
@@ -129,7 +128,7 @@ export function routesPassingBarrier(
   const isCommitted = (frontend: string): boolean => !quarantined.has(frontend) || quarantined.get(frontend)?.owner === key;
   const passed = plan.routes.filter(({ address, needs, needsForeign: [foreign, ...others] }) => {
     if (needs.length === 0 && foreign !== undefined) {
-      if ([foreign, ...others].some(permits)) return true;
+      if ([foreign, ...others].some(isForwarded)) return true;
       held.set(address, reason('AwaitsForwarding', { frontend: foreign }));
       return false;
     }
@@ -141,6 +140,6 @@ export function routesPassingBarrier(
   return { routes: byPeer(passed), held: [...held.values()] };
 }
 
-function byPeer(gated: readonly BarrierRoute[]): RoutesByPeer {
-  return new Map([...Map.groupBy(gated, ({ peer }) => peer)].map(([peer, group]) => [peer, group.map(({ route }) => route)]));
+function byPeer(routes: readonly BarrierRoute[]): RoutesByPeer {
+  return new Map([...Map.groupBy(routes, ({ peer }) => peer)].map(([peer, group]) => [peer, group.map(({ route }) => route)]));
 }

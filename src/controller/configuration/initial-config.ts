@@ -1,4 +1,5 @@
-import { BackOff } from '../../kube/reflector/back-off.ts';
+import { retryDelays } from '../../kube/reflector/retry-delays.ts';
+import { BackOff } from '../../system/back-off.ts';
 import { KubeError } from '../../kube/error.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { sleep, type Clock } from '../../system/clock.ts';
@@ -30,7 +31,7 @@ export class InitialConfig {
   constructor(components: InitialConfigComponents, manifest: object) {
     this.#components = components;
     this.#manifest = manifest;
-    this.#backOff = new BackOff(components.random);
+    this.#backOff = new BackOff(components.random, retryDelays);
   }
 
   /** The snapshot must be complete. Failures are logged and tried again. */

@@ -1,4 +1,4 @@
-import { RecentChanges } from '../../live/causes.ts';
+import { RecentChanges } from '../../live/recent-changes.ts';
 import type { History } from '../../live/history.ts';
 import { limits } from '../../live/limits.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';

@@ -2,7 +2,8 @@ import type { ObjectEvent } from '../../model/objects/object-event.ts';
 import { sleep, type Cancel, type Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
-import { BackOff } from '../reflector/back-off.ts';
+import { BackOff } from '../../system/back-off.ts';
+import { retryDelays } from '../reflector/retry-delays.ts';
 import type { KubeClient } from '../client/client.ts';
 import { KubeError, type KubeErrorCode } from '../error.ts';
 import { limits } from '../limits.ts';
@@ -65,7 +66,7 @@ export class EventRecorder {
   constructor(components: EventRecorderComponents, reporter: EventReporter) {
     this.#components = components;
     this.#reporter = reporter;
-    this.#backOff = new BackOff(components.random);
+    this.#backOff = new BackOff(components.random, retryDelays);
   }
 
   /** How many Events were lost so far, by why. */

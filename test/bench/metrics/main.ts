@@ -3,7 +3,7 @@ import { ControllerMetrics } from '../../../src/controller/metrics/controller-me
 import { AgentMetrics } from '../../../src/agent/metrics/agent-metrics.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
-import { registerProcessMetrics } from '../../../src/telemetry/process-figures.ts';
+import { registerProcessMetrics } from '../../../src/telemetry/process-metrics.ts';
 import { basics, testbed, web } from '../../unit/agent/testbed.ts';
 import { pool } from '../../unit/decisions/fixtures.ts';
 

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
-import { BackOff } from '../../../src/kube/reflector/back-off.ts';
+import { BackOff } from '../../../src/system/back-off.ts';
+import { retryDelays } from '../../../src/kube/reflector/retry-delays.ts';
 import { Deadline } from '../../../src/kube/client/deadline.ts';
 import { answerError } from '../../../src/kube/error.ts';
 import { limits } from '../../../src/kube/limits.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
 test('pauses double up to their bound, half of each at random', () => {
-  const least = new BackOff(() => 0);
-  const most = new BackOff(() => 1);
+  const least = new BackOff(() => 0, retryDelays);
+  const most = new BackOff(() => 1, retryDelays);
   const pauses = Array.from({ length: 8 }, () => [least.failed(), most.failed()]);
   expect(pauses.slice(0, 3)).toEqual([
     [400, 800],
@@ -20,8 +21,8 @@ test('pauses double up to their bound, half of each at random', () => {
 });
 
 test('what the API server asks for is the least, and no two ask again at the same moment', () => {
-  expect(new BackOff(() => 0).failed(7_000)).toBe(7_000);
-  expect(new BackOff(() => 0.5).failed(7_000)).toBe(7_200);
+  expect(new BackOff(() => 0, retryDelays).failed(7_000)).toBe(7_000);
+  expect(new BackOff(() => 0.5, retryDelays).failed(7_000)).toBe(7_200);
   expect(answerError(429, '', '9999999').retryAfterMilliseconds).toBe(limits.retryAfterMaximumMilliseconds);
   expect(answerError(429, '', 'Wed, 21 Oct 2026 07:28:00 GMT').retryAfterMilliseconds).toBeUndefined();
 });

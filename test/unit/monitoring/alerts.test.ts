@@ -6,7 +6,7 @@ import { metallbMetrics } from '../../../scripts/generate/metallb-rest.ts';
 import type { FlapReason } from '../../../src/bgp/index.ts';
 import { metricTable } from '../../../src/telemetry/metric-table.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
-import { registerProcessMetrics, registeredMetrics } from '../../../src/telemetry/process-figures.ts';
+import { registerProcessMetrics, registeredMetrics } from '../../../src/telemetry/process-metrics.ts';
 import { alerts, promtool, rules, type Series } from './promtool.ts';
 import { changed, constant, healthy, minutes } from './recorded.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
-import { collectWithTimeout } from '../../../src/telemetry/in-time.ts';
+import { collectWithTimeout } from '../../../src/telemetry/collect-with-timeout.ts';
 import { limits } from '../../../src/telemetry/limits.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
-import { registerProcessMetrics } from '../../../src/telemetry/process-figures.ts';
+import { registerProcessMetrics } from '../../../src/telemetry/process-metrics.ts';
 import { sampleOf, samplesOf } from './scrape.ts';
 
 describe('what is counted when it happens', () => {

@@ -1,7 +1,6 @@
 import { decodeTraceLine, type Streamed, type TraceEvent } from '../../../bgp/index.ts';
 import { LineFramer } from '../../../kube/reflector/line-framer.ts';
-import { livePaths, type LiveIndex, type LiveProblem } from '../../../live/contract.ts';
-import { debugPaths } from '../../../live/contract.ts';
+import { debugPaths, livePaths, type LiveIndex, type LiveProblem } from '../../../live/contract.ts';
 import { requestLocal, LocalSocketError, type LocalAnswer } from '../../../system/http/local-socket.ts';
 import { UsageError } from '../../context/command-context.ts';
 import { limits } from '../../limits.ts';

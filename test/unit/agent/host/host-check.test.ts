@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hostFacts } from '../../../../src/agent/host/host-check.ts';
+import { hostFacts } from '../../../../src/agent/host/host-facts.ts';
 import { limits } from '../../../../src/agent/limits.ts';
 import type { HostFilter } from '../../../../src/net/host-filter.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';

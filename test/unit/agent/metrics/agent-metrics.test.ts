@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentMetrics } from '../../../../src/agent/metrics/agent-metrics.ts';
 import { agentHealth } from '../../../../src/agent/metrics/agent-health.ts';
-import { measuredConntrack } from '../../../../src/agent/metrics/measured-conntrack.ts';
+import { measuredConntrack } from '../../../../src/agent/metrics/measured-ports.ts';
 import { MeasuredDataplane } from '../../../../src/agent/metrics/measured-dataplane.ts';
 import { measuredListener } from '../../../../src/agent/metrics/measured-listener.ts';
 import type { ConntrackCleaner, StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';

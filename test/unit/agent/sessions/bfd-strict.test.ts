@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { sessionChange } from '../../../../src/agent/sessions/bgp-sessions.ts';
+import { sessionChange } from '../../../../src/agent/sessions/session-change.ts';
 import { BfdUnavailableError } from '../../../../src/bfd/index.ts';
 import { peersOfNode, type SessionIntent } from '../../../../src/decisions/announcement/peers.ts';
 import { address } from '../../../../src/net/address.ts';

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { AnnouncedRoutes } from '../../../../src/agent/reconcile/announced-routes.ts';
-import { BgpSessions, sessionChange, type BgpSessionsOptions } from '../../../../src/agent/sessions/bgp-sessions.ts';
+import { BgpSessions, type BgpSessionsOptions } from '../../../../src/agent/sessions/bgp-sessions.ts';
+import { sessionChange } from '../../../../src/agent/sessions/session-change.ts';
 import { Speaker } from '../../../../src/bgp/index.ts';
 import { maximumPeers } from '../../../../src/bgp/limits.ts';
 import { peersOfNode, type SessionIntent } from '../../../../src/decisions/announcement/peers.ts';

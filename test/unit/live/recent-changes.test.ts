@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { RecentChanges } from '../../../src/live/causes.ts';
+import { RecentChanges } from '../../../src/live/recent-changes.ts';
 import { limits } from '../../../src/live/limits.ts';
 import { serviceKey } from '../../../src/model/objects/metadata.ts';
 import type { HeraldObject } from '../../../src/model/store/snapshot.ts';

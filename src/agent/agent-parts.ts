@@ -1,0 +1,140 @@
+import type { Dataplane } from '../dataplane/dataplane.ts';
+import { defined } from '../lang/defined.ts';
+import type { History } from '../live/history.ts';
+import type { NodeState } from '../model/objects/node-state.ts';
+import type { Snapshot } from '../model/store/snapshot.ts';
+import type { Source } from '../sources/source.ts';
+import type { Clock } from '../system/clock.ts';
+import type { SocketAddress, ListenHttp } from '../system/http/http-listener.ts';
+import type { Log } from '../system/log.ts';
+import type { Random } from '../system/random.ts';
+import type { AgentEvents } from './agent-events.ts';
+import type { AgentObserver } from './agent-observer.ts';
+import { DirectReturnCheck } from './host/direct-return-check.ts';
+import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
+import { hostFacts } from './host/host-facts.ts';
+import { NodeHealth } from './host/node-health.ts';
+import { AgentHistory } from './live/agent-history.ts';
+import { AnnouncedRoutes } from './reconcile/announced-routes.ts';
+import { Announcer } from './reconcile/announcer.ts';
+import { DataplaneSync } from './reconcile/dataplane-sync.ts';
+import { ForeignFrontends, type ForeignFrontendsComponents } from './reconcile/foreign-frontends.ts';
+import { NodeDraining, type NodeDrainingComponents } from './reconcile/node-draining.ts';
+import { Plans } from './reconcile/plans.ts';
+import { BgpSessions, type BgpSessionsComponents, type BgpSessionsOptions } from './sessions/bgp-sessions.ts';
+
+export interface AgentComponents
+  extends
+    Pick<HostCheckComponents, 'host' | 'hostFilters' | 'unservedLocalhost'>,
+    Pick<ForeignFrontendsComponents, 'foreign'>,
+    Pick<NodeDrainingComponents, 'countConnections'>,
+    Omit<BgpSessionsComponents, 'sessionHistory'> {
+  readonly source: Source;
+  readonly dataplane: Dataplane;
+  readonly writeNodeState: (state: NodeState) => Promise<void>;
+  readonly listenHttp: ListenHttp;
+  /** Absent: nothing is measured. */
+  readonly observer?: AgentObserver;
+  /** Absent: the agent keeps no history; the log still has its events. */
+  readonly history?: History;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface AgentOptions extends BgpSessionsOptions {
+  readonly node: string;
+  /** Addresses and ports that serve /healthz and /livez. Default: none. */
+  readonly healthz?: readonly SocketAddress[];
+  /** `set`: the agent corrects kernel settings that are wrong for forwarding. `report`: it only reports them. Default: `set`. */
+  readonly kernelSettings?: 'set' | 'report';
+}
+
+export interface AgentParts {
+  readonly node: string;
+  /** Absent: the agent keeps no history. */
+  readonly history?: AgentHistory;
+  readonly routes: AnnouncedRoutes;
+  readonly sessions: BgpSessions;
+  /** Sends the changes of `routes` to the sessions. */
+  readonly flushRoutes: () => void;
+  readonly foreignFrontends: ForeignFrontends;
+  readonly plans: Plans;
+  readonly nodeDraining: NodeDraining;
+  readonly dataplaneSync: DataplaneSync;
+  readonly announcer: Announcer;
+  readonly health: NodeHealth;
+  readonly hostCheck: HostCheck;
+  readonly directReturn: DirectReturnCheck;
+}
+
+/** Builds the agent's parts, each from the parts above it. `events` carries what a part tells the parts that are built later. */
+export function buildAgentParts(components: AgentComponents, options: AgentOptions, events: AgentEvents): AgentParts {
+  const { source, clock, host } = components;
+  const { node, kernelSettings = 'set', healthz = [] } = options;
+  const snapshot = (): Snapshot => source.snapshot;
+  const requeue = events.requeue.emit;
+  const onStatusChanged = events.statusChanged.emit;
+
+  const history = components.history === undefined ? undefined : new AgentHistory(components.history, clock);
+  const routes = new AnnouncedRoutes(history?.routesChanged);
+  const sessions = new BgpSessions({ ...components, ...defined({ sessionHistory: history }) }, routes, onStatusChanged, options);
+  const flushRoutes = (): void => sessions.applyRouteChanges(routes.takeChanges());
+
+  const foreignFrontends = new ForeignFrontends(components, {
+    config: () => source.snapshot.config,
+    onForwardingChanged: events.foreignForwardingChanged.emit,
+    onStatusChanged,
+  });
+  const plans = new Plans({ clock, routes, foreignFrontends, ...defined({ onPlanned: history?.servicePlanned }) }, node, (service) =>
+    requeue([service]),
+  );
+  const nodeDraining = new NodeDraining(components, {
+    node,
+    snapshot,
+    progress: () => plans.drainProgress(),
+    requeueAll: events.requeueAll.emit,
+    onStatusChanged,
+  });
+  const dataplaneSync = new DataplaneSync(components, node, requeue);
+  const announcer = new Announcer(components, routes, {
+    plan: (service) => plans.byService.get(service),
+    quarantined: () => dataplaneSync.quarantined,
+    isForwarded: (frontend) => foreignFrontends.isForwarded(frontend),
+    flushRoutes,
+    requeue,
+  });
+
+  const health = new NodeHealth(components, {
+    node,
+    healthz,
+    snapshot,
+    addresses: () => host.interfaces().map(({ address }) => address),
+    onStatusChanged,
+  });
+  const hostCheck = new HostCheck(components, {
+    kernelSettings,
+    facts: () => hostFacts(source.snapshot, node, plans.byService),
+    services: () => source.snapshot.config.services,
+    servedPorts: () => new Map([...health.ports(), ...sessions.passivePorts()]),
+    onChecked: () => health.onNodeChanged(),
+    onStatusChanged,
+  });
+  const directReturn = new DirectReturnCheck(components, { node, snapshot, kernelSettings, onStatusChanged });
+
+  return {
+    node,
+    ...defined({ history }),
+    routes,
+    sessions,
+    flushRoutes,
+    foreignFrontends,
+    plans,
+    nodeDraining,
+    dataplaneSync,
+    announcer,
+    health,
+    hostCheck,
+    directReturn,
+  };
+}

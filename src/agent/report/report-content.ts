@@ -1,0 +1,68 @@
+import { defined } from '../../lang/defined.ts';
+import type { ServiceDifference } from '../../model/objects/node-state.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { DirectReturnCheck } from '../host/direct-return-check.ts';
+import type { HostCheck } from '../host/host-check.ts';
+import type { NodeHealth } from '../host/node-health.ts';
+import { limits } from '../limits.ts';
+import type { AnnouncedRoutes } from '../reconcile/announced-routes.ts';
+import type { Announcer } from '../reconcile/announcer.ts';
+import type { DataplaneSync } from '../reconcile/dataplane-sync.ts';
+import type { ForeignFrontends } from '../reconcile/foreign-frontends.ts';
+import type { NodeDraining } from '../reconcile/node-draining.ts';
+import type { ReconcileLoop } from '../reconcile/reconcile-loop.ts';
+import type { BgpSessions } from '../sessions/bgp-sessions.ts';
+import type { ReportContent } from './node-report.ts';
+import { serviceDifferences } from './service-differences.ts';
+
+/** The parts of the agent that a NodeState reports on. */
+interface ReportedParts {
+  readonly node: string;
+  readonly routes: AnnouncedRoutes;
+  readonly sessions: BgpSessions;
+  readonly foreignFrontends: ForeignFrontends;
+  readonly nodeDraining: NodeDraining;
+  readonly dataplaneSync: DataplaneSync;
+  readonly announcer: Announcer;
+  readonly health: NodeHealth;
+  readonly hostCheck: HostCheck;
+  readonly directReturn: DirectReturnCheck;
+}
+
+/** Returns the content of the node's NodeState, with bounded lists. */
+export function reportContent(parts: ReportedParts, loop: ReconcileLoop): ReportContent {
+  const differing = differingServices(parts);
+  const host = hostProblems(parts);
+  return {
+    sessions: parts.sessions.status(),
+    differing: differing.slice(0, limits.differingServices),
+    ...(differing.length > limits.differingServices ? { truncated: true } : {}),
+    ...defined({ problem: agentProblem(parts.node, loop) }),
+    ...(host.length === 0 ? {} : { host }),
+    ...parts.directReturn.reportPart(),
+    ...parts.nodeDraining.report(),
+    consumed: loop.consumed,
+  };
+}
+
+/** Returns the Services whose state on this node differs from the decision, once for each aspect that differs. */
+export function differingServices(parts: ReportedParts): ServiceDifference[] {
+  return serviceDifferences({
+    quarantined: parts.dataplaneSync.quarantined,
+    missing: parts.foreignFrontends.missingByService(),
+    held: parts.announcer.held,
+    unsupportedRoutes: parts.sessions.unsupportedRoutes(),
+    wantedBy: (peer, prefix) => parts.routes.wantedBy(peer, prefix),
+    healthChecks: parts.health.serviceProblems(),
+  });
+}
+
+/** Returns the problems of the host, at most as many as a NodeState lists. */
+export function hostProblems({ foreignFrontends, health, hostCheck, directReturn }: ReportedParts): Reason[] {
+  return [foreignFrontends, health, hostCheck, directReturn].flatMap((part) => part.problems()).slice(0, limits.hostReasons);
+}
+
+function agentProblem(node: string, { isStopped, error }: ReconcileLoop): Reason | undefined {
+  if (isStopped) return reason('AgentStopped', { node });
+  return error === undefined ? undefined : reason('DataPlaneFailed', { error });
+}

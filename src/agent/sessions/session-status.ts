@@ -1,0 +1,79 @@
+import type { DampingStatus, PeerStatus, PerFamily } from '../../bgp/index.ts';
+import { defined } from '../../lang/defined.ts';
+import type { BfdStatus, SessionFamily, SessionStatus } from '../../model/objects/node-state.ts';
+import { reasonText, type Reason, type ReasonCode } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import { formatAddress } from '../../net/address.ts';
+
+/** A peer that gets no session, or whose session keeps its earlier settings, and the reason. */
+export interface RefusedPeer {
+  readonly address: string;
+  readonly localASN: number;
+  readonly reason: Reason;
+}
+
+interface SessionCondition {
+  /** Why the peer's settings were refused, or why the session waits for BFD or has none. */
+  readonly refusal: Reason | undefined;
+  /** Set for a passive peer while the speaker cannot listen: the peer's connections never arrive. */
+  readonly listenError: string | undefined;
+  readonly bfd: BfdStatus | undefined;
+}
+
+/** Reasons that do not stop a session: it runs, and connects again when it is down. */
+const warnings: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['BFDProfileMissing', 'PeerPasswordGone']);
+
+/** Converts the speaker's status of a peer into the status that a NodeState reports. */
+export function sessionStatus(peer: PeerStatus, { refusal, listenError, bfd }: SessionCondition): SessionStatus {
+  const { negotiated, prefixesAdvertised, prefixesReceived } = peer;
+  const error = (peer.state === 'Established' ? undefined : listenError) ?? peer.lastError;
+  const isDownWithError = peer.state !== 'Established' && error !== undefined;
+  // The next decision repeats a warning, but only the session knows why it is down: that goes first.
+  const isOnlyWarning = refusal !== undefined && isDownWithError && warnings.has(refusal.code);
+  const lastError = refusal === undefined || isOnlyWarning ? error : reasonText(refusal);
+  return {
+    peer: peer.name,
+    address: peer.address === '' ? unnumberedOn(peer.interface) : peer.address,
+    ...defined({ interface: peer.interface }),
+    state: peer.state,
+    since: peer.since.toISOString(),
+    localASN: peer.localAsn,
+    peerASN: peer.peerAsn,
+    prefixesSent: prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6,
+    ...(negotiated === undefined ? {} : { families: familiesOf(negotiated, prefixesAdvertised, prefixesReceived) }),
+    ...defined({ lastError }),
+    ...dampingOf(peer.damping),
+    ...defined({ bfd }),
+  };
+}
+
+/** Returns the status of a peer that has no session. */
+export function refusedStatus(peer: string, { address, localASN, reason }: RefusedPeer): SessionStatus {
+  return { peer, address, state: 'Idle', since: '', localASN, peerASN: 0, prefixesSent: 0, lastError: reasonText(reason) };
+}
+
+/** Returns what the BGPPeer says about a session, for a peer that the speaker does not have. */
+export function configuredPeer(snapshot: Snapshot, peer: string): Omit<RefusedPeer, 'reason'> {
+  const object = snapshot.peers.get(peer);
+  if (object === undefined) return { address: '', localASN: 0 };
+  const { peerAddress, interface: networkInterface, myASN, localASN = myASN } = object;
+  return { address: peerAddress === undefined ? unnumberedOn(networkInterface) : formatAddress(peerAddress), localASN };
+}
+
+/** Counts the prefixes of each family that the two sides negotiated. */
+function familiesOf({ families }: NonNullable<PeerStatus['negotiated']>, sent: PerFamily, received: PerFamily): SessionFamily[] {
+  return families.map((family) => {
+    const name = family === 4 ? 'ipv4' : 'ipv6';
+    return { family: `IPv${family}`, sent: sent[name], received: received[name] };
+  });
+}
+
+/** Empty for a session that did not flap in the last hour. */
+function dampingOf({ penalty, flapsInLastHour, until }: DampingStatus): Pick<SessionStatus, 'damping'> {
+  if (flapsInLastHour === 0) return {};
+  return { damping: { penalty, flapsInLastHour, ...defined({ until: until?.toISOString() }) } };
+}
+
+function unnumberedOn(networkInterface: string | undefined): string {
+  return networkInterface === undefined ? '' : `unnumbered on ${networkInterface}`;
+}

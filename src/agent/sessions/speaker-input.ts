@@ -1,0 +1,48 @@
+import type { NextHops, PeerOptions, Route } from '../../bgp/index.ts';
+import { asSent } from '../../decisions/announcement/last-resort.ts';
+import type { SessionIntent } from '../../decisions/announcement/peers.ts';
+import type { RouteIntent } from '../../decisions/announcement/route.ts';
+import { defined } from '../../lang/defined.ts';
+import type { Address } from '../../net/address.ts';
+import { limits } from '../limits.ts';
+
+/** Converts a decided session into the options of a peer of the BGP speaker. */
+export function peerOptions(session: SessionIntent): PeerOptions {
+  return {
+    name: session.peer,
+    port: session.peerPort,
+    localAsn: session.localASN,
+    peerAsn: session.peerASN,
+    routerId: session.routerID,
+    holdTime: session.holdTimeSeconds,
+    openHoldTime: limits.openHoldSeconds,
+    families: session.families,
+    ebgpMultiHop: session.ebgpMultiHop,
+    passive: session.passive,
+    flapDamping: session.flapDamping,
+    adminDown: session.adminDown,
+    // Without a hold time there are no keepalives (RFC 4271 4.4).
+    ...(session.keepaliveTimeSeconds === 0 ? {} : { keepaliveTime: session.keepaliveTimeSeconds }),
+    ...(session.otherNextHop === undefined ? {} : { nextHop: nextHopOf(session.otherNextHop) }),
+    ...(session.gracefulRestart ? { gracefulRestart: {} } : {}),
+    ...defined({
+      connectRetryTime: session.connectTimeSeconds,
+      sourceAddress: session.sourceAddress,
+      address: session.peerAddress,
+      interface: session.interface,
+      ttlSecurityHops: session.ttlSecurityHops,
+      password: session.password,
+      shutdownMessage: session.shutdownMessage,
+    }),
+  };
+}
+
+/** Converts a decided route into a route of the BGP speaker. */
+export function speakerRoute(route: RouteIntent): Route {
+  const { prefix, communities, localPref, med, asPathPrepend } = asSent(route);
+  return { prefix, communities, asPathPrepend, ...defined({ localPref, med }) };
+}
+
+function nextHopOf(address: Address): NextHops {
+  return address.family === 4 ? { ipv4: address } : { ipv6: address };
+}

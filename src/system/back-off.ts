@@ -1,0 +1,37 @@
+import type { Random } from './random.ts';
+
+export interface BackOffOptions {
+  /** Longest delay after the first failure. */
+  readonly minimumMilliseconds: number;
+  /** Longest delay after any number of failures. */
+  readonly maximumMilliseconds: number;
+  /** The share of a delay that is chosen at random, 0 to 1. */
+  readonly jitter: number;
+}
+
+/** Computes the delay before each retry: it doubles with every failure in a row, up to a maximum, and part of it is random. */
+export class BackOff {
+  readonly #random: Random;
+  readonly #options: BackOffOptions;
+  #failures = 0;
+
+  constructor(random: Random, options: BackOffOptions) {
+    this.#random = random;
+    this.#options = options;
+  }
+
+  /**
+   * Records a failure and returns the milliseconds to wait before the next attempt. The fixed part is at least `leastMilliseconds`, for a
+   * server that asks for a longer wait; the random part is added to it, so that clients do not all return at once.
+   */
+  failed(leastMilliseconds = 0): number {
+    const { minimumMilliseconds, maximumMilliseconds, jitter } = this.#options;
+    const longest = Math.min(maximumMilliseconds, minimumMilliseconds * 2 ** this.#failures++);
+    return Math.max(longest * (1 - jitter), leastMilliseconds) + longest * jitter * this.#random();
+  }
+
+  /** Makes the next delay the shortest one again. */
+  succeeded(): void {
+    this.#failures = 0;
+  }
+}
