@@ -1,3 +1,4 @@
+import { isRecord } from '../lang/is-record.ts';
 import { KubeError } from './error.ts';
 
 /** An object as the API server says it: nothing is known of it but that it has a name and a version. */
@@ -26,8 +27,4 @@ export function rawObject(value: unknown): RawObject {
 /** "namespace/name", or the name of a cluster-scoped object. */
 export function rawKey({ metadata: { name, namespace = '' } }: RawObject): string {
   return namespace === '' ? name : `${namespace}/${name}`;
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,16 +1,18 @@
+import { isRecord } from '../lang/is-record.ts';
 import { defined } from '../lang/defined.ts';
 import { heraldApiVersion, kinds } from './kinds.ts';
 import { limits } from './limits.ts';
 import { metallbGroup } from './metallb/group.ts';
 import { readEndpointSlice } from './parse/kubernetes/endpoint-slice.ts';
 import { readEndpoints } from './parse/kubernetes/endpoints.ts';
-import { FieldReader, isRecord } from './parse/fields.ts';
+import { FieldReader } from './parse/fields.ts';
 import { isSubdomainName } from './parse/metadata.ts';
 import { readNamespaceObject } from './parse/kubernetes/namespace.ts';
 import { closestName } from './parse/closest-name.ts';
 import { readNode } from './parse/kubernetes/node.ts';
-import { addProblem, type FieldPath, type Findings } from './parse/problem.ts';
-import type { ObjectIdentity, ParseOptions, ParseResult, ReadResult } from './parse/result.ts';
+import type { EndpointSlice } from './objects/endpoint-slice.ts';
+import { addProblem, type FieldPath, type FieldProblem, type Findings } from './parse/problem.ts';
+import type { ObjectIdentity, ParseOptions, ReadResult } from './parse/result.ts';
 import { readSecret } from './parse/kubernetes/secret.ts';
 import { readServiceCIDR } from './parse/kubernetes/service-cidr.ts';
 import { readService } from './parse/service/service.ts';
@@ -18,7 +20,20 @@ import type { HeraldObject } from './store/snapshot.ts';
 
 export { heraldApiVersion } from './kinds.ts';
 export type { FieldProblem } from './parse/problem.ts';
-export type { ObjectIdentity as Identity, ParseOptions, ParseResult } from './parse/result.ts';
+export type { ObjectIdentity, ParseOptions } from './parse/result.ts';
+
+export interface ParseResult {
+  /** Absent when a problem leaves nothing to use. Problems beside an object concern a part of it that is left out. */
+  readonly object?: HeraldObject;
+  /** Further slices that one core/v1 Endpoints needs: other families, other subsets. */
+  readonly companions: readonly EndpointSlice[];
+  /** Absent where kind or name cannot be told. */
+  readonly identity?: ObjectIdentity;
+  /** A kind that Herald does not read: neither good nor bad. */
+  readonly ignored: boolean;
+  readonly problems: readonly FieldProblem[];
+  readonly warnings: readonly FieldProblem[];
+}
 
 interface KindReader {
   readonly apiVersion: string;

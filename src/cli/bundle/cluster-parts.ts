@@ -1,6 +1,7 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { KubeClient } from '../../kube/client/client.ts';
 import { listPages } from '../../kube/reflector/list-pages.ts';
-import { isRecord, type RawObject } from '../../kube/raw-object.ts';
+import type { RawObject } from '../../kube/raw-object.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
 import { defaultNamespace } from '../options/shared-options.ts';
 import type { CommandContext } from '../context/command-context.ts';

@@ -1,7 +1,7 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { KubeClient } from '../../kube/client/client.ts';
 import { KubeError } from '../../kube/error.ts';
 import { listPages } from '../../kube/reflector/list-pages.ts';
-import { isRecord } from '../../kube/raw-object.ts';
 import { annotations } from '../../model/annotations.ts';
 import type { Node } from '../../model/objects/cluster.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';

@@ -1,9 +1,10 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { defined } from '../../lang/defined.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { Deadline } from '../../kube/client/deadline.ts';
 import { KubeError } from '../../kube/error.ts';
 import { listPages } from '../../kube/reflector/list-pages.ts';
-import { isRecord, type RawObject } from '../../kube/raw-object.ts';
+import type { RawObject } from '../../kube/raw-object.ts';
 import { livePaths, type LiveIndex } from '../../live/contract.ts';
 import { sleep, type Clock } from '../../system/clock.ts';
 import type { CommandContext } from '../context/command-context.ts';

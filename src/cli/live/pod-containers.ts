@@ -1,4 +1,5 @@
-import { isRecord, type RawObject } from '../../kube/raw-object.ts';
+import { isRecord } from '../../lang/is-record.ts';
+import type { RawObject } from '../../kube/raw-object.ts';
 
 /** The entries of a list in an object of the API server; whatever is no object among them is left out. */
 export const recordsOf = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isRecord) : []);

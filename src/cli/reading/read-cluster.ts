@@ -1,6 +1,7 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { KubeClient } from '../../kube/client/client.ts';
 import { listPages } from '../../kube/reflector/list-pages.ts';
-import { isRecord, type RawObject } from '../../kube/raw-object.ts';
+import type { RawObject } from '../../kube/raw-object.ts';
 import type { Metadata, ServiceKey } from '../../model/objects/metadata.ts';
 import { readPod } from '../../model/parse/kubernetes/pod.ts';
 import type { Pod } from '../../model/objects/pod.ts';

@@ -1,9 +1,10 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { defined } from '../../lang/defined.ts';
 import { secondsSince } from '../../explain/text/age.ts';
 import type { Leadership } from '../../explain/overview/overview.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { listPages } from '../../kube/reflector/list-pages.ts';
-import { isRecord, type RawObject } from '../../kube/raw-object.ts';
+import type { RawObject } from '../../kube/raw-object.ts';
 import { readLease } from '../../kube/election/lease-object.ts';
 import { leaseName } from '../storage/leader-election.ts';
 import { isUnavailable } from '../storage/access-refused.ts';

@@ -1,7 +1,7 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { decodeObjects, readRawObjects, type RawObjects } from '../../sources/directory/raw-objects.ts';
 import { readObjects } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
-import { isRecord } from '../../model/parse/fields.ts';
 import { readPod } from '../../model/parse/kubernetes/pod.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { recordedConditions } from './recorded-conditions.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../model/parse/fields.ts';
+import { isRecord } from '../../lang/is-record.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { RawObject } from '../../kube/raw-object.ts';

@@ -1,4 +1,5 @@
-import { isRecord, rawObject, type RawObject } from '../raw-object.ts';
+import { isRecord } from '../../lang/is-record.ts';
+import { rawObject, type RawObject } from '../raw-object.ts';
 
 /** coordination.k8s.io/v1 Lease: who leads, and for how long he does unless he says so again. */
 export interface Lease {

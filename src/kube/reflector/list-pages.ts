@@ -1,7 +1,8 @@
+import { isRecord } from '../../lang/is-record.ts';
 import type { KubeClient, Query } from '../client/client.ts';
 import { KubeError } from '../error.ts';
 import { limits } from '../limits.ts';
-import { isRecord, rawObject, type RawObject } from '../raw-object.ts';
+import { rawObject, type RawObject } from '../raw-object.ts';
 
 interface Page {
   readonly items: readonly RawObject[];

@@ -1,5 +1,6 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { answerError, KubeError } from '../error.ts';
-import { isRecord, rawObject, type RawObject } from '../raw-object.ts';
+import { rawObject, type RawObject } from '../raw-object.ts';
 
 type WatchEvent =
   | { readonly type: 'present'; readonly object: RawObject }

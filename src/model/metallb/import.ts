@@ -1,6 +1,6 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { originText, type TranslatedFrom } from '../objects/metadata.ts';
 import { parseObject } from '../parse.ts';
-import { isRecord } from '../parse/fields.ts';
 import { fieldText } from '../parse/problem.ts';
 import { metallbGroup } from './group.ts';
 import { metallbKinds } from './kinds.ts';

@@ -1,11 +1,11 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { defined } from '../../lang/defined.ts';
 import type { Compat, HeraldConfig } from '../kinds/types.ts';
 import { defaultConfig } from '../kinds/default-config.ts';
 import type { TranslatedFrom } from '../objects/metadata.ts';
-import { parseObject } from '../parse.ts';
-import { isRecord } from '../parse/fields.ts';
+import { parseObject, type ParseResult } from '../parse.ts';
 import { addProblem, fieldText, type FieldPath, type FieldProblem } from '../parse/problem.ts';
-import type { ObjectIdentity, ParseOptions, ParseResult } from '../parse/result.ts';
+import type { ObjectIdentity, ParseOptions } from '../parse/result.ts';
 import { translateAnnotations, type TranslatedAnnotations } from './annotations.ts';
 import { metallbGroup } from './group.ts';
 import { translateObject } from './translate.ts';

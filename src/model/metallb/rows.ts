@@ -1,4 +1,4 @@
-import { isRecord } from '../parse/fields.ts';
+import { isRecord } from '../../lang/is-record.ts';
 import { limits } from '../limits.ts';
 import { closestName } from '../parse/closest-name.ts';
 import type { FieldPath } from '../parse/problem.ts';

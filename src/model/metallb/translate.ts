@@ -1,6 +1,6 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { heraldApiVersion } from '../parse.ts';
 import type { TranslatedFrom } from '../objects/metadata.ts';
-import { isRecord } from '../parse/fields.ts';
 import { metallbGroup } from './group.ts';
 import { metallbKinds, reportKinds } from './kinds.ts';
 import { translateFields, type Finding } from './rows.ts';

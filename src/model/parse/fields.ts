@@ -1,3 +1,4 @@
+import { isRecord } from '../../lang/is-record.ts';
 import type { Parsed } from '../../net/parsed.ts';
 import { limits } from '../limits.ts';
 import { closestName } from './closest-name.ts';
@@ -253,10 +254,6 @@ export class FieldReader {
   #at(where: string | FieldPath): FieldPath {
     return typeof where === 'string' ? [...this.path, where] : [...this.path, ...where];
   }
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** What somebody wrote in the place of a password may be one, whatever its type. */

@@ -1,7 +1,7 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { formatAddress, parseAddress, type Address } from '../../net/address.ts';
 import { limits } from '../limits.ts';
 import type { ServiceKey } from '../objects/metadata.ts';
-import { isRecord } from './fields.ts';
 import { formatTime, parseTime } from '../time.ts';
 
 /** An address that a Service has let go, and that waits for one of its name (keepReleasedSeconds). */

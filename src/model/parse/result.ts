@@ -1,7 +1,5 @@
 import type { EndpointSlice } from '../objects/endpoint-slice.ts';
 import type { TranslatedFrom } from '../objects/metadata.ts';
-import type { HeraldObject } from '../store/snapshot.ts';
-import type { FieldProblem } from './problem.ts';
 
 /** Which object a manifest describes, known even where the object itself cannot be used. */
 export interface ObjectIdentity {
@@ -9,19 +7,6 @@ export interface ObjectIdentity {
   /** "" for cluster-scoped kinds. */
   readonly namespace: string;
   readonly name: string;
-}
-
-export interface ParseResult {
-  /** Absent when a problem leaves nothing to use. Problems beside an object concern a part of it that is left out. */
-  readonly object?: HeraldObject;
-  /** Further slices that one core/v1 Endpoints needs: other families, other subsets. */
-  readonly companions: readonly EndpointSlice[];
-  /** Absent where kind or name cannot be told. */
-  readonly identity?: ObjectIdentity;
-  /** A kind that Herald does not read: neither good nor bad. */
-  readonly ignored: boolean;
-  readonly problems: readonly FieldProblem[];
-  readonly warnings: readonly FieldProblem[];
 }
 
 export interface ParseOptions {

@@ -1,4 +1,4 @@
-import { isRecord } from '../../model/parse/fields.ts';
+import { isRecord } from '../../lang/is-record.ts';
 import { readServiceRecord } from '../../model/parse/service/service-record.ts';
 import { serviceKey, type NamespacedName } from '../../model/objects/metadata.ts';
 import type { Change } from '../../model/store/snapshot.ts';

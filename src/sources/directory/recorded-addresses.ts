@@ -1,8 +1,8 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Condition } from '../../model/objects/condition.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
-import { isRecord } from '../../model/parse/fields.ts';
 import { readServiceRecord, type ServiceRecord } from '../../model/parse/service/service-record.ts';
 import { readReleased, type ReleasedAddress } from '../../model/parse/released-address.ts';
 import type { Address } from '../../net/address.ts';

@@ -1,3 +1,4 @@
+import { isRecord } from '../../lang/is-record.ts';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { Condition } from '../../model/objects/condition.ts';
@@ -5,7 +6,6 @@ import { ingressManifest, nodeStateManifest, type ObjectFields } from '../../mod
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { ObjectReference } from '../../model/objects/object-event.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
-import { isRecord } from '../../model/parse/fields.ts';
 import type { Ingress } from '../../model/objects/service.ts';
 import { formatTime } from '../../model/time.ts';
 import type { Clock } from '../../system/clock.ts';

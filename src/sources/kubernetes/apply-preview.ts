@@ -1,4 +1,4 @@
-import { isRecord } from '../../kube/raw-object.ts';
+import { isRecord } from '../../lang/is-record.ts';
 import { heraldApiVersion } from '../../model/kinds.ts';
 import type { RawEntry } from '../read-objects.ts';
 import type { SourceProblem } from '../source.ts';

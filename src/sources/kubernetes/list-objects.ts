@@ -1,7 +1,8 @@
+import { isRecord } from '../../lang/is-record.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { KubeError } from '../../kube/error.ts';
 import { listPages } from '../../kube/reflector/list-pages.ts';
-import { isRecord, rawKey, type RawObject } from '../../kube/raw-object.ts';
+import { rawKey, type RawObject } from '../../kube/raw-object.ts';
 import { parseObject } from '../../model/parse.ts';
 import { readingModeOf, type ReadingMode } from '../../model/metallb/read.ts';
 import type { KindName } from '../../model/store/snapshot.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../kube/raw-object.ts';
+import { isRecord } from '../../lang/is-record.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

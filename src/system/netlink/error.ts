@@ -20,7 +20,7 @@ export class AcknowledgementLost extends Error {
 
   constructor(why: string, options?: ErrorOptions) {
     super(`no answer from the kernel: ${why}`, options);
-    this.name = 'AnswerLost';
+    this.name = 'AcknowledgementLost';
   }
 }
 

@@ -1,8 +1,8 @@
+import { isRecord } from '../../../src/lang/is-record.ts';
 import assert from 'node:assert';
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { parseObject, type ParseOptions, type ParseResult } from '../../../src/model/parse.ts';
-import { isRecord } from '../../../src/model/parse/fields.ts';
 import { Store } from '../../../src/model/store/store.ts';
 
 export type Document = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../src/model/parse/fields.ts';
+import { isRecord } from '../../../src/lang/is-record.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import type { Family } from '../../../net/address.ts';
 import type { Clock } from '../../../system/clock.ts';
 import { readAttributes, readNumber } from '../../../system/netlink/attributes.ts';
-import { NetlinkConnection, type Answer } from '../../../system/netlink/conversation.ts';
+import { NetlinkConnection, type Answer } from '../../../system/netlink/connection.ts';
 import { AcknowledgementLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import type { MessageWriter } from '../../../system/netlink/message-writer.ts';
 import { readAcknowledgement, type Acknowledgement } from '../../../system/netlink/message.ts';

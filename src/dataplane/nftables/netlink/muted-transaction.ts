@@ -3,7 +3,7 @@ import type { Follower } from './follow-events.ts';
 
 /** A monitor, and whom it tells. */
 export interface Listener {
-  readonly follower: Pick<Follower, 'hear'>;
+  readonly follower: Pick<Follower, 'setSubscribed'>;
   readonly events: Pick<MonitorEvents, 'onChange' | 'onLoss'>;
 }
 

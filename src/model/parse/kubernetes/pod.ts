@@ -1,5 +1,5 @@
+import { isRecord } from '../../../lang/is-record.ts';
 import type { Pod, PodContainer } from '../../objects/pod.ts';
-import { isRecord } from '../fields.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
 

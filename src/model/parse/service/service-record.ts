@@ -1,9 +1,10 @@
+import { isRecord } from '../../../lang/is-record.ts';
 import { defined } from '../../../lang/defined.ts';
 import type { Ingress } from '../../objects/service.ts';
 import type { Condition } from '../../objects/condition.ts';
 import { conditionTypes } from '../../objects/condition-types.ts';
 import type { ReasonCode } from '../../reasons.ts';
-import { FieldReader, isRecord } from '../fields.ts';
+import { FieldReader } from '../fields.ts';
 import { readIngress } from './load-balancer-ingress.ts';
 import type { FieldProblem, Findings } from '../problem.ts';
 

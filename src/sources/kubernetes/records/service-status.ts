@@ -1,4 +1,5 @@
-import { isRecord, type RawObject } from '../../../kube/raw-object.ts';
+import { isRecord } from '../../../lang/is-record.ts';
+import type { RawObject } from '../../../kube/raw-object.ts';
 import type { Condition } from '../../../model/objects/condition.ts';
 import { ingressManifest } from '../../../model/status-manifest.ts';
 import { sameContent } from '../../../model/store/same-content.ts';

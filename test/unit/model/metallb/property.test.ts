@@ -1,9 +1,9 @@
+import { isRecord } from '../../../../src/lang/is-record.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import { translateObject } from '../../../../src/model/metallb/translate.ts';
 import { parseObject } from '../../../../src/model/parse.ts';
-import { isRecord } from '../../../../src/model/parse/fields.ts';
 import { anyMetalLBObject } from './any-metallb-object.ts';
 
 const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
