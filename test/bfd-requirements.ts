@@ -1,6 +1,6 @@
 import { requirement, type Catalogue } from './requirement.ts';
 
-/** What BFD promises. */
+/** The requirements of BFD. */
 const chapters: Catalogue['chapters'] = [
   { title: 'Packets', first: 1, last: 5 },
   { title: 'Sessions', first: 6, last: 27 },

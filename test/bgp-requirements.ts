@@ -1,6 +1,6 @@
 import { met, requirement, type Catalogue } from './requirement.ts';
 
-/** What the BGP speaker promises; "N 1/2" is NOTIFICATION with code 1 and subcode 2. */
+/** The requirements of the BGP speaker. "N 1/2" is a NOTIFICATION with code 1 and subcode 2. */
 const chapters: Catalogue['chapters'] = [
   { title: 'Framing and header', first: 1, last: 11 },
   { title: 'OPEN and capabilities', first: 12, last: 32 },

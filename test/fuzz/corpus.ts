@@ -5,7 +5,7 @@ const attributes = '40010100 40020602010000fde9 4003040a000001';
 const everyCapability = `0506000100010002 0600 090103 400ac0780001018000020100 4104fa56ea00 450800010103 00020102 4600
   470700010180010203 4905017202 6e65 4b03026132`;
 
-/** Optional parameters of OPENs: every capability, one or several a parameter, and the form of RFC 9072. */
+/** Optional parameters of OPENs: all capabilities, in one parameter or in several. `others` has the form of RFC 9072. */
 const parameters: readonly string[] = [
   '',
   '0214 0104 00010001 0104 00020001 0200 4104 0000fc00',
@@ -13,7 +13,7 @@ const parameters: readonly string[] = [
   '0206 0104 00010001 0204 f002 abcd',
 ];
 
-/** Withdrawn routes, attributes and NLRI of UPDATEs: every attribute that the codec knows. */
+/** Withdrawn routes, attributes and NLRI of UPDATEs, with every attribute that the codec knows. */
 const updates: readonly (readonly [withdrawn: string, attributes: string, nlri: string])[] = [
   ['', '', ''],
   ['', '800f03 000201', ''],
@@ -35,7 +35,7 @@ const updates: readonly (readonly [withdrawn: string, attributes: string, nlri: 
   ['', '40010100 4002040201 5ba0 4003040a000001 c007065ba00a000009 c011060201fa56ea00 c01208fa56ea000a000009', '180a0102'],
 ];
 
-/** The body of other messages, behind their type. */
+/** The bodies of other messages, with their types. */
 const others: readonly (readonly [type: number, body: string])[] = [
   [1, '04 fc00 005a 0a000001 ff ff 0010 02 0006 0104 00010001 02 0004 4002 0078'],
   [3, '06 02 0b 6d61696e74656e616e6365'],
@@ -47,7 +47,7 @@ const others: readonly (readonly [type: number, body: string])[] = [
   [5, '0002 02 01'],
 ];
 
-/** A whole message: type 1 to 5 and the octets behind the header. */
+/** Builds a whole message from a type (1 to 5) and a body. */
 export function messageOf(type: number, body: Uint8Array): Uint8Array {
   const length = 19 + body.length;
   const message = new Uint8Array(length);
@@ -60,7 +60,7 @@ export function messageOf(type: number, body: Uint8Array): Uint8Array {
 const u16 = (value: number): string => value.toString(16).padStart(4, '0');
 const lengthOf = (text: string): number => hex(text).length;
 
-/** Valid messages, or messages with an error that is tolerated, of every kind. */
+/** Valid messages of every kind, and some whose error is tolerated. */
 export const corpus: readonly Uint8Array[] = [
   ...parameters.map((text) => messageOf(1, hex(`04 fc00 005a 0a000001 ${u16(lengthOf(text)).slice(2)} ${text}`))),
   ...updates.map(([withdrawn, attributes, nlri]) =>

@@ -11,16 +11,16 @@ export interface Share {
 export interface FileCoverage {
   readonly file: string;
   readonly lines: Share;
-  /** Blocks that the engine counts apart: sides of conditions, bodies of loops, what follows an early return. */
+  /** Blocks that the engine counts separately: sides of conditions, bodies of loops, code after an early return. */
   readonly branches: Share;
   readonly functions: Share;
-  /** "12-14, 20". */
+  /** The lines that were not run, such as "12-14, 20". */
   readonly missing: string;
 }
 
 /**
- * What of the files below `folder` was run, counted by the engine. Node strips types without moving anything, so that its
- * offsets are those of the source. Only what is loaded after `start` is counted.
+ * Measures which parts of the files below `folder` were run, with the engine's counters. Node strips types without moving code, so that the
+ * engine's offsets are those of the source. Only modules loaded after `start` are counted.
  */
 export class Coverage {
   readonly #session = new Session();
@@ -37,9 +37,9 @@ export class Coverage {
   }
 
   /**
-   * How often bodies of loops and sides of conditions were run since `start` or the last call, summed up: a measure of work
-   * that no clock disturbs. Calls are left out, because the optimizing compiler does not count what it inlines; where there
-   * are many of them, a loop makes them.
+   * Returns how often bodies of loops and sides of conditions were run since `start` or the last call: a measure of work that does not
+   * depend on time. Function calls are left out, because the optimizing compiler does not count calls that it inlines. Many calls come from
+   * loops, which are counted.
    */
   work(): number {
     return this.#take()
@@ -48,7 +48,7 @@ export class Coverage {
       .reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** By file, in alphabetical order; the counters begin anew. */
+  /** Returns the coverage by file, in alphabetical order, and resets the counters. */
   report(): FileCoverage[] {
     return this.#take()
       .map(({ url, functions }) => reportOf(fileURLToPath(url), functions))
@@ -62,7 +62,7 @@ export class Coverage {
 
   #take(): Profiler.ScriptCoverage[] {
     let result: Profiler.ScriptCoverage[] = [];
-    // The inspector of the own thread answers before `post` returns.
+    // The inspector session of the own thread answers before `post` returns.
     this.#session.post('Profiler.takePreciseCoverage', (error, answer) => {
       if (error !== null) throw error;
       ({ result } = answer);
@@ -105,11 +105,11 @@ export function formatCoverage(files: readonly FileCoverage[]): string {
 
 function reportOf(path: string, functions: readonly Profiler.FunctionCoverage[]): FileCoverage {
   const text = readFileSync(path, 'utf8');
-  // The first is the module as a whole.
+  // The module itself counts as a function; it is left out.
   const own = functions.filter(({ ranges: [whole] }) => whole !== undefined && whole.endOffset - whole.startOffset < text.length);
   const blocks = functions.flatMap(({ ranges }) => ranges.slice(1));
   const run = new Uint8Array(text.length).fill(1);
-  // Inner ranges come after outer ones, and have the last word.
+  // Inner ranges come after outer ones and overwrite them.
   for (const { startOffset, endOffset, count } of functions.flatMap(({ ranges }) => ranges))
     run.fill(count > 0 ? 1 : 0, startOffset, endOffset);
   const missing: number[] = [];

@@ -4,10 +4,13 @@ import { capability, updateContent } from '../unit/bgp/wire/arbitraries.ts';
 import { corpus, messageOf } from './corpus.ts';
 import type { Random } from './random.ts';
 
-/** Octets on which decoders turn: ends of ranges, lengths of addresses and prefixes, flags. */
+/** Octets at which decoders change their behaviour: ends of ranges, lengths of addresses and prefixes, flags. */
 const interesting = [0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 19, 23, 32, 33, 64, 127, 128, 129, 253, 254, 255];
 
-/** Every truncation and every flipped bit of the corpus, with the length in the header as it was and as it should be. */
+/**
+ * Yields every truncation and every flipped bit of the corpus. Truncated messages come with the old and with the corrected length in the
+ * header.
+ */
 export function* exhaustive(): Generator<Uint8Array> {
   for (const message of corpus) {
     yield message;
@@ -21,7 +24,7 @@ export function* exhaustive(): Generator<Uint8Array> {
   }
 }
 
-/** Messages without end, of every kind that this file knows. */
+/** Yields random messages of all kinds in this file, without end. */
 export function* endless(random: Random): Generator<Uint8Array> {
   for (;;) {
     const valid = wellFormed(random);
@@ -52,7 +55,7 @@ export function* endless(random: Random): Generator<Uint8Array> {
   }
 }
 
-/** Several messages in a row, one of them perhaps broken. */
+/** Returns several messages in a row, some of them possibly broken. */
 export function stream(random: Random): Uint8Array {
   const parts = Array.from({ length: 1 + random.below(6) }, () =>
     random.chance(4) ? mutated(random, random.pick(corpus), corpus) : random.pick(corpus),
@@ -60,7 +63,7 @@ export function stream(random: Random): Uint8Array {
   return Uint8Array.from(Buffer.concat(parts));
 }
 
-/** Valid messages from the arbitraries of the property tests. */
+/** Returns valid messages from the arbitraries of the property tests. */
 function wellFormed(random: Random): readonly Uint8Array[] {
   const seed = random.u32() | 0;
   const opens = fc
@@ -74,7 +77,7 @@ function wellFormed(random: Random): readonly Uint8Array[] {
   return [...opens.map((open) => encodeMessage(open)), ...updates];
 }
 
-/** An UPDATE with attributes of any type, mostly with the flags and the length that belong to it. */
+/** Returns an UPDATE with random attributes, mostly with the right flags and length for their type. */
 function attributeSoup(random: Random): Uint8Array {
   const usual: readonly (readonly [type: number, flags: number, length: number])[] = [
     [1, 0x40, 1],
@@ -123,7 +126,7 @@ function attributeSoup(random: Random): Uint8Array {
   return messageOf(2, Uint8Array.of(...u16(withdrawn.length), ...withdrawn, ...u16(list.length), ...list, ...prefixes));
 }
 
-/** An OPEN with capabilities of any code, mostly with a length that belongs to it. */
+/** Returns an OPEN with random capabilities, mostly with a right length. */
 function capabilitySoup(random: Random): Uint8Array {
   const codes = [1, 2, 5, 6, 9, 64, 65, 69, 70, 71, 73, 75, 128];
   const lengths = [0, 1, 2, 4, 6, 7, 8, 14];
@@ -140,7 +143,7 @@ function capabilitySoup(random: Random): Uint8Array {
   return messageOf(1, Uint8Array.of(4, 0, 1, 0, 90, 10, 0, 0, 1, random.chance(12) ? random.below(256) : all.length, ...all));
 }
 
-/** A few changes to a message, and mostly the length in its header that belongs to it then. */
+/** Returns the message with a few changes, mostly with a corrected length in its header. */
 function mutated(random: Random, message: Uint8Array, others: readonly Uint8Array[]): Uint8Array {
   let bytes = Array.from(message);
   for (let i = 0; i <= random.below(4); i++) bytes = mutatedOnce(random, bytes, others);
@@ -149,7 +152,7 @@ function mutated(random: Random, message: Uint8Array, others: readonly Uint8Arra
 }
 
 function mutatedOnce(random: Random, bytes: number[], others: readonly Uint8Array[]): number[] {
-  // Nine times out of ten the header is left alone: a framer that refuses it hides everything behind it.
+  // Leaves the header alone nine times out of ten, because the framer refuses a bad header without reading the rest.
   const first = random.chance(10) ? 0 : Math.min(18, bytes.length);
   const at = first + random.below(bytes.length - first);
   switch (random.below(7)) {

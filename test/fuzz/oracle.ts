@@ -22,7 +22,7 @@ import {
 } from '../../src/bgp/wire/index.ts';
 import { maximumFaults } from '../../src/bgp/limits.ts';
 
-/** The kinds of session that change the meaning of octets. */
+/** The kinds of session in which octets have different meanings. */
 export const sessions: readonly WireSession[] = [
   {},
   { fourOctetAsn: false, internal: true },
@@ -32,8 +32,7 @@ export const sessions: readonly WireSession[] = [
 ];
 
 /**
- * Fails with an AssertionError, or whatever the codec threw, where the codec does not keep what it promises for these
- * octets, which need not be a message at all.
+ * Throws when the codec breaks a promise for these octets, which need not be a valid message: an AssertionError, or the error of the codec.
  */
 export function checkMessage(bytes: Uint8Array): void {
   for (const session of sessions) {
@@ -43,7 +42,7 @@ export function checkMessage(bytes: Uint8Array): void {
   }
 }
 
-/** The framer gives the same of a stream whatever its chunks. `cuts` are lengths of chunks, used again and again. */
+/** Checks that the framer returns the same for any chunks of a stream. `cuts` are the lengths of the chunks, repeated. */
 export function checkStream(stream: Uint8Array, cuts: readonly number[], session: WireSession): void {
   const whole = framesOf([stream], session);
   const chunks: Uint8Array[] = [];
@@ -62,7 +61,7 @@ function framesOf(chunks: readonly Uint8Array[], { maximum, enhancedRouteRefresh
   for (const chunk of chunks) {
     framer.push(chunk);
     for (let next = framer.next(); next.kind !== 'needMore'; next = framer.next()) {
-      // A view of another buffer, but the same octets.
+      // The body may be a view of another buffer with the same octets.
       found.push(next.kind === 'frame' ? [next.type, ...next.body] : next.fault);
       if (next.kind === 'fault') return found;
     }
@@ -71,19 +70,19 @@ function framesOf(chunks: readonly Uint8Array[], { maximum, enhancedRouteRefresh
   return found;
 }
 
-/** Subcode 0, "Unspecific", is for an OPEN that is malformed (RFC 5492 5 and practice); other faults have a name of their own. */
+/** Subcode 0, "Unspecific", is only for a malformed OPEN (RFC 5492 5 and practice). Other faults have a name. */
 function checkFault(fault: Fault, bytes: Uint8Array, dispositions: readonly Fault['disposition'][]): void {
   const { code, subcode, data, disposition, problem } = fault;
   assert(dispositions.includes(disposition), `a fault that is ${disposition}`);
   const name = errorName(code, subcode);
-  assert(/^(Message Header|OPEN Message|UPDATE Message|ROUTE-REFRESH Message) Error/.test(name), `${name} is no fault of a message`);
+  assert(/^(Message Header|OPEN Message|UPDATE Message|ROUTE-REFRESH Message) Error/.test(name), `${name} is not the error of a message`);
   assert(name.includes(': ') || (code === 2 && subcode === 0), `${name} has no name`);
-  // The data repeats what came, an attribute perhaps with one octet less or more in its header.
+  // The data repeats received octets. The header of an attribute in it may have grown or shrunk by an octet.
   assert(data.length <= bytes.length + 2, `${data.length} octets of data for ${bytes.length}`);
   assert.deepEqual(name.includes(': ') ? errorNumbers(name) : { code, subcode }, { code, subcode });
   checkText(problem);
   const answer = encodeMessage({ kind: 'notification', code, subcode, data });
-  assert(decodeMessage(answer).ok, 'the NOTIFICATION that answers is malformed');
+  assert(decodeMessage(answer).ok, 'the NOTIFICATION for the fault is malformed');
 }
 
 function checkText(text: string): void {
@@ -95,13 +94,13 @@ function checkDecoded(bytes: Uint8Array, session: WireSession, message: Message)
   if (message.kind === 'update') checkUpdate(message, bytes);
   if (message.kind === 'notification') checkNotification(message);
   const encoded = encodeMessage(message, session);
-  // A ROUTE-REFRESH of an unknown subtype may be an octet too short, and is complete when it is encoded.
+  // A ROUTE-REFRESH of an unknown subtype may be an octet too short. Encoding completes it.
   assert(encoded.length <= Math.max(bytes.length, 23), `${bytes.length} octets became ${encoded.length}`);
   const again = decodeMessage(encoded, session);
   const faultless = message.kind !== 'update' || message.faults.length === 0;
-  assert(again.ok, `what was encoded again cannot be decoded: ${again.ok ? '' : again.fault.problem}`);
+  assert(again.ok, `the re-encoded message cannot be decoded: ${again.ok ? '' : again.fault.problem}`);
   const [expected, actual] = faultless ? [message, again.value] : [contentOf(message), contentOf(again.value)];
-  assert(isDeepStrictEqual(actual, expected), 'what was encoded again decodes to something else');
+  assert(isDeepStrictEqual(actual, expected), 'the re-encoded message decodes to something else');
 }
 
 function checkNotification({ code, subcode, data }: Notification): void {
@@ -110,7 +109,7 @@ function checkNotification({ code, subcode, data }: Notification): void {
   assert.deepEqual(innermost(hardReset(notification)), notification);
 }
 
-/** Of a message with errors that were tolerated: what was left of it. */
+/** Returns the content that is left of a message with tolerated errors. */
 function contentOf(message: Message): unknown {
   if (message.kind !== 'update') return message;
   const { withdrawn, announced, attributes } = message;

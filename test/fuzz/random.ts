@@ -1,4 +1,4 @@
-/** Numbers that a seed determines (mulberry32): the same seed gives the same run on every machine. */
+/** Random numbers from a seed (mulberry32). The same seed gives the same numbers on every machine. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** An unsigned number of 32 bits. */
+  /** Returns an unsigned number of 32 bits. */
   u32(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
@@ -15,7 +15,7 @@ export class Random {
     return (t ^ (t >>> 14)) >>> 0;
   }
 
-  /** From 0 to below `bound`. */
+  /** Returns a whole number from 0 to `bound` - 1. */
   below(bound: number): number {
     return this.u32() % Math.max(1, bound);
   }

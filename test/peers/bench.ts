@@ -5,16 +5,16 @@ import type { Daemon, DaemonKind, DaemonOptions, Family, Feature } from './daemo
 import { Link, routerAddress, speakerAddress } from './link.ts';
 import { startSpeaker, type SpeakerProcess } from './speaker-process.ts';
 
-/** Generous: these machines are shared. */
-export const patience = 40_000;
+/** Milliseconds; long, because these machines are shared. */
+export const longTimeout = 40_000;
 
 type SpeakerStart = SpeakerOptions & { readonly routes?: readonly string[] };
 
-/** One daemon, one speaker and the link between them; over this family, and both new for every test. */
+/** One daemon, one speaker and the link between them, over one address family. Daemon and speaker are new for every test. */
 export class Bench {
   readonly kind: DaemonKind;
   readonly family: Family;
-  /** How our speaker is configured for the daemon, unless a test says otherwise. */
+  /** The options of our speaker's peer, unless a test overrides them. */
   readonly peerOptions: Partial<PeerOptions>;
   #link: Link | undefined;
   #daemon: Daemon | undefined;
@@ -43,7 +43,7 @@ export class Bench {
     this.#link?.close();
   }
 
-  /** After a test. What the daemon has to say is printed where the test failed. */
+  /** Ends daemon and speaker after a test. Prints the daemon's last error when the test failed. */
   async clear(failed: boolean): Promise<void> {
     await this.#speaker?.kill();
     if (failed && this.#daemon !== undefined) console.error(`the daemon:\n${(await this.#daemon.lastError()).slice(-4000)}`);
@@ -52,7 +52,7 @@ export class Bench {
     this.#daemon = undefined;
   }
 
-  /** A row of the table that the daemon does not have is skipped, and the reason is printed. */
+  /** Skips a test whose feature the daemon lacks, and prints the reason. */
   needs(feature: Feature, { skip }: TestContext): void {
     const why = this.kind.lacks[feature];
     skip(why !== undefined, why);
@@ -64,7 +64,7 @@ export class Bench {
     return daemon;
   }
 
-  /** The routes are there before the session is. */
+  /** Starts the speaker with its routes, which it has before the session is up. */
   async startSpeaker(options: Partial<PeerOptions> = {}, { routes = [], ...speakerOptions }: SpeakerStart = {}): Promise<SpeakerProcess> {
     const speaker = startSpeaker(this.link.speaker, speakerOptions);
     this.#speaker = speaker;
@@ -73,7 +73,7 @@ export class Bench {
     return speaker;
   }
 
-  /** Both of them, with the session up. */
+  /** Starts daemon and speaker and waits for the session. */
   async start(
     daemonOptions: Omit<DaemonOptions, 'family'> = {},
     peerOptions: Partial<PeerOptions> = {},
@@ -88,7 +88,7 @@ export class Bench {
 
 export const statusOf = async (speaker: SpeakerProcess): Promise<PeerStatus> => (await speaker.call('status', 'peer')) as PeerStatus;
 
-export async function bothEstablished(daemon: Daemon, speaker: SpeakerProcess, milliseconds = patience): Promise<void> {
+export async function bothEstablished(daemon: Daemon, speaker: SpeakerProcess, milliseconds = longTimeout): Promise<void> {
   await until(
     'both sides say Established',
     async (note) => {
@@ -100,13 +100,13 @@ export async function bothEstablished(daemon: Daemon, speaker: SpeakerProcess, m
   );
 }
 
-/** Waits until the daemon has exactly these routes of ours. */
+/** Waits until the daemon has exactly these routes from us. */
 export async function expectRoutes(daemon: Daemon, expected: readonly string[]): Promise<void> {
   const wanted = expected.toSorted().join(' ');
   await until(
     `the daemon has ${wanted || 'no routes'}`,
     async (note) => note([...(await daemon.routes(4)).keys(), ...(await daemon.routes(6)).keys()].toSorted().join(' ')) === wanted,
-    patience,
+    longTimeout,
   );
 }
 

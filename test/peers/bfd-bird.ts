@@ -10,10 +10,10 @@ import { inRoot, type Root } from './root.ts';
 export function birdBfd(root: Root): BfdDaemonKind {
   return {
     name: `BIRD ${birdVersion(root)}`,
-    ...(birdVersion(root).startsWith('3.1.') ? { waitsAlways: 'no packet of BIRD 3.1 comes before it has heard one of ours' } : {}),
-    // What its kernel sends with.
+    ...(birdVersion(root).startsWith('3.1.') ? { alwaysPassive: 'BIRD 3.1 sends no packet before it has received one of ours' } : {}),
+    // The default TTL of its kernel.
     multihopTtl: 60,
-    cannotAdminDown: 'it has no command for one session, and says nothing when the protocol is disabled',
+    cannotAdminDown: 'BIRD has no command for a single session, and sends nothing when its protocol is disabled',
     start: async (link, options) => {
       const daemon = new BirdBfd(root, link, options);
       await daemon.start();
@@ -48,7 +48,7 @@ class BirdBfd implements BfdDaemon {
     const line = text.split('\n').find((one) => one.startsWith(this.#options.remote));
     const state = /\b(AdminDown|Down|Init|Up)\b/.exec(line ?? '')?.[1];
     const ups = this.#programs.log('bird').split('changed state from').length - 1;
-    return { state: (state as BfdDaemonSession['state'] | undefined) ?? 'none', ups: ups === 0 ? undefined : ups, text };
+    return { state: (state as BfdDaemonSession['state'] | undefined) ?? 'none', ups: ups === 0 ? undefined : ups, output: text };
   }
 
   async setInterval(milliseconds: number): Promise<void> {

@@ -1,53 +1,53 @@
 import type { Link } from './link.ts';
 
-/** How a daemon holds its session with us. */
+/** Configuration of a daemon for its session with us. */
 export interface BfdDaemonOptions {
-  /** Its address, and ours. */
+  /** The daemon's address; `remote` is ours. */
   readonly local: string;
   readonly remote: string;
   readonly multihop?: boolean;
-  /** Milliseconds; both directions. */
+  /** The interval of both directions, in milliseconds. */
   readonly interval?: number;
   readonly multiplier?: number;
   readonly passive?: boolean;
 }
 
-/** What a daemon shows of its session with us; times in milliseconds. */
+/** A daemon's view of its session with us; times in milliseconds. */
 export interface BfdDaemonSession {
   readonly state: 'AdminDown' | 'Down' | 'Init' | 'Up' | 'none';
-  /** How often it has come up: 1 without a flap. Undefined where it does not count. */
+  /** How often the session has come up (1 without a flap); undefined when the daemon does not count. */
   readonly ups: number | undefined;
-  /** All that it says. */
-  readonly text: string;
+  /** The whole output of the daemon. */
+  readonly output: string;
 }
 
-/** A daemon that runs. */
+/** A running daemon. */
 export interface BfdDaemon {
   session(): Promise<BfdDaemonSession>;
-  /** Other intervals, without anything else. */
+  /** Changes the intervals and nothing else. */
   setInterval(milliseconds: number): Promise<void>;
-  /** Holds the session down, or no longer. */
+  /** Takes the session down administratively, or enables it again. */
   setAdminDown(down: boolean): Promise<void>;
-  /** SIGKILL: nothing is said to us. */
+  /** Kills it with SIGKILL, so that it sends nothing to us. */
   kill(): Promise<void>;
   log(): string;
 }
 
 export interface BfdDaemonKind {
   readonly name: string;
-  /** The smallest TTL to expect of its packets over several hops. */
+  /** The minimum TTL to accept for its packets over several hops. */
   readonly multihopTtl: number;
-  /** It never speaks first: how it is known. */
-  readonly waitsAlways?: string;
-  /** It always speaks first: why. */
-  readonly cannotWait?: string;
-  /** It cannot be told to hold a session down: why. */
+  /** How it is known that it never sends first; absent when it does. */
+  readonly alwaysPassive?: string;
+  /** Why it always sends first; absent when it can be passive. */
+  readonly cannotBePassive?: string;
+  /** Why it cannot take a session down administratively; absent when it can. */
   readonly cannotAdminDown?: string;
-  /** It has no sessions over several hops: why. */
-  readonly cannotBeFar?: string;
-  /** Other intervals of its own end the session: how. */
-  readonly beginsAnew?: string;
-  /** Resolves when it runs. */
+  /** Why it has no sessions over several hops; absent when it has them. */
+  readonly cannotMultihop?: string;
+  /** How a change of its own intervals ends the session; absent when it does not. */
+  readonly restartsOnNewIntervals?: string;
+  /** Starts the daemon; resolves when it runs. */
   start(link: Link, options: BfdDaemonOptions): Promise<BfdDaemon>;
 }
 

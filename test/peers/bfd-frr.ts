@@ -53,7 +53,7 @@ exit
     const text = await this.#daemons.vtysh('show bfd peers json');
     const [peer] = JSON.parse(text) as { readonly status: keyof typeof states }[];
     const counters = JSON.parse(await this.#daemons.vtysh('show bfd peers counters json')) as { readonly 'session-up': number }[];
-    return { state: peer === undefined ? 'none' : states[peer.status], ups: counters[0]?.['session-up'], text };
+    return { state: peer === undefined ? 'none' : states[peer.status], ups: counters[0]?.['session-up'], output: text };
   }
 
   async setInterval(milliseconds: number): Promise<void> {
@@ -75,7 +75,7 @@ exit
 
   get #peer(): string {
     const { local, remote, multihop } = this.#options;
-    // It finds a link-local peer by the interface alone.
+    // A link-local peer is named by its interface alone.
     const where = multihop === true ? 'multihop ' : '';
     return `peer ${remote} ${where}local-address ${local}${multihop === true || !isLinkLocalText(remote) ? '' : ' interface v0'}`;
   }

@@ -10,7 +10,7 @@ import { Programs } from './daemon.ts';
 import { routerAddress, type Link } from './link.ts';
 import { hostRoot, inNamespaceOf } from './root.ts';
 
-/** Debian's GoBGP is older than its BFD: this one is built by scripts/setup-gobgp.sh. */
+/** Debian's GoBGP has no BFD yet. scripts/setup-gobgp.sh builds this newer one. */
 const moduleDirectory = join(import.meta.dirname, 'gobgp');
 const [, version = 'of unknown version'] =
   /^\tgithub\.com\/osrg\/gobgp\/v4 v([\d.]+)/m.exec(readFileSync(join(moduleDirectory, 'go.mod'), 'utf8')) ?? [];
@@ -18,10 +18,10 @@ const [, version = 'of unknown version'] =
 export const gobgpBfd: BfdDaemonKind = {
   name: `GoBGP ${version}`,
   multihopTtl: 254,
-  cannotAdminDown: 'it has no command for it',
-  cannotWait: 'it has no passive mode',
-  beginsAnew: 'it replaces a session whose intervals are changed by another one, which says Down',
-  cannotBeFar: 'it listens at port 3784 only, which is for neighbours',
+  cannotAdminDown: 'GoBGP has no command for it',
+  cannotBePassive: 'GoBGP has no passive mode',
+  restartsOnNewIntervals: 'GoBGP replaces a session whose intervals change by a new one, which signals Down',
+  cannotMultihop: 'GoBGP listens only at port 3784, which is for neighbours',
   start: async (link, options) => {
     const daemon = new GobgpBfd(link, options);
     await daemon.start();
@@ -29,7 +29,7 @@ export const gobgpBfd: BfdDaemonKind = {
   },
 };
 
-/** BfdSessionState of its API. */
+/** The values of BfdSessionState in its API. */
 const states = { 1: 'Up', 2: 'Down', 3: 'AdminDown', 4: 'Init' } as const;
 
 class GobgpBfd implements BfdDaemon {
@@ -59,7 +59,7 @@ class GobgpBfd implements BfdDaemon {
     const text = await this.#ask();
     const { state } = JSON.parse(text) as { readonly state?: { readonly bfd_state?: { readonly session_state?: keyof typeof states } } };
     const ups = this.#programs.log('gobgpd').split('Set state to UP').length - 1;
-    return { state: states[state?.bfd_state?.session_state ?? 2] ?? 'none', ups, text };
+    return { state: states[state?.bfd_state?.session_state ?? 2] ?? 'none', ups, output: text };
   }
 
   setInterval(milliseconds: number): Promise<void> {
@@ -120,7 +120,7 @@ detection-multiplier = ${multiplier}
 
 function program(name: 'gobgpd' | 'gobgp'): string {
   const digest = createHash('sha256');
-  // The shell script makes the same digest of the same files.
+  // scripts/setup-gobgp.sh computes the same digest from the same files.
   for (const file of ['go.mod', 'go.sum']) digest.update(readFileSync(join(moduleDirectory, file)));
   const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
   const path = join(cache, 'herald/gobgp', digest.digest('hex').slice(0, 16), name);

@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import type { BfdOptions, ManagerStatus, Refusal, SessionOptions, SessionStatus, Transition } from '../../src/bfd/index.ts';
 import { startProgram, type Call } from './called-process.ts';
 
-/** Times come as text through the pipe. */
+/** A transition as it comes through the pipe, with its time as text. */
 export type NamedTransition = Omit<Transition, 'at'> & { readonly name: string; readonly at: string };
 
-/** Our BFD as a process of its own, inside a namespace. */
+/** Our BFD in a process of its own, inside a namespace. */
 export class BfdProcess {
   readonly call: Call;
-  /** SIGKILL: nothing is said to the peers. */
+  /** Kills it with SIGKILL, so that it sends nothing to its peers. */
   readonly kill: () => Promise<void>;
 
   constructor(namespace: string, options: BfdOptions = {}, wrapper: readonly string[] = []) {
@@ -25,7 +25,7 @@ export class BfdProcess {
     return this.call('status') as Promise<ManagerStatus>;
   }
 
-  /** Of the one session, or the one with this name. */
+  /** Returns the session with this name, or the only one. */
   async session(name?: string): Promise<SessionStatus> {
     const { sessions } = await this.status();
     const found = name === undefined ? sessions[0] : sessions.find((session) => session.name === name);

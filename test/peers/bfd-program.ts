@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { Bfd, type BfdOptions, type SessionOptions, type Transition } from '../../src/bfd/index.ts';
 
-/** The program that the BFD suites run inside a namespace: sessions that are told over a pipe what to do. */
+/** The program that the BFD suites run inside a namespace. It runs sessions and takes calls over a pipe. */
 interface Call {
   readonly id: number;
   readonly method: string;
@@ -18,11 +18,11 @@ const methods: Record<string, (...args: never[]) => unknown> = {
   set: (sessions: SessionOptions[]) => bfd.set(sessions),
   status: () => bfd.status(),
   history: (name: string) => bfd.history(name),
-  /** Since the last time it was asked. */
+  /** Returns the changes since the last call. */
   changes: () => changes.splice(0),
-  /** Keeps the main thread busy for so many milliseconds. */
+  /** Blocks the main thread for this many milliseconds. */
   block: (milliseconds: number) => block(milliseconds),
-  /** The same for `blocked` of every `period` milliseconds, until the process ends. */
+  /** Blocks the main thread for `blocked` of every `period` milliseconds, until the process ends. */
   keepBlocking: (blocked: number, period: number) => void setInterval(() => block(blocked), period),
   cpu: () => process.cpuUsage(),
   memory: () => process.memoryUsage().rss,

@@ -8,12 +8,12 @@ import { Link, linkLocalAddress, routerAddress, speakerAddress } from './link.ts
 const kinds = ['IPv4', 'IPv6', 'IPv6 link-local', 'multihop IPv4', 'multihop IPv6'] as const;
 type Kind = (typeof kinds)[number];
 
-/** Generous: these machines are shared. */
-const patience = 20_000;
+/** Milliseconds; long, because these machines are shared. */
+const longTimeout = 20_000;
 
-/** What holds between our BFD and any daemon. */
+/** The BFD tests that run with every daemon. */
 export function bfdSuite(daemonKind: BfdDaemonKind): void {
-  const isImpossible = (kind: Kind): boolean => kind.startsWith('multihop') && daemonKind.cannotBeFar !== undefined;
+  const isImpossible = (kind: Kind): boolean => kind.startsWith('multihop') && daemonKind.cannotMultihop !== undefined;
 
   describe.each(kinds.filter(isImpossible))(`${daemonKind.name}, BFD over %s`, (kind) => {
     const bench = new BfdBench(daemonKind, kind);
@@ -21,9 +21,9 @@ export function bfdSuite(daemonKind: BfdDaemonKind): void {
     afterAll(() => bench.close());
     afterEach(({ task }) => bench.clear(task.result?.state === 'fail'));
 
-    test(`does not come up: ${daemonKind.cannotBeFar}`, async () => {
+    test(`the session does not come up: ${daemonKind.cannotMultihop}`, async () => {
       await bench.startBoth();
-      await until('it was called', async (note) => note((await bench.ours.session()).counters.sent) > 3, patience);
+      await until('some packets were sent', async (note) => note((await bench.ours.session()).counters.sent) > 3, longTimeout);
       expect((await bench.ours.session()).counters.received).toBe(0);
     });
   });
@@ -34,13 +34,13 @@ export function bfdSuite(daemonKind: BfdDaemonKind): void {
     afterAll(() => bench.close());
     afterEach(({ task }) => bench.clear(task.result?.state === 'fail'));
 
-    test('BFD-006 comes up on both sides, and stays up', async () => {
+    test('BFD-006 the session comes up on both sides and stays up', async () => {
       await bench.start();
-      await until('some packets', async () => (await bench.ours.session()).counters.received > 10, patience);
+      await until('some packets', async () => (await bench.ours.session()).counters.received > 10, longTimeout);
       await bench.expectNoFlap();
     });
 
-    test('BFD-015 intervals changed on either side while it is up cause no flap', async () => {
+    test('BFD-015 changed intervals on either side of a running session cause no flap', async () => {
       await bench.start();
       const changes = [
         ['ours', 100],
@@ -50,95 +50,95 @@ export function bfdSuite(daemonKind: BfdDaemonKind): void {
         ['ours', 300],
         ['theirs', 300],
       ] as const;
-      for (const [whose, interval] of changes.filter(([side]) => side === 'ours' || daemonKind.beginsAnew === undefined)) {
+      for (const [whose, interval] of changes.filter(([side]) => side === 'ours' || daemonKind.restartsOnNewIntervals === undefined)) {
         if (whose === 'ours') await bench.setOurs({ transmitInterval: interval, receiveInterval: interval });
         else await bench.daemon.setInterval(interval);
         await until(
-          `both go by ${interval} ms of ${whose}`,
+          `both sides use ${interval} ms of ${whose}`,
           async (note) => {
             const { advertised, remote, polling } = note(await bench.ours.session());
             return !polling && (whose === 'ours' ? advertised : remote).transmitInterval === interval;
           },
-          patience,
+          longTimeout,
         );
       }
       await bench.expectNoFlap();
     });
 
-    test('BFD-025 a daemon that begins anew with other intervals of its own is lost, and comes up again', async ({ skip }) => {
-      skip(daemonKind.beginsAnew === undefined, 'other intervals cause no flap');
+    test('BFD-025 the session comes up again with a daemon that restarts its session for new intervals', async ({ skip }) => {
+      skip(daemonKind.restartsOnNewIntervals === undefined, 'other intervals cause no flap');
       await bench.start();
       await bench.ours.changes();
       const { discriminator } = (await bench.ours.session()).remote;
       await bench.daemon.setInterval(500);
       await until(
-        'it is up again',
+        'the session is up again',
         async (note) => {
           const { state, remote } = note(await bench.ours.session());
           return state === 'Up' && remote.transmitInterval === 500 && remote.discriminator !== discriminator;
         },
-        patience,
+        longTimeout,
       );
       expect((await bench.ours.changes())[0]).toMatchObject({ from: 'Up', to: 'Down' });
     });
 
-    test('BFD-019 comes up with a passive daemon', async ({ skip }) => {
-      skip(daemonKind.cannotWait !== undefined, daemonKind.cannotWait);
+    test('BFD-019 the session comes up with a passive daemon', async ({ skip }) => {
+      skip(daemonKind.cannotBePassive !== undefined, daemonKind.cannotBePassive);
       await bench.start({ passive: true });
       expect(await bench.ours.session()).toMatchObject({ state: 'Up', counters: { ups: 1, downs: 0 } });
     });
 
-    test('BFD-019 comes up where we are passive', async ({ skip }) => {
-      skip(daemonKind.waitsAlways !== undefined, daemonKind.waitsAlways);
+    test('BFD-019 the session comes up when our side is passive', async ({ skip }) => {
+      skip(daemonKind.alwaysPassive !== undefined, daemonKind.alwaysPassive);
       await bench.start({}, { passive: true });
       expect(await bench.ours.session()).toMatchObject({ state: 'Up', counters: { ups: 1, downs: 0 } });
     });
 
-    test('BFD-016 a wire that is cut is noticed on both sides; the time is printed', async () => {
+    test('BFD-016 both sides notice a cut wire; the time is printed', async () => {
       await bench.start({ interval: 100 }, { transmitInterval: 100, receiveInterval: 100 });
       await bench.ours.changes();
       const cut = Date.now();
       const restore = bench.link.dropEverything();
       await until(
-        'both have noticed',
+        'both sides have noticed the cut',
         async () => (await bench.ours.session()).state !== 'Up' && (await bench.daemon.session()).state !== 'Up',
       );
       restore();
       const [down] = await bench.ours.changes();
       const took = Date.parse(down?.at ?? '') - cut;
       console.info(`${daemonKind.name}, ${kind}: a cut wire noticed ${took} ms after it was cut, at 100 ms x 3`);
-      // One direction is cut a moment before the other, so that the daemon may be the first to say so.
+      // One direction is cut a moment earlier, so the daemon may be the first to signal Down.
       expect(down).toMatchObject({ from: 'Up', to: 'Down' });
       expect([1, 3]).toContain(down?.diagnostic);
       await bench.untilUp();
     });
 
-    test('BFD-021 BFD-025 a daemon that is killed is missed, and comes up again as another', async () => {
+    test('BFD-021 BFD-025 a killed daemon is detected, and the session comes up with its successor', async () => {
       await bench.start();
       const before = await bench.ours.session();
       await bench.ours.changes();
       await bench.daemon.kill();
-      await until('it is missed', async () => (await bench.ours.session()).state !== 'Up');
+      await until('the loss is noticed', async () => (await bench.ours.session()).state !== 'Up');
       expect((await bench.ours.changes())[0]).toMatchObject({ to: 'Down', diagnostic: 1 });
       await bench.startDaemon();
       await bench.untilUp();
       expect((await bench.ours.session()).remote.discriminator).not.toBe(before.remote.discriminator);
     });
 
-    test('BFD-020 our AdminDown is heard, and so is the end of it', async () => {
+    test('BFD-020 the daemon follows our AdminDown, and the session comes up after it', async () => {
       await bench.start();
       await bench.setOurs({ adminDown: true });
-      await until('it has gone down', async () => (await bench.daemon.session()).state === 'Down', patience);
+      await until('the daemon is Down', async () => (await bench.daemon.session()).state === 'Down', longTimeout);
       await bench.setOurs();
       await bench.untilUp();
     });
 
-    test('BFD-020 its AdminDown is no loss', async ({ skip }) => {
+    test("BFD-020 the daemon's AdminDown takes our session down as AdminDown", async ({ skip }) => {
       skip(daemonKind.cannotAdminDown !== undefined, daemonKind.cannotAdminDown);
       await bench.start();
       await bench.ours.changes();
       await bench.daemon.setAdminDown(true);
-      await until('it is down', async () => (await bench.ours.session()).state === 'Down', patience);
+      await until('our session is Down', async () => (await bench.ours.session()).state === 'Down', longTimeout);
       expect((await bench.ours.changes())[0]).toMatchObject({ from: 'Up', to: 'Down', remoteState: 'AdminDown', diagnostic: 3 });
       await bench.daemon.setAdminDown(false);
       await bench.untilUp();
@@ -146,7 +146,7 @@ export function bfdSuite(daemonKind: BfdDaemonKind): void {
   });
 }
 
-/** One daemon, our BFD and the link between them; both new for every test. */
+/** One daemon, our BFD process and the link between them. Daemon and process are new for every test. */
 class BfdBench {
   readonly #daemonKind: BfdDaemonKind;
   readonly #kind: Kind;
@@ -188,7 +188,7 @@ class BfdBench {
     this.#daemon = undefined;
   }
 
-  /** Both of them, with the session up. */
+  /** Starts daemon and BFD process and waits until the session is up. */
   async start(daemonOptions: Partial<BfdDaemonOptions> = {}, options: Partial<SessionOptions> = {}): Promise<void> {
     await this.startBoth(daemonOptions, options);
     await this.untilUp();
@@ -224,7 +224,7 @@ class BfdBench {
         const states = note([(await this.ours.session()).state, (await this.daemon.session()).state]);
         return states.every((state) => state === 'Up');
       },
-      patience,
+      longTimeout,
     );
   }
 
@@ -235,7 +235,7 @@ class BfdBench {
     expect(state).toBe('Up');
   }
 
-  /** The daemon's, and ours. */
+  /** Returns the daemon's address and ours. */
   #addresses(): readonly [string, string] {
     if (this.#kind === 'IPv6 link-local') return [linkLocalAddress(this.link.router), linkLocalAddress(this.link.speaker)];
     const family = this.#kind.endsWith('4') ? 4 : 6;

@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 afterAll(() => link.close());
 
-test('BFD-036 FRR has BFD with a neighbour with ttl-security at port 4784', async () => {
+test('BFD-036 FRR treats a neighbour with ttl-security as multihop and uses port 4784', async () => {
   const watch = new PacketWatch(link.speaker);
   frr = new FrrDaemons(hostRoot, link);
   const configuration = `
@@ -34,11 +34,11 @@ router bgp 65001
  neighbor ${speakerAddress[4]} bfd
 `;
   await frr.start(configuration, { bfdd: [], bgpd: ['-n'] });
-  // FRR has BFD with a neighbour that it has BGP with.
+  // FRR runs BFD with a neighbour only when it has BGP with it.
   speaker = startSpeaker(link.speaker);
   await speaker.call('addPeer', { address: routerAddress[4], ttlSecurityHops: 1 });
   ours = new BfdProcess(link.speaker);
-  // A neighbour's session hears nothing of it.
+  // A single-hop session, at port 3784, receives nothing from FRR.
   await ours.set({ name: 'x', peer: routerAddress[4] });
   await until('FRR speaks', () => watch.seen().length > 0, 20_000);
   expect(watch.seen().map(({ port }) => port)).toEqual([4784]);

@@ -19,8 +19,8 @@ export function bird(root: Root): DaemonKind {
   return {
     name: `BIRD ${birdVersion(root)}`,
     lacks: {
-      unnumbered: 'it wants the address of its neighbour',
-      'graceful restart after NOTIFICATION': 'it has no RFC 8538',
+      unnumbered: 'BIRD needs the address of its neighbour',
+      'graceful restart after NOTIFICATION': 'BIRD does not implement RFC 8538',
     },
     usesKernel: true,
     takesManyPrefixes: true,
@@ -63,7 +63,7 @@ class Bird implements Daemon {
   async routes(family: Family): Promise<ReadonlyMap<string, Path>> {
     const text = await this.#birdc('show', 'route', 'all', 'protocol', 'herald', 'table', `master${family}`);
     const found = new Map<string, Path>();
-    // A route begins in the first column with its prefix; its lines follow, indented.
+    // A route begins in the first column with its prefix. Its further lines are indented.
     for (const block of text.split(/\n(?=[0-9a-f:.]+\/\d+ )/)) {
       const prefix = /^([0-9a-f:.]+\/\d+) /.exec(block)?.[1];
       if (prefix !== undefined) found.set(prefix, pathOf(block));
@@ -78,7 +78,7 @@ class Bird implements Daemon {
   }
 
   async requestRefresh(): Promise<void> {
-    // 3.1 has renamed it.
+    // BIRD 3.1 has renamed the command.
     await this.#birdc('reload', ...(this.#newCommands ? ['bgp', 'in'] : ['in']), 'herald');
   }
 
@@ -156,7 +156,7 @@ function pathOf(block: string): Path {
   };
 }
 
-/** "(64512,100) (64512,101)" as ["64512:100", "64512:101"]. */
+/** Turns "(64512,100) (64512,101)" into ["64512:100", "64512:101"]. */
 function listOf(text: string | undefined): readonly string[] {
   return [...(text ?? '').matchAll(/\(([^)]*)\)/g)].map(([, inner = '']) => inner.split(/, ?/).join(':')).sort();
 }

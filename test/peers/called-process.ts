@@ -5,11 +5,14 @@ export type Call = (method: string, ...args: unknown[]) => Promise<unknown>;
 
 export interface CalledProcess {
   readonly call: Call;
-  /** SIGKILL: nothing is said to anybody. */
+  /** Kills it with SIGKILL, so that it sends nothing to its peers. */
   readonly kill: () => Promise<void>;
 }
 
-/** A program of the tests as a process of its own, inside a namespace, called over a pipe. `wrapper` is a command that runs it, such as setpriv. */
+/**
+ * Starts a test program in a process of its own, inside a namespace, that takes calls over a pipe. `wrapper` is a command that runs it,
+ * such as setpriv.
+ */
 export function startProgram(namespace: string, script: string, options: object, wrapper: readonly string[] = []): CalledProcess {
   const child = spawn('ip', ['netns', 'exec', namespace, ...wrapper, process.execPath, script, JSON.stringify(options)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

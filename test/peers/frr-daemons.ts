@@ -6,7 +6,7 @@ import { Programs } from './daemon.ts';
 import { run, type Link } from './link.ts';
 import { inRoot, type Root } from './root.ts';
 
-/** FRR's daemons of one namespace, in a pathspace (option -N) that has the link's name. */
+/** The FRR daemons of one namespace, in a pathspace (option -N) with the link's name. */
 export class FrrDaemons {
   readonly programs: Programs;
   readonly #root: Root;
@@ -18,7 +18,7 @@ export class FrrDaemons {
     this.programs = new Programs(link, root);
   }
 
-  /** `daemons` with their further arguments, in the order in which they start; zebra is there before. */
+  /** Starts zebra, then `daemons` in their order, each with its further arguments. */
   async start(configuration: string, daemons: Readonly<Record<string, readonly string[]>>): Promise<void> {
     const etc = `/etc/frr/${this.#name}`;
     await this.#exec('install', '-d', '-o', 'frr', '-g', 'frrvty', '-m', '0775', this.#run);
@@ -26,19 +26,19 @@ export class FrrDaemons {
     writeFileSync(`${this.#root.path}${etc}/frr.conf`, configuration);
     writeFileSync(`${this.#root.path}${etc}/vtysh.conf`, '');
     await this.#exec('chown', '-R', 'frr:frr', etc);
-    // 10 wants mgmtd before the others; without zebra its bgpd closes every session.
+    // FRR 10 needs mgmtd before the other daemons. Without zebra its bgpd closes every session.
     if (this.#has('mgmtd')) await this.#launch('mgmtd', []);
     await this.#launch('zebra', []);
     for (const [daemon, more] of Object.entries(daemons)) await this.#launch(daemon, more);
     await this.#exec('vtysh', '-N', this.#name, '-b');
   }
 
-  /** What a daemon answers over its vty socket. */
+  /** Returns a daemon's answer from its vty socket. */
   ask(daemon: string, command: string): Promise<string> {
     return askVty(`${this.#root.path}${this.#run}/${daemon}.vty`, command);
   }
 
-  /** What vtysh prints: it knows more than `ask`, and takes its time. */
+  /** Returns the output of vtysh, which knows more commands than `ask` and is slower. */
   async vtysh(...commands: readonly string[]): Promise<string> {
     return this.#exec('vtysh', '-N', this.#name, ...commands.flatMap((command) => ['-c', command]));
   }

@@ -19,9 +19,9 @@ export function gobgp(root: Root): DaemonKind {
   return {
     name: `GoBGP ${/[\d.]+/.exec(run('gobgpd', '--version'))?.[0] ?? 'of unknown version'}`,
     lacks: {
-      'route refresh': 'its softresetin goes through the routes that it has kept, and asks nobody',
-      'no 4-octet AS numbers': 'it always says that it has them',
-      unnumbered: 'it would learn the address of its neighbour from the neighbour table of the kernel, once, when it starts',
+      'route refresh': 'its softresetin evaluates stored routes and sends no ROUTE-REFRESH',
+      'no 4-octet AS numbers': 'GoBGP always sends the capability',
+      unnumbered: 'GoBGP reads the address of its neighbour from the kernel neighbour table only once, at its start',
     },
     usesKernel: false,
     start: (link, options) => started(new Gobgp(root, link, options)),
@@ -102,13 +102,13 @@ class Gobgp implements Daemon {
     return (await this.#status()).state?.messages?.received?.update ?? 0;
   }
 
-  /** Administrative Reset: its shutdown closes the connection before the NOTIFICATION has left, more often than not. */
+  /** Uses an Administrative Reset, because GoBGP's shutdown usually closes the connection before the NOTIFICATION is sent. */
   async shutDown(text: string): Promise<void> {
     await this.#gobgp('neighbor', this.#neighbor, 'reset', '--reason', text);
   }
 
   async bringUp(): Promise<void> {
-    // After a reset it refuses us for 30 seconds, whatever its configuration says.
+    // Restarts GoBGP: after a reset it refuses us for 30 seconds, whatever its configuration says.
     await this.kill();
     await this.start();
   }

@@ -12,11 +12,11 @@ export function run(command: string, ...args: readonly string[]): string {
 }
 
 /**
- * Two network namespaces joined by a veth pair `v0`: one for another daemon, one for our speaker. Their names carry the
- * process that made them, so that two runs do not meet and what a killed one left is known to be nobody's.
+ * Two network namespaces joined by a veth pair `v0`: one for a daemon, one for our speaker. Their names carry the process that made them,
+ * so that parallel runs do not collide and leftovers of a killed run can be recognised.
  */
 export class Link {
-  /** Of this link alone, also for files: PREFIX-PID-STARTED-NUMBER. */
+  /** The name of this link, also used for files: PREFIX-PID-STARTED-NUMBER. */
   readonly name: string;
   readonly router: string;
   readonly speaker: string;
@@ -44,13 +44,16 @@ export class Link {
     mkdirSync(`/run/${this.name}`);
   }
 
-  /** A counter of the kernel of the daemon's namespace, for segments that it dropped and no program hears of. */
+  /** Returns a kernel counter of dropped segments in the daemon's namespace. No program sees those segments. */
   drops(counter: 'TCPMD5Failure' | 'TCPMinTTLDrop'): number {
     const [names = '', values = ''] = run('ip', 'netns', 'exec', this.router, 'grep', '^TcpExt:', '/proc/net/netstat').split('\n');
     return Number(values.split(' ')[names.split(' ').indexOf(counter)] ?? 0);
   }
 
-  /** Answers every segment of a connection with a reset, at both ends, until the result is called. Ours was made by the speaker. */
+  /**
+   * Answers every segment of connections to port 179 with a reset, at both ends, until the returned function is called. Our speaker must
+   * have dialed the connection.
+   */
   resetConnections(): () => void {
     const nft = (namespace: string, command: string): string => run('ip', 'netns', 'exec', namespace, 'nft', command);
     for (const [namespace, port] of [
@@ -65,7 +68,7 @@ export class Link {
     };
   }
 
-  /** Loses every packet between the two, until the result is called. */
+  /** Drops every packet between the two namespaces until the returned function is called. */
   dropEverything(): () => void {
     const table = 'table inet drops {\nchain input {\ntype filter hook input priority 0\niifname v0 drop\n}\n}';
     for (const namespace of [this.router, this.speaker]) run('ip', 'netns', 'exec', namespace, 'nft', table);
@@ -74,14 +77,14 @@ export class Link {
     };
   }
 
-  /** Ends everything in the namespaces and removes them. */
+  /** Kills all processes in the namespaces and removes the namespaces. */
   close(): void {
     for (const namespace of [this.router, this.speaker]) removeNamespace(namespace);
     removeFiles((name) => name === this.name);
   }
 }
 
-/** Of the end of the link in this namespace. */
+/** Returns the link-local address of the link's end in this namespace. */
 export function linkLocalAddress(namespace: string): string {
   const [, address] = /inet6 (fe80::[0-9a-f:]+)\//.exec(run('ip', '-n', namespace, '-6', 'addr', 'show', 'dev', 'v0')) ?? [];
   if (address === undefined) throw new Error(`${namespace} has no link-local address`);
@@ -91,14 +94,14 @@ export function linkLocalAddress(namespace: string): string {
 let links = 0;
 
 /**
- * No duplicate address detection, as the link owns both ends; and no address by router advertisement: FRR sends them where IPv4
+ * No duplicate address detection, because the link owns both ends. No addresses from router advertisements: FRR sends them where IPv4
  * routes may have IPv6 next hops, and the speaker would connect from an address that its peer does not know.
  */
 const settings = ['accept_dad', 'accept_ra', 'autoconf'].flatMap((name) =>
   ['all', 'default'].map((links) => `net.ipv6.conf.${links}.${name}=0`),
 );
 
-/** Removes what runs that no longer live have left behind. */
+/** Removes the leftovers of runs whose process has ended. */
 function sweep(prefix: string): void {
   const pattern = new RegExp(`^${prefix}-(\\d+)-(\\d+)-\\d+[rs]?$`);
   const orphaned = (name: string): boolean => {
@@ -123,11 +126,11 @@ function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch {
-    return []; // there is no such root, or no FRR in it
+    return []; // the root does not exist, or has no FRR
   }
 }
 
-/** Another run may sweep at the same moment, so that what is to be removed may be gone. */
+/** Removes a namespace. Another run may remove it at the same moment, which is no error. */
 function removeNamespace(namespace: string): void {
   try {
     for (const pid of run('ip', 'netns', 'pids', namespace).split('\n').filter(Boolean)) kill(Number(pid));
@@ -141,6 +144,6 @@ export function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // The process has already ended.
   }
 }

@@ -19,9 +19,9 @@ export function openbgpd(root: Root): DaemonKind {
   return {
     name: `OpenBGPD ${/[\d.]+/.exec(run('sh', '-c', '/usr/sbin/bgpd -V 2>&1'))?.[0] ?? 'of unknown version'}`,
     lacks: {
-      'extended next hop': 'this version has no RFC 8950',
-      unnumbered: 'this version has no RFC 8950',
-      'graceful restart after NOTIFICATION': 'this version has no RFC 8538',
+      'extended next hop': 'this version does not implement RFC 8950',
+      unnumbered: 'this version does not implement RFC 8950',
+      'graceful restart after NOTIFICATION': 'this version does not implement RFC 8538',
     },
     usesKernel: false,
     start: (link, options) => started(new Openbgpd(root, link, options)),
@@ -58,7 +58,7 @@ class Openbgpd implements Daemon {
   }
 
   async start(): Promise<void> {
-    // Where its unprivileged processes are locked up; Debian's service makes it when it starts.
+    // The chroot directory of its unprivileged processes, which Debian's service creates at start.
     mkdirSync(`${this.#root.path}/run/openbgpd`, { recursive: true, mode: 0o755 });
     const file = this.#programs.path('bgpd.conf');
     writeFileSync(file, this.#configuration());
@@ -108,7 +108,7 @@ class Openbgpd implements Daemon {
     return this.#programs.end('SIGTERM');
   }
 
-  /** Its processes watch each other: the others end when one is gone. */
+  /** One process is enough: its processes watch each other and end together. */
   kill(): Promise<void> {
     return this.#programs.end('SIGKILL');
   }
@@ -154,7 +154,7 @@ function pathOf(route: OpenbgpdRoute): Path {
     nextHop: route.exit_nexthop,
     asPath: route.aspath,
     origin: route.origin === 'IGP' || route.origin === 'EGP' ? route.origin : 'incomplete',
-    // It shows 0 where there is none.
+    // It shows 0 for a missing metric.
     med: route.metric === 0 ? undefined : route.metric,
     localPref: route.localpref,
     communities: [...(route.communities ?? [])].sort(),

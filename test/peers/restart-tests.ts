@@ -1,17 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { until } from '../lab/until.ts';
-import { bothEstablished, expectRoutes, patience, statusOf, type Bench } from './bench.ts';
+import { bothEstablished, expectRoutes, longTimeout, statusOf, type Bench } from './bench.ts';
 import type { Daemon } from './daemon.ts';
 import { watchKernel, type Watch } from './route-watch.ts';
 
 const routes = ['192.0.2.1/32', '2001:db8::1/128'];
-/** Short hold time: a lost connection is noticed with the next KEEPALIVE. Long enough for a machine that stands still for a moment. */
+/**
+ * A short hold time, so that a lost connection is noticed with the next KEEPALIVE, but long enough for a machine that stalls for a moment.
+ */
 const graceful = { gracefulRestart: { restartTime: 60 }, holdTime: 9 };
 
-/** What becomes of our routes when either side restarts. */
+/** Tests of our routes when either side restarts. */
 export function restartTests(bench: Bench): void {
-  test('BGP-097 BGP-098 the routes are back after the daemon was killed and came back, as they are by then', async () => {
+  test('BGP-097 BGP-098 the current routes are announced again after the daemon was killed and restarted', async () => {
     const { daemon: first, speaker } = await bench.start({}, {}, { routes });
     await expectRoutes(first, routes);
     await first.kill();
@@ -21,7 +23,7 @@ export function restartTests(bench: Bench): void {
     await expectRoutes(second, ['192.0.2.2/32', '2001:db8::1/128']);
   });
 
-  test('BGP-047 BGP-048 the routes go when the speaker is killed and when it stops, and are back with the next one', async () => {
+  test('BGP-047 BGP-048 the routes go when the speaker is killed or stops, and return with the next one', async () => {
     const { daemon, speaker: first } = await bench.start({}, {}, { routes });
     await expectRoutes(daemon, routes);
     await first.kill();
@@ -32,7 +34,7 @@ export function restartTests(bench: Bench): void {
     await expectRoutes(daemon, []);
   });
 
-  test('BGP-102 BGP-103 with graceful restart no route goes while the speaker restarts, dies or loses its connection', async (context) => {
+  test('BGP-102 BGP-103 graceful restart keeps the routes when the speaker restarts, dies or reconnects', async (context) => {
     bench.needs('graceful restart', context);
     const { daemon, speaker: first } = await bench.start({ gracefulRestart: true, kernel: true }, graceful, { routes });
     await expectRoutes(daemon, routes);
@@ -40,12 +42,12 @@ export function restartTests(bench: Bench): void {
 
     await first.call('stop', undefined, 'restart');
     await first.kill();
-    await until('the daemon has noticed', async () => !(await daemon.established()), patience);
+    await until('the daemon has noticed', async () => !(await daemon.established()), longTimeout);
     const second = await bench.startSpeaker(graceful, { routes, restarted: true });
     await bothEstablished(daemon, second);
 
     await second.kill();
-    await until('the daemon has noticed', async () => !(await daemon.established()), patience);
+    await until('the daemon has noticed', async () => !(await daemon.established()), longTimeout);
     const third = await bench.startSpeaker(graceful, { routes, restarted: true });
     await bothEstablished(daemon, third);
 
@@ -53,11 +55,11 @@ export function restartTests(bench: Bench): void {
     await until(
       'the connection was reset',
       async () => (await statusOf(third)).counters.flaps > 0 && !(await daemon.established()),
-      patience,
+      longTimeout,
     );
     allow();
     await bothEstablished(daemon, third);
-    // Time for End-of-RIB, at which what was not announced again would go.
+    // Leaves time for End-of-RIB, at which the daemon would drop routes that were not announced again.
     await sleep(1_000);
     await expectRoutes(daemon, routes);
     expect(watch.seen()).toEqual([]);
@@ -67,15 +69,15 @@ export function restartTests(bench: Bench): void {
     await until('the watch sees routes go', (note) => note(watch.seen()).length > 0);
   });
 
-  test('BGP-104 with graceful restart no route goes when the hold timer expires', async (context) => {
+  test('BGP-104 graceful restart keeps the routes when the hold timer expires', async (context) => {
     bench.needs('graceful restart after NOTIFICATION', context);
     const { daemon, speaker } = await bench.start({ gracefulRestart: true, kernel: true }, graceful, { routes });
     await expectRoutes(daemon, routes);
     await using watch = await watchRoutes(bench, daemon);
     const reconnect = bench.link.dropEverything();
-    await until('the hold timer of the daemon expires', async () => !(await daemon.established()), patience);
+    await until('the hold timer of the daemon expires', async () => !(await daemon.established()), longTimeout);
     reconnect();
-    await until('our session was lost too', async () => (await statusOf(speaker)).counters.flaps > 0, patience);
+    await until('our session was lost too', async () => (await statusOf(speaker)).counters.flaps > 0, longTimeout);
     await bothEstablished(daemon, speaker);
     await sleep(1_000);
     await expectRoutes(daemon, routes);
@@ -86,7 +88,7 @@ export function restartTests(bench: Bench): void {
 const watchRoutes = async (bench: Bench, daemon: Daemon): Promise<Watch> =>
   bench.kind.usesKernel ? watchKernel(bench.link, routes) : watchDaemon(daemon);
 
-/** For a daemon without kernel routes: looks at its table again and again. */
+/** Watches a daemon without kernel routes by polling its table. */
 function watchDaemon(daemon: Daemon): Watch {
   const seen: string[] = [];
   const stop = new AbortController();

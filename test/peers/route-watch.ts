@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { until } from '../lab/until.ts';
 import { run, type Link } from './link.ts';
 
-/** Records what happens to routes, from its making to its end. */
+/** Records changes of routes, from its creation until it is disposed. */
 export interface Watch extends AsyncDisposable {
   readonly seen: () => readonly string[];
 }
 
-/** `ip monitor route` in the daemon's namespace, of these prefixes, which the kernel has to have already. */
+/** Watches these prefixes with `ip monitor route` in the daemon's namespace. They must already be in the kernel. */
 export async function watchKernel({ router }: Link, prefixes: readonly string[]): Promise<Watch> {
   // The kernel shows host routes without their length.
   const shown = prefixes.map((prefix) => prefix.replace(/\/(32|128)$/, ''));
@@ -21,8 +21,8 @@ export async function watchKernel({ router }: Link, prefixes: readonly string[])
     output += data.toString();
   });
   const lines = (): readonly string[] => output.split('\n');
-  // It says nothing when it is ready, so it is shown a route until it tells of it.
-  await until('ip monitor listens', (note) => {
+  // ip monitor does not say when it is ready, so a route is added and deleted until it reports one.
+  await until('ip monitor is ready', (note) => {
     run('ip', '-n', router, 'route', 'replace', 'blackhole', '203.0.113.99');
     run('ip', '-n', router, 'route', 'delete', 'blackhole', '203.0.113.99');
     return note(lines()).some((line) => line.includes('203.0.113.99'));

@@ -4,7 +4,7 @@ import { startProgram, type CalledProcess } from './called-process.ts';
 
 export type SpeakerProcess = CalledProcess;
 
-/** The speaker as a process of its own, inside a namespace, called over a pipe. */
+/** Starts the speaker in a process of its own, inside a namespace, that takes calls over a pipe. */
 export function startSpeaker(namespace: string, options: SpeakerOptions = {}): SpeakerProcess {
   return startProgram(namespace, join(import.meta.dirname, '../lab/bgp-frr-speaker.ts'), options);
 }

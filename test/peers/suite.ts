@@ -5,7 +5,7 @@ import { restartTests } from './restart-tests.ts';
 import { routeTests } from './route-tests.ts';
 import { sessionTests } from './session-tests.ts';
 
-/** What holds between our speaker and any daemon, over IPv4 and over IPv6. Everything is judged by what the daemon shows. */
+/** The tests that run with every daemon, over IPv4 and over IPv6. They check what the daemon shows. */
 export function commonSuite(kind: DaemonKind): void {
   describe.each([4, 6] as const)(`${kind.name} over IPv%i`, (family) => {
     const bench = new Bench(kind, family);

@@ -7,18 +7,18 @@ export interface CostResult {
   readonly sessions: number;
   /** Milliseconds. */
   readonly interval: number;
-  /** Of one processor, by all sessions and what the process does besides. */
+  /** Percent of one processor used by the whole process. */
   readonly cpuPercent: number;
-  /** Microseconds of processor time for each session and second. */
+  /** Microseconds of processor time per session and second. */
   readonly microsecondsPerSession: number;
   readonly memoryMiB: number;
-  /** Times that sessions went down while it was measured. */
+  /** The number of times that sessions went down during the measurement. */
   readonly flaps: number;
 }
 
 const seconds = 15;
 
-/** Many sessions between two of our processes; what one of them costs. */
+/** Runs many sessions between two of our processes and measures the cost of one. */
 export async function measureCost(sessions: number, interval: number): Promise<CostResult> {
   const link = new Link('hp');
   const ours = new BfdProcess(link.speaker, { realTime: true });

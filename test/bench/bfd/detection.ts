@@ -12,7 +12,10 @@ export interface DetectionResult {
   readonly longest: number;
 }
 
-/** Cuts the wire between two of ours again and again; milliseconds from before the command that cuts it until the state machine has moved. */
+/**
+ * Cuts the wire between two of our processes repeatedly. Measures milliseconds from before the command that cuts it until the state
+ * changes.
+ */
 export async function measureDetection(interval: number, times: number): Promise<DetectionResult> {
   const link = new Link('hp');
   const ours = new BfdProcess(link.speaker);
@@ -25,12 +28,12 @@ export async function measureDetection(interval: number, times: number): Promise
     for (let i = 0; i < times; i++) {
       const up = async (): Promise<boolean> => (await ours.session()).state === 'Up' && (await peer.session()).state === 'Up';
       await until('the session is up', up, 30_000);
-      // At any place of the interval.
+      // Waits so that the cut falls at a random point of the interval.
       await sleep(1_500 + Math.random() * interval);
       await ours.changes();
       const cut = Date.now();
       const restore = link.dropEverything();
-      await until('the wire is missed', async () => (await ours.session()).state !== 'Up');
+      await until('the cut is noticed', async () => (await ours.session()).state !== 'Up');
       const [down] = await ours.changes();
       took.push(Date.parse(down?.at ?? '') - cut);
       restore();

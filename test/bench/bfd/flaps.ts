@@ -10,7 +10,7 @@ export interface FlapCase {
   readonly name: string;
   /** Milliseconds. */
   readonly interval: number;
-  /** Milliseconds for which the main thread stands still in each second. */
+  /** Milliseconds per second for which the main thread is blocked. */
   readonly blocked: number;
   readonly realTime: boolean;
 }
@@ -18,12 +18,12 @@ export interface FlapCase {
 export interface FlapResult extends FlapCase {
   readonly peer: string;
   readonly minutes: number;
-  /** Times that our end, and FRR's, left Up. */
+  /** The number of times that our end and FRR's end left Up. */
   readonly ourFlaps: number;
   readonly peerFlaps: number;
   readonly packetsSent: number;
   readonly packetsReceived: number;
-  /** Of the machine while it was measured: others may have been at work. */
+  /** The machine's load average during the measurement; other programs may have contributed. */
   readonly load: number;
 }
 
@@ -33,7 +33,7 @@ export const flapCases: readonly FlapCase[] = [
   { name: '50 ms x 3, real-time priority, main thread blocked 500 ms of each second', interval: 50, blocked: 500, realTime: true },
 ];
 
-/** One session with FRR's bfdd, and how often it flaps while our process is kept busy. */
+/** Runs one session with FRR's bfdd while our process is kept busy, and counts the flaps. */
 export async function measureFlaps(flapCase: FlapCase, minutes: number): Promise<FlapResult> {
   const { interval, blocked, realTime } = flapCase;
   const kind = frrBfd(hostRoot);
@@ -44,7 +44,7 @@ export async function measureFlaps(flapCase: FlapCase, minutes: number): Promise
     await ours.set({ name: 'x', peer: routerAddress[4], transmitInterval: interval, receiveInterval: interval });
     const isUp = async (): Promise<boolean> => (await ours.session()).state === 'Up' && (await daemon.session()).state === 'Up';
     await until('the session is up', isUp, 30_000);
-    // Past the Poll Sequence with which it begins.
+    // Waits until the first Poll Sequence has ended.
     await sleep(2_000);
     const before = { ours: (await ours.session()).counters, peer: (await daemon.session()).ups ?? 0 };
     const loads: number[] = [];

@@ -6,7 +6,7 @@ import { systemRandom } from '../../../src/system/random.ts';
 import { senderAddress, receiverAsn, senderAsn } from './addresses.ts';
 import { answerCalls } from './senders/caller.ts';
 
-/** The process that the benchmark measures: a speaker, one peer, and nothing else. */
+/** The process that the benchmark measures: a speaker with one peer, and nothing else. */
 const speaker = new Speaker({ clock: systemClock, random: systemRandom, transport: linuxTransport() });
 let options: PeerOptions | undefined;
 let peer: Peer | undefined;
@@ -14,7 +14,7 @@ let peer: Peer | undefined;
 /** 10.100.0.0 */
 const firstAddress = (10n << 24n) + (100n << 16n);
 
-/** Made when they are read, so that the memory of this process is the speaker's and not that of its caller's objects. */
+/** Routes are created while they are read, so that the memory of this process is the speaker's and not its caller's. */
 const routes = (count: number): Iterable<Route> => ({
   *[Symbol.iterator]() {
     for (let n = 0; n < count; n++) yield { prefix: hostPrefix({ family: 4, value: firstAddress + BigInt(n) }) };
@@ -39,7 +39,7 @@ answerCalls({
     if (options !== undefined) peer?.reconfigure({ ...options, adminDown: false });
   },
   status: () => peer?.status(),
-  /** One change every few milliseconds: another MED for one prefix. The times say when each was asked for. */
+  /** Changes the MED of one prefix every few milliseconds. Returns the time of each change. */
   async changes(count: number, pauseMilliseconds: number) {
     const times: string[] = [];
     const changing: Route = { prefix: hostPrefix({ family: 4, value: firstAddress }) };

@@ -34,7 +34,7 @@ const { values } = parseArgs({
 const sizes = values.sizes?.split(',').map(Number) ?? (values.quick ? [10_000] : [10_000, 100_000, 500_000]);
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
 const contenders = [herald(), bird(), frr(), gobgp(), exabgp()].filter(({ name }) => values.only?.split(',').includes(name) ?? true);
-const say = (text: string): void => void process.stderr.write(`${text}\n`);
+const print = (text: string): void => void process.stderr.write(`${text}\n`);
 
 process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
@@ -43,7 +43,7 @@ process.on('exit', () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** How long one sender takes beyond what anybody waits for. */
+/** Says if a sender would take too long for this number of prefixes. */
 const isTooSlow = ({ most }: Contender, size: number): boolean => size > (most?.(values.slow) ?? Infinity);
 
 setUp();
@@ -56,7 +56,7 @@ for (let round = 1; round <= rounds; round++) {
       if (isTooSlow(contender, size)) continue;
       const result = await measure(contender, size);
       runs.push(result);
-      say(`round ${round}: ${contender.name} ${size}: ${Math.round(result.announce)} ms, back in ${Math.round(result.withdraw)} ms`);
+      print(`round ${round}: ${contender.name} ${size}: ${Math.round(result.announce)} ms, withdrawn in ${Math.round(result.withdraw)} ms`);
     }
   }
 }

@@ -3,19 +3,19 @@ import { processorTime, residentMemory } from './process-figures.ts';
 import { Receiver } from './receiver.ts';
 import type { Contender, Sender } from './sender.ts';
 
-/** One run of one sender. Times in milliseconds, memory in MB. */
+/** One run of one sender. Times are in milliseconds, memory is in MB. */
 export interface Run {
   readonly sender: string;
-  /** What was asked for, and what a sender whose bulk load loses some really had. */
+  /** The requested number of prefixes, or the number that the sender has when its bulk load lost some. */
   readonly size: number;
   readonly count: number;
-  /** From the session being up until the receiver has every prefix. */
+  /** The time from Established until the receiver has every prefix. */
   readonly announce: number;
-  /** From the order until the receiver has none. */
+  /** The time from the command to withdraw until the receiver has no prefix. */
   readonly withdraw: number;
-  /** Resident memory with everything announced. */
+  /** Resident memory of the sender with all prefixes announced. */
   readonly memory: number;
-  /** Of the sender, from the opening of the session until the receiver has everything, and for the withdrawal. */
+  /** Processor time of the sender: from the opening of the session until the receiver has everything, and for the withdrawal. */
   readonly processorAnnounce: number;
   readonly processorWithdraw: number;
   readonly updates: number;
@@ -63,7 +63,7 @@ export async function measure(contender: Contender, size: number): Promise<Run> 
   }
 }
 
-/** Resident memory of the sender with its session up and nothing to announce. */
+/** Returns the resident memory of a sender whose session is up and which has no routes. */
 export async function measureIdle(contender: Contender): Promise<number> {
   const receiver = await Receiver.start();
   try {

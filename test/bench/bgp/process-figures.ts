@@ -1,20 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Processor time of a process so far, of all its threads, in milliseconds. */
+/** Returns the processor time that all threads of a process have used so far, in milliseconds. */
 export function processorTime(pid: number): number {
   let nanoseconds = 0;
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
     try {
-      // Field 1 is the time on the processor, in nanoseconds (the kernel's sched-stats document); /proc/PID/stat counts in 10 ms.
+      // Field 1 is the time on the processor in nanoseconds (the kernel's sched-stats document). /proc/PID/stat counts in steps of 10 ms.
       nanoseconds += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
     } catch {
-      // The thread has ended in between.
+      // The thread has ended in the meantime.
     }
   }
   return nanoseconds / 1e6;
 }
 
-/** Resident memory in MB (10^6 octets). */
+/** Returns the resident memory of a process in MB (10^6 octets). */
 export function residentMemory(pid: number): number {
   const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return (Number(found?.[1] ?? Number.NaN) * 1024) / 1e6;

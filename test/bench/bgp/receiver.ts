@@ -16,8 +16,8 @@ router bgp ${receiverAsn}
   neighbor ${senderAddress} route-map NONE out
 `;
 
-export interface Seen {
-  /** Milliseconds, of performance.now(), after the answer. */
+export interface Observation {
+  /** The time after the answer, in milliseconds of performance.now(). */
   readonly at: number;
   readonly established: boolean;
   readonly prefixes: number;
@@ -27,7 +27,7 @@ interface Summary {
   readonly ipv4Unicast?: { readonly peers?: Readonly<Record<string, { readonly state: string; readonly pfxRcd?: number }>> };
 }
 
-/** A bgpd of FRR that everybody announces to, made anew for every run, and asked over its own socket what it has. */
+/** A bgpd of FRR that receives the routes of every sender. It is started anew for every run and queried over its own vty socket. */
 export class Receiver {
   readonly #process: BenchProcess;
   readonly #vty: VtySession;
@@ -47,17 +47,17 @@ export class Receiver {
     await this.#process.kill();
   }
 
-  async look(): Promise<Seen> {
+  async observe(): Promise<Observation> {
     const summary = JSON.parse(await this.#vty.ask('show bgp summary json')) as Summary;
     const peer = summary.ipv4Unicast?.peers?.[senderAddress];
     return { at: performance.now(), established: peer?.state === 'Established', prefixes: peer?.pfxRcd ?? 0 };
   }
 
-  /** The first look for which it holds. */
-  async until(what: string, holds: (seen: Seen) => boolean, milliseconds: number): Promise<Seen> {
+  /** Polls until the condition holds; returns the first observation for which it does. */
+  async until(what: string, holds: (seen: Observation) => boolean, milliseconds: number): Promise<Observation> {
     const deadline = performance.now() + milliseconds;
     for (;;) {
-      const seen = await this.look();
+      const seen = await this.observe();
       if (holds(seen)) return seen;
       if (seen.at > deadline) throw new Error(`not within ${milliseconds} ms: ${what}; there are ${seen.prefixes} prefixes`);
       await sleep(1);
@@ -65,8 +65,8 @@ export class Receiver {
   }
 
   /**
-   * The time of the last look that found the session down. The first that finds it up may come late, because the receiver is at work on
-   * the routes by then, and would flatter a sender that announces at once.
+   * Returns the time of the last observation that found the session down. The first that finds it up may come late, because the receiver is
+   * processing routes by then. It would flatter a sender that announces at once.
    */
   async established(milliseconds: number): Promise<number> {
     let down = performance.now();
@@ -81,7 +81,7 @@ export class Receiver {
     return down;
   }
 
-  /** UPDATE messages received from the sender. */
+  /** Returns the number of UPDATE messages received from the sender. */
   async updates(): Promise<number> {
     const neighbor = JSON.parse(await this.#vty.ask(`show bgp neighbors ${senderAddress} json`)) as Record<
       string,
@@ -91,7 +91,7 @@ export class Receiver {
   }
 }
 
-/** Waits for a daemon to read its configuration, which takes half a million lines a while. */
+/** Waits until a daemon has read its configuration. Half a million lines take a while. */
 export async function openVty(process: BenchProcess, path: string): Promise<VtySession> {
   for (;;) {
     try {

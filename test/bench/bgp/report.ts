@@ -5,18 +5,18 @@ import { median } from './statistics.ts';
 export interface Results {
   readonly date: string;
   readonly machine: string;
-  /** Of 1, 5 and 15 minutes, at the end. */
+  /** The load averages of 1, 5 and 15 minutes at the end. */
   readonly load: readonly number[];
   readonly commit: string;
   readonly contenders: readonly { readonly name: string; readonly version: string; readonly how: string }[];
   readonly rounds: number;
-  /** MB, by sender. */
+  /** Idle memory in MB, by sender. */
   readonly idle: Readonly<Record<string, number>>;
   readonly runs: readonly Run[];
   readonly singleChange: SingleChange | undefined;
 }
 
-/** Tables in Markdown: the documentation shows them as they are. */
+/** Renders the results as Markdown tables, which the documentation includes as they are. */
 export function report(results: Results): string {
   const { contenders, runs, rounds, idle, singleChange } = results;
   const lines = [

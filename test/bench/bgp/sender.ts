@@ -1,12 +1,12 @@
-/** Somebody who announces: one process with `count` prefixes ready, whose session with the receiver is not open yet. */
+/** One process with `count` prefixes ready to announce. Its session with the receiver is not open yet. */
 export interface Sender {
-  /** Undefined as long as it has no process: one that can only be started with its session open. */
+  /** The process id; undefined for a sender that starts only when its session opens. */
   readonly pid: number | undefined;
-  /** How many prefixes it has; a bulk load may have lost some. */
+  /** The number of prefixes that it has; a bulk load may have lost some. */
   readonly count: number;
   /** Opens the session. */
   open(): Promise<void>;
-  /** Tells it to withdraw everything, while the session stays. Resolves when it was told. */
+  /** Makes the sender withdraw everything while the session stays. Resolves when the command was given. */
   withdraw(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -14,14 +14,14 @@ export interface Sender {
 export interface Contender {
   readonly name: string;
   readonly version: string;
-  /** How its routes get in, how it is told to withdraw: for the reader of the figures. */
+  /** How it gets its routes and its command to withdraw, for the reader of the figures. */
   readonly how: string;
-  /** The largest size that is measured; slow senders take minutes. */
+  /** The largest number of prefixes to measure; slow senders take minutes. */
   readonly most?: (slow: boolean) => number;
   start(count: number): Promise<Sender>;
 }
 
-/** The n-th prefix that everybody announces: a /32 from 10.100.0.0 on. */
+/** Returns the n-th prefix that every sender announces: a /32 from 10.100.0.0 on. */
 export const prefixText = (n: number): string => `10.${100 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}/32`;
 
 export function prefixes(count: number): string[] {

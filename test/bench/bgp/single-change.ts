@@ -7,18 +7,18 @@ import { startHerald } from './senders/herald.ts';
 import { quantile } from './statistics.ts';
 
 export interface SingleChange {
-  /** Prefixes that were announced meanwhile. */
+  /** The number of prefixes announced during the measurement. */
   readonly prefixes: number;
   readonly changes: number;
-  /** Milliseconds. */
+  /** Latency of a change in milliseconds, by percentile. */
   readonly p50: number;
   readonly p99: number;
   readonly maximum: number;
 }
 
 /**
- * How long after `routes.update` the octets of one change are read from the socket at the other end, on the clock that
- * all processes of a machine share. The far end is a process of its own, and its reading is in the figure.
+ * Measures the time from `routes.update` until the octets of the change are read from the socket at the other end. All processes of a
+ * machine share the clock. The other end is a process of its own, and its reading is included.
  */
 export async function measureSingleChange(prefixes: number, changes: number): Promise<SingleChange> {
   const far = new BenchProcess(receiverNamespace, [process.execPath, join(import.meta.dirname, 'sink.ts')], { ipc: true });

@@ -1,4 +1,4 @@
-/** Of values in ascending order. */
+/** Returns a quantile of values in ascending order. */
 export function quantile(sorted: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(q * sorted.length) - 1)] ?? Number.NaN;
 }

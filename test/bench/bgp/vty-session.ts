@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 
 /**
- * A connection to the vty socket of an FRR daemon, kept open: a question costs a fraction of a millisecond, where vtysh
- * takes forty for its start alone. Questions end with a zero octet, answers with three and a status octet.
+ * An open connection to the vty socket of an FRR daemon. A query costs a fraction of a millisecond, while vtysh needs forty to start.
+ * Queries end with a zero octet, answers with three zero octets and a status octet.
  */
 export class VtySession {
   readonly #socket: Socket;
@@ -24,7 +24,7 @@ export class VtySession {
     });
   }
 
-  /** One question at a time. A status other than 0 is an error. */
+  /** Sends one query at a time. Throws for a status other than 0. */
   ask(command: string): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };

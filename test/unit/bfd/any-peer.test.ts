@@ -38,8 +38,8 @@ class Inspector {
   isPassive = false;
   /** True while a packet of the peer with the Poll bit is being handled. */
   isPolled = false;
-  /** `#told`: the number of state changes at our last packet. `#sent`: the time of our last packet that was not an answer to a poll. */
-  #told = -1;
+  /** `#changesSeen`: the number of state changes at our last packet. `#sent`: the time of our last packet that was not an answer to a poll. */
+  #changesSeen = -1;
   #sent = -Infinity;
 
   constructor(peer: ScriptedPeer) {
@@ -56,8 +56,8 @@ class Inspector {
     expect(packet).toMatchObject({ state, yourDiscriminator: remote.discriminator, demand: false, requiredMinEchoRxInterval: 0 });
     if (this.isPassive) expect(packet.yourDiscriminator, 'the passive side sends only to a known peer').not.toBe(0);
     if (state !== 'Up') expect(packet.desiredMinTxInterval).toBeGreaterThanOrEqual(1_000_000);
-    const isNews = this.#told !== peer.transitions.length;
-    this.#told = peer.transitions.length;
+    const isStateChange = this.#changesSeen !== peer.transitions.length;
+    this.#changesSeen = peer.transitions.length;
     if (packet.final) {
       expect({ poll: packet.poll, isPolled: this.isPolled }).toEqual({ poll: false, isPolled: true });
       return;
@@ -66,7 +66,7 @@ class Inspector {
     const passed = at - this.#sent;
     this.#sent = at;
     // A packet for a state change may leave at any time, even when the peer wants no packets.
-    if (isNews) return;
+    if (isStateChange) return;
     expect(remote.receiveInterval, 'the peer accepts no packets').not.toBe(0);
     expect(remote.demand && state === 'Up' && remote.state === 'Up' && !polling, 'the peer has demand mode').toBe(false);
     expect(passed).toBeGreaterThanOrEqual(0.75 * (transmitInterval ?? Infinity) - 1e-6);

@@ -34,7 +34,7 @@ describe('the BFD state machine', () => {
     fc.assert(
       fc.property(fc.constantFrom('Down', 'Init', 'Up'), fc.constantFrom('Down', 'Init', 'Up'), fc.boolean(), (a, b, first) => {
         const states: [SessionState, SessionState] = [a, b];
-        // Starts with any two states except Up on both ends, after which nothing changes.
+        // The ends take turns in sending. Two ends that are already Up stay Up.
         for (let turn = 0; turn < 8; turn++) {
           const [from, to] = (turn % 2 === 0) === first ? ([0, 1] as const) : ([1, 0] as const);
           states[to] = step(states[to], receivedState(states[from])).state;

@@ -24,7 +24,7 @@ export class ScriptedPeer {
   readonly transitions: Transition[] = [];
   readonly manager: Manager;
   /** The fields of the peer's packets, unless a call overrides them. */
-  says: Partial<ControlPacket> = {
+  defaultFields: Partial<ControlPacket> = {
     state: 'Down',
     detectMultiplier: 3,
     myDiscriminator: 77,
@@ -48,7 +48,7 @@ export class ScriptedPeer {
   packet(fields: Partial<ControlPacket> = {}): Uint8Array {
     const octets = new Uint8Array(24);
     const yourDiscriminator = this.status().discriminator;
-    encodeControlPacket({ ...emptyControlPacket(), yourDiscriminator, ...this.says, ...fields }, octets);
+    encodeControlPacket({ ...emptyControlPacket(), yourDiscriminator, ...this.defaultFields, ...fields }, octets);
     return octets;
   }
 
@@ -70,7 +70,7 @@ export class ScriptedPeer {
     this.configure(options);
     this.send({ state: 'Down', yourDiscriminator: 0 });
     this.send({ state: 'Up' });
-    this.says = { ...this.says, state: 'Up' };
+    this.defaultFields = { ...this.defaultFields, state: 'Up' };
     this.clock.advance(this.status().transmitInterval ?? 0);
     this.send({ final: true });
     this.take();

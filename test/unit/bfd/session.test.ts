@@ -28,13 +28,13 @@ describe('session establishment', () => {
   test('BFD-019 the passive side stops sending when its peer falls silent', () => {
     const peer = new ScriptedPeer();
     peer.bringUp({ passive: true });
-    const heard = peer.clock.now();
+    const lastReceived = peer.clock.now();
     peer.clock.advance(20_000);
     expect(peer.state).toBe('Down');
     const packets = peer.take();
     expect(packets.length).toBeGreaterThan(1);
     // It also sends no packet to report its Down state (RFC 5880 6.8.7).
-    expect(packets.filter(({ at, state }) => at > heard + 900 || state !== 'Up')).toEqual([]);
+    expect(packets.filter(({ at, state }) => at > lastReceived + 900 || state !== 'Up')).toEqual([]);
   });
 
   test('BFD-019 the passive side retries its listening socket every second while it does not send', async () => {
@@ -80,14 +80,14 @@ describe('session establishment', () => {
 
   test('BFD-009 after Up it advertises its own intervals with a Poll Sequence and uses them', () => {
     const peer = new ScriptedPeer();
-    peer.says = { ...peer.says, requiredMinRxInterval: 50_000 };
+    peer.defaultFields = { ...peer.defaultFields, requiredMinRxInterval: 50_000 };
     peer.configure({ transmitInterval: 50, receiveInterval: 50 });
     peer.send({ state: 'Down', yourDiscriminator: 0 });
     peer.take();
     peer.send({ state: 'Up' });
     peer.clock.advance(100);
-    const [news, ...polls] = peer.take();
-    expect(news).toMatchObject({ state: 'Up', poll: false, desiredMinTxInterval: 50_000, requiredMinRxInterval: 50_000 });
+    const [stateChange, ...polls] = peer.take();
+    expect(stateChange).toMatchObject({ state: 'Up', poll: false, desiredMinTxInterval: 50_000, requiredMinRxInterval: 50_000 });
     expect(polls.length).toBeGreaterThanOrEqual(2);
     expect(polls.every(({ poll }) => poll)).toBe(true);
     peer.send({ state: 'Up', final: true });
@@ -241,7 +241,7 @@ describe('changes of the intervals', () => {
 
   test("BFD-015 the detection time shrinks after the peer's Final, and grows at once", () => {
     const peer = new ScriptedPeer();
-    peer.says = { ...peer.says, desiredMinTxInterval: 50_000 };
+    peer.defaultFields = { ...peer.defaultFields, desiredMinTxInterval: 50_000 };
     peer.bringUp();
     expect(peer.status().detectionTime).toBe(900);
     peer.configure({ receiveInterval: 50 });

@@ -36,7 +36,9 @@ test("inside the repository the package's names resolve to the source", async ()
 
 test('the package holds the compiled library, its leaf rooms, types, README and licence', () => {
   const files = globSync('**/*.*', { cwd: built });
-  expect(new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))).toEqual(new Set(['bgp', 'lang', 'net', 'system']));
+  expect(new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))).toEqual(
+    new Set(['bgp', 'lang', 'net', 'system']),
+  );
   expect(files.filter((file) => !/\.(?:d\.ts|js)$/.test(file)).toSorted()).toEqual(['README.md', 'package.json']);
   expect(readFileSync(join(built, 'LICENSE'), 'utf8')).toContain('Apache License');
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };

@@ -28,7 +28,7 @@ beforeEach(() => {
 const plain = (med?: number): string => attributesText([], med, 1);
 
 /** Returns the routes that the router received: attributes by prefix. */
-function heard(router: string): Record<string, string> {
+function receivedRoutes(router: string): Record<string, string> {
   routers.exchange();
   return Object.fromEntries(routers.table(router) ?? []);
 }
@@ -120,9 +120,9 @@ describe('routes for all peers', () => {
     const standard = { kind: 'standard', value: 64512 * 65536 + 100 } as const;
     const large = { kind: 'large', globalAdministrator: 64512, localData1: 1, localData2: 2 } as const;
     const everything = { '192.0.2.1/32': attributesText([standard, large], undefined, 1), '192.0.2.2/32': plain() };
-    expect(heard('10.0.0.1')).toEqual(everything);
+    expect(receivedRoutes('10.0.0.1')).toEqual(everything);
     speaker.addPeer({ name: 'tor3', address: '10.0.0.3', peerAsn: 64513 });
-    expect(heard('10.0.0.3')).toEqual(everything);
+    expect(receivedRoutes('10.0.0.3')).toEqual(everything);
     const updates = (): number => speaker.peers.reduce((sum, peer) => sum + peer.status().counters.sent.update, 0);
     const before = updates();
     speaker.rib.set([{ prefix: prefix('192.0.2.1/32'), communities: ['64512:1:2', '64512:100'] }, { prefix: '192.0.2.2/32' }]);
@@ -130,18 +130,19 @@ describe('routes for all peers', () => {
     expect(updates()).toBe(before);
     speaker.rib.announce({ prefix: '192.0.2.3/32' });
     speaker.rib.withdraw('192.0.2.1/32');
-    for (const router of ['10.0.0.1', '10.0.0.2', '10.0.0.3']) expect(Object.keys(heard(router))).toEqual(['192.0.2.2/32', '192.0.2.3/32']);
+    for (const router of ['10.0.0.1', '10.0.0.2', '10.0.0.3'])
+      expect(Object.keys(receivedRoutes(router))).toEqual(['192.0.2.2/32', '192.0.2.3/32']);
   });
 
   test("a peer's own route overrides the shared one, which returns when the own route is withdrawn", () => {
     const [tor1] = speaker.peers;
     speaker.rib.set([{ prefix: '192.0.2.1/32', med: 10 }]);
     tor1?.routes.update({ announce: [{ prefix: '192.0.2.1/32', med: 1 }] });
-    expect([heard('10.0.0.1'), heard('10.0.0.2')]).toEqual([{ '192.0.2.1/32': plain(1) }, { '192.0.2.1/32': plain(10) }]);
+    expect([receivedRoutes('10.0.0.1'), receivedRoutes('10.0.0.2')]).toEqual([{ '192.0.2.1/32': plain(1) }, { '192.0.2.1/32': plain(10) }]);
     speaker.rib.set([{ prefix: '192.0.2.1/32', med: 20 }]);
-    expect([heard('10.0.0.1'), heard('10.0.0.2')]).toEqual([{ '192.0.2.1/32': plain(1) }, { '192.0.2.1/32': plain(20) }]);
+    expect([receivedRoutes('10.0.0.1'), receivedRoutes('10.0.0.2')]).toEqual([{ '192.0.2.1/32': plain(1) }, { '192.0.2.1/32': plain(20) }]);
     tor1?.routes.update({ withdraw: ['192.0.2.1/32'] });
-    expect(heard('10.0.0.1')).toEqual({ '192.0.2.1/32': plain(20) });
+    expect(receivedRoutes('10.0.0.1')).toEqual({ '192.0.2.1/32': plain(20) });
   });
 
   test.each<[string, readonly RouteInput[]]>([
@@ -160,7 +161,7 @@ describe('routes for all peers', () => {
       expect(attempt).toThrow(expect.objectContaining({ field }));
     }
     expect(() => speaker.rib.withdraw('192.0.2.1')).toThrow(RouteError);
-    expect(heard('10.0.0.1')).toEqual({ '192.0.2.1/32': plain() });
+    expect(receivedRoutes('10.0.0.1')).toEqual({ '192.0.2.1/32': plain() });
   });
 
   test('a removed peer gets no more routes and holds none', async () => {
@@ -171,7 +172,7 @@ describe('routes for all peers', () => {
     routers.exchange();
     await removed;
     speaker.rib.set([]);
-    expect(heard('10.0.0.2')).toEqual({});
+    expect(receivedRoutes('10.0.0.2')).toEqual({});
     expect(tor1?.status().prefixesAdvertised).toEqual({ ipv4: 0, ipv6: 0 });
   });
 });

@@ -33,7 +33,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 /** Two speakers that both dial and listen, and the commands that can be applied to them. */
-class World {
+class SpeakerPair {
   readonly pair: Pair;
   readonly wanted: Record<Side, number> = { left: 0, right: 0 };
   readonly #graceful: boolean;
@@ -157,7 +157,7 @@ describe.each([false, true])('two speakers after any sequence of events, with gr
   test('BGP-033 BGP-059 two speakers never have two sessions, and end with one that has all routes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, { maxLength: 25 }), async (commands) => {
-        const world = new World(graceful);
+        const world = new SpeakerPair(graceful);
         for (const next of commands) {
           await world.apply(next);
           world.check();

@@ -32,18 +32,18 @@ protocol bgp tor {
       const socketPath = join(directory, 'bird.ctl');
       const process = new BenchProcess(senderNamespace, ['bird', '-f', '-c', config, '-s', socketPath]);
       const control = await openControl(process, socketPath);
-      const tell = (command: string): Promise<void> =>
+      const send = (command: string): Promise<void> =>
         new Promise((resolve) => {
           control.once('data', () => resolve());
           control.write(`${command}\n`);
         });
-      // Answers only when the configuration is read.
-      await tell('show status');
+      // BIRD answers only after it has read the configuration.
+      await send('show status');
       return {
         pid: process.pid,
         count,
-        open: () => tell('enable tor'),
-        withdraw: () => tell('disable announced'),
+        open: () => send('enable tor'),
+        withdraw: () => send('disable announced'),
         stop: async () => {
           control.destroy();
           await process.kill();
@@ -53,7 +53,7 @@ protocol bgp tor {
   };
 }
 
-/** The socket that birdc uses; it greets. */
+/** Connects to the socket that birdc uses, and waits for the greeting. */
 async function openControl(process: BenchProcess, path: string): Promise<Socket> {
   for (;;) {
     try {

@@ -3,7 +3,7 @@ import { BenchProcess, file, senderNamespace } from '../bench-network.ts';
 import { prefixes, type Contender } from '../sender.ts';
 import { versionOf } from './version.ts';
 
-/** Its session opens with its process, so the process is started when the session is to be opened. */
+/** ExaBGP opens its session when its process starts, so `open` starts the process. */
 export function exabgp(): Contender {
   const configuration = (count: number): string => `
 neighbor ${receiverAddress} {

@@ -25,7 +25,7 @@ export function gobgp(): Contender {
       let had = 0;
       if (count > 0) {
         await gobgp('mrt', 'inject', 'global', file('routes.mrt', tableDump(count)));
-        // It goes on taking them in after the command has ended.
+        // GoBGP continues to load prefixes after the command has ended.
         for (let before = -1; had !== before; had = await held()) {
           before = had;
           await sleep(500);

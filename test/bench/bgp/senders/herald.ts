@@ -26,7 +26,7 @@ export function herald(): Contender {
   };
 }
 
-/** A speaker alone, in a process of its own, that is told over a pipe what to do. */
+/** Starts a speaker in a process of its own that takes calls over a pipe. */
 export function startHerald(): { readonly process: BenchProcess; readonly call: Caller['call'] } {
   const bench = new BenchProcess(senderNamespace, [process.execPath, join(import.meta.dirname, '../herald-speaker.ts')], { ipc: true });
   const caller = new Caller(bench.child);

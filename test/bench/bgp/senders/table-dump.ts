@@ -15,7 +15,7 @@ const ipv4 = (text: string): Buffer => Buffer.from(text.split('.').map(Number));
 /** Type 13 is TABLE_DUMP_V2, RFC 6396 4.3. */
 const record = (subtype: number, body: Buffer): Buffer => Buffer.concat([u32(0), u16(13), u16(subtype), u32(body.length), body]);
 
-/** The prefixes as the table of a router that has one peer: what `gobgp mrt inject` reads. */
+/** Encodes the prefixes as the table of a router with one peer, in the format that `gobgp mrt inject` reads. */
 export function tableDump(count: number): Buffer {
   const peer = Buffer.concat([Buffer.from([2]), ipv4('10.0.0.1'), ipv4('10.0.0.1'), u32(65002)]);
   const peers = record(1, Buffer.concat([ipv4('10.0.0.1'), u16(0), u16(1), peer]));

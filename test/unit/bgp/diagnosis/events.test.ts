@@ -24,14 +24,14 @@ async function takeAll(stream: AsyncIterable<StreamedEvent>): Promise<StreamedEv
 
 test('a listener receives only its event type, until it is removed', () => {
   const events = new PeerEvents();
-  const heard: number[] = [];
-  const off = events.on('refresh', ({ family }) => heard.push(family));
+  const received: number[] = [];
+  const off = events.on('refresh', ({ family }) => received.push(family));
   events.emit(refresh(4));
   events.emit(established);
   off();
   off();
   events.emit(refresh(6));
-  expect(heard).toEqual([4]);
+  expect(received).toEqual([4]);
 });
 
 test('a function registered twice is called twice, and each removal removes one registration', () => {
@@ -49,13 +49,13 @@ test('a function registered twice is called twice, and each removal removes one 
 test('a listener that throws does not keep the next listener from its event', () => {
   const errors: unknown[] = [];
   const events = new PeerEvents((error) => errors.push(error));
-  const heard: string[] = [];
+  const received: string[] = [];
   events.on('refresh', () => {
     throw new Error('mine');
   });
-  events.on('refresh', () => heard.push('second'));
+  events.on('refresh', () => received.push('second'));
   events.emit(refresh(4));
-  expect(heard).toEqual(['second']);
+  expect(received).toEqual(['second']);
   expect(errors).toEqual([new Error('mine')]);
 });
 

@@ -35,12 +35,12 @@ function establish(): void {
 }
 
 async function collect(stream: AsyncIterable<StreamedEvent>): Promise<string[]> {
-  const told: string[] = [];
-  for await (const event of stream) told.push(inWords(event));
-  return told;
+  const emitted: string[] = [];
+  for await (const event of stream) emitted.push(describeEvent(event));
+  return emitted;
 }
 
-function inWords(event: StreamedEvent): string {
+function describeEvent(event: StreamedEvent): string {
   switch (event.type) {
     case 'state':
       return `${event.from} > ${event.to}`;
@@ -81,12 +81,12 @@ test('a peer emits the events of a whole session in order', async () => {
 
 test('a sent NOTIFICATION emits an event, and status() is up to date when a listener runs', () => {
   establish();
-  const told: unknown[] = [];
-  peer.on('notification', (event) => told.push(event));
-  peer.on('state', ({ to }) => told.push([to, peer.status().state]));
-  peer.on('down', ({ reason }) => told.push(reason === peer.status().lastError));
+  const emitted: unknown[] = [];
+  peer.on('notification', (event) => emitted.push(event));
+  peer.on('state', ({ to }) => emitted.push([to, peer.status().state]));
+  peer.on('down', ({ reason }) => emitted.push(reason === peer.status().lastError));
   clock.advance(9_000);
-  expect(told).toEqual([
+  expect(emitted).toEqual([
     { type: 'notification', direction: 'sent', code: 4, subcode: 0, name: 'Hold Timer Expired (4/0)' },
     ['Idle', 'Idle'],
     true,
@@ -121,7 +121,7 @@ test('a listener may remove the peer during an event', () => {
   peer.on('established', () => speaker.removePeer('tor', 'enough'));
   establish();
   expect(speaker.peers).toEqual([]);
-  expect(lastWords()).toBe('Cease: Administrative Shutdown (6/2): "enough"');
+  expect(lastNotification()).toBe('Cease: Administrative Shutdown (6/2): "enough"');
 });
 
 test('await using removes a peer, and stops a speaker, at the end of the block', async () => {
@@ -132,7 +132,7 @@ test('await using removes a peer, and stops a speaker, at the end of the block',
     setImmediate(() => transport.remote.close());
     setImmediate(() => clock.advance(0));
   }
-  expect(lastWords()).toBe('Cease: Peer De-configured (6/3)');
+  expect(lastNotification()).toBe('Cease: Peer De-configured (6/3)');
   expect(speaker.peers).toEqual([]);
   await expect(peer.established()).rejects.toMatchObject({ code: 'ERR_BGP_PEER_CLOSED' });
   {
@@ -150,6 +150,6 @@ test('a second remove() does not remove a new peer that has the same name', asyn
   expect(speaker.peer('tor')).toBe(next);
 });
 
-function lastWords(): string | undefined {
+function lastNotification(): string | undefined {
   return notificationsIn(transport.remote.take()).at(-1);
 }

@@ -71,7 +71,7 @@ function possible(route: Route, session: UpdateFormat): boolean {
   return session.nextHops[route.prefix.address.family].kind !== 'impossible' && (size < 900 || session.maximumLength > 4096);
 }
 
-class Side {
+class CheckedPeer {
   readonly rib: AdjRibOut;
   receiver = new Receiver();
   desired = new Map<string, Route>();
@@ -98,44 +98,44 @@ test('BGP-095 BGP-092 BGP-094 BGP-098 peers hold the desired routes after any ch
   fc.assert(
     fc.property(fc.array(action, { maxLength: 40 }), (walk) => {
       const store = new RibStore();
-      const sides = sessions.map((session) => new Side(store, session));
-      const named = (peers: readonly number[]): Side[] => sides.filter((_, n) => peers.includes(n));
+      const checkedPeers = sessions.map((session) => new CheckedPeer(store, session));
+      const named = (peers: readonly number[]): CheckedPeer[] => checkedPeers.filter((_, n) => peers.includes(n));
       for (const step of walk) {
         if (step.do === 'set' || step.do === 'update') {
-          for (const side of named(step.peers)) {
+          for (const checkedPeer of named(step.peers)) {
             if (step.do === 'set') {
-              side.rib.replaceRoutes(step.routes);
-              side.desired.clear();
+              checkedPeer.rib.replaceRoutes(step.routes);
+              checkedPeer.desired.clear();
             } else {
               for (const prefix of step.withdraw) {
-                side.rib.withdraw(prefix);
-                side.desired.delete(formatPrefix(prefix));
+                checkedPeer.rib.withdraw(prefix);
+                checkedPeer.desired.delete(formatPrefix(prefix));
               }
-              for (const route of step.routes) side.rib.announce(route);
+              for (const route of step.routes) checkedPeer.rib.announce(route);
             }
-            for (const route of step.routes) side.desired.set(formatPrefix(route.prefix), route);
+            for (const route of step.routes) checkedPeer.desired.set(formatPrefix(route.prefix), route);
           }
           continue;
         }
-        const side = sides[step.peer];
-        if (side === undefined) throw new Error('no such peer');
+        const checkedPeer = checkedPeers[step.peer];
+        if (checkedPeer === undefined) throw new Error('no such peer');
         if (step.do === 'send') {
-          side.receiver.drain(side.rib, side.session, step.most);
+          checkedPeer.receiver.drain(checkedPeer.rib, checkedPeer.session, step.most);
         } else if (step.do === 'reset') {
-          side.rib.reset();
-          side.receiver = new Receiver();
+          checkedPeer.rib.reset();
+          checkedPeer.receiver = new Receiver();
         } else if (step.do === 'refresh') {
-          side.rib.readvertise(step.family);
+          checkedPeer.rib.readvertise(step.family);
         } else {
           // Does what a session does: the routes are sent again with the new next hop, or withdrawn when there is none.
           const ipv6 = step.possible ? ({ kind: 'multiprotocol', nextHop: new Uint8Array(16).fill(7) } as const) : undefined;
-          const carriage = { ...side.session.nextHops, 6: ipv6 ?? ({ kind: 'impossible', why: 'for a test' } as const) };
-          side.session = { ...side.session, nextHops: carriage };
-          for (const family of [4, 6] as const) side.rib.readvertise(family);
+          const carriage = { ...checkedPeer.session.nextHops, 6: ipv6 ?? ({ kind: 'impossible', why: 'for a test' } as const) };
+          checkedPeer.session = { ...checkedPeer.session, nextHops: carriage };
+          for (const family of [4, 6] as const) checkedPeer.rib.readvertise(family);
         }
       }
-      for (const side of sides) side.check();
-      for (const side of sides) side.rib.close();
+      for (const checkedPeer of checkedPeers) checkedPeer.check();
+      for (const checkedPeer of checkedPeers) checkedPeer.rib.close();
       expect([store.tables[4].size, store.tables[6].size, store.sets.size, store.groups.size]).toEqual([0, 0, 0, 0]);
     }),
     { numRuns: 300 },
@@ -144,7 +144,7 @@ test('BGP-095 BGP-092 BGP-094 BGP-098 peers hold the desired routes after any ch
 
 test('slots and attribute sets are reused when routes are replaced many times', () => {
   const store = new RibStore();
-  const sides = [sessions[0], sessions[1], sessions[2]].map((session) => new Side(store, session ?? outboundFor()));
+  const checkedPeers = [sessions[0], sessions[1], sessions[2]].map((session) => new CheckedPeer(store, session ?? outboundFor()));
   for (let round = 0; round < 60; round++) {
     const routes = Array.from({ length: 500 }, (_, n): Route => {
       const value = BigInt(round * 500 + n);
@@ -152,18 +152,18 @@ test('slots and attribute sets are reused when routes are replaced many times', 
         n % 2 === 0 ? { address: { family: 4 as const, value }, length: 32 } : { address: { family: 6 as const, value }, length: 128 };
       return { prefix, med: round * 10 + (n % 10) };
     });
-    for (const { rib } of sides) rib.replaceRoutes(routes);
-    for (const { rib, receiver, session } of sides) receiver.drain(rib, session);
+    for (const { rib } of checkedPeers) rib.replaceRoutes(routes);
+    for (const { rib, receiver, session } of checkedPeers) receiver.drain(rib, session);
     if (round % 10 === 9) {
-      for (const side of sides) {
-        side.rib.reset();
-        side.receiver = new Receiver();
+      for (const checkedPeer of checkedPeers) {
+        checkedPeer.rib.reset();
+        checkedPeer.receiver = new Receiver();
       }
     }
   }
   // At most the old and the new routes exist at once: 2 x 250 per family, in tables whose capacity grows in powers of two.
   expect([store.tables[4].capacity, store.tables[6].capacity]).toEqual([512, 512]);
   expect([store.tables[4].size, store.tables[6].size, store.sets.size]).toEqual([250, 250, 10]);
-  for (const { rib } of sides) rib.close();
+  for (const { rib } of checkedPeers) rib.close();
   expect([store.tables[4].size, store.tables[6].size, store.sets.size, store.groups.size]).toEqual([0, 0, 0, 0]);
 });

@@ -6,7 +6,7 @@ import { host, outboundFor, Receiver } from './receiver.ts';
 
 const outbound = outboundFor();
 
-function told(rib: AdjRibOut): string[] {
+function listedRoutes(rib: AdjRibOut): string[] {
   return [...rib.advertisedPrefixes(4, 0)].map((sent) => {
     const { prefix, med, isChanging } = advertisedRoute(sent, outbound);
     return `${formatPrefix(prefix)} med ${med}${isChanging ? ' changing' : ''}`;
@@ -19,9 +19,9 @@ describe('advertised routes of a peer', () => {
   test('a route is listed after it was sent, not when it is desired', () => {
     const rib = new AdjRibOut();
     rib.announce({ prefix: host(1), med: 5 });
-    expect(told(rib)).toEqual([]);
+    expect(listedRoutes(rib)).toEqual([]);
     new Receiver().drain(rib);
-    expect(told(rib)).toEqual([`${text(1)} med 5`]);
+    expect(listedRoutes(rib)).toEqual([`${text(1)} med 5`]);
   });
 
   test('a route keeps its sent attributes until its change or withdrawal is sent', () => {
@@ -35,10 +35,10 @@ describe('advertised routes of a peer', () => {
     receiver.drain(rib);
     rib.announce({ prefix: host(2), med: 20 });
     rib.withdraw(host(3));
-    expect(told(rib)).toEqual([`${text(1)} med 1`, `${text(2)} med 2 changing`, `${text(3)} med 3 changing`]);
+    expect(listedRoutes(rib)).toEqual([`${text(1)} med 1`, `${text(2)} med 2 changing`, `${text(3)} med 3 changing`]);
     receiver.drain(rib);
-    expect(told(rib)).toEqual([`${text(1)} med 1`, `${text(2)} med 20`]);
-    expect(told(rib)).toHaveLength(receiver.table.size);
+    expect(listedRoutes(rib)).toEqual([`${text(1)} med 1`, `${text(2)} med 20`]);
+    expect(listedRoutes(rib)).toHaveLength(receiver.table.size);
   });
 
   test('an advertised route is found by its prefix, and listing can start at a slot', () => {
@@ -56,6 +56,6 @@ describe('advertised routes of a peer', () => {
     rib.announce({ prefix: host(1) });
     new Receiver().drain(rib);
     rib.reset();
-    expect(told(rib)).toEqual([]);
+    expect(listedRoutes(rib)).toEqual([]);
   });
 });

@@ -47,8 +47,20 @@ function attributesOf(change: Partial<Negotiated>, localAsn: number, extra: Omit
 
 describe('encoded path attributes', () => {
   test.each([
-    ['BGP-086 BGP-087 an external 4-octet peer gets ORIGIN, AS_PATH and NEXT_HOP', {}, 64512, {}, '400101 00  400206 0201 0000fc00  400304 0a000002'],
-    ['BGP-086 BGP-087 an internal peer gets an empty AS_PATH and LOCAL_PREF', { internal: true }, 64512, {}, '400101 00  400200  400304 0a000002  400504 00000064'],
+    [
+      'BGP-086 BGP-087 an external 4-octet peer gets ORIGIN, AS_PATH and NEXT_HOP',
+      {},
+      64512,
+      {},
+      '400101 00  400206 0201 0000fc00  400304 0a000002',
+    ],
+    [
+      'BGP-086 BGP-087 an internal peer gets an empty AS_PATH and LOCAL_PREF',
+      { internal: true },
+      64512,
+      {},
+      '400101 00  400200  400304 0a000002  400504 00000064',
+    ],
     [
       'BGP-087 LOCAL_PREF is not sent to an external peer',
       {},

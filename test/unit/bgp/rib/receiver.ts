@@ -132,5 +132,5 @@ export const host = (n: number, family: Family = 4): Prefix =>
     : maskedPrefix({ family, value: (0x20010db8n << 96n) + BigInt(n) }, 128);
 
 /** Returns the n-th of a series of different prefixes, whose lengths on the wire differ from those of `host`. */
-export const odd = (n: number, family: Family): Prefix =>
+export const variedPrefix = (n: number, family: Family): Prefix =>
   family === 4 ? maskedPrefix({ family, value: BigInt(n) << 8n }, 24) : maskedPrefix({ family, value: BigInt(n) << 96n }, 48 + (n % 17));

@@ -14,7 +14,15 @@ test.each([
   ['BGP-088 IPv4 over IPv4', 4, v4, {}, {}, 'classic', hex4],
   ['BGP-088 IPv4 over IPv6 without RFC 8950', 4, v6, {}, {}, 'impossible', ''],
   ['BGP-088 IPv4 over IPv6 with RFC 8950', 4, v6, extended, {}, 'multiprotocol', hex6],
-  ['BGP-088 IPv4 over IPv6 with RFC 8950 on a shared link', 4, v6, extended, { ipv6LinkLocal: linkLocal }, 'multiprotocol', hex6 + hexLinkLocal],
+  [
+    'BGP-088 IPv4 over IPv6 with RFC 8950 on a shared link',
+    4,
+    v6,
+    extended,
+    { ipv6LinkLocal: linkLocal },
+    'multiprotocol',
+    hex6 + hexLinkLocal,
+  ],
   ['BGP-088 IPv4 over IPv6 with a configured IPv4 next hop', 4, v6, extended, { ipv4: v4 }, 'classic', hex4],
   ['BGP-088 IPv4 over IPv6 with another IPv6 next hop', 4, address('2001:db8::9'), extended, { ipv6: v6 }, 'multiprotocol', hex6],
   ['BGP-088 IPv4 unnumbered', 4, linkLocal, extended, {}, 'multiprotocol', hexLinkLocal],
@@ -28,7 +36,7 @@ test.each([
   ['BGP-089 a link-local next hop on a session with global addresses', 6, v6, {}, { ipv6: linkLocal }, 'impossible', ''],
   ['IPv6 when it was not negotiated', 6, v6, { families: [4] as const }, {}, 'impossible', ''],
   ['an unknown local address', 4, undefined, {}, {}, 'impossible', ''],
-] as const)('%s', (_, family, local, change, hops, kind, nextHop) => {
+] as const)('%s has its next hop encoding', (_, family, local, change, hops, kind, nextHop) => {
   const carriage = updateFormatOf({ ...negotiated, ...change }, 1, local, hops).nextHops[family];
   expect(carriage.kind).toBe(kind);
   expect('nextHop' in carriage ? carriage.nextHop : hex('')).toEqual(hex(nextHop));

@@ -35,7 +35,7 @@ function connect(): RemoteEnd {
   return remote;
 }
 
-function say(remote: RemoteEnd, ...parts: readonly Uint8Array[]): void {
+function send(remote: RemoteEnd, ...parts: readonly Uint8Array[]): void {
   for (const part of parts) remote.send(part);
   clock.advance(0);
 }
@@ -47,7 +47,7 @@ test('BGP-059 an established incoming connection ends our own dial at once', () 
   transport.answer = 'silent';
   const peer = start();
   const remote = connect();
-  say(remote, open, keepaliveMessage);
+  send(remote, open, keepaliveMessage);
   expect(peer.status().state).toBe('Established');
   clock.advance(30_000 / 4);
   expect(peer.status().counters.connectAttempts).toBe(1);
@@ -58,9 +58,9 @@ test("BGP-057 our connection in OpenSent is closed when the peer's connection is
   const peer = start();
   const ours = transport.remote;
   const theirs = connect();
-  say(theirs, open);
+  send(theirs, open);
   expect(notifications(ours)).toEqual([]);
-  say(theirs, keepaliveMessage);
+  send(theirs, keepaliveMessage);
   expect(peer.status().state).toBe('Established');
   expect(notifications(ours)).toEqual([collision]);
   expect(ours.ended).toBe(true);
@@ -72,10 +72,10 @@ test("a new incoming connection replaces the peer's earlier one, before and afte
   const second = connect();
   const third = connect();
   expect(notifications(second)).toEqual([collision]);
-  say(first, open);
-  say(third, open);
+  send(first, open);
+  send(third, open);
   expect(notifications(first)).toEqual([collision]);
-  say(third, keepaliveMessage);
+  send(third, keepaliveMessage);
   expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
   expect(notifications(third)).toEqual([]);
 });
@@ -83,15 +83,15 @@ test("a new incoming connection replaces the peer's earlier one, before and afte
 test('the end of an old connection does not affect the next one', () => {
   const peer = start({ connectRetryTime: 0.1 });
   const first = transport.remote;
-  say(first, open, keepaliveMessage);
-  say(first, new Uint8Array(19)); // a bad marker
+  send(first, open, keepaliveMessage);
+  send(first, new Uint8Array(19)); // a bad marker
   expect(peer.status().state).toBe('Idle');
   clock.advance(150);
   const second = transport.remote;
   expect(second).not.toBe(first);
   first.close();
   clock.advance(0);
-  say(second, open, keepaliveMessage);
+  send(second, open, keepaliveMessage);
   expect(peer.status().state).toBe('Established');
 });
 
@@ -99,8 +99,8 @@ test('messages on the connection that lost the collision are ignored', () => {
   const peer = start();
   const ours = transport.remote;
   const theirs = connect();
-  say(theirs, open, keepaliveMessage);
-  say(ours, new Uint8Array(19), open, keepaliveMessage);
+  send(theirs, open, keepaliveMessage);
+  send(ours, new Uint8Array(19), open, keepaliveMessage);
   clock.advance(2_000);
   expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0, established: 1 } });
   expect(peer.status().lastError).toBeUndefined();
@@ -110,10 +110,10 @@ test('a failed connection leaves the other one alone, and status() does not show
   const peer = start();
   const ours = transport.remote;
   const theirs = connect();
-  say(theirs, open);
+  send(theirs, open);
   ours.close({ kind: 'reset', detail: 'reset by the peer' });
   clock.advance(0);
-  say(theirs, keepaliveMessage);
+  send(theirs, keepaliveMessage);
   expect(peer.status().state).toBe('Established');
   expect(peer.status().lastError).toBeUndefined();
   clock.advance(3_000);
@@ -122,17 +122,17 @@ test('a failed connection leaves the other one alone, and status() does not show
 
 test('malformed messages on a second connection emit no event for an established session', () => {
   const peer = start();
-  const told: string[] = [];
-  peer.on('down', ({ reason }) => told.push(reason));
-  speaker.onChange(() => told.push('changed'));
-  say(transport.remote, open, keepaliveMessage);
-  expect(told).toEqual(['changed']);
+  const emitted: string[] = [];
+  peer.on('down', ({ reason }) => emitted.push(reason));
+  speaker.onChange(() => emitted.push('changed'));
+  send(transport.remote, open, keepaliveMessage);
+  expect(emitted).toEqual(['changed']);
   for (const nonsense of [new Uint8Array(19), encodeOpen(localOpenMessage({ ...routerIdentity, localAsn: 65002 }))]) {
     const second = connect();
-    say(second, nonsense);
+    send(second, nonsense);
     expect(second.ended).toBe(true);
   }
-  expect(told).toEqual(['changed']);
+  expect(emitted).toEqual(['changed']);
   expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
   expect(peer.status().lastError).toBeUndefined();
   expect(peer.history().filter(({ event }) => event === 'fault')).toHaveLength(1);
@@ -147,7 +147,7 @@ test('an error thrown by a speaker listener reaches neither the session nor the 
   speaker.onChange((peer) => states.push(peer.status().state));
   const peer = start();
   connect();
-  say(transport.remotes[0] as RemoteEnd, open, keepaliveMessage);
+  send(transport.remotes[0] as RemoteEnd, open, keepaliveMessage);
   expect(states).toEqual(['Established']);
   expect(peer.history().at(-1)).toMatchObject({ event: 'keepalive', to: 'Established' });
   expect(later).toHaveBeenCalledTimes(1);
@@ -157,12 +157,12 @@ test('an error thrown by a speaker listener reaches neither the session nor the 
 
 test('a peer that keeps connecting has a bounded number of connections, and its session stays', () => {
   const peer = start();
-  say(transport.remote, open, keepaliveMessage);
+  send(transport.remote, open, keepaliveMessage);
   const flood = (): number => Array.from({ length: 100 }, () => transport.connectFrom(address('10.0.0.1'))).filter(Boolean).length;
   expect(flood()).toBe(maximumConnections - 1);
   clock.advance(0);
   expect(flood()).toBe(0);
-  say(transport.remotes[0] as RemoteEnd, keepaliveMessage);
+  send(transport.remotes[0] as RemoteEnd, keepaliveMessage);
   clock.advance(lingerMilliseconds);
   clock.advance(0);
   // Two connections are left: the session's own and the last of the others.
@@ -173,12 +173,12 @@ test('a peer that keeps connecting has a bounded number of connections, and its 
 test('BGP-060 an old session is probed with a KEEPALIVE on a collision, also with hold time 0', () => {
   start({ holdTime: 0 });
   const first = transport.remote;
-  say(first, open, keepaliveMessage);
+  send(first, open, keepaliveMessage);
   clock.advance(60_000);
   first.take();
   for (let i = 0; i < 3; i++) {
     const second = connect();
-    say(second, open);
+    send(second, open);
     expect(notifications(second)).toEqual([collision]);
   }
   // A peer that lost power does not know the old connection, and its kernel answers this KEEPALIVE with a reset.

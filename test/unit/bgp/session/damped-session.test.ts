@@ -19,16 +19,16 @@ let clock: VirtualClock;
 let transport: MemoryTransport;
 let speaker: Speaker;
 let logged: string[];
-let news: string[];
+let statusChanges: string[];
 
 beforeEach(() => {
   clock = new VirtualClock();
   transport = new MemoryTransport(clock);
   transport.onAccept = (remote) => remote.send(new Uint8Array([...encodeOpen(localOpenMessage(routerIdentity)), ...keepaliveMessage]));
   logged = [];
-  news = [];
+  statusChanges = [];
   speaker = new Speaker({ clock, random: () => 0.999_999, transport, listen: [{}], log: logInto(logged) });
-  speaker.onChange((peer) => news.push(`${peer.status().state}${peer.status().damping.until === undefined ? '' : ' held'}`));
+  speaker.onChange((peer) => statusChanges.push(`${peer.status().state}${peer.status().damping.until === undefined ? '' : ' held'}`));
 });
 
 function start(change: Partial<PeerOptions> = {}): Peer {
@@ -63,10 +63,10 @@ describe('BGP-107 a flapping session', () => {
     const peer = start();
     flap(3);
     expect(peer.status()).toMatchObject({ state: 'Established', damping: { flapsInLastHour: 3 } });
-    news.length = 0;
+    statusChanges.length = 0;
     flap(1);
     expect(peer.status()).toMatchObject({ state: 'Idle', damping: { flapsInLastHour: 4 }, lastError: expect.stringContaining('reset') });
-    expect(news).toEqual(['Idle held']);
+    expect(statusChanges).toEqual(['Idle held']);
     expect(logged.filter((line) => line.startsWith('session is held back'))).toHaveLength(1);
     // The penalty is one flap above the threshold of 3000, minus its decay in three seconds.
     expect(until(peer) / 1000).toBeCloseTo(20 - 1, 0);
@@ -75,7 +75,7 @@ describe('BGP-107 a flapping session', () => {
     clock.advance(1);
     expect(peer.status().damping.until).toBeUndefined();
     expect(peer.status().state).toBe('Established');
-    expect(news).toEqual(['Idle held', 'Connect', 'Established']);
+    expect(statusChanges).toEqual(['Idle held', 'Connect', 'Established']);
   });
 
   test('incoming connections are rejected during the hold; afterwards a passive session waits again', () => {

@@ -25,14 +25,14 @@ describe('BGP-107 the end time of a hold', () => {
     const { until } = damper.status();
     const expected = clock.date().getTime() + damper.remainingHold;
     expect(Math.abs((until?.getTime() ?? 0) - expected)).toBeLessThanOrEqual(1);
-    const told = new Set<string | undefined>();
+    const reported = new Set<string | undefined>();
     for (let i = 0; i < 50; i++) {
       passes(7.3);
-      told.add(damper.status().until?.toISOString());
+      reported.add(damper.status().until?.toISOString());
     }
     isSet(250);
-    told.add(damper.status().until?.toISOString());
-    expect([...told]).toEqual([until?.toISOString()]);
+    reported.add(damper.status().until?.toISOString());
+    expect([...reported]).toEqual([until?.toISOString()]);
   });
 
   test('the end time moves with the next flap, and is absent after the hold or after clear()', () => {

@@ -133,7 +133,7 @@ describe('BGP-107 problems that count as flaps', () => {
     expect(countsAsFlap(problem, false)).toBe(counts);
   });
 
-  test('with graceful restart a closed connection does not count, an expired hold timer does', () => {
+  test('a closed connection does not count with graceful restart, but an expired hold timer does', () => {
     expect(countsAsFlap(reset, true)).toBe(false);
     expect(countsAsFlap({ kind: 'holdTimerExpired', seconds: 9, handshake: false }, true)).toBe(true);
   });

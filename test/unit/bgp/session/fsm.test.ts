@@ -1,13 +1,7 @@
 import { stateNames, type StateName } from '../../../../src/bgp/session-state.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  initialState,
-  type EventType,
-  type FsmConfig,
-  type FsmEvent,
-  type FsmState,
-} from '../../../../src/bgp/session/fsm-events.ts';
+import { initialState, type EventType, type FsmConfig, type FsmEvent, type FsmState } from '../../../../src/bgp/session/fsm-events.ts';
 import { step } from '../../../../src/bgp/session/fsm.ts';
 import { localOpenMessage, type LocalOpen } from '../../../../src/bgp/negotiation/local-open.ts';
 import type { Negotiated } from '../../../../src/bgp/negotiation/negotiate.ts';

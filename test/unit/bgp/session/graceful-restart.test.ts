@@ -28,9 +28,9 @@ function run(change: Partial<PeerOptions> = {}, speakerOptions: SpeakerOptions =
   const sent = (): string[] => messages(transport.remote.take()).map(({ type, body }) => `${type} ${toHex(body)}`);
   const answer = (open: LocalOpen | undefined = helper, without: readonly string[] = []): string[] => {
     clock.advance(0);
-    const said = localOpenMessage(open);
-    const capabilities = said.capabilities.filter(({ kind }) => !without.includes(kind));
-    for (const message of [encodeOpen({ ...said, capabilities }), keepaliveMessage]) transport.remote.send(message);
+    const openMessage = localOpenMessage(open);
+    const capabilities = openMessage.capabilities.filter(({ kind }) => !without.includes(kind));
+    for (const message of [encodeOpen({ ...openMessage, capabilities }), keepaliveMessage]) transport.remote.send(message);
     clock.advance(0);
     clock.advance(0);
     return sent();

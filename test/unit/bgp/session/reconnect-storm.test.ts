@@ -44,7 +44,7 @@ function storm(random: () => number): { readonly attempts: readonly number[]; re
 }
 
 /** Returns the largest number of times in one tenth of a second. */
-function crowd(times: readonly number[]): number {
+function maximumPerTenth(times: readonly number[]): number {
   const moments = new Map<number, number>();
   for (const time of times) moments.set(Math.floor(time / 100), (moments.get(Math.floor(time / 100)) ?? 0) + 1);
   return Math.max(...moments.values());
@@ -57,10 +57,10 @@ test('BGP-035 a hundred sessions lost at once reconnect spread out, and all with
   // The attempts of 60 s, with pauses of 3.75 to 5 s.
   expect(attempts.length).toBeGreaterThanOrEqual(count * 12);
   expect(attempts.length).toBeLessThanOrEqual(count * 19);
-  expect(crowd(attempts), `seed=${seed}`).toBeLessThan(25);
-  expect(crowd(upAt), `seed=${seed}`).toBeLessThan(15);
+  expect(maximumPerTenth(attempts), `seed=${seed}`).toBeLessThan(25);
+  expect(maximumPerTenth(upAt), `seed=${seed}`).toBeLessThan(15);
 });
 
 test('a hundred sessions would reconnect in step without random jitter', () => {
-  expect(crowd(storm(() => 0.5).upAt)).toBe(count);
+  expect(maximumPerTenth(storm(() => 0.5).upAt)).toBe(count);
 });

@@ -24,16 +24,16 @@ let clock: VirtualClock;
 let transport: MemoryTransport;
 let speaker: Speaker;
 let logged: string[];
-let news: string[];
+let statusChanges: string[];
 
 beforeEach(() => {
   clock = new VirtualClock();
   transport = new MemoryTransport(clock);
   transport.localAddress = address('10.0.0.2');
   logged = [];
-  news = [];
+  statusChanges = [];
   speaker = new Speaker({ clock, random: () => 0.999_999, transport, log: logInto(logged) });
-  speaker.onChange((peer) => news.push(peer.status().state));
+  speaker.onChange((peer) => statusChanges.push(peer.status().state));
 });
 
 /** Returns types and bodies of the messages sent to the peer since the last call. */
@@ -77,7 +77,7 @@ describe('session establishment', () => {
       negotiated: { holdTime: 9, families: [4, 6], fourOctetAsn: true, peerRouterId: '0.0.0.7' },
       counters: { established: 1, flaps: 0 },
     });
-    expect(news).toEqual(['Established']);
+    expect(statusChanges).toEqual(['Established']);
   });
 
   test.each([
@@ -312,7 +312,7 @@ describe('error messages of a session', () => {
     speaker.addPeer(options);
     clock.advance(61_000);
     expect(transport.dialed).toHaveLength(13);
-    expect(news).toEqual(['Active']);
+    expect(statusChanges).toEqual(['Active']);
     expect(logged.filter((line) => line.startsWith('session down'))).toHaveLength(1);
   });
 
@@ -354,7 +354,7 @@ describe('error messages of a session', () => {
     send(encodeNotification(ceaseNotification(2, 'switch upgrade')));
     expect(peer.status().lastError).toBe('the peer closed the session: Cease: Administrative Shutdown (6/2): "switch upgrade"');
     expect(notifications()).toEqual([]); // a NOTIFICATION is never answered with another
-    expect(news).toEqual(['Established', 'Idle']);
+    expect(statusChanges).toEqual(['Established', 'Idle']);
   });
 
   test('BGP-035 the pause doubles after each refused OPEN', () => {

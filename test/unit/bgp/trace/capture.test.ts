@@ -18,7 +18,7 @@ function capture(events: readonly Streamed<TraceEvent>[]): ReadSegment[] {
 }
 
 const [fin, syn, rst, psh, ack] = [1, 2, 4, 8, 16] as const;
-const brief = ({ from, sequence, acknowledgement, flags, payload }: ReadSegment): unknown[] => [
+const summary = ({ from, sequence, acknowledgement, flags, payload }: ReadSegment): unknown[] => [
   from,
   sequence,
   acknowledgement,
@@ -55,7 +55,7 @@ test.each([
     messageEvent(over, 'sent', keepaliveMessage),
     { at, connection: over, type: 'closed', by: 'peer' },
   ]);
-  expect(segments.map(brief)).toEqual([
+  expect(segments.map(summary)).toEqual([
     [us, 0, 0, syn, 0],
     [peer, 0, 1, syn + ack, 0],
     [us, 1, 1, ack, 0],
@@ -89,7 +89,7 @@ test.each([4_096, 8_192, 8_193, 65_535])('the segments of a message of %i octets
 
 test('a capture that starts in an open connection has no handshake but the right addresses', () => {
   const segments = capture([{ at, connection, type: 'present' }, messageEvent(connection, 'received', keepaliveMessage)]);
-  expect(segments.map(brief)).toEqual([['192.0.2.2 179', 1, 1, psh + ack, 19]]);
+  expect(segments.map(summary)).toEqual([['192.0.2.2 179', 1, 1, psh + ack, 19]]);
 });
 
 test('lost messages are noted in the next packet, and the messages after them can be read', () => {

@@ -5,7 +5,7 @@ import type { Connection, Listener, Transport } from '../../../../src/bgp/transp
 import { ConnectionRecorder, ListenerRecorder, type Accepted } from './recorder.ts';
 
 /** Two hosts, or one that connects to itself, with functions that pass time. */
-export interface Surroundings {
+export interface TransportSetup {
   readonly dialer: Transport;
   readonly dialerAddress: Address;
   readonly listener: Transport;
@@ -17,34 +17,34 @@ export interface Surroundings {
 }
 
 /** Runs the tests that every transport must pass, over IPv4 or IPv6. */
-export function describeTransport(surround: () => Surroundings): void {
+export function describeTransport(makeSetup: () => TransportSetup): void {
   describe('a compliant transport', () => {
-    let around: Surroundings;
+    let setup: TransportSetup;
     let listening: ListenerRecorder;
     let listener: Listener;
     let dialed: Connection[];
 
     const dial = (port: number, sourceAddress?: Address): ConnectionRecorder & { readonly connection: Connection } => {
       const recorder = new ConnectionRecorder();
-      const options = { address: around.listenerAddress, port, ttl: 255, ...defined({ sourceAddress }) };
-      const connection = around.dialer.dial(options, recorder);
+      const options = { address: setup.listenerAddress, port, ttl: 255, ...defined({ sourceAddress }) };
+      const connection = setup.dialer.dial(options, recorder);
       dialed.push(connection);
       return Object.assign(recorder, { connection });
     };
     const listen = async (): Promise<number> => {
-      listener = around.listener.listen({ address: around.listenerAddress, port: 0 }, listening);
-      await around.until('it listens', () => listening.port !== undefined);
+      listener = setup.listener.listen({ address: setup.listenerAddress, port: 0 }, listening);
+      await setup.until('it listens', () => listening.port !== undefined);
       return listening.port ?? 0;
     };
     /** Opens a connection and returns both of its ends. */
     const connect = async (): Promise<[dialed: ConnectionRecorder & { readonly connection: Connection }, accepted: Accepted]> => {
       const ours = dial(await listen());
-      await around.until('both are connected', () => ours.isConnected && listening.accepted[0]?.recorder.isConnected === true);
+      await setup.until('both are connected', () => ours.isConnected && listening.accepted[0]?.recorder.isConnected === true);
       return [ours, listening.accepted[0] as Accepted];
     };
 
     beforeEach(() => {
-      around = surround();
+      setup = makeSetup();
       listening = new ListenerRecorder();
       listener = { setKeys: () => new Map(), close: () => {} };
       dialed = [];
@@ -53,39 +53,39 @@ export function describeTransport(surround: () => Surroundings): void {
       listener.close();
       for (const connection of dialed) connection.destroy();
       for (const { connection } of listening.accepted) connection.destroy();
-      await around.settle();
+      await setup.settle();
     });
 
     test('both ends learn their own address, and the listener the remote one', async () => {
       const [ours, theirs] = await connect();
-      expect(ours.events).toEqual([`connected ${formatAddress(around.dialerAddress)}`]);
-      expect(theirs.recorder.events).toEqual([`connected ${formatAddress(around.listenerAddress)}`]);
-      expect(theirs.incoming.remoteAddress).toEqual(around.dialerAddress);
+      expect(ours.events).toEqual([`connected ${formatAddress(setup.dialerAddress)}`]);
+      expect(theirs.recorder.events).toEqual([`connected ${formatAddress(setup.listenerAddress)}`]);
+      expect(theirs.incoming.remoteAddress).toEqual(setup.dialerAddress);
       expect(theirs.incoming.interface).toBeUndefined();
     });
 
     test('a dial uses the source address', async () => {
-      dial(await listen(), around.dialerAddress);
-      await around.until('it is accepted', () => listening.accepted.length === 1);
-      expect(listening.accepted[0]?.incoming.remoteAddress).toEqual(around.dialerAddress);
+      dial(await listen(), setup.dialerAddress);
+      await setup.until('it is accepted', () => listening.accepted.length === 1);
+      expect(listening.accepted[0]?.incoming.remoteAddress).toEqual(setup.dialerAddress);
     });
 
     test('no callback runs before dial and listen have returned', async () => {
       const events: string[] = [];
       let returned = false;
       const note = (what: string) => (): void => void events.push(`${what} ${returned ? 'after' : 'before'}`);
-      listener = around.listener.listen(
-        { address: around.listenerAddress, port: 0 },
+      listener = setup.listener.listen(
+        { address: setup.listenerAddress, port: 0 },
         { listening: note('listening'), connection: (incoming) => incoming.reject(), failed: note('failed') },
       );
       const closed = note('closed');
-      const connection = around.dialer.dial(
-        { address: around.listenerAddress, port: 9, ttl: 255 },
+      const connection = setup.dialer.dial(
+        { address: setup.listenerAddress, port: 9, ttl: 255 },
         { connected: note('connected'), data: () => {}, drain: () => {}, closed },
       );
       dialed.push(connection);
       returned = true;
-      await around.until('both were answered', () => events.length === 2);
+      await setup.until('both were answered', () => events.length === 2);
       expect(events.toSorted()).toEqual(['closed after', 'listening after']);
     });
 
@@ -93,17 +93,17 @@ export function describeTransport(surround: () => Surroundings): void {
       const [ours, theirs] = await connect();
       for (const word of ['one ', 'two ', 'three']) ours.connection.write(Buffer.from(word));
       theirs.connection.write(Buffer.from('four'));
-      await around.until('all has arrived', () => theirs.recorder.received.length === 13 && ours.received.length === 4);
+      await setup.until('all has arrived', () => theirs.recorder.received.length === 13 && ours.received.length === 4);
       expect(theirs.recorder.received.toString()).toBe('one two three');
       expect(ours.received.toString()).toBe('four');
     });
 
     test('octets sent before the connection was accepted are not lost', async () => {
       const ours = dial(await listen());
-      await around.until('it is connected', () => ours.isConnected);
+      await setup.until('it is connected', () => ours.isConnected);
       ours.connection.write(Buffer.from('early'));
       ours.connection.end();
-      await around.until('it has arrived', () => listening.accepted[0]?.recorder.isClosed === true);
+      await setup.until('it has arrived', () => listening.accepted[0]?.recorder.isClosed === true);
       expect(listening.accepted[0]?.recorder.received.toString()).toBe('early');
       expect(listening.accepted[0]?.recorder.events.map((event) => event.split(' ')[0])).toEqual(['connected', 'data', 'closed']);
     });
@@ -113,7 +113,7 @@ export function describeTransport(surround: () => Surroundings): void {
       ours.connection.write(Buffer.from('last words'));
       ours.connection.end();
       theirs.connection.write(Buffer.from('an answer'));
-      await around.until('both are closed', () => ours.isClosed && theirs.recorder.isClosed);
+      await setup.until('both are closed', () => ours.isClosed && theirs.recorder.isClosed);
       expect(theirs.recorder.received.toString()).toBe('last words');
       expect(ours.received.toString()).toBe('an answer');
       expect([ours.failure, theirs.recorder.failure]).toEqual([undefined, undefined]);
@@ -122,7 +122,7 @@ export function describeTransport(surround: () => Surroundings): void {
     test('BGP-047 an orderly close by the peer is reported at once and without failure', async () => {
       const [ours, theirs] = await connect();
       theirs.connection.destroy();
-      await around.until('it is seen', () => ours.isClosed);
+      await setup.until('it is seen', () => ours.isClosed);
       expect(ours.failure).toBeUndefined();
     });
 
@@ -130,11 +130,11 @@ export function describeTransport(surround: () => Surroundings): void {
       const [ours, theirs] = await connect();
       ours.connection.destroy();
       ours.connection.destroy();
-      await around.until('both are closed', () => ours.isClosed && theirs.recorder.isClosed);
+      await setup.until('both are closed', () => ours.isClosed && theirs.recorder.isClosed);
       ours.connection.destroy();
       ours.connection.end();
       expect(ours.connection.write(Buffer.from('too late'))).toBe(true);
-      await around.settle();
+      await setup.settle();
       expect(ours.events.filter((event) => event.startsWith('closed'))).toEqual(['closed']);
       expect(theirs.recorder.events.filter((event) => event.startsWith('closed'))).toHaveLength(1);
     });
@@ -143,24 +143,24 @@ export function describeTransport(surround: () => Surroundings): void {
       const port = await listen();
       const ours = dial(port);
       ours.connection.destroy();
-      await around.until('it is closed', () => ours.isClosed);
-      await around.settle();
+      await setup.until('it is closed', () => ours.isClosed);
+      await setup.settle();
       expect(ours.events).toEqual(['closed']);
     });
 
     test('a dial to a port without listener fails as refused', async () => {
       const port = await listen();
       listener.close();
-      await around.settle();
+      await setup.settle();
       const ours = dial(port);
-      await around.until('it is refused', () => ours.isClosed);
+      await setup.until('it is refused', () => ours.isClosed);
       expect(ours.events).toEqual(['closed: refused']);
     });
 
     test('BGP-056 a rejected connection ends at once', async () => {
       listening.socketOptions = undefined;
       const ours = dial(await listen());
-      await around.until('it is closed', () => ours.isClosed);
+      await setup.until('it is closed', () => ours.isClosed);
       expect(listening.rejected).toHaveLength(1);
       expect(ours.received).toHaveLength(0);
     });
@@ -169,21 +169,21 @@ export function describeTransport(surround: () => Surroundings): void {
       const [ours, theirs] = await connect();
       listener.close();
       listener.close();
-      await around.settle();
+      await setup.settle();
       ours.connection.write(Buffer.from('still here'));
-      await around.until('it arrives', () => theirs.recorder.received.length > 0);
+      await setup.until('it arrives', () => theirs.recorder.received.length > 0);
       expect(theirs.recorder.received.toString()).toBe('still here');
     });
 
     test('a second listener on a port fails with a message that names the port', async () => {
       const port = await listen();
       const second = new ListenerRecorder();
-      around.listener.listen({ address: around.listenerAddress, port }, second);
-      await around.until('it fails', () => second.failure !== undefined);
+      setup.listener.listen({ address: setup.listenerAddress, port }, second);
+      await setup.until('it fails', () => second.failure !== undefined);
       expect(second.failure?.detail).toContain(`another program listens on port ${port}`);
       expect(second.port).toBeUndefined();
       const ours = dial(port);
-      await around.until('the first still works', () => ours.isConnected);
+      await setup.until('the first still works', () => ours.isConnected);
     });
 
     test('write() returns false when its buffer is full, and drain follows', async () => {
@@ -192,8 +192,8 @@ export function describeTransport(surround: () => Surroundings): void {
       let written = 0;
       while (ours.connection.write(block) && written < 1_000) written++;
       expect(written).toBeLessThan(1_000);
-      await around.until('it may go on', () => ours.events.includes('drain'));
-      await around.until('all has arrived', () => theirs.recorder.received.length === (written + 1) * block.length);
+      await setup.until('it may go on', () => ours.events.includes('drain'));
+      await setup.until('all has arrived', () => theirs.recorder.received.length === (written + 1) * block.length);
     });
   });
 }

@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { address } from '../../../../src/net/address.ts';
 import type { Transport } from '../../../../src/bgp/transport/transport.ts';
-import type { Surroundings } from './compliance.ts';
+import type { TransportSetup } from './compliance.ts';
 
 export const loopback = { 4: address('127.0.0.1'), 6: address('::1') };
 export const hasIpv6 = Object.values(networkInterfaces()).some((addresses) => addresses?.some((one) => one.address === '::1'));
@@ -17,7 +17,7 @@ export async function until(what: string, holds: () => boolean, seconds = 10): P
 }
 
 /** Returns the surroundings for the compliance tests with real sockets on this host's loopback. */
-export const onLoopback = (transport: Transport, family: 4 | 6) => (): Surroundings => ({
+export const onLoopback = (transport: Transport, family: 4 | 6) => (): TransportSetup => ({
   dialer: transport,
   listener: transport,
   dialerAddress: loopback[family],

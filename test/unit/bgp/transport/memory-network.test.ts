@@ -3,13 +3,13 @@ import { MemoryNetwork } from '../../../../src/bgp/transport/memory-network.ts';
 import { address } from '../../../../src/net/address.ts';
 import { hostPrefix, prefix } from '../../../../src/net/prefix.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
-import { describeTransport, type Surroundings } from './compliance.ts';
+import { describeTransport, type TransportSetup } from './compliance.ts';
 import { ConnectionRecorder, ListenerRecorder } from './recorder.ts';
 
 const a = { 4: address('192.0.2.1'), 6: address('2001:db8::1'), linkLocal: address('fe80::1') };
 const b = { 4: address('192.0.2.2'), 6: address('2001:db8::2'), linkLocal: address('fe80::2') };
 
-const surround = (family: 4 | 6, latency: number) => (): Surroundings => {
+const setupFor = (family: 4 | 6, latency: number) => (): TransportSetup => {
   const clock = new VirtualClock();
   const network = new MemoryNetwork(clock, latency);
   const [dialer, listener] = [network.host(Object.values(a)), network.host(Object.values(b))];
@@ -28,10 +28,10 @@ const surround = (family: 4 | 6, latency: number) => (): Surroundings => {
 };
 
 describe('memory network over IPv4, without latency', () => {
-  describeTransport(surround(4, 0));
+  describeTransport(setupFor(4, 0));
 });
 describe('memory network over IPv6, with latency', () => {
-  describeTransport(surround(6, 10));
+  describeTransport(setupFor(6, 10));
 });
 
 describe('a memory network', () => {

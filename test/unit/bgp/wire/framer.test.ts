@@ -33,7 +33,7 @@ function frames(chunks: readonly Uint8Array[], setting: Setting = {}): string[] 
   return found;
 }
 
-const single = (stream: Uint8Array): Uint8Array[] => Array.from(stream, (octet) => Uint8Array.of(octet));
+const octetByOctet = (stream: Uint8Array): Uint8Array[] => Array.from(stream, (octet) => Uint8Array.of(octet));
 const header = (length: number, type: number): Uint8Array => hex(`${marker}${length.toString(16).padStart(4, '0')}0${type}`);
 const message = (length: number, type: number): Uint8Array => {
   const bytes = new Uint8Array(length);
@@ -41,26 +41,26 @@ const message = (length: number, type: number): Uint8Array => {
   return bytes;
 };
 /** Returns the result of the framer for a header alone, without its body. */
-const verdict = (bytes: Uint8Array, setting: Setting = {}): string => frames([bytes], setting)[0] ?? 'needMore';
+const headerResult = (bytes: Uint8Array, setting: Setting = {}): string => frames([bytes], setting)[0] ?? 'needMore';
 
 describe('validation of a header by the framer', () => {
   test.each(Array.from({ length: 16 }, (_, at) => at))('BGP-001 a marker octet %i that is not ff is fault 1/1', (at) => {
     const bytes = keepaliveMessage.slice();
     bytes[at] = 0xfe;
-    expect(verdict(bytes)).toBe('fault 1/1 ');
+    expect(headerResult(bytes)).toBe('fault 1/1 ');
   });
 
   test.each([
     [0, '0000'],
     [18, '0012'],
   ])('BGP-002 a length of %i is fault 1/2 with the length as data, for every type', (length, data) => {
-    for (const type of [1, 2, 3, 4, 5, 9]) expect(verdict(header(length, type))).toBe(`fault 1/2 ${data}`);
+    for (const type of [1, 2, 3, 4, 5, 9]) expect(headerResult(header(length, type))).toBe(`fault 1/2 ${data}`);
   });
 
   test('BGP-003 a length of 4097 without RFC 8654 is fault 1/2 with the length as data', () => {
-    for (const type of [1, 2, 3, 4, 5, 9]) expect(verdict(header(4097, type))).toBe('fault 1/2 1001');
-    expect(verdict(header(4096, 2))).toBe('needMore');
-    expect(verdict(header(extended, 2))).toBe('fault 1/2 ffff');
+    for (const type of [1, 2, 3, 4, 5, 9]) expect(headerResult(header(4097, type))).toBe('fault 1/2 1001');
+    expect(headerResult(header(4096, 2))).toBe('needMore');
+    expect(headerResult(header(extended, 2))).toBe('fault 1/2 ffff');
   });
 
   test.each([
@@ -70,24 +70,24 @@ describe('validation of a header by the framer', () => {
     ['KEEPALIVE', 4, 19, 19],
     ['ROUTE-REFRESH', 5, 23, 23],
   ])('BGP-004 a length that is impossible for %s is fault 1/2', (_, type, shortest, longest) => {
-    for (let length = 19; length < shortest; length++) expect(verdict(header(length, type))).toMatch(/^fault 1\/2 00/);
+    for (let length = 19; length < shortest; length++) expect(headerResult(header(length, type))).toMatch(/^fault 1\/2 00/);
     expect(frames([message(shortest, type)])).toHaveLength(1);
     expect(frames([message(shortest, type)])[0]).toMatch(/^\d 0*$/);
-    if (longest < 4096) expect(verdict(header(longest + 1, type))).toMatch(/^fault 1\/2 00/);
+    if (longest < 4096) expect(headerResult(header(longest + 1, type))).toMatch(/^fault 1\/2 00/);
     else expect(frames([message(longest, type)])[0]).toMatch(/^\d 0+$/);
   });
 
   test.each([0, 6, 9, 77, 255])('BGP-005 the unknown type %i is fault 1/3 with the type as data', (type) => {
     const bytes = keepaliveMessage.slice();
     bytes[18] = type;
-    expect(verdict(bytes)).toBe(`fault 1/3 ${type.toString(16).padStart(2, '0')}`);
+    expect(headerResult(bytes)).toBe(`fault 1/3 ${type.toString(16).padStart(2, '0')}`);
   });
 
   test('BGP-006 with RFC 8654 OPEN and KEEPALIVE keep their bounds, other types reach 65535', () => {
     const setting = { maximum: extended };
-    expect(verdict(header(4097, 1), setting)).toBe('fault 1/2 1001');
-    expect(verdict(header(4097, 4), setting)).toBe('fault 1/2 1001');
-    expect(verdict(header(24, 5), setting)).toBe('fault 1/2 0018');
+    expect(headerResult(header(4097, 1), setting)).toBe('fault 1/2 1001');
+    expect(headerResult(header(4097, 4), setting)).toBe('fault 1/2 1001');
+    expect(headerResult(header(24, 5), setting)).toBe('fault 1/2 0018');
     for (const type of [2, 3]) expect(frames([message(extended, type)], setting)).toEqual([`${type} ${'00'.repeat(extended - 19)}`]);
     expect(frames([message(extended, 5)], { ...setting, enhancedRouteRefresh: true })[0]).toMatch(/^fault 7\/1/);
   });
@@ -116,7 +116,7 @@ describe('BGP-008 framing of a stream cut into any chunks', () => {
     const stream = Buffer.concat(list);
     const expected = list.map((bytes) => `2 ${toHex(bytes.subarray(19))}`);
     expect(frames([stream])).toEqual(expected);
-    expect(frames(single(stream))).toEqual(expected);
+    expect(frames(octetByOctet(stream))).toEqual(expected);
   });
 
   test('any chunks of any messages give the same messages, with any setting', () => {
@@ -140,7 +140,7 @@ describe('BGP-008 framing of a stream cut into any chunks', () => {
         chunks.push(stream.subarray(offset));
         const expected = frames([stream], setting);
         expect(frames(chunks, setting)).toEqual(expected);
-        expect(frames(single(stream), setting)).toEqual(expected);
+        expect(frames(octetByOctet(stream), setting)).toEqual(expected);
       }),
       { numRuns: 100 },
     );
@@ -166,7 +166,7 @@ describe('BGP-008 framing of a stream cut into any chunks', () => {
 
 /** Feeds the stream octet by octet; returns how many octets were copied, allocated for copies, and held at most. */
 function work(stream: Uint8Array, maximum: number): { copied: number; allocated: number; pending: number } {
-  const chunks = single(stream);
+  const chunks = octetByOctet(stream);
   const framer = new Framer(maximum);
   const spy = vi.spyOn(Uint8Array.prototype, 'set');
   let pending = 0;
@@ -218,8 +218,8 @@ describe('BGP-083 a ROUTE-REFRESH of a wrong length', () => {
   const enhanced = { enhancedRouteRefresh: true };
 
   test('a wrong length is fault 1/2 with the length as data, from the header alone', () => {
-    expect(verdict(header(22, 5))).toBe('fault 1/2 0016');
-    expect(verdict(header(24, 5))).toBe('fault 1/2 0018');
+    expect(headerResult(header(22, 5))).toBe('fault 1/2 0016');
+    expect(headerResult(header(24, 5))).toBe('fault 1/2 0018');
   });
 
   test.each(['', '0001', '000100', '000101', '0001020100'])(

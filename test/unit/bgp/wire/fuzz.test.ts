@@ -11,7 +11,7 @@ import { toHex } from '../hex.ts';
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 32);
 const milliseconds = 1_500;
 /** Timeout of a test in milliseconds, far more than it needs, for a busy machine. */
-const patience = 60_000;
+const testTimeout = 60_000;
 
 /** Checks the promises of the codec for these octets; a failure prints them with the seed. */
 function check(bytes: Uint8Array): void {
@@ -23,7 +23,7 @@ function check(bytes: Uint8Array): void {
 }
 
 /** `npm run fuzz` does the same for a longer time. */
-describe('BGP-084 the codec with any octets', { timeout: patience }, () => {
+describe('BGP-084 the codec with any octets', { timeout: testTimeout }, () => {
   test('every message of the corpus is decoded', () => {
     for (const message of corpus) expect(sessions.some((session) => decodeMessage(message, session).ok)).toBe(true);
   });
