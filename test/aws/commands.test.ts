@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { until } from '../lab/until.ts';
-import { DirectoryBed } from './directory-bed.ts';
+import { DirectoryFixture } from './directory-bed.ts';
 import { motoCloud } from './moto-cloud.ts';
-import type { Picture } from './scenarios/picture.ts';
+import type { AccountState } from './scenarios/picture.ts';
 
 interface Port {
   readonly name: string;
@@ -25,9 +25,9 @@ function web(annotations: Readonly<Record<string, string>>, ...ports: readonly P
   };
 }
 
-let bed: DirectoryBed;
+let bed: DirectoryFixture;
 beforeAll(async () => {
-  bed = await DirectoryBed.start();
+  bed = await DirectoryFixture.start();
   bed.write('service.yaml', [web({}, http)]);
 });
 afterAll(() => bed?.stop());
@@ -55,13 +55,13 @@ async function plan(service: object): Promise<{ readonly code: number; readonly 
   }
 }
 
-async function expectUnchanged(before: Picture): Promise<void> {
-  expect(await bed.look()).toEqual(before);
+async function expectUnchanged(before: AccountState): Promise<void> {
+  expect(await bed.accountState()).toEqual(before);
 }
 
 // One after the other, as a user would: what is there afterwards is what the next one starts from.
 test('before anything is made explain shows what would be, call by call, and makes none', async () => {
-  const before = await bed.look();
+  const before = await bed.accountState();
   const text = await explain();
   expect(text).toContain('Provider   aws: spec.loadBalancerClass is herald.dev/aws\n');
   expect(text).toMatch(
@@ -84,7 +84,7 @@ test('before anything is made explain shows what would be, call by call, and mak
 test('when the controller has made it, explain shows what there is and no difference, and plan no call', { timeout: 400_000 }, async () => {
   await bed.startController();
   await until('the Service has its host name', (note) => note(bed.hostname('default/web')) !== '', 60_000);
-  const [nlb] = (await bed.look()).nlbs;
+  const [nlb] = (await bed.accountState()).nlbs;
   await until('nothing is left to do', async (note) => note(await explain()).includes('difference: none, no call would be made'), 120_000);
   await bed.stopController();
   const text = await explain();
@@ -96,7 +96,7 @@ test('when the controller has made it, explain shows what there is and no differ
 });
 
 test('plan shows the calls for another port, and makes none', async () => {
-  const before = await bed.look();
+  const before = await bed.accountState();
   const { code, stdout } = await plan(web({}, http, { name: 'alt', port: 8080, nodePort: 31_081 }));
   expect(code).toBe(2);
   expect(stdout).toContain('Calls to AWS\n  default/web\n');
@@ -107,7 +107,7 @@ test('plan shows the calls for another port, and makes none', async () => {
 });
 
 test('plan shows what goes with a Service that goes', async () => {
-  const before = await bed.look();
+  const before = await bed.accountState();
   const { code, stdout } = await plan({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } });
   expect(code).toBe(2);
   expect(calls(stdout)).toEqual(expect.arrayContaining(['elbv2:DeleteLoadBalancer', 'elbv2:DeleteTargetGroup']));
@@ -115,7 +115,7 @@ test('plan shows what goes with a Service that goes', async () => {
 });
 
 test('a mistake in an annotation is told with what to do, and what there is stays', async () => {
-  const before = await bed.look();
+  const before = await bed.accountState();
   const { stdout } = await plan(web({ 'service.beta.kubernetes.io/aws-load-balancer-scheme': 'public' }, http));
   expect(stdout).toContain('! annotation service.beta.kubernetes.io/aws-load-balancer-scheme is not one of internal, internet-facing');
   expect(calls(stdout)).toEqual([]);
@@ -123,7 +123,7 @@ test('a mistake in an annotation is told with what to do, and what there is stay
 });
 
 test('a Service that is no LoadBalancer any more is shown with what it has left, and with what keeps that', async () => {
-  const [nlb] = (await bed.look()).nlbs;
+  const [nlb] = (await bed.accountState()).nlbs;
   await motoCloud(bed.moto).call('elbv2:ModifyLoadBalancerAttributes', {
     LoadBalancerArn: nlb?.arn ?? '',
     Attributes: [{ Key: 'deletion_protection.enabled', Value: 'true' }],

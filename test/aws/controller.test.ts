@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { defined } from '../../src/lang/defined.ts';
 import { until } from '../lab/until.ts';
-import { DirectoryBed } from './directory-bed.ts';
-import type { Picture } from './scenarios/picture.ts';
+import { DirectoryFixture } from './directory-bed.ts';
+import type { AccountState } from './scenarios/picture.ts';
 
 interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly annotations?: Readonly<Record<string, string>> };
@@ -27,9 +27,9 @@ const { examples } = parse(readFileSync(join(import.meta.dirname, 'aws-examples.
   readonly examples: readonly Example[];
 };
 
-let bed: DirectoryBed;
+let bed: DirectoryFixture;
 beforeEach(async () => {
-  bed = await DirectoryBed.start();
+  bed = await DirectoryFixture.start();
 });
 afterEach(() => bed.stop());
 
@@ -45,14 +45,14 @@ function put(file: string, services: readonly Manifest[]): void {
   bed.write(file, withDefaults);
 }
 
-const look = (): Promise<Picture> => bed.look();
+const look = (): Promise<AccountState> => bed.accountState();
 const hostname = (key: string): string => bed.hostname(key);
 
 const byPort = (a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): number =>
   Number(a['port']) - Number(b['port']);
 
 /** What stands in AWS, in the words of aws-examples.yaml. */
-function described({ nlbs, classic }: Picture): Example['becomes'] {
+function described({ nlbs, classic }: AccountState): Example['becomes'] {
   const [nlb] = nlbs;
   const [balancer] = classic;
   if (nlb !== undefined) {

@@ -9,7 +9,7 @@ import { clusterName, credentials, type Account } from './account.ts';
 import { Moto } from './moto.ts';
 import { makeAccount } from './moto-account.ts';
 import { motoCloud } from './moto-cloud.ts';
-import { takePicture, type Picture } from './scenarios/picture.ts';
+import { readAccountState, type AccountState } from './scenarios/picture.ts';
 
 const program = join(import.meta.dirname, '../../bin/herald');
 
@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 /** A directory of manifests whose nodes are instances of an account in moto, and commands of Herald over both. */
-export class DirectoryBed {
+export class DirectoryFixture {
   readonly moto: Moto;
   readonly account: Account;
   readonly directory: string;
@@ -54,9 +54,9 @@ export class DirectoryBed {
     this.write('cluster.yaml', [config, ...nodes, ...namespaces]);
   }
 
-  static async start(): Promise<DirectoryBed> {
+  static async start(): Promise<DirectoryFixture> {
     const moto = await Moto.start();
-    return new DirectoryBed(moto, await makeAccount(moto));
+    return new DirectoryFixture(moto, await makeAccount(moto));
   }
 
   async stop(): Promise<void> {
@@ -97,8 +97,8 @@ export class DirectoryBed {
   }
 
   /** What stands in AWS. */
-  look(): Promise<Picture> {
-    return takePicture(motoCloud(this.moto), this.account.vpcId);
+  accountState(): Promise<AccountState> {
+    return readAccountState(motoCloud(this.moto), this.account.vpcId);
   }
 
   /** In the status of a Service; "": none yet. */

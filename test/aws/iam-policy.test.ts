@@ -7,7 +7,7 @@ import type { Account, Credentials } from './account.ts';
 import { Moto } from './moto.ts';
 import { makeAccount } from './moto-account.ts';
 import { motoCloud } from './moto-cloud.ts';
-import { Bench, onVirtualTime } from './scenarios/bench.ts';
+import { ScenarioFixture, onVirtualTime } from './scenarios/bench.ts';
 import { scenarios } from './scenarios/scenarios.ts';
 
 const policy = readFileSync(join(import.meta.dirname, '../../docs/reference/aws-iam-policy.json'), 'utf8');
@@ -33,8 +33,8 @@ async function userWith(PolicyDocument: string): Promise<Credentials> {
   return { accessKeyId: field('AccessKeyId'), secretAccessKey: field('SecretAccessKey') };
 }
 
-const benchAs = (as: Credentials): Bench =>
-  new Bench({ cloud: motoCloud(moto, silentLog, as), account, ...onVirtualTime(new VirtualClock()) });
+const benchAs = (as: Credentials): ScenarioFixture =>
+  new ScenarioFixture({ cloud: motoCloud(moto, silentLog, as), account, ...onVirtualTime(new VirtualClock()) });
 
 /** moto checks actions and resources, and looks at no condition. */
 describe('who may do only what the IAM policy says', () => {

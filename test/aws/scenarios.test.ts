@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { installedVersion, Moto } from './moto.ts';
-import { Bench } from './scenarios/bench.ts';
+import { ScenarioFixture } from './scenarios/bench.ts';
 import { differences } from './scenarios/moto-differences.ts';
-import { motoPlace } from './scenarios/moto-place.ts';
+import { motoBackend } from './scenarios/moto-place.ts';
 import { scenarios } from './scenarios/scenarios.ts';
 
 let moto: Moto;
@@ -17,7 +17,7 @@ const differing = new Set(present.map(({ scenario }) => scenario));
 describe('on moto, over HTTP', () => {
   test.each(scenarios.filter(({ name }) => !differing.has(name)).map(({ name, run }) => [name, run] as const))('%s', async (_, run) => {
     expect.hasAssertions();
-    await run(new Bench(await motoPlace(moto)));
+    await run(new ScenarioFixture(await motoBackend(moto)));
   });
 });
 
@@ -25,6 +25,6 @@ describe('where moto is not AWS', () => {
   test.each(present.map((difference) => [difference.what, difference] as const))('%s', async (_, { scenario, shows }) => {
     const { run } = scenarios.find(({ name }) => name === scenario) ?? expect.unreachable(`there is no scenario "${scenario}"`);
     // As many passes as such a change takes on AWS, and some more.
-    await expect(run(new Bench(await motoPlace(moto), 8))).rejects.toThrow(shows);
+    await expect(run(new ScenarioFixture(await motoBackend(moto), 8))).rejects.toThrow(shows);
   });
 });

@@ -7,7 +7,7 @@ import { missingRules, permission, ruleKey } from '../plan/steps/ingress-rules.t
 import { Steps } from '../plan/steps/steps.ts';
 
 /** What one stack needs of the network of its targets. */
-export interface Reach {
+export interface TargetAccess {
   readonly ports: readonly TargetPort[];
   /** Security groups of its targets. */
   readonly groups: readonly string[];
@@ -18,11 +18,11 @@ interface NodeRulesInput {
   /** The security group by which the load balancers of the cluster are recognised; undefined: there is none, and so no rule. */
   readonly backend: string | undefined;
   /** Of every stack that is known. */
-  readonly reaches: readonly Reach[];
+  readonly accesses: readonly TargetAccess[];
   /** Groups of targets, and all others that have a rule for `backend`. */
   readonly groups: readonly SecurityGroup[];
   /** Every stack is known: what none needs may go. Until then only new rules are made. */
-  readonly complete: boolean;
+  readonly mayRevoke: boolean;
 }
 
 /** In the description of our rules: others are never touched. One for each installation, so that several can live side by side. */
@@ -32,7 +32,7 @@ const ruleDescription = (cluster: string): string => `herald.dev/${cluster}`;
  * The rules of nodes for load balancers. All stacks together make one rule for each security group and protocol, from the lowest port to
  * the highest, so that their number does not grow with the Services: security groups have room for sixty.
  */
-export function planNodeRules({ cluster, backend, reaches, groups, complete }: NodeRulesInput): Plan {
+export function planNodeRules({ cluster, backend, accesses: reaches, groups, mayRevoke: complete }: NodeRulesInput): Plan {
   const steps = new Steps();
   if (backend === undefined) return { actions: [], waits: [] };
   const description = ruleDescription(cluster);
@@ -75,7 +75,7 @@ export function planNodeRules({ cluster, backend, reaches, groups, complete }: N
   return { actions: steps.actions, waits: steps.waits };
 }
 
-function rangeOf(reaches: readonly Reach[], group: string, protocol: 'tcp' | 'udp', backend: string): IngressRule[] {
+function rangeOf(reaches: readonly TargetAccess[], group: string, protocol: 'tcp' | 'udp', backend: string): IngressRule[] {
   const ports = reaches
     .filter(({ groups }) => groups.includes(group))
     .flatMap((reach) => reach.ports.filter((one) => one.protocol === protocol).map(({ port }) => port));

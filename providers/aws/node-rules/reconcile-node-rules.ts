@@ -4,7 +4,7 @@ import type { Filter, SecurityGroup } from '../cloud/ec2.ts';
 import { execute, type Execution, type Outcome } from '../stacks/execute.ts';
 import type { Plan } from '../plan/steps/action.ts';
 import type { TargetPort } from '../model/desired.ts';
-import { groupToOpen, planNodeRules, type Reach } from './plan-node-rules.ts';
+import { groupToOpen, planNodeRules, type TargetAccess } from './plan-node-rules.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { resources, tagKeys } from '../model/tags.ts';
 
@@ -25,7 +25,7 @@ interface NodeRulesResult {
 }
 
 /** One pass over the rules of nodes and pods for all load balancers of the cluster. */
-export async function passNodeRules(
+export async function reconcileNodeRules(
   cloud: Cloud,
   settings: AwsSettings,
   stacks: readonly StackTargets[],
@@ -50,7 +50,7 @@ export async function previewNodeRules(
 }
 
 /** What of the rules of nodes goes when nothing else needs them but these: all that there are. */
-export async function previewNarrowing(
+export async function previewRemovableRules(
   cloud: ReadOnlyCloud,
   settings: AwsSettings,
   stacks: readonly StackTargets[],
@@ -81,7 +81,7 @@ async function decideNodeRules(
   const backend = present?.GroupId ?? coming;
   const attached = await attachedGroups(cloud, inVpc, stacks, hosts);
   const problems: Reason[] = [];
-  const reaches = stacks.map(({ ports, instances, addresses }): Reach => {
+  const reaches = stacks.map(({ ports, instances, addresses }): TargetAccess => {
     const groups = new Set<string>();
     for (const target of [...instances, ...addresses]) {
       const groupsOfTarget = attached.get(target);
@@ -96,7 +96,7 @@ async function decideNodeRules(
   const groups = all.filter(
     ({ GroupId, IpPermissions }) => wanted.has(GroupId) || (backend !== undefined && admits(IpPermissions, backend)),
   );
-  return { plan: planNodeRules({ cluster, backend, reaches, groups, complete }), problems };
+  return { plan: planNodeRules({ cluster, backend, accesses: reaches, groups, mayRevoke: complete }), problems };
 }
 
 /**

@@ -2,9 +2,9 @@ import type { Preview } from '../../../src/controller/provider-parts.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Cloud } from '../cloud/cloud.ts';
-import { previewNarrowing, previewNodeRules, type NodeRulesDecision } from '../node-rules/reconcile-node-rules.ts';
-import { otherStacks } from '../stacks/other-stacks.ts';
-import { decideStack, keptOf, planOf, targetsOf, type PassInput } from '../stacks/reconcile-stack.ts';
+import { previewRemovableRules, previewNodeRules, type NodeRulesDecision } from '../node-rules/reconcile-node-rules.ts';
+import { desiredTargetsOfOthers } from '../stacks/other-stacks.ts';
+import { decideStack, keptOf, planOf, targetsOf, type StackInput } from '../stacks/reconcile-stack.ts';
 import { placeholder } from '../plan/steps/action.ts';
 import { describeDesired, describeObserved } from '../plan/describe.ts';
 import { backendGroup } from '../plan/steps/security-groups.ts';
@@ -12,15 +12,15 @@ import { podHosts } from '../node-rules/pod-hosts.ts';
 import type { AwsSettings } from '../model/settings.ts';
 
 /** What the next pass over one stack would do. */
-async function previewStack(cloud: Cloud, settings: AwsSettings, input: PassInput) {
+async function previewStack(cloud: Cloud, settings: AwsSettings, input: StackInput) {
   const decision = await decideStack(cloud, settings, input);
   return { ...decision, mayPlan: decision.unsettled === undefined, plan: planOf(input, decision, keptOf(input, decision)) };
 }
 
 /** What still serves others that leave it as well stays: it goes with the last of them, whichever that will be. */
-function remaining({ planInput, leaving, outcome }: Awaited<ReturnType<typeof previewStack>>): string[] {
-  if (outcome !== undefined || leaving.length === 0) return [];
-  const services = leaving.map(({ service }) => serviceKey(service.metadata)).toSorted();
+function remaining({ planInput, movedMembers, outcome }: Awaited<ReturnType<typeof previewStack>>): string[] {
+  if (outcome !== undefined || movedMembers.length === 0) return [];
+  const services = movedMembers.map(({ service }) => serviceKey(service.metadata)).toSorted();
   return [`${services.join(', ')} to leave ${planInput.stack} as well: what is left of it is deleted with the last of them`];
 }
 
@@ -29,8 +29,8 @@ export async function previewStacks(
   { cloud, settings }: { readonly cloud: Cloud; readonly settings: AwsSettings },
   key: ServiceKey,
   snapshot: Snapshot,
-  input: PassInput,
-  left: readonly PassInput[],
+  input: StackInput,
+  left: readonly StackInput[],
 ): Promise<Preview> {
   const { planInput, outcome, mayPlan, plan } = await previewStack(cloud, settings, input);
   const { actions, waits, problems } = plan;
@@ -38,8 +38,9 @@ export async function previewStacks(
   // What is deleted needs no rules any more: those that no other load balancer needs either go with it.
   const closing = async (): Promise<NodeRulesDecision | undefined> => {
     const isDeletion = mayPlan && outcome === undefined && !input.disown && actions.length > 0 && problems.length === 0;
-    const rest = isDeletion && settings.manageNodeRules ? otherStacks(input.stack.key, snapshot, settings, input.circumstances) : undefined;
-    return rest === undefined ? undefined : previewNarrowing(cloud, settings, rest.targets, podHosts(rest.members, snapshot));
+    const rest =
+      isDeletion && settings.manageNodeRules ? desiredTargetsOfOthers(input.stack.key, snapshot, settings, input.circumstances) : undefined;
+    return rest === undefined ? undefined : previewRemovableRules(cloud, settings, rest.targets, podHosts(rest.members, snapshot));
   };
   const reaches = settings.manageNodeRules && mayPlan && !input.disown && desired !== undefined;
   const coming = actions.find(({ creates }) => creates === backendGroup) === undefined ? undefined : placeholder(backendGroup);

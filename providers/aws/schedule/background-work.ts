@@ -1,17 +1,17 @@
 import type { Log } from '../../../src/system/log.ts';
 import { limits } from '../model/limits.ts';
 
-interface Work {
+interface BackgroundTasks {
   /** Looks for what has no Service any more, and finishes the rules of nodes. */
-  readonly sweep: () => Promise<void>;
+  readonly sweepOrphans: () => Promise<void>;
   /** Tells what serves Services that wait for another provider of nodes and pods. Resolves to the seconds after which there is more to tell. */
-  readonly tend: () => Promise<number>;
+  readonly refreshTargets: () => Promise<number>;
   /** Absent: there is nothing left to do about them now. */
-  readonly finishRules?: () => Promise<void>;
+  readonly retryNodeRules?: () => Promise<void>;
 }
 
 /** What no Service waits for, in the background: one round at a time. */
-export class Chores {
+export class BackgroundWork {
   readonly #log: Log;
   #sweptAt: number | undefined;
   #tendAt = 0;
@@ -22,12 +22,16 @@ export class Chores {
   }
 
   /** Nodes or pods have changed. */
-  tendSoon(): void {
+  refreshTargetsSoon(): void {
     this.#tendAt = 0;
   }
 
   /** Begins what is due, if a round does not go on still. `now`: milliseconds since the epoch. */
-  start(now: number, driftSeconds: number, { sweep, tend, finishRules }: Work): void {
+  start(
+    now: number,
+    driftSeconds: number,
+    { sweepOrphans: sweep, refreshTargets: tend, retryNodeRules: finishRules }: BackgroundTasks,
+  ): void {
     if (this.#running) return;
     // What has no Service has time: a controller that starts has other things to ask of AWS.
     this.#sweptAt ??= now;

@@ -10,23 +10,23 @@ import { limits } from '../model/limits.ts';
  * - throttled: whoever asks again at once makes it worse, for every Service of the account
  * - permanent: somebody has to change something, here or in AWS, and AWS does not tell when that was done
  */
-type Persistence = 'transient' | 'throttled' | 'permanent';
+type RetryClass = 'transient' | 'throttled' | 'permanent';
 
-const waits: Readonly<Record<Persistence, { readonly first: number; readonly longest: number }>> = {
+const waits: Readonly<Record<RetryClass, { readonly first: number; readonly longest: number }>> = {
   transient: { first: limits.transientRetrySeconds, longest: limits.transientRetryMaximumSeconds },
   throttled: { first: limits.throttledRetrySeconds, longest: limits.throttledRetryMaximumSeconds },
   permanent: { first: limits.permanentRetrySeconds, longest: limits.permanentRetryMaximumSeconds },
 };
 
 /** Undefined: nothing was refused. */
-export function persistenceOf({ code }: Reason): Persistence | undefined {
+export function retryClassOf({ code }: Reason): RetryClass | undefined {
   if (code === 'AwsCallFailed' || code === 'AwsCredentials' || code === 'AwsPlaceUnknown') return 'transient';
   if (code === 'AwsThrottled') return 'throttled';
   return code === 'AwsRefused' || code === 'AwsDeletionProtected' ? 'permanent' : undefined;
 }
 
 /** How long a Service with which something went wrong is left alone: the more often it did, the longer, up to a bound. */
-export class Retries {
+export class Backoff {
   readonly #random: Random;
   readonly #failures = new Map<ServiceKey, number>();
 
@@ -35,18 +35,18 @@ export class Retries {
   }
 
   /** Services with which something is wrong at the moment. */
-  get all(): Iterable<ServiceKey> {
+  get failing(): Iterable<ServiceKey> {
     return this.#failures.keys();
   }
 
   /** Failures in a row. */
-  of(key: ServiceKey): number {
+  failuresOf(key: ServiceKey): number {
     return this.#failures.get(key) ?? 0;
   }
 
   /** Notes a failure. Returns the seconds to wait, of which up to half are left to chance: a thousand Services must not come back in step. */
-  failed(key: ServiceKey, persistence: Persistence): number {
-    const failures = this.of(key) + 1;
+  recordFailure(key: ServiceKey, persistence: RetryClass): number {
+    const failures = this.failuresOf(key) + 1;
     this.#failures.set(key, failures);
     const { first, longest } = waits[persistence];
     const seconds = Math.min(longest, first * 2 ** Math.min(failures - 1, 20));
@@ -54,7 +54,7 @@ export class Retries {
   }
 
   /** It went well, or it is another question by now. */
-  forget(key: ServiceKey): void {
+  forgetFailures(key: ServiceKey): void {
     this.#failures.delete(key);
   }
 }

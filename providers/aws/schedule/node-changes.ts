@@ -3,19 +3,19 @@ import { annotationTable } from '../annotations/table.ts';
 import { decidingLabels } from '../desire/targets.ts';
 
 /** What of the nodes decides about load balancers, as texts to compare: nodes report themselves all the time. */
-export interface NodeFacts {
-  readonly text: string;
+export interface NodeFingerprint {
+  readonly fingerprint: string;
   /** All labels, of which most mean nothing here. */
   readonly labels: string;
 }
 
-export const noNodes: NodeFacts = { text: '', labels: '' };
+export const emptyFingerprint: NodeFingerprint = { fingerprint: '', labels: '' };
 
 /**
  * Whether something has changed that decides about targets. Labels do where they leave nodes out, or where a Service asks for nodes by them; what others write
  * to nodes (node feature discovery, autoscalers) costs no look at any load balancer.
  */
-export function nodeFacts({ nodes, services }: Snapshot, before: NodeFacts): NodeFacts {
+export function fingerprintNodes({ nodes, services }: Snapshot, before: NodeFingerprint): NodeFingerprint {
   const all = [...nodes.values()];
   const labels = JSON.stringify(all.map(({ metadata }) => metadata.labels));
   // Which labels are asked for is looked up only when one has changed.
@@ -38,10 +38,10 @@ export function nodeFacts({ nodes, services }: Snapshot, before: NodeFacts): Nod
     disrupted,
     providerID,
   ]);
-  return { text: `${JSON.stringify(rest)}\n${deciding}`, labels };
+  return { fingerprint: `${JSON.stringify(rest)}\n${deciding}`, labels };
 }
 
-const labelsPart = ({ text }: NodeFacts): string => text.slice(text.indexOf('\n') + 1);
+const labelsPart = ({ fingerprint: text }: NodeFingerprint): string => text.slice(text.indexOf('\n') + 1);
 
 /** Keys, as they are written: what is no valid annotation asks for nothing. */
 function* askedLabels(

@@ -1,7 +1,7 @@
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import { limits } from '../model/limits.ts';
-import type { PassResult } from '../stacks/reconcile-stack.ts';
+import type { StackResult } from '../stacks/reconcile-stack.ts';
 import type { Wait } from '../plan/steps/action.ts';
 
 interface Waiting {
@@ -11,25 +11,25 @@ interface Waiting {
 }
 
 /** What a Service waits for beside what the plan of its load balancer says. */
-interface Beside {
+interface OtherWaits {
   /** Until it can go on with leaving those that served it before; undefined: there is nothing to leave. */
-  readonly seconds: number | undefined;
+  readonly previousStackSeconds: number | undefined;
   /** What has to be written to it is written. */
-  readonly isKept: boolean;
+  readonly isMetadataWritten: boolean;
 }
 
 /**
  * How often it is looked whether something has happened by itself. Most things take seconds or minutes, and some never happen before somebody
  * corrects a mistake: who has waited long for one and the same thing looks after another eighth of that time, and so comes no more than that too late.
  */
-export class Patience {
+export class PollIntervals {
   readonly #waiting = new Map<ServiceKey, Waiting>();
 
   /** When to look again, and what takes so long that somebody should hear of it. `now`: milliseconds since the epoch. */
-  next(
+  nextPoll(
     key: ServiceKey,
-    { plan, requeueSeconds, unsettled, errors }: Pick<PassResult, 'plan' | 'requeueSeconds' | 'unsettled' | 'errors'>,
-    { seconds, isKept }: Beside,
+    { plan, requeueSeconds, unsettled, errors }: Pick<StackResult, 'plan' | 'requeueSeconds' | 'unsettled' | 'errors'>,
+    { previousStackSeconds: seconds, isMetadataWritten: isKept }: OtherWaits,
     now: number,
   ): { readonly seconds: number; readonly warnings: readonly Reason[] } {
     const successor = 'each port to have a healthy target in the new load balancer, before the former one goes';
@@ -37,10 +37,10 @@ export class Patience {
     const soonest = Math.min(requeueSeconds, ...secondsOf(waits), isKept ? limits.driftSeconds : limits.pollSeconds);
     // A wait that has an end is no question of patience.
     if (soonest !== limits.pollSeconds) {
-      this.forget(key);
+      this.forgetService(key);
       return { seconds: soonest, warnings: [] };
     }
-    const polled = waits.filter(isPolled).map((wait) => wait.for);
+    const polled = waits.filter(isPolled).map((interval) => interval.for);
     const what = JSON.stringify([polled, plan.actions.map(({ id }) => id), unsettled, isKept]);
     const timed = secondsOf(waits.filter((wait) => !isPolled(wait)));
     const next = Math.min(this.wait(key, what, now), ...timed);
@@ -60,7 +60,7 @@ export class Patience {
   }
 
   /** It waits for nothing, or is asked for something else. */
-  forget(key: ServiceKey): void {
+  forgetService(key: ServiceKey): void {
     this.#waiting.delete(key);
   }
 

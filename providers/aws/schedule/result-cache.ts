@@ -6,7 +6,7 @@ import { finalizer, ownAnnotations } from '../model/service-metadata.ts';
 
 interface Entry {
   readonly service: Service;
-  readonly answer: Reconciliation;
+  readonly result: Reconciliation;
 }
 
 /**
@@ -14,7 +14,7 @@ interface Entry {
  * not concern AWS, the first of which is that it has just written the answer: so the answer holds until the Service, or something that its load
  * balancer depends on, has changed, or its time has come.
  */
-export class Agenda {
+export class ResultCache {
   readonly #entries = new Map<ServiceKey, Entry>();
   /** Looked at at this moment, and nothing has changed since that began. */
   readonly #fresh = new Set<ServiceKey>();
@@ -22,34 +22,34 @@ export class Agenda {
   readonly #due = new Map<ServiceKey, number>();
 
   /** The answer that holds, if one does. */
-  answer(key: ServiceKey, service: Service): Reconciliation | undefined {
+  result(key: ServiceKey, service: Service): Reconciliation | undefined {
     const entry = this.#entries.get(key);
-    return entry !== undefined && asksTheSame(entry.service, service) ? entry.answer : undefined;
+    return entry !== undefined && sameRequest(entry.service, service) ? entry.result : undefined;
   }
 
   /** Whether another Service, or another form of it, was looked at last. */
-  isNews(key: ServiceKey, service: Service): boolean {
+  isChanged(key: ServiceKey, service: Service): boolean {
     const entry = this.#entries.get(key);
-    return entry !== undefined && !asksTheSame(entry.service, service);
+    return entry !== undefined && !sameRequest(entry.service, service);
   }
 
   /** Something that its load balancer depends on has changed. */
-  stale(key: ServiceKey): void {
+  invalidate(key: ServiceKey): void {
     this.#entries.delete(key);
     this.#fresh.delete(key);
   }
 
-  begin(key: ServiceKey): void {
+  startReconcile(key: ServiceKey): void {
     this.#entries.delete(key);
     this.#fresh.add(key);
   }
 
   /** What was answered to this form of the Service. It holds unless something has changed since `begin`; what was put right was so once. */
-  end(key: ServiceKey, service: Service, answer: Reconciliation): void {
-    if (this.#fresh.delete(key)) this.#entries.set(key, { service, answer: { ...answer, repaired: [] } });
+  storeResult(key: ServiceKey, service: Service, answer: Reconciliation): void {
+    if (this.#fresh.delete(key)) this.#entries.set(key, { service, result: { ...answer, repaired: [] } });
   }
 
-  setDue(key: ServiceKey, at: number): void {
+  requeueAt(key: ServiceKey, at: number): void {
     this.#due.set(key, at);
   }
 
@@ -58,23 +58,23 @@ export class Agenda {
     const due = [...this.#due].filter(([, at]) => at <= now).map(([key]) => key);
     for (const key of due) {
       this.#due.delete(key);
-      this.stale(key);
+      this.invalidate(key);
     }
     return due;
   }
 
-  forget(key: ServiceKey): void {
-    this.stale(key);
+  forgetService(key: ServiceKey): void {
+    this.invalidate(key);
     this.#due.delete(key);
   }
 }
 
 /** What we write ourselves, finalizer and annotation and status, is no question. */
-function asksTheSame(a: Service, b: Service): boolean {
-  return sameContent(asked(a), asked(b));
+function sameRequest(a: Service, b: Service): boolean {
+  return sameContent(requestOf(a), requestOf(b));
 }
 
-function asked(service: Service): unknown {
+function requestOf(service: Service): unknown {
   const { labels: _, generation: __, annotations, finalizers = [], ...metadata } = service.metadata;
   const others = Object.entries(annotations).filter(([key]) => !ownAnnotations.has(key));
   return {

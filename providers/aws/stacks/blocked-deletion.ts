@@ -3,11 +3,11 @@ import type { Execution } from './execute.ts';
 import { limits } from '../model/limits.ts';
 
 /** Since when AWS has not let something go because something else uses it: that takes a while, and where it takes longer somebody has to hear of it. */
-export class InUse {
+export class DeletionWatch {
   #since: number | undefined;
 
   /** Notes what came of a plan. `now`: milliseconds since the epoch. Returns what does not go; undefined: nothing, or it need not be told yet. */
-  note({ outcomes }: Execution, now: number): Reason | undefined {
+  record({ outcomes }: Execution, now: number): Reason | undefined {
     const held = outcomes.find((outcome) => outcome.result === 'inUse');
     if (held === undefined) {
       this.#since = undefined;

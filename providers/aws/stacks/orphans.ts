@@ -22,14 +22,14 @@ export function decideOrphans(
   isUsed: (stack: string) => boolean,
   now: number,
   orphanSeconds: number,
-  isAbsent: (service: ServiceKey) => boolean = () => false,
+  isVanished: (service: ServiceKey) => boolean = () => false,
 ): OrphanDecision {
   const steps = new Steps();
   const expired: string[] = [];
   for (const [stack, all] of owned) {
     const used = isUsed(stack);
     // In a load balancer that others share, a Service leaves its own part behind: that is removed with the next look at the whole.
-    const things = used ? all.filter(({ tags }) => isAbsentIn(tags, isAbsent)) : all;
+    const things = used ? all.filter(({ tags }) => isOfVanishedService(tags, isVanished)) : all;
     const marks = things.map(({ tags }) => parseTime(tags[tagKeys.orphaned]));
     if (!used && marks.every((mark) => mark !== undefined && now - mark >= orphanSeconds * 1000)) expired.push(stack);
     for (const { id, tags } of things.filter((_, index) => marks[index] === undefined)) {
@@ -40,22 +40,22 @@ export function decideOrphans(
 }
 
 /** Services that are gone without having been deleted, and not for long enough: what they have in a load balancer of several stays for now. */
-export function absentServices(
+export function vanishedServices(
   groups: readonly { readonly tags: Tags }[],
-  isAbsent: (service: ServiceKey) => boolean,
+  isVanished: (service: ServiceKey) => boolean,
   now: number,
   orphanSeconds: number,
 ): ServiceKey[] {
   const recent = groups.filter(({ tags }) => {
     const mark = parseTime(tags[tagKeys.orphaned]);
-    return isAbsentIn(tags, isAbsent) && (mark === undefined || now - mark < orphanSeconds * 1000);
+    return isOfVanishedService(tags, isVanished) && (mark === undefined || now - mark < orphanSeconds * 1000);
   });
   return [...new Set(recent.map(({ tags }) => tags[tagKeys.service] as ServiceKey))];
 }
 
-function isAbsentIn(tags: Tags, isAbsent: (service: ServiceKey) => boolean): boolean {
+function isOfVanishedService(tags: Tags, isVanished: (service: ServiceKey) => boolean): boolean {
   const service = tags[tagKeys.service];
-  return service !== undefined && isAbsent(service as ServiceKey);
+  return service !== undefined && isVanished(service as ServiceKey);
 }
 
 function mark(steps: Steps, id: string, at: string, reason: string): Action['id'] {

@@ -15,7 +15,7 @@ import { existingStack } from '../observe/existing-stack.ts';
 import { isClassicName, type KnownResources } from '../observe/known-resources.ts';
 import { observeStack } from '../observe/observe.ts';
 import type { StackTargets } from '../node-rules/reconcile-node-rules.ts';
-import { absentServices } from './orphans.ts';
+import { vanishedServices } from './orphans.ts';
 import { planRelease } from '../plan/plan-release.ts';
 import type { Desired } from '../model/desired.ts';
 import type { PlanInput } from '../plan/steps/input.ts';
@@ -27,7 +27,7 @@ import { tagKeys } from '../model/tags.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { withRegisteredTargets } from '../observe/registered-targets.ts';
 
-export interface PassInput {
+export interface StackInput {
   readonly stack: StackIdentity;
   /** Empty: nothing shall be left of it. */
   readonly members: readonly Member[];
@@ -36,18 +36,18 @@ export interface PassInput {
   readonly known: KnownResources;
   readonly circumstances: Omit<Circumstances, 'existing'>;
   /** Whether a Service is gone without having been deleted. */
-  readonly isAbsent: (service: ServiceKey) => boolean;
+  readonly isVanished: (service: ServiceKey) => boolean;
   /** The Service, where it belongs elsewhere by now but may still be reached by what it has here: that stays. */
-  readonly leaving?: (service: ServiceKey) => Service | undefined;
+  readonly movedAway?: (service: ServiceKey) => Service | undefined;
   /** Whose part goes now, also where nothing else can be changed. */
-  readonly leaver?: ServiceKey | undefined;
+  readonly releasing?: ServiceKey | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-export interface PassResult {
+export interface StackResult {
   /** Of each member; empty where nothing is desired. */
-  readonly standings: ReadonlyMap<ServiceKey, ServingStatus>;
+  readonly servingStatus: ReadonlyMap<ServiceKey, ServingStatus>;
   /** Absent: nothing may change, or nothing shall be left. */
   readonly desired?: Desired;
   readonly plan: StackPlan;
@@ -62,7 +62,7 @@ export interface PassResult {
   /** Nothing of it is left in AWS. */
   readonly gone: boolean;
   /** Services have a part in it that belong elsewhere. */
-  readonly isBeingLeft: boolean;
+  readonly hasMovedMembers: boolean;
   /** Where its targets must be reached; undefined: not known, what is open stays open. */
   readonly targets?: StackTargets;
   /** Where nothing but targets may change: which they are now, as far as that is known. */
@@ -70,15 +70,15 @@ export interface PassResult {
 }
 
 /** One pass over one stack: observe, desire, plan, execute. Rejects with AwsError where AWS cannot be read. */
-export async function passStack(
+export async function reconcileStack(
   cloud: Cloud,
   settings: AwsSettings,
-  input: PassInput,
+  input: StackInput,
   ended: (outcome: Outcome) => void = () => undefined,
-): Promise<PassResult> {
+): Promise<StackResult> {
   const { members, known, now } = input;
   const decision = await decideStack(cloud, settings, input);
-  const { planInput, outcome, unsettled, leaving } = decision;
+  const { planInput, outcome, unsettled, movedMembers } = decision;
   const kept = keptOf(input, decision);
   const plan = planOf(input, decision, kept);
   const execution = await execute(cloud, plan.actions, ended);
@@ -100,13 +100,13 @@ export async function passStack(
   );
   const unfinished = execution.outcomes.some(({ result }) => result !== 'done');
   const isGone =
-    members.length === 0 && leaving.length === 0 && unsettled === undefined && plan.actions.length === 0 && plan.problems.length === 0;
+    members.length === 0 && movedMembers.length === 0 && unsettled === undefined && plan.actions.length === 0 && plan.problems.length === 0;
   const waits = [
     ...plan.waits.map(({ seconds }) => seconds),
     ...(plan.actions.length > 0 || unfinished || unsettled !== undefined ? [limits.pollSeconds] : []),
   ];
   return {
-    standings,
+    servingStatus: standings,
     plan,
     execution,
     errors,
@@ -114,9 +114,9 @@ export async function passStack(
     requeueSeconds: Math.min(limits.driftSeconds, ...waits),
     unsettled: unsettled !== undefined,
     gone: isGone,
-    isBeingLeft: leaving.length > 0,
-    ...(desired === undefined ? {} : { desired, targets: reachWith(desired, planInput) }),
-    ...(desired === undefined && (outcome !== undefined || leaving.length > 0) ? { kept: reachOf(kept) } : {}),
+    hasMovedMembers: movedMembers.length > 0,
+    ...(desired === undefined ? {} : { desired, targets: allTargets(desired, planInput) }),
+    ...(desired === undefined && (outcome !== undefined || movedMembers.length > 0) ? { kept: keptStackTargets(kept) } : {}),
   };
 }
 
@@ -124,26 +124,26 @@ const nothing: StackPlan = { actions: [], waits: [], problems: [] };
 
 /** What one pass does, and `herald plan` shows: nothing as long as AWS does not show all that was made. */
 export function planOf(
-  { members, leaver, disown }: Pick<PassInput, 'members' | 'leaver' | 'disown'>,
-  { planInput, outcome, unsettled, leaving }: StackDecision,
+  { members, releasing, disown }: Pick<StackInput, 'members' | 'releasing' | 'disown'>,
+  { planInput, outcome, unsettled, movedMembers }: StackDecision,
   kept: KeptTargets,
 ): StackPlan {
   if (unsettled !== undefined) return nothing;
-  const isStillNeeded = members.length === 0 && leaving.length > 0;
-  const isNotUnderstood = leaver !== undefined && members.length > 0 && outcome?.desired === undefined;
-  if (isStillNeeded || isNotUnderstood) return planPart(planInput, kept, leaver);
+  const isStillNeeded = members.length === 0 && movedMembers.length > 0;
+  const isNotUnderstood = releasing !== undefined && members.length > 0 && outcome?.desired === undefined;
+  if (isStillNeeded || isNotUnderstood) return planPartialRelease(planInput, kept, releasing);
   return disown ? planDisown(planInput) : planWith(planInput, outcome, kept);
 }
 
 /** What is there keeps its targets, but for the part of who leaves. */
-function planPart(planInput: PlanInput, kept: KeptTargets, leaver: ServiceKey | undefined): StackPlan {
-  const departure = leaver === undefined ? nothing : planRelease(planInput, leaver);
+function planPartialRelease(planInput: PlanInput, kept: KeptTargets, releasing: ServiceKey | undefined): StackPlan {
+  const departure = releasing === undefined ? nothing : planRelease(planInput, releasing);
   const keeping = planKeptTargets(kept, ownObserved(planInput.observed, planInput.cluster, planInput.stack), planInput.zoneOf);
   return { actions: [...departure.actions, ...keeping.actions], waits: [...departure.waits, ...keeping.waits], problems: [] };
 }
 
 /** What is asked for, and what is there: that is let go of when it is, and not before. */
-function reachWith(desired: Desired, { observed, cluster, stack }: PlanInput): StackTargets {
+function allTargets(desired: Desired, { observed, cluster, stack }: PlanInput): StackTargets {
   return withRegisteredTargets(targetsOf(desired), ownObserved(observed, cluster, stack));
 }
 
@@ -161,15 +161,15 @@ function planWith(planInput: PlanInput, outcome: StackOutcome | undefined, kept:
  * long as it serves: what replaces it may not come for long.
  */
 export function keptOf(
-  { members, circumstances }: Pick<PassInput, 'members' | 'circumstances'>,
-  { planInput, outcome, leaving }: StackDecision,
+  { members, circumstances }: Pick<StackInput, 'members' | 'circumstances'>,
+  { planInput, outcome, movedMembers }: StackDecision,
 ): KeptTargets {
   const desired = outcome?.desired;
   const untouched = desired?.kind === 'nlb' ? desired.untouched : [];
   const isMistaken = ({ service }: Member): boolean => desired === undefined || untouched.includes(serviceKey(service.metadata));
   const own = ownObserved(planInput.observed, planInput.cluster, planInput.stack);
   const replaced = replacedResources(own, planInput);
-  const wrong = keptTargets([...members.filter(isMistaken), ...leaving], { ...own, classic: replaced.classic }, circumstances);
+  const wrong = keptTargets([...members.filter(isMistaken), ...movedMembers], { ...own, classic: replaced.classic }, circumstances);
   const right = keptTargets(
     members.filter((member) => !isMistaken(member)),
     replaced,
@@ -179,7 +179,7 @@ export function keptOf(
   return { groups: [...wrong.groups, ...right.groups], ...defined({ classic }) };
 }
 
-function reachOf({ groups, classic }: KeptTargets): Omit<StackTargets, 'ports'> {
+function keptStackTargets({ groups, classic }: KeptTargets): Omit<StackTargets, 'ports'> {
   const idsOf = (type: 'instance' | 'ip'): string[] =>
     groups.filter(({ targetType }) => targetType === type).flatMap(({ targets }) => targets.map(({ id }) => id));
   return { instances: [...new Set([...idsOf('instance'), ...(classic?.instances ?? [])])], addresses: [...new Set(idsOf('ip'))] };
@@ -190,14 +190,14 @@ interface StackDecision {
   readonly outcome?: StackOutcome;
   readonly unsettled?: string;
   /** Services that have a part in it, and belong elsewhere. */
-  readonly leaving: readonly Member[];
+  readonly movedMembers: readonly Member[];
 }
 
 /** Everything of a pass that changes nothing: `herald plan` and `explain` stop here. */
 export async function decideStack(
   cloud: Parameters<typeof observeStack>[0],
   settings: AwsSettings,
-  { stack, members, known, circumstances, isAbsent, leaving: isLeaving, now }: Omit<PassInput, 'disown'>,
+  { stack, members, known, circumstances, isVanished, movedAway, now }: Omit<StackInput, 'disown'>,
 ): Promise<StackDecision> {
   const { clusterName: cluster, vpcId, retireSeconds, orphanSeconds } = settings;
   const [first] = members;
@@ -218,17 +218,17 @@ export async function decideStack(
   });
   const existing = existingStack(observed, cluster, stack.key, adopt);
   const own = ownObserved(observed, cluster, stack.key);
-  const absent = absentServices(own.targetGroups, isAbsent, now, orphanSeconds);
+  const absent = vanishedServices(own.targetGroups, isVanished, now, orphanSeconds);
   const parts = new Set([stack.key, ...own.targetGroups.flatMap(({ tags }) => tags[tagKeys.service] ?? [])] as ServiceKey[]);
   const kind = own.classic.length > 0 ? 'classic' : 'nlb';
-  const leaving = [...parts].flatMap((key) => isLeaving?.(key) ?? []).map((service) => memberOf(service, kind));
-  const untouched = [...absent, ...leaving.map(({ service }) => serviceKey(service.metadata))];
+  const movedMembers = [...parts].flatMap((key) => movedAway?.(key) ?? []).map((service) => memberOf(service, kind));
+  const untouched = [...absent, ...movedMembers.map(({ service }) => serviceKey(service.metadata))];
   const outcome = members.length === 0 ? undefined : desireStack(stack, members, { ...circumstances, existing }, untouched);
   const zones = new Map(circumstances.facts.subnets.map(({ id, zone }) => [id, zone]));
   const published = members.flatMap(({ service }) => service.ingress.flatMap(({ hostname }) => hostname ?? []));
   const zoneOf = zonesOfTargets(circumstances.nodes, circumstances.facts.subnets);
   const planInput = { observed, desired: outcome?.desired, stack: stack.key, cluster, vpcId, zones, zoneOf, retireSeconds, published, now };
-  return { planInput, leaving, ...defined({ outcome, unsettled }) };
+  return { planInput, movedMembers, ...defined({ outcome, unsettled }) };
 }
 
 /** Only where nodes know the load balancer by the group of the cluster. */

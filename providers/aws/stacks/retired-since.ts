@@ -12,7 +12,7 @@ import type { StackState } from './stack-registry.ts';
 import { tagKeys } from '../model/tags.ts';
 
 /** Of several stacks the latest; of each see `decideLeft`. */
-export async function leftSince(
+export async function retiredSince(
   cloud: Cloud,
   { clusterName: cluster, vpcId }: Pick<AwsSettings, 'clusterName' | 'vpcId'>,
   states: readonly StackState[],
@@ -20,11 +20,11 @@ export async function leftSince(
   now: () => number,
 ): Promise<number> {
   const times: number[] = [];
-  for (const { identity, known, turns } of states) {
+  for (const { identity, known, queue: turns } of states) {
     await turns.run(async () => {
       const input = { stack: identity.key, cluster, vpcId, known, wanted: [], wantedClassic: [], now: now() };
       const { observed } = await observeStack(cloud, input);
-      const { since, actions } = decideLeft(ownObserved(observed, cluster, identity.key), service, now());
+      const { since, actions } = planRetirementMark(ownObserved(observed, cluster, identity.key), service, now());
       await execute(cloud, actions);
       times.push(since);
     });
@@ -32,7 +32,7 @@ export async function leftSince(
   return Math.max(...times);
 }
 
-interface Left extends Plan {
+interface RetirementMark extends Plan {
   /** Milliseconds since the epoch. */
   readonly since: number;
 }
@@ -41,7 +41,7 @@ interface Left extends Plan {
  * Since when a Service has been served elsewhere, by the tag of what it still has here: its target groups, or its Classic ELB. Where there is none yet it is
  * now, which is written there, so that it is not begun anew by each controller that starts. `own`: what is the stack's own.
  */
-function decideLeft({ targetGroups, classic }: Observed, service: ServiceKey, now: number): Left {
+function planRetirementMark({ targetGroups, classic }: Observed, service: ServiceKey, now: number): RetirementMark {
   const steps = new Steps();
   const groups = targetGroups.filter(({ tags }) => tags[tagKeys.service] === service);
   const marks = [...groups, ...classic].map(({ tags }) => parseTime(tags[tagKeys.retired]));

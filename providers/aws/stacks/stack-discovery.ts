@@ -6,7 +6,7 @@ import type { StackIdentity } from '../model/circumstances.ts';
 import { verifyRecordedArns } from '../observe/recorded-arns.ts';
 import { scanOwned } from '../observe/scan.ts';
 import type { AwsSettings } from '../model/settings.ts';
-import type { Stacks } from './stack-registry.ts';
+import type { StackRegistry } from './stack-registry.ts';
 
 interface Where {
   readonly cloud: ReadOnlyCloud;
@@ -17,30 +17,30 @@ interface Where {
  * Finds what belongs to stacks when they are looked at first: by what their Services say, where AWS says the same; otherwise the account is
  * listed, once. To list it for each of a thousand Services would take all the calls that AWS allows.
  */
-export class Lookup {
-  readonly #stacks: Stacks;
+export class StackDiscovery {
+  readonly #stacks: StackRegistry;
   readonly #found = new Set<string>();
   readonly #refused = new Map<ServiceKey, readonly Reason[]>();
   #listing: Promise<void> | undefined;
 
-  constructor(stacks: Stacks) {
+  constructor(stacks: StackRegistry) {
     this.#stacks = stacks;
   }
 
   /** Resolves when what is there of the stack is known. `services`: those that have a part in it. Rejects with AwsError. */
-  async find(where: Where, stack: StackIdentity, services: readonly Service[]): Promise<void> {
+  async discover(where: Where, stack: StackIdentity, services: readonly Service[]): Promise<void> {
     if (this.#found.has(stack.key)) return;
     const looks = this.#listing === undefined ? await this.#lookAtKept(where, stack, services) : [];
     const ours = looks.flatMap((look) => look.ours);
     // Where one of them is wrong, the right one is missing.
     if (ours.length === 0 || looks.some(({ moved, refused }) => moved || refused.length > 0)) await this.#list(where);
-    const { known } = this.#stacks.open(stack);
+    const { known } = this.#stacks.getOrCreate(stack);
     for (const id of ours) known.recordFound(id);
     this.#found.add(stack.key);
   }
 
   /** Why what the Service says was not believed: once. */
-  takeRefused(key: ServiceKey): readonly Reason[] {
+  takeRefusedArns(key: ServiceKey): readonly Reason[] {
     const refused = this.#refused.get(key) ?? [];
     this.#refused.delete(key);
     return refused;
@@ -57,7 +57,7 @@ export class Lookup {
   }
 
   async #list({ cloud, settings }: Where): Promise<void> {
-    const listing = (this.#listing ??= scanOwned(cloud, settings).then((owned) => this.#stacks.found(owned)));
+    const listing = (this.#listing ??= scanOwned(cloud, settings).then((owned) => this.#stacks.recordFound(owned)));
     await listing.catch((error: unknown) => {
       if (this.#listing === listing) this.#listing = undefined;
       throw error;

@@ -6,10 +6,10 @@ import { decideAwsClaim } from '../desire/claim.ts';
 import { memberOf, stackOf } from '../desire/stack.ts';
 import { finalizer } from '../model/service-metadata.ts';
 import type { AwsSettings } from '../model/settings.ts';
-import { identityOf } from './stack-registry.ts';
+import { parseStackKey } from './stack-registry.ts';
 
 /** Stacks that some Service is about: `any`, also one that is being deleted or disowned; or only those that are served. */
-export function usedStacks({ services, config }: Snapshot, settings: AwsSettings, which: 'any' | 'served' = 'any'): ReadonlySet<string> {
+export function stacksInUse({ services, config }: Snapshot, settings: AwsSettings, which: 'any' | 'served' = 'any'): ReadonlySet<string> {
   const used = new Set<string>();
   for (const service of services.values()) {
     const claim = decideAwsClaim(service, config, settings);
@@ -33,12 +33,12 @@ export function hasDisowned({ services, config }: Snapshot, settings: AwsSetting
   });
 }
 
-export function belongsTo(stack: string, service: ServiceKey): boolean {
-  return stack === service || (stack.startsWith('shared:') && identityOf(stack).namespace === service.split('/')[0]);
+export function mayBelongTo(stack: string, service: ServiceKey): boolean {
+  return stack === service || (stack.startsWith('shared:') && parseStackKey(stack).namespace === service.split('/')[0]);
 }
 
 /** The Service, if it belongs to another stack by now, or is to be another provider's: it may still have a part in this one. */
-export function leavingService(key: ServiceKey, stack: string, { services, config }: Snapshot, settings: AwsSettings): Service | undefined {
+export function movedService(key: ServiceKey, stack: string, { services, config }: Snapshot, settings: AwsSettings): Service | undefined {
   const service = services.get(key);
   if (service === undefined || service.metadata.deleting) return undefined;
   const claim = decideAwsClaim(service, config, settings);
@@ -48,7 +48,7 @@ export function leavingService(key: ServiceKey, stack: string, { services, confi
 }
 
 /** Services that another provider is to serve, and has not begun to: what they have of ours serves them. */
-export function waitingElsewhere({ services, config }: Snapshot, settings: Pick<AwsSettings, 'classless'>): ServiceKey[] {
+export function servicesAwaitingProvider({ services, config }: Snapshot, settings: Pick<AwsSettings, 'classless'>): ServiceKey[] {
   return [...services].flatMap(([key, service]) => {
     const isOurs = service.metadata.finalizers?.includes(finalizer) === true && !service.metadata.deleting;
     return isOurs && !decideAwsClaim(service, config, settings).mine ? [key] : [];

@@ -44,7 +44,7 @@ export class FakeCloud implements Cloud {
   readonly calls: Call[] = [];
   fault: (call: Call, number: number) => Fault | undefined = () => undefined;
   /** Awaited on the way of a call to AWS, and of its answer back: what is asked for at once arrives in any order. */
-  way: () => Promise<unknown> = () => Promise.resolve();
+  latency: () => Promise<unknown> = () => Promise.resolve();
 
   constructor(world = new World()) {
     this.world = world;
@@ -56,14 +56,14 @@ export class FakeCloud implements Cloud {
 
   async call<O extends Operation>(operation: O, input: Input<O>): Promise<Output<O>> {
     const call = { operation, input: structuredClone(input) as unknown };
-    await this.way();
+    await this.latency();
     const fault = this.fault(call, this.calls.push(call));
     if (fault?.kind === 'error')
       throw new AwsError({ code: fault.code, operation, awsCode: `Fake.${fault.code}`, requestId: 'fault', message: fault.code });
     if (fault?.kind === 'crash' && fault.when === 'before') throw new Crash(operation);
     const handler = handlers[operation] as Handler<O>;
     const output = structuredClone(handler(this.world, call.input as Input<O>));
-    await this.way();
+    await this.latency();
     if (fault?.kind === 'crash') throw new Crash(operation);
     if (fault?.kind === 'lost') throw new AwsError({ code: 'unreachable', operation, awsCode: '', requestId: '', message: 'no answer' });
     return output;

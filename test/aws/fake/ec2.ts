@@ -79,7 +79,7 @@ export const ec2Handlers: Pick<Handlers, Own> = {
     if (twin) refuse(operation, 'duplicate', 'InvalidGroup.Duplicate', GroupName);
     const GroupId = world.id('sg-');
     world.securityGroups.set(GroupId, { GroupId, GroupName, Description, VpcId, IpPermissions: [], Tags: [] });
-    world.made(
+    world.recordCreated(
       GroupId,
       TagSpecifications.flatMap(({ Tags }) => Tags),
     );

@@ -118,7 +118,7 @@ export const elbHandlers: Pick<Handlers, Own> = {
       },
       registeredAt: new Map(),
     });
-    world.made(tagKey(LoadBalancerName), Tags);
+    world.recordCreated(tagKey(LoadBalancerName), Tags);
     return { DNSName };
   },
   'elb:DeleteLoadBalancer': (world, { LoadBalancerName }) => {

@@ -2,7 +2,7 @@ import type { Listener, NlbProtocol } from '../../../providers/aws/cloud/elbv2.t
 import type { Operation } from '../../../providers/aws/cloud/operations.ts';
 import type { Handlers } from './cloud.ts';
 import { loadBalancer } from './load-balancers.ts';
-import { attach, serversOf } from './target-groups.ts';
+import { startHealthChecks, serversOf } from './target-groups.ts';
 import { refuse, type FakeListener, type World } from './world.ts';
 
 type Own =
@@ -84,8 +84,8 @@ export const listenerHandlers: Pick<Handlers, Own> = {
       extraCertificates: new Set(),
     };
     world.listeners.set(value.ListenerArn, made);
-    world.made(value.ListenerArn, Tags);
-    attach(world, value.DefaultActions[0]?.TargetGroupArn ?? '');
+    world.recordCreated(value.ListenerArn, Tags);
+    startHealthChecks(world, value.DefaultActions[0]?.TargetGroupArn ?? '');
     return { Listeners: [value] };
   },
   'elbv2:ModifyListener': (world, { ListenerArn, ...changes }) => {
@@ -107,7 +107,7 @@ export const listenerHandlers: Pick<Handlers, Own> = {
     if (isTls) found.attributes.clear();
     else if (!found.attributes.has('tcp.idle_timeout.seconds')) found.attributes.set('tcp.idle_timeout.seconds', '350');
     world.listeners.set(ListenerArn, { ...found, value });
-    attach(world, value.DefaultActions[0]?.TargetGroupArn ?? '');
+    startHealthChecks(world, value.DefaultActions[0]?.TargetGroupArn ?? '');
     return {};
   },
   'elbv2:ModifyListenerAttributes': (world, { ListenerArn, Attributes }) => {

@@ -90,7 +90,7 @@ export function loadBalancer(operation: Operation, world: World, arn: string): F
   return found;
 }
 
-function shown(world: World, { value, madeAt }: FakeLoadBalancer): FakeLoadBalancer['value'] {
+function shown(world: World, { value, createdAt: madeAt }: FakeLoadBalancer): FakeLoadBalancer['value'] {
   const isFailed = value.State.Code === 'failed';
   const Code = isFailed ? 'failed' : world.now() - madeAt >= delays.provisioning ? 'active' : 'provisioning';
   return { ...value, State: { ...value.State, Code } };
@@ -152,12 +152,12 @@ export const loadBalancerHandlers: Pick<Handlers, Own> = {
         ...((input.SecurityGroups ?? []).length === 0 ? {} : { EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic: 'on' }),
       },
       input: JSON.stringify(input),
-      madeAt: world.now(),
+      createdAt: world.now(),
       zonesSince: new Map(),
       attributes: new Map(Object.entries(attributesOfNew)),
     };
     world.loadBalancers.set(LoadBalancerArn, made);
-    world.made(LoadBalancerArn, input.Tags);
+    world.recordCreated(LoadBalancerArn, input.Tags);
     return { LoadBalancers: [shown(world, made)] };
   },
   'elbv2:ModifyLoadBalancerAttributes': (world, { LoadBalancerArn, Attributes }) => {

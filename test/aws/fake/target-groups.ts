@@ -37,7 +37,7 @@ export function serversOf(world: World, targetGroupArn: string): string[] {
 }
 
 /** Health checks begin when a listener forwards to the group. */
-export function attach(world: World, targetGroupArn: string): void {
+export function startHealthChecks(world: World, targetGroupArn: string): void {
   for (const target of world.targetGroups.get(targetGroupArn)?.targets.values() ?? []) target.checkedSince ??= world.now();
 }
 
@@ -81,13 +81,13 @@ function zoneServedSince(world: World, targetGroupArn: string, target: TargetDes
   const since = serversOf(world, targetGroupArn).flatMap((arn) => {
     const server = world.loadBalancers.get(arn);
     const has = zone === undefined || server?.value.AvailabilityZones.some(({ ZoneName }) => ZoneName === zone);
-    return server !== undefined && has === true ? [server.zonesSince.get(zone ?? '') ?? server.madeAt] : [];
+    return server !== undefined && has === true ? [server.zonesSince.get(zone ?? '') ?? server.createdAt] : [];
   });
   return since.length === 0 ? undefined : Math.min(...since);
 }
 
 /** Targets that have been draining long enough are forgotten. */
-function sweep(world: World, { targets }: FakeTargetGroup): void {
+function removeDrained(world: World, { targets }: FakeTargetGroup): void {
   for (const [key, { drainingSince }] of targets)
     if (drainingSince !== undefined && world.now() - drainingSince >= delays.draining) targets.delete(key);
 }
@@ -115,7 +115,7 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
   }),
   'elbv2:DescribeTargetHealth': (world, { TargetGroupArn }) => {
     const group = targetGroup('elbv2:DescribeTargetHealth', world, TargetGroupArn);
-    sweep(world, group);
+    removeDrained(world, group);
     return {
       TargetHealthDescriptions: [...group.targets.values()].map((one) => ({ Target: one.target, TargetHealth: health(world, group, one) })),
     };
@@ -140,7 +140,7 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
       targets: new Map(),
     };
     world.targetGroups.set(TargetGroupArn, made);
-    world.made(TargetGroupArn, Tags);
+    world.recordCreated(TargetGroupArn, Tags);
     return { TargetGroups: [shown(world, made)] };
   },
   'elbv2:ModifyTargetGroup': (world, { TargetGroupArn, ...changes }) => {
@@ -177,7 +177,7 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
   'elbv2:RegisterTargets': (world, { TargetGroupArn, Targets }) => {
     const operation = 'elbv2:RegisterTargets';
     const group = targetGroup(operation, world, TargetGroupArn);
-    sweep(world, group);
+    removeDrained(world, group);
     if (Targets.length === 0 || Targets.length > 200) refuse(operation, 'invalid', 'ValidationError', `${Targets.length} targets`);
     for (const { Id, AvailabilityZone } of Targets) {
       if (group.value.TargetType === 'instance') {

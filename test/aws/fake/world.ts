@@ -13,7 +13,7 @@ export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 export interface FakeLoadBalancer {
   readonly value: Mutable<LoadBalancer>;
   readonly input: string;
-  readonly madeAt: number;
+  readonly createdAt: number;
   /** Of zones that it did not have when it was made: since when it has them. */
   readonly zonesSince: Map<string, number>;
   readonly attributes: Map<string, string>;
@@ -77,7 +77,7 @@ export class World {
   /** Network interfaces that AWS removes some time after their load balancer. */
   readonly interfaces: { readonly groups: readonly string[]; readonly until: number }[] = [];
   /** Since when something is there, for what is not shown at once. */
-  readonly madeAt = new Map<string, number>();
+  readonly createdAt = new Map<string, number>();
   /** How long AWS hides what was made, and its tags. */
   describeDelaySeconds = 0;
   tagDelaySeconds = 0;
@@ -100,11 +100,11 @@ export class World {
 
   /** Whether AWS shows it already. */
   isVisible(id: string): boolean {
-    return this.now() - (this.madeAt.get(id) ?? -Infinity) >= this.describeDelaySeconds;
+    return this.now() - (this.createdAt.get(id) ?? -Infinity) >= this.describeDelaySeconds;
   }
 
   tagsOf(id: string): { Key: string; Value: string }[] {
-    if (this.now() - (this.madeAt.get(id) ?? -Infinity) < this.tagDelaySeconds) return [];
+    if (this.now() - (this.createdAt.get(id) ?? -Infinity) < this.tagDelaySeconds) return [];
     return [...(this.tags.get(id) ?? [])].map(([Key, Value]) => ({ Key, Value }));
   }
 
@@ -114,8 +114,8 @@ export class World {
     this.tags.set(id, map);
   }
 
-  made(id: string, tags: readonly { readonly Key: string; readonly Value: string }[]): void {
-    this.madeAt.set(id, this.now());
+  recordCreated(id: string, tags: readonly { readonly Key: string; readonly Value: string }[]): void {
+    this.createdAt.set(id, this.now());
     this.setTags(id, tags);
   }
 
@@ -161,7 +161,7 @@ export function refuse(operation: Operation, code: AwsErrorCode, awsCode: string
 }
 
 /** What every test needs of an account: a VPC with public and private subnets in three zones, instances and certificates. */
-export function furnish(world: World, clusterName = 'test'): void {
+export function populate(world: World, clusterName = 'test'): void {
   world.vpcs.set(vpcId, {
     VpcId: vpcId,
     CidrBlockAssociationSet: [{ CidrBlock: '10.0.0.0/16' }],

@@ -9,8 +9,8 @@ import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { systemRandom } from '../../../src/system/random.ts';
 import { clusterName, type Account } from '../account.ts';
-import { Bench } from '../scenarios/bench.ts';
-import { takePicture } from '../scenarios/picture.ts';
+import { ScenarioFixture } from '../scenarios/bench.ts';
+import { readAccountState } from '../scenarios/picture.ts';
 import { scenarios } from '../scenarios/scenarios.ts';
 
 const said = (name: string): string => process.env[name] ?? expect.unreachable(`${name} is not set: see README.md beside this file`);
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const region = said('AWS_REGION');
   cloud = new SdkCloud(components, { region, version: 'test' });
   account = await readAccount(said('HERALD_REAL_AWS'), region);
-  const { nlbs, classic } = await takePicture(cloud, account.vpcId);
+  const { nlbs, classic } = await readAccountState(cloud, account.vpcId);
   expect([...nlbs, ...classic], 'an account with load balancers in it is not for this').toEqual([]);
 });
 
@@ -44,7 +44,7 @@ async function readAccount(vpcId: string, region: string): Promise<Account> {
 }
 
 describe('on the real AWS', () => {
-  let bench: Bench;
+  let bench: ScenarioFixture;
 
   afterEach(async () => {
     await bench.removeAll();
@@ -53,7 +53,7 @@ describe('on the real AWS', () => {
   test.each(scenarios.map(({ name, run }) => [name, run] as const))('%s', async (_, run) => {
     expect.hasAssertions();
     // AWS takes minutes for an NLB, and looks are five seconds apart.
-    bench = new Bench({ cloud, account, now: () => Date.now(), wait: (seconds) => sleep(seconds * 1000) }, 400);
+    bench = new ScenarioFixture({ cloud, account, now: () => Date.now(), wait: (seconds) => sleep(seconds * 1000) }, 400);
     await run(bench);
   });
 });

@@ -1,21 +1,33 @@
 import { expect } from 'vitest';
-import type { Bench } from './bench.ts';
-import { classic, clientRules, expectStable, http, https, look, nodeTargets, nothing, onlyNlb, service, type Scenario } from './parts.ts';
+import type { ScenarioFixture } from './bench.ts';
+import {
+  classic,
+  clientRules,
+  expectStable,
+  http,
+  https,
+  accountState,
+  nodeTargets,
+  nothing,
+  onlyNlb,
+  service,
+  type Scenario,
+} from './parts.ts';
 
 /** Of the only NLB. */
-async function loadBalancerAttributes(bench: Bench): Promise<Record<string, string>> {
+async function loadBalancerAttributes(bench: ScenarioFixture): Promise<Record<string, string>> {
   const { Attributes } = await bench.cloud.call('elbv2:DescribeLoadBalancerAttributes', { LoadBalancerArn: (await onlyNlb(bench)).arn });
   return Object.fromEntries(Attributes.map(({ Key, Value }) => [Key, Value]));
 }
 
 /** Of the target group behind its first listener. */
-async function targetGroupAttributes(bench: Bench): Promise<Record<string, string>> {
+async function targetGroupAttributes(bench: ScenarioFixture): Promise<Record<string, string>> {
   const TargetGroupArn = (await onlyNlb(bench)).listeners[0]?.targetGroup?.arn ?? '';
   const { Attributes } = await bench.cloud.call('elbv2:DescribeTargetGroupAttributes', { TargetGroupArn });
   return Object.fromEntries(Attributes.map(({ Key, Value }) => [Key, Value]));
 }
 
-async function tags(bench: Bench): Promise<Record<string, string>> {
+async function tags(bench: ScenarioFixture): Promise<Record<string, string>> {
   const { TagDescriptions } = await bench.cloud.call('elbv2:DescribeTags', { ResourceArns: [(await onlyNlb(bench)).arn] });
   return Object.fromEntries(TagDescriptions.flatMap(({ Tags }) => Tags.map(({ Key, Value }) => [Key, Value])));
 }
@@ -147,17 +159,17 @@ export const annotationScenarios: readonly Scenario[] = [
       bench.apply(service('web', [http]));
       await bench.settle();
       const both = async (): Promise<void> => {
-        const { nlbs, classic: balancers } = await look(bench);
+        const { nlbs, classic: balancers } = await accountState(bench);
         expect(nlbs.length + balancers.length).toBeGreaterThan(0);
       };
       bench.apply(service('web', [http], { spec: classic }));
       const results = await bench.settle(both);
-      const after = await look(bench);
+      const after = await accountState(bench);
       expect([after.nlbs, after.looseTargetGroups, after.classic.length]).toEqual([[], [], 1]);
       expect(results.get('default/web')?.servingStatus.get('default/web')?.hostname).toBe(after.classic[0]?.dnsName);
       bench.apply(service('web', [http]));
       await bench.settle(both);
-      expect((await look(bench)).classic).toEqual([]);
+      expect((await accountState(bench)).classic).toEqual([]);
       expect((await onlyNlb(bench)).listeners[0]?.targetGroup?.targets).toEqual(nodeTargets(bench, 30_080));
       await expectStable(bench);
     },
@@ -181,7 +193,7 @@ export const annotationScenarios: readonly Scenario[] = [
       await expectStable(bench);
       bench.remove('default/web');
       await bench.settle();
-      expect(await look(bench)).toMatchObject({ ...nothing, nlbs: [{ arn, listeners: [] }] });
+      expect(await accountState(bench)).toMatchObject({ ...nothing, nlbs: [{ arn, listeners: [] }] });
       await bench.cloud.call('elbv2:DeleteLoadBalancer', { LoadBalancerArn: arn });
     },
   },
@@ -191,11 +203,11 @@ export const annotationScenarios: readonly Scenario[] = [
       bench.apply(service('web', [http]));
       bench.apply(service('old', [http], { spec: classic }));
       await bench.settle();
-      const before = await look(bench);
+      const before = await accountState(bench);
       bench.disown('default/web');
       bench.disown('default/old');
       await bench.settle();
-      expect(await look(bench)).toEqual(before);
+      expect(await accountState(bench)).toEqual(before);
       expect(Object.keys(await tags(bench)).filter((key) => key.startsWith('herald.dev/'))).toEqual([]);
       const [balancer] = before.classic;
       const { TagDescriptions } = await bench.cloud.call('elb:DescribeTags', { LoadBalancerNames: [balancer?.name ?? ''] });
@@ -209,7 +221,7 @@ export const annotationScenarios: readonly Scenario[] = [
     async run(bench) {
       const { web } = bench.account.certificates;
       const attributes = async (): Promise<unknown> => {
-        const LoadBalancerName = (await look(bench)).classic[0]?.name ?? '';
+        const LoadBalancerName = (await accountState(bench)).classic[0]?.name ?? '';
         return (await bench.cloud.call('elb:DescribeLoadBalancerAttributes', { LoadBalancerName })).LoadBalancerAttributes;
       };
       const annotations = {
@@ -227,7 +239,7 @@ export const annotationScenarios: readonly Scenario[] = [
         ConnectionDraining: { Enabled: true, Timeout: 20 },
         ConnectionSettings: { IdleTimeout: 120 },
       });
-      expect(clientRules(await look(bench))).toContain('tcp 443-443 from 192.0.2.0/24');
+      expect(clientRules(await accountState(bench))).toContain('tcp 443-443 from 192.0.2.0/24');
       await expectStable(bench);
       bench.apply(service('web', [https], { annotations: { 'ssl-cert': web }, spec: classic }));
       await bench.settle();
@@ -236,7 +248,7 @@ export const annotationScenarios: readonly Scenario[] = [
         ConnectionDraining: { Enabled: false },
         ConnectionSettings: { IdleTimeout: 60 },
       });
-      expect(clientRules(await look(bench))).toContain('tcp 443-443 from 0.0.0.0/0');
+      expect(clientRules(await accountState(bench))).toContain('tcp 443-443 from 0.0.0.0/0');
       await expectStable(bench);
     },
   },

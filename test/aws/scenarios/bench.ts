@@ -14,7 +14,7 @@ import type { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { clusterName, region, type Account } from '../account.ts';
 
 /** An AWS to work on: the fake, the emulator, or the real one. */
-export interface Place {
+export interface AwsBackend {
   readonly cloud: Cloud;
   readonly account: Account;
   /** Milliseconds since the epoch. */
@@ -23,22 +23,22 @@ export interface Place {
 }
 
 /** A place whose time passes when it is waited for. */
-export function onVirtualTime(clock: VirtualClock): Pick<Place, 'now' | 'wait'> {
+export function onVirtualTime(clock: VirtualClock): Pick<AwsBackend, 'now' | 'wait'> {
   return { now: () => clock.date().getTime(), wait: async (seconds) => clock.advance(seconds * 1000) };
 }
 
 /** Passes until nothing is left to do are bounded: what does not come to an end is a failure of its own. */
-const usualPasses = 40;
+const defaultMaximumPasses = 40;
 
 /** The provider on an AWS, with Services that a scenario applies and removes. What is there is looked at through `cloud`. */
-export class Bench {
+export class ScenarioFixture {
   readonly account: Account;
   /** Not what the provider asks for: for a scenario to look, and to do by hand what users do. */
   readonly cloud: Cloud;
   /** What the provider has asked AWS to change, in order. */
   readonly writes: { readonly operation: Operation; readonly input: unknown }[] = [];
   settings: AwsSettings;
-  readonly #time: Pick<Place, 'now' | 'wait'>;
+  readonly #time: Pick<AwsBackend, 'now' | 'wait'>;
   readonly #store = new Store();
   readonly #known = new Map<string, KnownResources>();
   readonly #mostPasses: number;
@@ -46,7 +46,7 @@ export class Bench {
   #throttled = 0;
   #created = 0;
 
-  constructor({ cloud, account, ...time }: Place, mostPasses = usualPasses) {
+  constructor({ cloud, account, ...time }: AwsBackend, mostPasses = defaultMaximumPasses) {
     this.cloud = cloud;
     this.account = account;
     this.#time = time;
@@ -133,7 +133,7 @@ export class Bench {
         disown: this.#disowned.has(key),
         known,
         circumstances,
-        isAbsent: () => false,
+        isVanished: () => false,
         now: this.#time.now(),
       };
       results.set(key, await reconcileStack(cloud, this.settings, input));

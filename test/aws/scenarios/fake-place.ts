@@ -1,13 +1,13 @@
 import type { Account } from '../account.ts';
 import { FakeCloud } from '../fake/cloud.ts';
-import { furnish, vpcId } from '../fake/world.ts';
-import { onVirtualTime, type Place } from './bench.ts';
+import { populate, vpcId } from '../fake/world.ts';
+import { onVirtualTime, type AwsBackend } from './bench.ts';
 
 /** The strict fake, with the account that all tests of the fake have. */
-export function fakePlace(): Place {
+export function fakeBackend(): AwsBackend {
   const cloud = new FakeCloud();
   const { world } = cloud;
-  furnish(world);
+  populate(world);
   const subnets = (kind: string): string[] => [...world.subnets.keys()].filter((id) => id.startsWith(`subnet-${kind}`));
   const [web = '', other = ''] = world.certificates.keys();
   const account: Account = {

@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
-import type { Bench } from './bench.ts';
-import { takePicture, type NlbPicture, type Picture } from './picture.ts';
+import type { ScenarioFixture } from './bench.ts';
+import { readAccountState, type NlbState, type AccountState } from './picture.ts';
 
 /** What the provider makes of Services, told by what then stands in AWS. The same list runs against the fake and against the emulator. */
 export interface Scenario {
   readonly name: string;
-  readonly run: (bench: Bench) => Promise<void>;
+  readonly run: (bench: ScenarioFixture) => Promise<void>;
 }
 
 const prefix = 'service.beta.kubernetes.io/aws-load-balancer-';
@@ -30,26 +30,26 @@ export const https = { name: 'https', port: 443, targetPort: 8443, nodePort: 30_
 export const dnsUdp = { name: 'udp', port: 53, targetPort: 5353, nodePort: 30_053, protocol: 'UDP' };
 export const dnsTcp = { name: 'tcp', port: 53, targetPort: 5353, nodePort: 30_053, protocol: 'TCP' };
 
-export const look = (bench: Bench): Promise<Picture> => takePicture(bench.cloud, bench.account.vpcId);
+export const accountState = (bench: ScenarioFixture): Promise<AccountState> => readAccountState(bench.cloud, bench.account.vpcId);
 
-export async function onlyNlb(bench: Bench): Promise<NlbPicture> {
-  const { nlbs } = await look(bench);
+export async function onlyNlb(bench: ScenarioFixture): Promise<NlbState> {
+  const { nlbs } = await accountState(bench);
   expect(nlbs).toHaveLength(1);
-  return nlbs[0] as NlbPicture;
+  return nlbs[0] as NlbState;
 }
 
-export const nodeTargets = (bench: Bench, port: number): string[] =>
+export const nodeTargets = (bench: ScenarioFixture, port: number): string[] =>
   bench.account.nodes.map(({ instance }) => `${instance}:${port}`).toSorted();
 
 /** Rules of the security groups that load balancers of Services have, without the one of the cluster. */
-export function clientRules({ securityGroups }: Picture): readonly string[] {
+export function clientRules({ securityGroups }: AccountState): readonly string[] {
   return Object.entries(securityGroups).flatMap(([name, rules]) => (name.startsWith('herald-backend-') ? [] : rules));
 }
 
 export const nothing = { nlbs: [], looseTargetGroups: [], classic: [] };
 
 /** A pass that comes much later finds nothing to do. */
-export async function expectStable(bench: Bench): Promise<void> {
+export async function expectStable(bench: ScenarioFixture): Promise<void> {
   bench.takeWrites();
   await bench.settle();
   expect(bench.takeWrites()).toEqual([]);

@@ -4,16 +4,16 @@ import type { IpPermission } from '../../../providers/aws/cloud/ec2.ts';
 import type { TargetGroup } from '../../../providers/aws/cloud/elbv2.ts';
 
 /** All that stands in an account, in AWS' own words, in an order that does not depend on ids. */
-export interface Picture {
-  readonly nlbs: readonly NlbPicture[];
+export interface AccountState {
+  readonly nlbs: readonly NlbState[];
   /** Those that no listener uses. */
-  readonly looseTargetGroups: readonly TargetGroupPicture[];
-  readonly classic: readonly ClassicPicture[];
+  readonly looseTargetGroups: readonly TargetGroupState[];
+  readonly classic: readonly ClassicState[];
   /** By name, of those that are not the account's own: "tcp 80-81 from 0.0.0.0/0". */
   readonly securityGroups: Readonly<Record<string, readonly string[]>>;
 }
 
-export interface NlbPicture {
+export interface NlbState {
   readonly arn: string;
   readonly name: string;
   readonly dnsName: string;
@@ -23,11 +23,11 @@ export interface NlbPicture {
     readonly port: number;
     readonly protocol: string;
     readonly certificate?: string | undefined;
-    readonly targetGroup: TargetGroupPicture | undefined;
+    readonly targetGroup: TargetGroupState | undefined;
   }[];
 }
 
-export interface TargetGroupPicture {
+export interface TargetGroupState {
   readonly arn: string;
   readonly protocol: string;
   readonly port: number;
@@ -37,7 +37,7 @@ export interface TargetGroupPicture {
   readonly targets: readonly string[];
 }
 
-export interface ClassicPicture {
+export interface ClassicState {
   readonly name: string;
   readonly dnsName: string;
   readonly scheme: string;
@@ -52,12 +52,12 @@ export interface ClassicPicture {
   readonly instances: readonly string[];
 }
 
-export async function takePicture(cloud: Cloud, vpcId: string): Promise<Picture> {
+export async function readAccountState(cloud: Cloud, vpcId: string): Promise<AccountState> {
   const { TargetGroups } = await cloud.call('elbv2:DescribeTargetGroups', {});
-  const groups = new Map<string, TargetGroupPicture>();
-  for (const group of TargetGroups) groups.set(group.TargetGroupArn, await targetGroupPicture(cloud, group));
+  const groups = new Map<string, TargetGroupState>();
+  for (const group of TargetGroups) groups.set(group.TargetGroupArn, await readTargetGroup(cloud, group));
   const used = new Set<string>();
-  const nlbs: NlbPicture[] = [];
+  const nlbs: NlbState[] = [];
   const { LoadBalancers } = await cloud.call('elbv2:DescribeLoadBalancers', {});
   for (const one of LoadBalancers.toSorted((a, b) => compare(a.LoadBalancerName, b.LoadBalancerName))) {
     const { Listeners } = await cloud.call('elbv2:DescribeListeners', { LoadBalancerArn: one.LoadBalancerArn });
@@ -79,12 +79,12 @@ export async function takePicture(cloud: Cloud, vpcId: string): Promise<Picture>
   return {
     nlbs,
     looseTargetGroups: [...groups].filter(([arn]) => !used.has(arn)).map(([, group]) => group),
-    classic: await classicPictures(cloud),
-    securityGroups: await securityGroupPictures(cloud, vpcId),
+    classic: await readClassic(cloud),
+    securityGroups: await readSecurityGroups(cloud, vpcId),
   };
 }
 
-async function targetGroupPicture(cloud: Cloud, group: TargetGroup): Promise<TargetGroupPicture> {
+async function readTargetGroup(cloud: Cloud, group: TargetGroup): Promise<TargetGroupState> {
   const { TargetHealthDescriptions } = await cloud.call('elbv2:DescribeTargetHealth', { TargetGroupArn: group.TargetGroupArn });
   const registered = TargetHealthDescriptions.filter(({ TargetHealth }) => TargetHealth.State !== 'draining');
   return {
@@ -101,7 +101,7 @@ async function targetGroupPicture(cloud: Cloud, group: TargetGroup): Promise<Tar
   };
 }
 
-async function classicPictures(cloud: Cloud): Promise<ClassicPicture[]> {
+async function readClassic(cloud: Cloud): Promise<ClassicState[]> {
   const { LoadBalancerDescriptions } = await cloud.call('elb:DescribeLoadBalancers', {});
   return LoadBalancerDescriptions.map((one) => ({
     name: one.LoadBalancerName,
@@ -121,7 +121,7 @@ async function classicPictures(cloud: Cloud): Promise<ClassicPicture[]> {
   })).toSorted((a, b) => compare(a.name, b.name));
 }
 
-async function securityGroupPictures(cloud: Cloud, vpcId: string): Promise<Record<string, readonly string[]>> {
+async function readSecurityGroups(cloud: Cloud, vpcId: string): Promise<Record<string, readonly string[]>> {
   const Filters = [{ Name: 'vpc-id', Values: [vpcId] }];
   const { SecurityGroups } = await cloud.call('ec2:DescribeSecurityGroups', { Filters });
   const made = SecurityGroups.filter(({ GroupName }) => GroupName !== 'default' && GroupName !== 'nodes');

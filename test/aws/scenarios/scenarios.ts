@@ -8,7 +8,7 @@ import {
   expectStable,
   http,
   https,
-  look,
+  accountState,
   nodeTargets,
   nothing,
   onlyNlb,
@@ -99,7 +99,7 @@ const usual: readonly Scenario[] = [
       await bench.settle();
       const [after] = (await onlyNlb(bench)).listeners;
       expect(after?.targetGroup?.healthCheck).toEqual({ protocol: 'TCP', port: 'traffic-port' });
-      expect((await look(bench)).looseTargetGroups).toEqual([]);
+      expect((await accountState(bench)).looseTargetGroups).toEqual([]);
       await expectStable(bench);
     },
   },
@@ -111,7 +111,7 @@ const usual: readonly Scenario[] = [
       expect((await onlyNlb(bench)).listeners).toMatchObject([
         { port: 53, protocol: 'UDP', targetGroup: { protocol: 'UDP', port: 30_053 } },
       ]);
-      expect(clientRules(await look(bench))).toEqual(['udp 53-53 from 0.0.0.0/0']);
+      expect(clientRules(await accountState(bench))).toEqual(['udp 53-53 from 0.0.0.0/0']);
       await expectStable(bench);
     },
   },
@@ -127,7 +127,7 @@ const usual: readonly Scenario[] = [
           targetGroup: { protocol: 'TCP_UDP', port: 30_053, healthCheck: { protocol: 'TCP', port: 'traffic-port' } },
         },
       ]);
-      expect(clientRules(await look(bench))).toEqual(['tcp 53-53 from 0.0.0.0/0', 'udp 53-53 from 0.0.0.0/0']);
+      expect(clientRules(await accountState(bench))).toEqual(['tcp 53-53 from 0.0.0.0/0', 'udp 53-53 from 0.0.0.0/0']);
       await expectStable(bench);
     },
   },
@@ -136,7 +136,7 @@ const usual: readonly Scenario[] = [
     async run(bench) {
       bench.apply(service('web', [http, https], { spec: { loadBalancerSourceRanges: ['192.0.2.0/24', '198.51.100.0/24'] } }));
       await bench.settle();
-      expect(clientRules(await look(bench))).toEqual([
+      expect(clientRules(await accountState(bench))).toEqual([
         'tcp 443-443 from 192.0.2.0/24',
         'tcp 443-443 from 198.51.100.0/24',
         'tcp 80-80 from 192.0.2.0/24',
@@ -145,7 +145,7 @@ const usual: readonly Scenario[] = [
       await expectStable(bench);
       bench.apply(service('web', [http], { spec: { loadBalancerSourceRanges: ['192.0.2.0/24'] } }));
       await bench.settle();
-      expect(clientRules(await look(bench))).toEqual(['tcp 80-80 from 192.0.2.0/24']);
+      expect(clientRules(await accountState(bench))).toEqual(['tcp 80-80 from 192.0.2.0/24']);
     },
   },
   {
@@ -168,7 +168,7 @@ const usual: readonly Scenario[] = [
       const writes = bench.takeWrites();
       expect(writes.indexOf('elbv2:CreateLoadBalancer')).toBeGreaterThanOrEqual(0);
       expect(writes.indexOf('elbv2:DeleteLoadBalancer')).toBeGreaterThan(writes.indexOf('elbv2:CreateLoadBalancer'));
-      expect((await look(bench)).looseTargetGroups).toEqual([]);
+      expect((await accountState(bench)).looseTargetGroups).toEqual([]);
     },
   },
   {
@@ -206,7 +206,7 @@ const usual: readonly Scenario[] = [
       bench.apply(service('web', [https]));
       await bench.settle();
       expect((await onlyNlb(bench)).listeners.map(({ port }) => port)).toEqual([443]);
-      expect((await look(bench)).looseTargetGroups).toEqual([]);
+      expect((await accountState(bench)).looseTargetGroups).toEqual([]);
       await expectStable(bench);
     },
   },
@@ -242,7 +242,7 @@ const usual: readonly Scenario[] = [
       const annotations = { 'ssl-cert': web, 'ssl-ports': '443', 'backend-protocol': 'http', scheme: 'internet-facing' };
       bench.apply(service('web', [http, https], { annotations, spec: classic }));
       const results = await bench.settle();
-      const { classic: balancers } = await look(bench);
+      const { classic: balancers } = await accountState(bench);
       expect(balancers).toMatchObject([
         {
           scheme: 'internet-facing',
@@ -264,11 +264,13 @@ const usual: readonly Scenario[] = [
       const { web, iam } = bench.account.certificates;
       bench.apply(service('web', [https], { annotations: { 'ssl-cert': web }, spec: classic }));
       await bench.settle();
-      expect((await look(bench)).classic).toMatchObject([{ listeners: [{ protocol: 'SSL', instanceProtocol: 'TCP', certificate: web }] }]);
+      expect((await accountState(bench)).classic).toMatchObject([
+        { listeners: [{ protocol: 'SSL', instanceProtocol: 'TCP', certificate: web }] },
+      ]);
       bench.takeWrites();
       bench.apply(service('web', [https], { annotations: { 'ssl-cert': iam }, spec: classic }));
       await bench.settle();
-      expect((await look(bench)).classic).toMatchObject([{ listeners: [{ protocol: 'SSL', certificate: iam }] }]);
+      expect((await accountState(bench)).classic).toMatchObject([{ listeners: [{ protocol: 'SSL', certificate: iam }] }]);
       expect(bench.takeWrites()).toEqual(['elb:SetLoadBalancerListenerSSLCertificate']);
     },
   },
@@ -278,7 +280,7 @@ const usual: readonly Scenario[] = [
       const spec = { ...classic, externalTrafficPolicy: 'Local', healthCheckNodePort: 32_000 };
       bench.apply(service('web', [http], { annotations: { 'proxy-protocol': '*' }, spec }));
       await bench.settle();
-      expect((await look(bench)).classic).toMatchObject([{ healthCheck: 'HTTP:32000/healthz' }]);
+      expect((await accountState(bench)).classic).toMatchObject([{ healthCheck: 'HTTP:32000/healthz' }]);
       const { LoadBalancerDescriptions } = await bench.cloud.call('elb:DescribeLoadBalancers', {});
       expect(LoadBalancerDescriptions[0]?.BackendServerDescriptions).toMatchObject([
         { InstancePort: 30_080, PolicyNames: [expect.any(String)] },
@@ -295,7 +297,7 @@ const usual: readonly Scenario[] = [
       bench.remove('default/web');
       bench.remove('default/old');
       const results = await bench.settle();
-      const picture = await look(bench);
+      const picture = await accountState(bench);
       expect(picture).toMatchObject(nothing);
       // That of the cluster stays for other load balancers.
       expect(Object.keys(picture.securityGroups).filter((name) => !name.startsWith('herald-backend-'))).toEqual([]);
@@ -319,10 +321,10 @@ const usual: readonly Scenario[] = [
       const left = await onlyNlb(bench);
       expect(left.arn).toBe(both.arn);
       expect(left.listeners.map(({ port }) => port)).toEqual([80]);
-      expect((await look(bench)).looseTargetGroups).toEqual([]);
+      expect((await accountState(bench)).looseTargetGroups).toEqual([]);
       bench.remove('default/web');
       await bench.settle();
-      expect(await look(bench)).toMatchObject(nothing);
+      expect(await accountState(bench)).toMatchObject(nothing);
     },
   },
   {
@@ -330,7 +332,7 @@ const usual: readonly Scenario[] = [
     async run(bench) {
       bench.apply(service('web', [http, https]));
       await bench.settle();
-      const before = await look(bench);
+      const before = await accountState(bench);
       const [nlb] = before.nlbs;
       const { Listeners } = await bench.cloud.call('elbv2:DescribeListeners', { LoadBalancerArn: nlb?.arn ?? '' });
       const gone = Listeners.find(({ Port }) => Port === 80);
@@ -349,7 +351,7 @@ const usual: readonly Scenario[] = [
       expect(IpPermissions).toHaveLength(1);
       await bench.cloud.call('ec2:RevokeSecurityGroupIngress', { GroupId: front?.GroupId ?? '', IpPermissions });
       await bench.settle();
-      expect(await look(bench)).toEqual(before);
+      expect(await accountState(bench)).toEqual(before);
       await expectStable(bench);
     },
   },
@@ -377,7 +379,7 @@ const usual: readonly Scenario[] = [
       await expectStable(bench);
       bench.remove('default/web');
       await bench.settle();
-      expect(await look(bench)).toMatchObject({ ...nothing, nlbs: [{ arn: adopted.arn, listeners: [] }] });
+      expect(await accountState(bench)).toMatchObject({ ...nothing, nlbs: [{ arn: adopted.arn, listeners: [] }] });
     },
   },
   {
@@ -399,7 +401,7 @@ const usual: readonly Scenario[] = [
       expect(await onlyNlb(bench)).toMatchObject({ arn: made?.LoadBalancerArn, listeners: [] });
       bench.remove('default/web');
       await bench.settle();
-      expect(await look(bench)).toMatchObject({ ...nothing, nlbs: [{ arn: made?.LoadBalancerArn, listeners: [] }] });
+      expect(await accountState(bench)).toMatchObject({ ...nothing, nlbs: [{ arn: made?.LoadBalancerArn, listeners: [] }] });
     },
   },
   {
@@ -415,7 +417,7 @@ const usual: readonly Scenario[] = [
       const Attributes = [{ Key: 'deletion_protection.enabled', Value: 'false' }];
       await bench.cloud.call('elbv2:ModifyLoadBalancerAttributes', { LoadBalancerArn: arn, Attributes });
       await bench.settle();
-      expect(await look(bench)).toMatchObject(nothing);
+      expect(await accountState(bench)).toMatchObject(nothing);
     },
   },
   {
@@ -428,7 +430,7 @@ const usual: readonly Scenario[] = [
       bench.apply(service('web', [http, https, { ...http, name: 'alt', port: 8080, nodePort: 30_081 }]));
       await bench.settle();
       expect((await onlyNlb(bench)).listeners.map(({ port }) => port)).toEqual([80, 443, 8080]);
-      expect((await look(bench)).looseTargetGroups).toEqual([]);
+      expect((await accountState(bench)).looseTargetGroups).toEqual([]);
       await expectStable(bench);
     },
   },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Service } from '../../../src/model/objects/service.ts';
-import { Cluster } from '../aws/support/controller-fixture.ts';
+import { ControllerFixture } from '../aws/support/controller-fixture.ts';
 import { awsMember } from '../aws/support/stack-fixture.ts';
 import { config, service } from '../decisions/fixtures.ts';
 
@@ -14,7 +14,7 @@ const kinds: Readonly<Record<string, Service>> = {
 };
 
 async function run(subject: Service, toAws: boolean, diesAt: number): Promise<{ readonly died: boolean; readonly problems: string[] }> {
-  const cluster = new Cluster(subject, config({ defaultClass: toAws }));
+  const cluster = new ControllerFixture(subject, config({ defaultClass: toAws }));
   await cluster.start();
   await cluster.run(400);
   const [before = ''] = cluster.ingress('default/web');

@@ -137,13 +137,8 @@ describe.each(['nlb', 'classic'] as const)('annotations on a load balancer of ki
         // reconciled.
         for (const [id, group] of aws.world.securityGroups)
           if (group.GroupName.startsWith('herald-backend-') && !aws.world.groupInUse(id)) aws.world.securityGroups.delete(id);
-<<<<<<< test/unit/aws/annotations/removed-annotations.test.ts
         // Split into lines, so that a difference is easy to read.
-        return digest(aws.world).split(String.raw`\n`);
-=======
-        // Line by line, to be read where they differ.
         return worldDigest(aws.world).split(String.raw`\n`);
->>>>>>> /tmp/plan/aws-s/theirs
       };
       const [aws, born] = [account(), account()];
       const never = await settle(aws, without);

@@ -14,13 +14,8 @@ function registered({ world }: StackFixture): string[] {
     .toSorted();
 }
 
-<<<<<<< test/unit/aws/desire/target-zones.test.ts
 test('a departing node stays a target until its replacement in the same zone is healthy', async () => {
-  const account = new Account();
-=======
-test('a node that is about to go stays a target until the one that replaces it in its zone is healthy, whoever is healthy elsewhere', async () => {
   const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
   const first = account.world.instances.get('i-00000000');
   if (first !== undefined) account.world.instances.set('i-00000003', { ...first, InstanceId: 'i-00000003' });
   account.nodes = [node(0), node(1)];
@@ -45,13 +40,8 @@ function zonesOf({ world }: StackFixture): string[] {
     .toSorted();
 }
 
-<<<<<<< test/unit/aws/desire/target-zones.test.ts
 test('a zone stays while a draining target in a remaining zone is registered again', async () => {
-  const account = new Account();
-=======
-test('a zone is not left while a target in one that remains is draining, and registered again', async () => {
   const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
   account.nodes = [node(0), node(1)];
   const web = (...indexes: number[]): typeof member =>
     awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], annotations: inSubnets(...indexes) });
@@ -69,13 +59,8 @@ test('a zone is not left while a target in one that remains is draining, and reg
   expect(zonesOf(account)).toEqual(['b']);
 });
 
-<<<<<<< test/unit/aws/desire/target-zones.test.ts
 test('a shared NLB keeps a zone until others serve a Service with errors', async () => {
-  const account = new Account();
-=======
-test('a zone of a shared NLB is not left before others serve a Service about which something is wrong', async () => {
   const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
   const edge = { 'herald.dev/aws-shared-load-balancer': 'edge', 'nlb-target-type': 'ip' };
   const first = (...indexes: number[]): typeof member =>
     awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], annotations: { ...edge, ...inSubnets(...indexes) } });
@@ -94,13 +79,8 @@ test('a zone of a shared NLB is not left before others serve a Service about whi
   expect(zonesOf(account)).toEqual(['b', 'c']);
 });
 
-<<<<<<< test/unit/aws/desire/target-zones.test.ts
 test('an unhealthy target is deregistered although AWS has no room for its replacement', async () => {
-  const account = new Account();
-=======
-test('an unhealthy target leaves although AWS has no room for the one that replaces it, and so makes room', async () => {
   const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
   Object.assign(account.world.quotas, { targets: 3 });
   const last = account.world.instances.get('i-00000002');
   if (last !== undefined) account.world.instances.set('i-00000005', { ...last, InstanceId: 'i-00000005' });
@@ -111,13 +91,8 @@ test('an unhealthy target leaves although AWS has no room for the one that repla
   expect(registered(account)).toEqual(['i-00000000', 'i-00000001', 'i-00000005']);
 });
 
-<<<<<<< test/unit/aws/desire/target-zones.test.ts
 test('an unhealthy instance leaves a Classic ELB although AWS refuses its replacement', async () => {
-  const account = new Account();
-=======
-test('an unhealthy instance leaves a Classic ELB although AWS refuses the one that replaces it', async () => {
   const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
   const classic = awsMember('classic', { name: 'web', ports: ['http:80/TCP@30080'] });
   await account.settle(stack, [classic]);
   account.advance(60);

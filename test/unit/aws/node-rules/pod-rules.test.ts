@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import type { NetworkInterface } from '../../../../providers/aws/cloud/ec2.ts';
 import type { EndpointSlice } from '../../../../src/model/objects/endpoint-slice.ts';
 import { slice } from '../../decisions/fixtures.ts';
-import { Town } from '../support/provider-fixture.ts';
+import { ProviderFixture } from '../support/provider-fixture.ts';
 
 const nodeGroup = 'sg-00000aaa';
 const podGroup = 'sg-00000ddd';
 const web = { name: 'web', ports: ['http:80/TCP@30080'], annotations: { 'nlb-target-type': 'ip' } };
 
-function town(...slices: EndpointSlice[]): Town {
-  const town = new Town();
+function town(...slices: EndpointSlice[]): ProviderFixture {
+  const town = new ProviderFixture();
   const { world } = town.cloud;
   world.securityGroups.set(podGroup, {
     GroupId: podGroup,
@@ -33,7 +33,7 @@ function networkInterface(id: number, groups: readonly string[], addresses: read
   };
 }
 
-const rulesOf = ({ cloud }: Town, group: string): string[] =>
+const rulesOf = ({ cloud }: ProviderFixture, group: string): string[] =>
   (cloud.world.securityGroups.get(group)?.IpPermissions ?? []).map(
     ({ IpProtocol, FromPort, ToPort }) => `${IpProtocol} ${FromPort}-${ToPort}`,
   );
@@ -51,7 +51,7 @@ describe('rules for pods', () => {
     const key = one.apply(web);
     await one.run(300);
     expect([rulesOf(one, podGroup), rulesOf(one, nodeGroup)]).toEqual([['tcp 8080-8080'], []]);
-    expect(one.said.get(key)?.warnings).toEqual([]);
+    expect(one.results.get(key)?.warnings).toEqual([]);
     one.delete(key);
     await one.run(300);
     expect(rulesOf(one, podGroup)).toEqual([]);
@@ -78,7 +78,7 @@ describe('rules for pods', () => {
     one.cloud.world.podInterfaces.push(networkInterface(1, [podGroup, 'sg-0000fff1'], ['10.0.1.5']));
     const key = one.apply(web);
     await one.run(300);
-    expect(one.said.get(key)?.warnings).toMatchObject([{ code: 'AwsNodesUnreachable', details: { instance: '10.0.1.5', groups: 2 } }]);
+    expect(one.results.get(key)?.warnings).toMatchObject([{ code: 'AwsNodesUnreachable', details: { instance: '10.0.1.5', groups: 2 } }]);
   });
 
   test('are in a preview', async () => {

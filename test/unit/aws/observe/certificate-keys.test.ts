@@ -13,7 +13,8 @@ function town(algorithm: string): ProviderFixture {
   return town;
 }
 
-const looks = ({ cloud }: ProviderFixture): number => cloud.calls.filter(({ operation }) => operation === 'acm:DescribeCertificate').length;
+const describeCalls = ({ cloud }: ProviderFixture): number =>
+  cloud.calls.filter(({ operation }) => operation === 'acm:DescribeCertificate').length;
 
 test('a certificate with an unusable key is used with a warning, and is read once', async () => {
   const one = town('RSA_4096');
@@ -23,7 +24,7 @@ test('a certificate with an unusable key is used with a warning, and is read onc
     ingress: [{ ipMode: 'VIP' }],
     warnings: [{ code: 'AwsCertificateKey', details: { certificate: otherCertificate, algorithm: 'RSA_4096' } }],
   });
-  expect(looks(one)).toBe(2);
+  expect(describeCalls(one)).toBe(2);
 });
 
 test('usable keys, IAM certificates and Classic ELBs get no warning', async () => {
@@ -53,7 +54,7 @@ test('an unreachable ACM is asked once an hour for all certificates and Services
   one.cloud.fault = ({ operation }) => (operation.startsWith('acm:') ? { kind: 'error', code: 'unreachable' } : undefined);
   const keys = [one.apply(web), one.apply({ ...web, name: 'other' })];
   await one.run(limits.certificateKeysRefusedSeconds - 60);
-  expect(looks(one)).toBe(1);
+  expect(describeCalls(one)).toBe(1);
   for (const key of keys)
     expect(one.results.get(key)?.warnings?.map(({ code }) => code)).toEqual(['AwsCertificateKeyUnknown', 'AwsCertificateKeyUnknown']);
   one.cloud.fault = (): undefined => undefined;

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { regionOfNodes, regionOfZone, vpcOfNodes } from '../../../../providers/aws/observe/cluster-location.ts';
 import { metadata } from '../../decisions/fixtures.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
-import { furnish, vpcId } from '../../../aws/fake/world.ts';
+import { populate, vpcId } from '../../../aws/fake/world.ts';
 import { node } from '../support/stack-fixture.ts';
 
 const cloud = new FakeCloud();
-furnish(cloud.world);
+populate(cloud.world);
 
 describe('the region and VPC of the cluster', () => {
   test.each([

@@ -14,18 +14,13 @@ function listsTheAccount({ operation, input }: Call): boolean {
   return listing && Object.keys(input as object).length === 0;
 }
 
-const kept = (cluster: ControllerFixture, name: string): string => cluster.service(`default/${name}`)?.metadata.annotations[arnAnnotation] ?? '';
+const kept = (cluster: ControllerFixture, name: string): string =>
+  cluster.service(`default/${name}`)?.metadata.annotations[arnAnnotation] ?? '';
 const arns = ({ cloud }: ControllerFixture): string[] => [...cloud.world.loadBalancers.keys()].toSorted();
 
-<<<<<<< test/unit/aws/observe/recorded-arns.test.ts
 /** Applies the Service as its owner writes it, with the annotation that Herald has added. */
-function change(cluster: Cluster, service: Service, further: Readonly<Record<string, string>> = {}): void {
-  const annotations = { [keptAnnotation]: kept(cluster, service.metadata.name), ...service.metadata.annotations, ...further };
-=======
-/** The Service as its owner writes it, with what Herald has written to it. */
 function change(cluster: ControllerFixture, service: Service, further: Readonly<Record<string, string>> = {}): void {
   const annotations = { [arnAnnotation]: kept(cluster, service.metadata.name), ...service.metadata.annotations, ...further };
->>>>>>> /tmp/plan/aws-s/theirs
   cluster.apply({ ...service, metadata: { ...service.metadata, annotations } });
 }
 
@@ -80,13 +75,8 @@ describe('the recorded ARN of a Service', () => {
     expect(kept(cluster, 'web')).not.toBe(before);
   });
 
-<<<<<<< test/unit/aws/observe/recorded-arns.test.ts
   test('the annotation is written later when another client writes to the Service in between', async () => {
-    const cluster = new Cluster(onAws('web'));
-=======
-  test('is written later where somebody writes to the Service in between', async () => {
     const cluster = new ControllerFixture(onAws('web'));
->>>>>>> /tmp/plan/aws-s/theirs
     cluster.conflicts = 3;
     await cluster.start();
     await cluster.run(600);
@@ -132,13 +122,8 @@ describe('the recorded ARN of a Service', () => {
   });
 });
 
-<<<<<<< test/unit/aws/observe/recorded-arns.test.ts
 describe('a forged ARN annotation', () => {
-  const foreign = async (cluster: Cluster, tags: Readonly<Record<string, string>>): Promise<string> => {
-=======
-describe('an ARN that is not true', () => {
   const foreign = async (cluster: ControllerFixture, tags: Readonly<Record<string, string>>): Promise<string> => {
->>>>>>> /tmp/plan/aws-s/theirs
     const { LoadBalancers } = await cluster.cloud.call('elbv2:CreateLoadBalancer', {
       Name: 'foreign',
       Type: 'network',
@@ -150,7 +135,10 @@ describe('an ARN that is not true', () => {
     return LoadBalancers[0]?.LoadBalancerArn ?? '';
   };
 
-  async function forged(text: (cluster: ControllerFixture) => Promise<string> | string, alsoOwn: boolean): Promise<{ cluster: ControllerFixture; id: string }> {
+  async function forged(
+    text: (cluster: ControllerFixture) => Promise<string> | string,
+    alsoOwn: boolean,
+  ): Promise<{ cluster: ControllerFixture; id: string }> {
     const cluster = await started(onAws('web'), onAws('other'));
     const id = await text(cluster);
     cluster.kill();
@@ -165,14 +153,17 @@ describe('an ARN that is not true', () => {
   }
 
   test.each([
-<<<<<<< test/unit/aws/observe/recorded-arns.test.ts
-    ['for a load balancer without our tags', async (cluster: Cluster) => foreign(cluster, { team: 'a' }), 'it has no tag of ours'],
+    [
+      'for a load balancer without our tags',
+      async (cluster: ControllerFixture) => foreign(cluster, { team: 'a' }),
+      'it has no tag of ours',
+    ],
     [
       'for another cluster',
-      async (cluster: Cluster) => foreign(cluster, { 'herald.dev/cluster': 'b' }),
+      async (cluster: ControllerFixture) => foreign(cluster, { 'herald.dev/cluster': 'b' }),
       'it belongs to Herald of cluster b',
     ],
-    ['for another Service', (cluster: Cluster) => kept(cluster, 'other'), 'it belongs to default/other'],
+    ['for another Service', (cluster: ControllerFixture) => kept(cluster, 'other'), 'it belongs to default/other'],
     [
       'for another region',
       () => 'arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/net/x/0a',
@@ -180,18 +171,6 @@ describe('an ARN that is not true', () => {
     ],
     ['that is no ARN', () => '"; drop', 'that is neither the ARN of an NLB nor the name of a Classic ELB'],
   ])('an entry %s is reported once, and its resource is not touched', async (_, text, why) => {
-=======
-    ['of nobody', async (cluster: ControllerFixture) => foreign(cluster, { team: 'a' }), 'it has no tag of ours'],
-    [
-      'of another cluster',
-      async (cluster: ControllerFixture) => foreign(cluster, { 'herald.dev/cluster': 'b' }),
-      'it belongs to Herald of cluster b',
-    ],
-    ['of another Service', (cluster: ControllerFixture) => kept(cluster, 'other'), 'it belongs to default/other'],
-    ['of another region', () => 'arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/net/x/0a', 'that is in region eu-west-1'],
-    ['that is none', () => '"; drop', 'that is neither the ARN of an NLB nor the name of a Classic ELB'],
-  ])('%s is told once, and what it names is not touched', async (_, text, why) => {
->>>>>>> /tmp/plan/aws-s/theirs
     for (const alsoOwn of [false, true]) {
       const { cluster } = await forged(text, alsoOwn);
       const notes = cluster.events.filter(({ reason }) => reason === 'AwsKeptForeign').map(({ note }) => note);
@@ -217,13 +196,12 @@ describe('an ARN that is not true', () => {
   });
 });
 
-<<<<<<< test/unit/aws/observe/recorded-arns.test.ts
 test('a controller that dies at any step of creation and replacement leaves a consistent state', { timeout: 300_000 }, async () => {
   const found: string[] = [];
   let died = true;
   // Dying after one step equals dying before the next one.
   for (let diesAt = 1; died && found.length < 10; diesAt += 2) {
-    const cluster = new Cluster(onAws('web'));
+    const cluster = new ControllerFixture(onAws('web'));
     cluster.diesAt = diesAt;
     await cluster.start();
     await cluster.run(400);
@@ -242,33 +220,3 @@ test('a controller that dies at any step of creation and replacement leaves a co
   }
   expect(found).toEqual([]);
 });
-=======
-test(
-  'wherever the controller dies while the load balancer is made and replaced, the next one comes to the same end',
-  { timeout: 300_000 },
-  async () => {
-    const found: string[] = [];
-    let died = true;
-    // Dying after a step is dying before the next one.
-    for (let diesAt = 1; died && found.length < 10; diesAt += 2) {
-      const cluster = new ControllerFixture(onAws('web'));
-      cluster.diesAt = diesAt;
-      await cluster.start();
-      await cluster.run(400);
-      if (!cluster.hasDied) change(cluster, onAws('web', { scheme: 'internet-facing', 'backend-protocol': 'tcp' }));
-      await cluster.run(400);
-      died = cluster.hasDied;
-      cluster.diesAt = undefined;
-      change(cluster, onAws('web', { scheme: 'internet-facing', 'backend-protocol': 'tcp' }));
-      await cluster.start();
-      await cluster.run(1200);
-      const { loadBalancers, targetGroups, listeners } = cluster.cloud.world;
-      const counts = [loadBalancers.size, targetGroups.size, listeners.size].join();
-      if (counts !== '1,1,1' || kept(cluster, 'web') !== arns(cluster).join())
-        found.push(`dies at ${diesAt}: ${counts} ${kept(cluster, 'web')}`);
-      cluster.kill();
-    }
-    expect(found).toEqual([]);
-  },
-);
->>>>>>> /tmp/plan/aws-s/theirs

@@ -8,13 +8,8 @@ import { StackFixture, awsMember, settings } from '../support/stack-fixture.ts';
 const web = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080', 'alt:81/TCP@30081'] });
 const old = awsMember('classic', { name: 'old', ports: ['http:80/TCP@30090'] });
 
-<<<<<<< test/unit/aws/observe/tolerate-missing.test.ts
 /** Calls `go` just before the first call of this operation is answered. */
-function beforeFirst({ cloud }: Account, operation: Call['operation'], go: () => void): void {
-=======
-/** Something goes just before the first call of this kind is answered. */
 function beforeFirst({ cloud }: StackFixture, operation: Call['operation'], go: () => void): void {
->>>>>>> /tmp/plan/aws-s/theirs
   let gone = false;
   cloud.fault = (call) => {
     if (call.operation === operation && !gone) {
@@ -25,15 +20,9 @@ function beforeFirst({ cloud }: StackFixture, operation: Call['operation'], go: 
   };
 }
 
-<<<<<<< test/unit/aws/observe/tolerate-missing.test.ts
 /** An account with an NLB and a Classic ELB, and a controller that has just started and found the resources of `member`. */
-async function furnished(member = web): Promise<Account> {
-  const account = new Account();
-=======
-/** A controller that has just begun, and knows what `member` has. */
-async function furnished(member = web): Promise<StackFixture> {
+async function restartedAccount(member = web): Promise<StackFixture> {
   const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
   for (const one of [web, old]) {
     await account.settle(stackOf(one), [one]);
     account.known = new KnownResources();
@@ -45,7 +34,7 @@ async function furnished(member = web): Promise<StackFixture> {
 
 describe('a resource deleted after it was listed', () => {
   test('scanOwned leaves it out and finds all others', async () => {
-    const account = await furnished();
+    const account = await restartedAccount();
     const { world } = account;
     // Foreign target groups, so many that their tags take several calls.
     for (let index = 0; index < 50; index++) {
@@ -74,7 +63,7 @@ describe('a resource deleted after it was listed', () => {
   });
 
   test('scanOwned leaves out a Classic ELB', async () => {
-    const account = await furnished();
+    const account = await restartedAccount();
     beforeFirst(account, 'elb:DescribeTags', () => account.world.classic.clear());
     expect([...(await scanOwned(account.cloud, settings)).keys()]).toEqual(['default/web', 'default/old']);
   });
@@ -86,7 +75,7 @@ describe('a resource deleted after it was listed', () => {
     'elbv2:DescribeTargetGroupAttributes',
     'elbv2:DescribeTargetHealth',
   ] as const)('one reconcile creates an NLB again that disappears before %s', async (operation) => {
-    const account = await furnished();
+    const account = await restartedAccount();
     beforeFirst(account, operation, () => {
       for (const map of [account.world.loadBalancers, account.world.listeners, account.world.targetGroups]) map.clear();
     });
@@ -99,7 +88,7 @@ describe('a resource deleted after it was listed', () => {
   test.each(['elb:DescribeTags', 'elb:DescribeLoadBalancerAttributes', 'elb:DescribeInstanceHealth'] as const)(
     'one reconcile creates a Classic ELB again that disappears before %s',
     async (operation) => {
-      const account = await furnished(old);
+      const account = await restartedAccount(old);
       beforeFirst(account, operation, () => account.world.classic.clear());
       await account.reconcile(stackOf(old), [old]);
       expect(account.world.classic.size).toBe(1);

@@ -9,15 +9,9 @@ const plain = { name: 'web', ports: ['http:80/TCP@30080'] };
 const pods = { ...plain, annotations: { 'nlb-target-type': 'ip' } };
 const stack = stackOf(awsMember('nlb', plain));
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
 /** The write operations of one reconcile. */
-async function operations(account: Account, member: Member): Promise<string[]> {
-  const { plan } = await account.pass(stack, [member]);
-=======
-/** The operations of a pass, without those that only read. */
 async function operations(account: StackFixture, member: Member): Promise<string[]> {
   const { plan } = await account.reconcile(stack, [member]);
->>>>>>> /tmp/plan/aws-s/theirs
   return plan.actions.map(({ operation }) => operation.split(':')[1] ?? '');
 }
 
@@ -27,23 +21,13 @@ function targetsOf({ world }: StackFixture): string[] {
   );
 }
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
 describe('changes of targets', () => {
-  const withPods = (account: Account, ...endpoints: string[]): void => {
-    account.slices = [slice({ service: 'web', ports: ['http:9376'], endpoints })];
-  };
-
-  test('new targets are registered first; old ones leave when the new ones serve', async () => {
-    const account = new Account();
-=======
-describe('targets', () => {
   const withPods = (account: StackFixture, ...endpoints: string[]): void => {
     account.slices = [slice({ service: 'web', ports: ['http:9376'], endpoints })];
   };
 
-  test('that replace all others are registered first; the old ones leave when the new ones serve', async () => {
+  test('new targets are registered first; old ones leave when the new ones serve', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const member = awsMember('nlb', pods);
     withPods(account, '10.0.1.1', '10.0.1.2');
     await account.settle(stack, [member]);
@@ -57,13 +41,8 @@ describe('targets', () => {
     expect(targetsOf(account)).toEqual(['10.0.2.1', '10.0.2.2']);
   });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('targets of terminating pods leave at once when others serve', async () => {
-    const account = new Account();
-=======
-  test('leave at once when their pods terminate and others serve', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const member = awsMember('nlb', pods);
     withPods(account, '10.0.1.1', '10.0.1.2');
     await account.settle(stack, [member]);
@@ -71,13 +50,8 @@ describe('targets', () => {
     expect(await operations(account, member)).toEqual(['RegisterTargets', 'DeregisterTargets']);
   });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('old targets leave even if the new ones never become healthy', async () => {
-    const account = new Account();
-=======
-  test('that never become healthy do not hold the old ones for ever', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const member = awsMember('nlb', pods);
     withPods(account, '10.0.1.1');
     await account.settle(stack, [member]);
@@ -87,26 +61,16 @@ describe('targets', () => {
     expect(targetsOf(account)).toEqual(['10.0.2.1']);
   });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('targets are registered two hundred at a time', async () => {
-    const account = new Account();
-=======
-  test('are registered two hundred at a time', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     withPods(account, ...Array.from({ length: 450 }, (_, index) => `10.0.${Math.floor(index / 200)}.${(index % 200) + 1}`));
     const { plan } = await account.reconcile(stack, [awsMember('nlb', pods)]);
     const sizes = plan.actions.flatMap((action) => (action.operation === 'elbv2:RegisterTargets' ? [action.input.Targets.length] : []));
     expect(sizes).toEqual([200, 200, 50]);
   });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('old targets make room for new ones, and some serve all the time', async () => {
-    const account = new Account();
-=======
-  test('make room for new ones where there is none for both, and some of them serve all the time', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const member = awsMember('nlb', pods);
     const many = (net: number): string[] =>
       Array.from({ length: 600 }, (_, index) => `10.0.${net + Math.floor(index / 200)}.${(index % 200) + 1}`);
@@ -136,13 +100,8 @@ describe('targets', () => {
 });
 
 describe('a change of the scheme', () => {
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('the old NLB is deleted after the new one serves and the retirement time has passed', async () => {
-    const account = new Account();
-=======
-  test('makes the new NLB first, and removes the old one when that serves and clients have had their time', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     await account.settle(stack, [awsMember('nlb', { ...plain, annotations: { scheme: 'internal' } })]);
     const before = await account.reconcile(stack, [awsMember('nlb', { ...plain, annotations: { scheme: 'internal' } })]);
     const member = awsMember('nlb', { ...plain, annotations: { scheme: 'internet-facing' } });
@@ -152,13 +111,8 @@ describe('a change of the scheme', () => {
     account.advance(60);
     expect(hostnameOf(await account.reconcile(stack, [member]))).toBe(hostnameOf(before));
     account.advance(65);
-<<<<<<< test/unit/aws/plan/changes.test.ts
     // The new NLB is active with healthy targets, so its hostname is returned and the old one is marked as retired.
-    const serving = await account.pass(stack, [member]);
-=======
-    // Active, with healthy targets: clients are sent there, and the old one is marked.
     const serving = await account.reconcile(stack, [member]);
->>>>>>> /tmp/plan/aws-s/theirs
     expect(hostnameOf(serving)).not.toBe(hostnameOf(before));
     expect(serving.plan.actions.map(({ id }) => id)).toEqual([expect.stringMatching(/: retire$/) as string]);
     account.advance(30);
@@ -170,13 +124,8 @@ describe('a change of the scheme', () => {
     expect(account.world.targetGroups.size).toBe(1);
   });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('a change reverted in time keeps the existing NLB', async () => {
-    const account = new Account();
-=======
-  test('that is taken back in time makes nothing anew', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const before = awsMember('nlb', { ...plain, annotations: { scheme: 'internal' } });
     await account.settle(stack, [before]);
     const [arn] = account.world.loadBalancers.keys();
@@ -185,13 +134,8 @@ describe('a change of the scheme', () => {
     expect([...account.world.loadBalancers.keys()]).toEqual([arn]);
   });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('targets of the old NLB stay current until it is deleted', async () => {
-    const account = new Account();
-=======
-  test('keeps the targets of the old one up to date until it goes', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     await account.settle(stack, [awsMember('nlb', { ...plain, annotations: { scheme: 'internal' } })]);
     const member = awsMember('nlb', { ...plain, annotations: { scheme: 'internet-facing' } });
     account.nodes = [node(0), node(1)];
@@ -203,15 +147,9 @@ describe('a change of the scheme', () => {
   });
 });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
 describe('a change of the traffic policy', () => {
   test('a change from Local to Cluster and back only modifies the health check', async () => {
-    const account = new Account();
-=======
-describe('a change of the policy', () => {
-  test('from Local to Cluster and back changes the health check alone', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const local = awsMember('nlb', { ...plain, externalTrafficPolicy: 'Local', healthCheckNodePort: 32_000 });
     await account.settle(stack, [local]);
     const check = (): unknown =>
@@ -229,26 +167,16 @@ describe('a change of the policy', () => {
 });
 
 describe('a change of the certificate', () => {
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('a Classic ELB keeps its listener', async () => {
-    const account = new Account();
-=======
-  test('of a Classic ELB leaves its listener as it is', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const using = (certificate: string): Member =>
       awsMember('classic', { name: 'web', ports: ['https:443/TCP@30443'], annotations: { 'ssl-cert': certificate } });
     await account.settle(stack, [using(acmCertificate)]);
     expect(await operations(account, using(otherCertificate))).toEqual(['SetLoadBalancerListenerSSLCertificate']);
   });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('an NLB listener is modified in place, with only the changed field', async () => {
-    const account = new Account();
-=======
-  test('of an NLB changes its listener in place, with what has changed alone', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const using = (certificate: string): Member =>
       awsMember('nlb', { name: 'web', ports: ['https:443/TCP@30443'], annotations: { 'ssl-cert': certificate } });
     await account.settle(stack, [using(acmCertificate)]);
@@ -262,13 +190,8 @@ describe('a change of the certificate', () => {
 describe('a change of subnets', () => {
   const annotated = (subnets: string): Member => awsMember('nlb', { ...plain, annotations: { scheme: 'internal', subnets } });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('another subnet of a zone is used after the load balancer has left that zone', async () => {
-    const account = new Account();
-=======
-  test('of one zone leaves the zone first, and comes back to it', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const other = account.world.subnets.get('subnet-private-0');
     if (other !== undefined) account.world.subnets.set('subnet-private-9', { ...other, SubnetId: 'subnet-private-9' });
     await account.settle(stack, [annotated('subnet-private-0,subnet-private-1')]);
@@ -277,13 +200,8 @@ describe('a change of subnets', () => {
     expect(balancer?.value.AvailabilityZones.map(({ SubnetId }) => SubnetId).toSorted()).toEqual(['subnet-private-1', 'subnet-private-9']);
   });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('another subnet of the only zone is reported as impossible', async () => {
-    const account = new Account();
-=======
-  test('is said to be impossible where the NLB has only that zone', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const other = account.world.subnets.get('subnet-private-0');
     if (other !== undefined) account.world.subnets.set('subnet-private-9', { ...other, SubnetId: 'subnet-private-9' });
     await account.settle(stack, [annotated('subnet-private-0')]);
@@ -293,13 +211,8 @@ describe('a change of subnets', () => {
   });
 });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
 test('an NLB whose creation got no answer is found by name, even with changed settings', async () => {
-  const account = new Account();
-=======
-test('what was made without an answer is found by its name, also where other settings are asked for by then', async () => {
   const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
   account.cloud.fault = ({ operation }) => (operation === 'elbv2:CreateLoadBalancer' ? { kind: 'lost' } : undefined);
   await account.reconcile(stack, [awsMember('nlb', plain)]);
   account.cloud.fault = () => undefined;
@@ -308,13 +221,8 @@ test('what was made without an answer is found by its name, also where other set
   expect(account.world.loadBalancers.size).toBe(1);
 });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
 test('deletion protection is respected and reported', async () => {
-  const account = new Account();
-=======
-test('deletion protection is respected, and said', async () => {
   const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
   await account.settle(stack, [awsMember('nlb', { ...plain, annotations: { attributes: 'deletion_protection.enabled=true' } })]);
   const { plan, errors, gone } = await account.reconcile(stack, []);
   expect([plan.actions, gone]).toEqual([[], false]);
@@ -323,13 +231,8 @@ test('deletion protection is respected, and said', async () => {
   expect((await account.settle(stack, [])).gone).toBe(true);
 });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
 describe('an adopted NLB', () => {
-  async function given(account: Account): Promise<string> {
-=======
-describe('an NLB that is given to us', () => {
   async function given(account: StackFixture): Promise<string> {
->>>>>>> /tmp/plan/aws-s/theirs
     const { LoadBalancers } = await account.cloud.call('elbv2:CreateLoadBalancer', {
       Name: 'mine',
       Type: 'network',
@@ -345,13 +248,8 @@ describe('an NLB that is given to us', () => {
     return LoadBalancers[0]?.LoadBalancerArn ?? '';
   }
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('an adopted NLB gets listeners and a status, and is restored when the Service goes', async () => {
-    const account = new Account();
-=======
-  test('gets our listeners, is named in the status, and is as before when the Service goes', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const arn = await given(account);
     const member = awsMember('nlb', { ...plain, annotations: { 'herald.dev/aws-load-balancer': 'mine' } });
     const result = await account.settle(stack, [member]);
@@ -366,13 +264,8 @@ describe('an NLB that is given to us', () => {
     expect(account.world.loadBalancers.get(arn)?.value.SecurityGroups).toEqual(['sg-00000aaa']);
   });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('foreign listeners stay, and their ports are refused', async () => {
-    const account = new Account();
-=======
-  test('keeps listeners of others: their ports are refused', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const arn = await given(account);
     const { TargetGroups } = await account.cloud.call('elbv2:CreateTargetGroup', {
       Name: 'theirs',
@@ -391,7 +284,9 @@ describe('an NLB that is given to us', () => {
       DefaultActions: [{ Type: 'forward', TargetGroupArn }],
       Tags: [],
     });
-    const { errors } = await account.reconcile(stack, [awsMember('nlb', { ...plain, annotations: { 'herald.dev/aws-load-balancer': arn } })]);
+    const { errors } = await account.reconcile(stack, [
+      awsMember('nlb', { ...plain, annotations: { 'herald.dev/aws-load-balancer': arn } }),
+    ]);
     expect(errors.get('')).toMatchObject([{ code: 'AwsListenerForeign', details: { port: 80 } }]);
     expect([...account.world.listeners.values()].map(({ value }) => value.DefaultActions[0]?.TargetGroupArn)).toEqual([TargetGroupArn]);
     const beside = awsMember('nlb', { name: 'web', ports: ['http:81/TCP@30081'], annotations: { 'herald.dev/aws-load-balancer': arn } });
@@ -400,13 +295,8 @@ describe('an NLB that is given to us', () => {
     expect([...account.world.listeners.values()].map(({ value }) => value.Port)).toEqual([80]);
   });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
   test('an NLB of another controller or a missing NLB is refused', async () => {
-    const account = new Account();
-=======
-  test('that another controller owns is refused, and so is one that does not exist', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const arn = await given(account);
     account.world.setTags(arn, [{ Key: 'elbv2.k8s.aws/cluster', Value: 'x' }]);
     const member = awsMember('nlb', { ...plain, annotations: { 'herald.dev/aws-load-balancer': 'mine' } });
@@ -416,13 +306,8 @@ describe('an NLB that is given to us', () => {
   });
 });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
 test('a refused call only blocks the actions that need it', async () => {
-  const account = new Account();
-=======
-test('one call that AWS refuses holds back only what needs it', async () => {
   const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
   const member = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080', 'alt:81/TCP@30081'] });
   account.cloud.fault = ({ operation, input }) => {
     const isFirst = operation === 'elbv2:CreateTargetGroup' && (input as { Port: number }).Port === 30_080;
@@ -437,15 +322,9 @@ test('one call that AWS refuses holds back only what needs it', async () => {
   expect([...account.world.listeners.values()].map(({ value }) => value.Port)).toEqual([81]);
 });
 
-<<<<<<< test/unit/aws/plan/changes.test.ts
 test('every action has a reason', async () => {
-  const account = new Account();
-  const { plan } = await account.pass(stack, [awsMember('nlb', { ...plain, annotations: { 'ssl-cert': acmCertificate } })]);
-=======
-test('every action says why', async () => {
   const account = new StackFixture();
   const { plan } = await account.reconcile(stack, [awsMember('nlb', { ...plain, annotations: { 'ssl-cert': acmCertificate } })]);
->>>>>>> /tmp/plan/aws-s/theirs
   expect(plan.actions.map(({ id, reason }) => `${id} | ${reason}`)).toEqual([
     'security group: create | the load balancer has no security group of its own',
     'security group: authorize | 1 rules are missing',

@@ -2,13 +2,8 @@ import { expect, test } from 'vitest';
 import { limits } from '../../../../providers/aws/model/limits.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';
 
-<<<<<<< test/unit/aws/plan/classic-subnets.test.ts
 test('a Classic ELB reports once that its only subnet cannot be exchanged within its zone', async () => {
-  const town = new Town();
-=======
-test('that the only subnet of a Classic ELB cannot be exchanged within its zone is told, and not asked again and again', async () => {
   const town = new ProviderFixture();
->>>>>>> /tmp/plan/aws-s/theirs
   const { subnets, classic } = town.cloud.world;
   const present = subnets.get('subnet-private-0') ?? expect.unreachable('no such subnet');
   subnets.set('subnet-0b', { ...present, SubnetId: 'subnet-0b', CidrBlock: '10.0.200.0/24' });

@@ -73,7 +73,7 @@ async function addForeign(account: StackFixture, { tags, sameName }: Foreign): P
 }
 
 /** All resources with their tags as text, by id. */
-function picture(world: World): Map<string, string> {
+function resourceTexts(world: World): Map<string, string> {
   const entries: [string, unknown][] = [
     ...world.loadBalancers,
     ...world.targetGroups,
@@ -99,7 +99,7 @@ describe('foreign resources', () => {
         async (before, after, tags, sameName, passes) => {
           const account = new StackFixture();
           await addForeign(account, { tags, sameName });
-          const known = picture(account.world);
+          const known = resourceTexts(account.world);
           // Lets the fake settle. Apart from deregistered targets and provisioning states, foreign resources do not change by themselves.
           await account.restart(stack);
           for (const members of [[before], [after], []]) {
@@ -108,7 +108,7 @@ describe('foreign resources', () => {
               account.advance(requeueSeconds);
             }
           }
-          const now = picture(account.world);
+          const now = resourceTexts(account.world);
           for (const [id, text] of known) expect([id, now.get(id)]).toEqual([id, text]);
         },
       ),
@@ -116,13 +116,8 @@ describe('foreign resources', () => {
     );
   });
 
-<<<<<<< test/unit/aws/plan/foreign-resources.test.ts
   test('a foreign load balancer with our desired name is reported', async () => {
-    const account = new Account();
-=======
-  test('is named when it has the name that ours would get', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     await addForeign(account, { tags: { 'elbv2.k8s.aws/cluster': 'test' }, sameName: true });
     const members = [awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'] })];
     await account.reconcile(stack, members);

@@ -3,15 +3,9 @@ import { StackFixture, acmCertificate, awsMember, single, hostnameOf } from '../
 
 const web = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30061'] });
 
-<<<<<<< test/unit/aws/plan/nlb-lifecycle.test.ts
 describe('the life cycle of an NLB', () => {
   test('an NLB is created once, becomes usable and then causes no further action', async () => {
-    const account = new Account();
-=======
-describe('an NLB', () => {
-  test('is made once, becomes usable, and then nothing is done any more', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const { stack, members } = single(web);
     const first = await account.reconcile(stack, members);
     expect(hostnameOf(first)).toBeUndefined();
@@ -28,13 +22,8 @@ describe('an NLB', () => {
     expect(account.cloud.writes.length).toBe(writes);
   });
 
-<<<<<<< test/unit/aws/plan/nlb-lifecycle.test.ts
   test('a TLS listener has its certificate', async () => {
-    const account = new Account();
-=======
-  test('with TLS has the certificate on its listener', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const member = awsMember('nlb', { name: 'web', ports: ['https:443/TCP@30443'], annotations: { 'ssl-cert': acmCertificate } });
     const { stack, members } = single(member);
     await account.settle(stack, members);
@@ -42,13 +31,8 @@ describe('an NLB', () => {
     expect(listener?.value).toMatchObject({ Port: 443, Protocol: 'TLS', Certificates: [{ CertificateArn: acmCertificate }] });
   });
 
-<<<<<<< test/unit/aws/plan/nlb-lifecycle.test.ts
   test('a deleted Service leaves no resources', async () => {
-    const account = new Account();
-=======
-  test('leaves nothing when its Service goes', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const { stack, members } = single(web);
     await account.settle(stack, members);
     const { gone } = await account.settle(stack, []);

@@ -14,13 +14,8 @@ function internal(subnets: string, addresses: string): Member {
   return awsMember('nlb', { ...web, annotations: { scheme: 'internal', subnets, 'private-ipv4-addresses': addresses } });
 }
 
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
 /** The zones as sorted texts: "subnet-public-0 eipalloc-1". */
-function addressesOf({ world }: Account): string[] {
-=======
-/** "subnet-public-0 eipalloc-1", sorted. */
 function addressesOf({ world }: StackFixture): string[] {
->>>>>>> /tmp/plan/aws-s/theirs
   const zones = [...world.loadBalancers.values()].flatMap(({ value }) => value.AvailabilityZones);
   return zones
     .map(({ SubnetId, LoadBalancerAddresses = [] }) =>
@@ -34,13 +29,8 @@ function addressesOf({ world }: StackFixture): string[] {
     .toSorted();
 }
 
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
 /** Returns a function that tells the smallest number of zones at any time. */
-function watchZones({ cloud, world }: Account): () => number {
-=======
-/** How few zones it had at any time. */
 function watchZones({ cloud, world }: StackFixture): () => number {
->>>>>>> /tmp/plan/aws-s/theirs
   let fewest = Infinity;
   cloud.fault = () => {
     for (const { value } of world.loadBalancers.values()) fewest = Math.min(fewest, value.AvailabilityZones.length);
@@ -95,13 +85,8 @@ describe('changes of subnets and addresses', () => {
       internal('subnet-private-0,subnet-private-1', '10.0.100.20,10.0.101.20'),
       ['subnet-private-0 10.0.100.20', 'subnet-private-1 10.0.101.20'],
     ],
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
   ])('%s: zones change one after the other, and one always serves', async (_, before, after, expected) => {
-    const account = new Account();
-=======
-  ])('%s: zone by zone, with one that serves', async (_, before, after, expected) => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     await account.settle(stack, [before]);
     const [arn] = account.world.loadBalancers.keys();
     const fewest = watchZones(account);
@@ -113,17 +98,10 @@ describe('changes of subnets and addresses', () => {
   });
 
   test.each([
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
     ['one zone only', facing('subnet-public-0', 'eipalloc-1'), facing('subnet-public-0', 'eipalloc-2')],
     ['two zones would swap their addresses', facing(two, 'eipalloc-1,eipalloc-2'), facing(two, 'eipalloc-2,eipalloc-1')],
   ])('%s: the change is reported as impossible until a further zone is added', async (_, before, after) => {
-    const account = new Account();
-=======
-    ['where there is one zone', facing('subnet-public-0', 'eipalloc-1'), facing('subnet-public-0', 'eipalloc-2')],
-    ['where two would have to change places', facing(two, 'eipalloc-1,eipalloc-2'), facing(two, 'eipalloc-2,eipalloc-1')],
-  ])('%s: it is said, nothing is done, and another zone helps', async (_, before, after) => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     await account.settle(stack, [before]);
     const had = addressesOf(account);
     const writes = account.cloud.writes.length;
@@ -140,13 +118,8 @@ describe('changes of subnets and addresses', () => {
     expect(addressesOf(account).map((text) => text.split(' ')[1])).toEqual(eips.split(','));
   });
 
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
   test('both subnets of two zones: zones change one after the other', async () => {
-    const account = new Account();
-=======
-  test('both subnets of two zones: zone by zone', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     for (const index of [0, 1]) {
       const other = account.world.subnets.get(`subnet-public-${index}`);
       if (other !== undefined) account.world.subnets.set(`subnet-public-${index}9`, { ...other, SubnetId: `subnet-public-${index}9` });
@@ -158,13 +131,8 @@ describe('changes of subnets and addresses', () => {
     expect(fewest()).toBeGreaterThan(0);
   });
 
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
   test('addresses stay while no other zone has healthy targets, and the wait is reported', async () => {
-    const account = new Account();
-=======
-  test('stay where no other zone has healthy targets, and it is said what is awaited', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     account.nodes = account.nodes.slice(0, 1);
     await account.settle(stack, [facing(two, 'eipalloc-1,eipalloc-2')]);
     const other = facing(two, 'eipalloc-3,eipalloc-2');
@@ -178,13 +146,8 @@ describe('changes of subnets and addresses', () => {
     expect(addressesOf(account)).toEqual(['subnet-public-0 eipalloc-3', 'subnet-public-1 eipalloc-2']);
   });
 
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
   test('addresses change zone by zone when the zone that stays has no targets', async () => {
-    const account = new Account();
-=======
-  test('become others one zone after the other, where the zone that stays has no targets', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     for (const eip of ['eipalloc-4', 'eipalloc-5']) account.world.allocations.add(eip);
     account.nodes = account.nodes.slice(0, 2);
     const three = `${two},subnet-public-2`;
@@ -193,13 +156,8 @@ describe('changes of subnets and addresses', () => {
     expect(addressesOf(account)).toEqual(['subnet-public-0 eipalloc-4', 'subnet-public-1 eipalloc-5', 'subnet-public-2 eipalloc-3']);
   });
 
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
   test('addresses stay when the only zone that could remain has no healthy targets', async () => {
-    const account = new Account();
-=======
-  test('stay where the only zone that could remain has no healthy targets', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     account.nodes = [node(1)];
     await account.settle(stack, [facing(two, 'eipalloc-1,eipalloc-2')]);
     const { plan } = await account.reconcile(stack, [facing(two, 'eipalloc-2,eipalloc-3')]);
@@ -209,26 +167,16 @@ describe('changes of subnets and addresses', () => {
     ]);
   });
 
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
   test('an Elastic IP cannot move from the only zone to a new one, and an error says so', async () => {
-    const account = new Account();
-=======
-  test('stay where an Elastic IP would go from the only zone to a new one, and that is said', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     await account.settle(stack, [facing('subnet-public-0', 'eipalloc-1')]);
     const { plan, errors } = await account.reconcile(stack, [facing('subnet-public-1', 'eipalloc-1')]);
     expect(plan.actions).toEqual([]);
     expect(errors.get('')?.[0]).toMatchObject({ code: 'AwsSubnetUnusable', details: { subnet: 'subnet-public-1' } });
   });
 
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
   test('addresses stay when annotations no longer name them', async () => {
-    const account = new Account();
-=======
-  test('that are named no more stay', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     await account.settle(stack, [facing(two, 'eipalloc-1,eipalloc-2')]);
     const writes = account.cloud.writes.length;
     await account.settle(stack, [facing(two)]);
@@ -238,13 +186,8 @@ describe('changes of subnets and addresses', () => {
     ]);
   });
 
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
   test('IPv6 addresses are set together with dual stack in one call', async () => {
-    const account = new Account();
-=======
-  test('of IPv6 come with dual stack, in one call', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     await account.settle(stack, [facing(two, 'eipalloc-1,eipalloc-2')]);
     const six = { 'ip-address-type': 'dualstack', 'ipv6-addresses': '2001:db8::10,2001:db8:0:1::10' };
     const before = account.cloud.writes.length;
@@ -265,13 +208,8 @@ describe('source NAT for IPv6', () => {
   const of = ({ world }: StackFixture): unknown =>
     [...world.loadBalancers.values()].map(({ value }) => [value.IpAddressType, value.EnablePrefixForIpv6SourceNat]);
 
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
   test('source NAT is switched on after dual stack and off before it', async () => {
-    const account = new Account();
-=======
-  test('comes after dual stack and goes before it', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     await account.settle(stack, [facing(two)]);
     await account.settle(stack, [facing(two, undefined, nat)]);
     expect(of(account)).toEqual([['dualstack', 'on']]);
@@ -279,13 +217,8 @@ describe('source NAT for IPv6', () => {
     expect(of(account)).toEqual([['ipv4', 'off']]);
   });
 
-<<<<<<< test/unit/aws/plan/nlb-subnets.test.ts
   test('named prefixes are set, also when source NAT is already on', async () => {
-    const account = new Account();
-=======
-  test('has the prefixes that are named, also later', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const named = { ...nat, 'source-nat-ipv6-prefixes': '2001:db8:0:0:1::/80,2001:db8:0:1:1::/80' };
     await account.settle(stack, [facing(two, undefined, nat)]);
     await account.settle(stack, [facing(two, undefined, named)]);

@@ -9,13 +9,8 @@ const web = { name: 'web', ports: ['http:80/TCP@30080'] };
 const nlb = (annotations: object = {}) => awsMember('nlb', { ...web, annotations: { type: 'nlb', ...annotations } }).service;
 const classic = (annotations: object = {}) => awsMember('classic', { ...web, annotations: { ...annotations } }).service;
 
-<<<<<<< test/unit/aws/plan/replaced-targets.test.ts
 /** The targets of each target group and Classic ELB, sorted. */
-function registered({ cloud: { world } }: Cluster): string[] {
-=======
-/** The targets of all that there is, in order. */
 function registered({ cloud: { world } }: ControllerFixture): string[] {
->>>>>>> /tmp/plan/aws-s/theirs
   const groups = [...world.targetGroups.values()].map(({ targets }) =>
     [...targets.values()].flatMap(({ target, drainingSince }) => (drainingSince === undefined ? [target.Id] : [])),
   );
@@ -33,15 +28,9 @@ test.each<[string, ReturnType<typeof nlb>, ReturnType<typeof nlb>, Operation]>([
     nlb({ scheme: 'internet-facing', 'nlb-target-type': 'ip' }),
     'elbv2:CreateLoadBalancer',
   ],
-<<<<<<< test/unit/aws/plan/replaced-targets.test.ts
   ['pods replace nodes as targets', nlb(), nlb({ 'nlb-target-type': 'ip' }), 'elbv2:CreateListener'],
 ])('%s: while AWS refuses the change, existing targets follow the nodes', async (_, before, after, operation) => {
-  const cluster = new Cluster(before, slice({ service: 'default/web', ports: ['http:8080'], endpoints: ['10.0.1.5'] }));
-=======
-  ['targets that are nodes by pods', nlb(), nlb({ 'nlb-target-type': 'ip' }), 'elbv2:CreateListener'],
-])('%s: as long as AWS refuses it, what is there follows its nodes', async (_, before, after, operation) => {
   const cluster = new ControllerFixture(before, slice({ service: 'default/web', ports: ['http:8080'], endpoints: ['10.0.1.5'] }));
->>>>>>> /tmp/plan/aws-s/theirs
   await cluster.start();
   await cluster.run(400);
   const hostname = cluster.service('default/web')?.ingress[0]?.hostname ?? 'nowhere';
@@ -54,13 +43,8 @@ test.each<[string, ReturnType<typeof nlb>, ReturnType<typeof nlb>, Operation]>([
   cluster.source.remove(node(1));
   await cluster.run(1800);
   expect([cluster.condition('default/web'), new Set(registered(cluster))]).toEqual(['False AwsRefused', new Set(['i-00000002'])]);
-<<<<<<< test/unit/aws/plan/replaced-targets.test.ts
-  expect(whyUnreached(cluster.cloud.world, hostname, { from: '10.1.2.3', protocol: 'TCP', port: 80 })).toBeUndefined();
-  // Once converged, nothing is written.
-=======
   expect(unreachableReason(cluster.cloud.world, hostname, { from: '10.1.2.3', protocol: 'TCP', port: 80 })).toBeUndefined();
-  // With nothing left to do, nothing is written.
->>>>>>> /tmp/plan/aws-s/theirs
+  // Once converged, nothing is written.
   const writes = cluster.cloud.writes.length;
   await cluster.run(1800);
   expect(cluster.cloud.writes.slice(writes).filter((call) => call.operation !== operation)).toEqual([]);

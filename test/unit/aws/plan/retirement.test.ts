@@ -11,15 +11,9 @@ const hostnameOf = ({ servingStatus: standings }: StackResult): string => [...st
 
 const balancers = ({ cloud }: { readonly cloud: StackFixture['cloud'] }): number => cloud.world.loadBalancers.size;
 
-<<<<<<< test/unit/aws/plan/retirement.test.ts
 describe('retirement of the previous load balancer', () => {
   test('the old NLB is deleted some time after the status names its successor, not before', async () => {
-    const account = new Account();
-=======
-describe('what served a Service before', () => {
-  test('goes a while after its status has named the successor, and not as long as it names the old one', async () => {
     const account = new StackFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const literal = { name: 'web', ports, annotations: {} };
     const stack = stackOf(awsMember('nlb', literal));
     const hostname = hostnameOf(await account.settle(stack, [awsMember('nlb', literal)]));
@@ -41,13 +35,8 @@ describe('what served a Service before', () => {
     expect(balancers(account)).toBe(1);
   });
 
-<<<<<<< test/unit/aws/plan/retirement.test.ts
   test('a Service that joins a shared NLB retires its own in time despite controller restarts', async () => {
-    const town = new Town();
-=======
-  test('when it joins a shared NLB goes in time, however often the controller starts meanwhile', async () => {
     const town = new ProviderFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     town.settings = { ...town.settings, retireSeconds: 300 };
     const key = town.apply({ name: 'web', ports });
     await town.run(400);
@@ -66,13 +55,8 @@ describe('what served a Service before', () => {
     expect(gone).toBeLessThanOrEqual(18);
   });
 
-<<<<<<< test/unit/aws/plan/retirement.test.ts
   test('the mark is removed when the Service returns to the old load balancer', async () => {
-    const town = new Town();
-=======
-  test('is not marked any more when the Service comes back to it', async () => {
     const town = new ProviderFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     town.settings = { ...town.settings, retireSeconds: 3000 };
     town.apply({ name: 'web', ports });
     await town.run(400);

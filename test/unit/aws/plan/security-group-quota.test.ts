@@ -8,15 +8,9 @@ const rules = ({ cloud }: ProviderFixture): (string | undefined)[] =>
     .filter(({ GroupName }) => GroupName.startsWith('k8s-'))
     .flatMap(({ IpPermissions }) => IpPermissions.flatMap(({ IpRanges = [] }) => IpRanges.map(({ CidrIp }) => CidrIp)));
 
-<<<<<<< test/unit/aws/plan/security-group-quota.test.ts
 describe("more rules than AWS' default quota", () => {
   test('all rules are created with a warning when AWS has raised the quota', async () => {
-    const town = new Town();
-=======
-describe('more rules than AWS allows at first', () => {
-  test('are made where AWS has raised the quota, with a warning', async () => {
     const town = new ProviderFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     Object.assign(town.cloud.world.quotas, { rules: 200 });
     const key = town.apply({ ...web, sourceRanges: ranges(70) });
     await town.run(300);
@@ -25,13 +19,8 @@ describe('more rules than AWS allows at first', () => {
     expect(rules(town).length).toBe(70);
   });
 
-<<<<<<< test/unit/aws/plan/security-group-quota.test.ts
   test("a refusal is reported in AWS' words, and previous clients can still connect", async () => {
-    const town = new Town();
-=======
-  test('are told in the words of AWS where it has not, and whoever could connect before still can', async () => {
     const town = new ProviderFixture();
->>>>>>> /tmp/plan/aws-s/theirs
     const key = town.apply(web);
     await town.run(300);
     expect(rules(town)).toEqual(['0.0.0.0/0']);

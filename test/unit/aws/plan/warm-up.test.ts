@@ -14,13 +14,8 @@ async function settled(member: Member): Promise<StackFixture> {
   return account;
 }
 
-<<<<<<< test/unit/aws/plan/warm-up.test.ts
 /** Port, protocol and target type of each listener. */
-const listenersOf = ({ world }: Account): string[] =>
-=======
-/** Port and type of targets of each listener. */
 const listenersOf = ({ world }: StackFixture): string[] =>
->>>>>>> /tmp/plan/aws-s/theirs
   [...world.listeners.values()]
     .map(({ value }) => {
       const group = world.targetGroups.get(value.DefaultActions[0]?.TargetGroupArn ?? '')?.value;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { limits as awsLimits } from '../../../../providers/aws/model/limits.ts';
 import { limits } from '../../../../src/controller/limits.ts';
 import { config, pool, service, slice } from '../../decisions/fixtures.ts';
-import { Cluster } from '../support/controller-fixture.ts';
+import { ControllerFixture } from '../support/controller-fixture.ts';
 import { awsMember, node } from '../support/stack-fixture.ts';
 
 const onAws = (name: string, annotations = {}) =>
@@ -12,7 +12,7 @@ const onBareMetal = (name: string) => service({ name, loadBalancerClass: 'herald
 describe('beside Services of AWS', () => {
   test('a thousand others get their addresses at once while AWS answers nothing, also those that come later', async () => {
     const names = Array.from({ length: 1000 }, (_, index) => `local-${index}`);
-    const cluster = new Cluster(
+    const cluster = new ControllerFixture(
       pool({ name: 'large', addresses: ['198.51.100.0/22'] }),
       ...Array.from({ length: 100 }, (_, index) => onAws(`web-${index}`)),
       ...names.map(onBareMetal),
@@ -34,7 +34,7 @@ describe('beside Services of AWS', () => {
 
 describe('AWS is not asked', () => {
   test('because of what was written about the Service, nor because agents report', async () => {
-    const cluster = new Cluster(onAws('web'));
+    const cluster = new ControllerFixture(onAws('web'));
     await cluster.start();
     await cluster.run(600);
     const calls = cluster.cloud.calls.length;
@@ -49,7 +49,7 @@ describe('AWS is not asked', () => {
 
   test('because of pods that come and go behind instances, and is asked about pods that are targets', async () => {
     const pods = (...endpoints: string[]) => slice({ service: 'default/web', ports: ['http:8080'], endpoints });
-    const cluster = new Cluster(onAws('web'), pods('10.0.1.5'));
+    const cluster = new ControllerFixture(onAws('web'), pods('10.0.1.5'));
     await cluster.start();
     await cluster.run(600);
     const calls = cluster.cloud.calls.length;
@@ -69,11 +69,11 @@ describe('AWS is not asked', () => {
 });
 
 describe('what AWS refuses', () => {
-  const created = (cluster: Cluster): number =>
+  const created = (cluster: ControllerFixture): number =>
     cluster.cloud.calls.filter(({ operation }) => operation === 'elbv2:CreateLoadBalancer').length;
 
-  async function refusing(code: 'denied' | 'throttled' | 'unreachable'): Promise<Cluster> {
-    const cluster = new Cluster(onAws('web'));
+  async function refusing(code: 'denied' | 'throttled' | 'unreachable'): Promise<ControllerFixture> {
+    const cluster = new ControllerFixture(onAws('web'));
     cluster.cloud.fault = ({ operation }) => (operation === 'elbv2:CreateLoadBalancer' ? { kind: 'error', code } : undefined);
     await cluster.start();
     return cluster;
@@ -112,7 +112,7 @@ describe('what AWS refuses', () => {
   });
 
   test('is asked for again at once when there are other nodes, also where nothing could be read yet', async () => {
-    const cluster = new Cluster(onAws('web'));
+    const cluster = new ControllerFixture(onAws('web'));
     cluster.cloud.fault = () => ({ kind: 'error', code: 'denied' });
     await cluster.start();
     await cluster.run(3600);
@@ -125,7 +125,7 @@ describe('what AWS refuses', () => {
 
 test('a Service that another controller lets go of is taken over at once', async () => {
   const theirs = onAws('web');
-  const cluster = new Cluster({ ...theirs, metadata: { ...theirs.metadata, finalizers: ['service.k8s.aws/resources'] } });
+  const cluster = new ControllerFixture({ ...theirs, metadata: { ...theirs.metadata, finalizers: ['service.k8s.aws/resources'] } });
   await cluster.start();
   await cluster.run(600);
   expect([cluster.condition('default/web'), cluster.cloud.writes.length]).toEqual(['False AwsOtherController', 0]);
@@ -135,10 +135,14 @@ test('a Service that another controller lets go of is taken over at once', async
 });
 
 describe('a Service that is gone', () => {
-  const things = ({ cloud: { world } }: Cluster): number[] => [world.loadBalancers.size, world.targetGroups.size, world.listeners.size];
+  const things = ({ cloud: { world } }: ControllerFixture): number[] => [
+    world.loadBalancers.size,
+    world.targetGroups.size,
+    world.listeners.size,
+  ];
 
-  async function served(): Promise<Cluster> {
-    const cluster = new Cluster(onAws('web'));
+  async function served(): Promise<ControllerFixture> {
+    const cluster = new ControllerFixture(onAws('web'));
     await cluster.start();
     await cluster.run(600);
     expect(things(cluster)).toEqual([1, 1, 1]);
@@ -199,7 +203,7 @@ describe('a Service that is gone', () => {
       onAws('web', shared),
       awsMember('nlb', { name: 'dns', ports: ['dns:53/UDP@30053'], loadBalancerClass: 'herald.dev/aws', annotations: shared }).service,
     ];
-    const cluster = new Cluster(first, second);
+    const cluster = new ControllerFixture(first, second);
     await cluster.start();
     await cluster.run(600);
     expect(things(cluster)).toEqual([1, 2, 2]);
@@ -225,7 +229,7 @@ describe('a Service that is gone', () => {
 
   test('from a directory takes its part of a shared NLB along at once', async () => {
     const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
-    const cluster = new Cluster(
+    const cluster = new ControllerFixture(
       onAws('web', shared),
       awsMember('nlb', { name: 'dns', ports: ['dns:53/UDP@30053'], loadBalancerClass: 'herald.dev/aws', annotations: shared }).service,
     );
@@ -238,7 +242,7 @@ describe('a Service that is gone', () => {
   });
 
   test('from a directory takes it along at once: there, that is its deletion', async () => {
-    const cluster = new Cluster(onAws('web'));
+    const cluster = new ControllerFixture(onAws('web'));
     cluster.hasMetadata = false;
     await cluster.start();
     await cluster.run(600);
@@ -253,7 +257,7 @@ describe('a Service that changes its provider', () => {
 
   test('does not wait for an address any more that it does not need', async () => {
     const small = pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'] });
-    const cluster = new Cluster(onBareMetal('first'), config({ defaultClass: true }), small);
+    const cluster = new ControllerFixture(onBareMetal('first'), config({ defaultClass: true }), small);
     await cluster.start();
     cluster.apply(plain);
     await cluster.turn();
@@ -268,7 +272,7 @@ describe('a Service that changes its provider', () => {
   });
 
   test('from AWS to a pool has its address before its load balancer goes', async () => {
-    const cluster = new Cluster(plain);
+    const cluster = new ControllerFixture(plain);
     await cluster.start();
     await cluster.run(600);
     expect(cluster.cloud.world.classic.size).toBe(1);
@@ -285,7 +289,7 @@ describe('a Service that changes its provider', () => {
 
   test('keeps its address until AWS has a load balancer for it, and then others can have it', async () => {
     const nlb = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], annotations: { type: 'nlb' } }).service;
-    const cluster = new Cluster(nlb, config({ defaultClass: true }), pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'] }));
+    const cluster = new ControllerFixture(nlb, config({ defaultClass: true }), pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'] }));
     await cluster.start();
     expect(cluster.ingress('default/web')).toEqual(['192.0.2.1']);
     cluster.awsHangs = true;

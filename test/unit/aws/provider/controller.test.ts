@@ -8,7 +8,7 @@ import type { ObjectEvent } from '../../../../src/model/objects/object-event.ts'
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
-import { furnish } from '../../../aws/fake/world.ts';
+import { populate } from '../../../aws/fake/world.ts';
 import { pool, service } from '../../decisions/fixtures.ts';
 import { TestSource } from '../../test-source.ts';
 import { awsMember, node, settings } from '../support/stack-fixture.ts';
@@ -54,7 +54,7 @@ async function start(...objects: readonly HeraldObject[]): Promise<{
 }> {
   const source = new TestSource(...objects, node(0), node(1), pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.9'] }));
   const cloud = new FakeCloud();
-  furnish(cloud.world);
+  populate(cloud.world);
   const { clock } = cloud.world;
   const records = new Records(source);
   const events: ObjectEvent[] = [];

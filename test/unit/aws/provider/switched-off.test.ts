@@ -1,15 +1,15 @@
 import { beforeEach, expect, test } from 'vitest';
 import { config, service } from '../../decisions/fixtures.ts';
-import { Cluster } from '../support/controller-fixture.ts';
+import { ControllerFixture } from '../support/controller-fixture.ts';
 import { awsMember } from '../support/stack-fixture.ts';
 
 const web = { name: 'web', ports: ['http:80/TCP@30080'] };
 const classless = awsMember('nlb', { ...web, annotations: { type: 'nlb' } }).service;
 
-let cluster: Cluster;
+let cluster: ControllerFixture;
 /** A Service that was served by AWS, and a controller that does not any more. */
 beforeEach(async () => {
-  cluster = new Cluster(classless);
+  cluster = new ControllerFixture(classless);
   await cluster.start();
   await cluster.run(400);
   cluster.servesAws = false;

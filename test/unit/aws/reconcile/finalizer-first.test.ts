@@ -5,7 +5,7 @@ import { Store } from '../../../../src/model/store/store.ts';
 import { KubernetesServiceMetadata } from '../../../../src/sources/kubernetes/records/service-metadata.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
-import { furnish } from '../../../aws/fake/world.ts';
+import { populate } from '../../../aws/fake/world.ts';
 import { config } from '../../decisions/fixtures.ts';
 import { FakeServices } from '../../sources/kubernetes/fake-services.ts';
 import { awsMember, node, settings } from '../support/stack-fixture.ts';
@@ -14,7 +14,7 @@ const { service: web } = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30
 
 test('nothing is made for a Service that is gone before the watch tells of it, for nobody would hear of its deletion', async () => {
   const cloud = new FakeCloud();
-  furnish(cloud.world);
+  populate(cloud.world);
   const snapshot = new Store(config({ defaultClass: false }));
   for (const object of [node(0), web]) snapshot.upsert(object);
   // The API server has it no more.

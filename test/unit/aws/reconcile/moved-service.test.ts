@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { silentLog } from '../../../../src/system/log.ts';
-import { Town } from '../support/provider-fixture.ts';
+import { ProviderFixture } from '../support/provider-fixture.ts';
 
 const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
 const first = { name: 'a', ports: ['http:80/TCP@30080'], annotations: shared, createdAt: '2026-01-01T00:00:00Z' };
@@ -10,15 +10,15 @@ const second = { name: 'b', ports: ['http:81/TCP@30081'], createdAt: '2026-01-02
 const b = 'default/b';
 
 /** By which clients reach it, and whether that load balancer still has the port. */
-function reached({ said, cloud: { world } }: Town, port: number): string {
+function reached({ results: said, cloud: { world } }: ProviderFixture, port: number): string {
   const hostname = said.get(b)?.ingress[0]?.hostname ?? 'nowhere';
   const [arn] = [...world.loadBalancers].find(([, { value }]) => value.DNSName.toLowerCase() === hostname) ?? [];
   const listens = [...world.listeners.values()].some(({ value }) => value.LoadBalancerArn === arn && value.Port === port);
   return listens ? hostname : `${hostname}, where nothing listens on ${port}`;
 }
 
-async function town(...services: readonly Parameters<Town['apply']>[0][]): Promise<Town> {
-  const town = new Town();
+async function town(...services: readonly Parameters<ProviderFixture['apply']>[0][]): Promise<ProviderFixture> {
+  const town = new ProviderFixture();
   for (const one of services) town.apply(one);
   await town.run(400);
   return town;
@@ -26,7 +26,7 @@ async function town(...services: readonly Parameters<Town['apply']>[0][]): Promi
 
 describe('a Service that joins a shared NLB', () => {
   const joining = { ...second, annotations: shared };
-  const mistakes: readonly (readonly [string, Parameters<Town['apply']>[0]])[] = [
+  const mistakes: readonly (readonly [string, Parameters<ProviderFixture['apply']>[0]])[] = [
     ['whose port is taken there', { ...joining, ports: ['http:80/TCP@30081'] }],
     ['with a mistake in an annotation', { ...joining, annotations: { ...shared, 'healthcheck-interval': 'x' } }],
   ];
@@ -35,7 +35,7 @@ describe('a Service that joins a shared NLB', () => {
     const one = await town(first, { ...second, ports: asked.ports ?? [] });
     const port = asked.ports?.[0]?.includes(':80/') === true ? 80 : 81;
     const before = reached(one, port);
-    one.apply({ ...asked, ingress: one.said.get(b)?.ingress ?? [] });
+    one.apply({ ...asked, ingress: one.results.get(b)?.ingress ?? [] });
     await one.run(200);
     expect([reached(one, port), one.cloud.world.loadBalancers.size]).toEqual([before, 2]);
     expect(before).toMatch(/amazonaws\.com$/);
@@ -45,13 +45,13 @@ describe('a Service that joins a shared NLB', () => {
     const one = await town(first, second);
     const before = reached(one, 81);
     one.cloud.fault = ({ operation }) => (operation === 'elbv2:CreateListener' ? { kind: 'error', code: 'denied' } : undefined);
-    one.apply({ ...joining, ingress: one.said.get(b)?.ingress ?? [] });
+    one.apply({ ...joining, ingress: one.results.get(b)?.ingress ?? [] });
     await one.run(100);
     expect([reached(one, 81), one.cloud.world.loadBalancers.size]).toEqual([before, 2]);
     one.cloud.fault = () => undefined;
     await one.run(1200);
     expect(one.cloud.world.loadBalancers.size).toBe(1);
-    expect(reached(one, 81)).toBe(one.said.get('default/a')?.ingress[0]?.hostname);
+    expect(reached(one, 81)).toBe(one.results.get('default/a')?.ingress[0]?.hostname);
   });
 });
 
@@ -59,7 +59,7 @@ describe('a Service that leaves a shared NLB', () => {
   test('is reached by it until it is reached by its own', async () => {
     const one = await town(first, { ...second, annotations: shared });
     const before = reached(one, 81);
-    one.apply({ ...second, ingress: one.said.get(b)?.ingress ?? [] });
+    one.apply({ ...second, ingress: one.results.get(b)?.ingress ?? [] });
     const ways = new Set<string>();
     for (let look = 0; look < 30; look++) {
       await one.run(10);
@@ -75,7 +75,7 @@ describe('a Service that leaves a shared NLB', () => {
 
   test('by its deletion is gone also where what the oldest one asks for is not valid', async () => {
     const one = await town(first, { ...second, annotations: shared });
-    one.apply({ ...first, annotations: { ...shared, scheme: 'foo' }, ingress: one.said.get('default/a')?.ingress ?? [] });
+    one.apply({ ...first, annotations: { ...shared, scheme: 'foo' }, ingress: one.results.get('default/a')?.ingress ?? [] });
     await one.run(60);
     one.delete(b);
     await one.run(300);
@@ -89,30 +89,30 @@ test('an NLB that AWS calls provisioning for a moment keeps its name in the stat
   const before = reached(one, 81);
   for (const balancer of one.cloud.world.loadBalancers.values()) Object.assign(balancer, { madeAt: one.cloud.world.now() });
   await one.run(10);
-  one.apply({ ...second, annotations: { 'healthcheck-interval': '20' }, ingress: one.said.get(b)?.ingress ?? [] });
+  one.apply({ ...second, annotations: { 'healthcheck-interval': '20' }, ingress: one.results.get(b)?.ingress ?? [] });
   await one.run(10);
   expect(reached(one, 81)).toBe(before);
 });
 
 test('a Classic ELB that replaces an NLB is told to clients when it serves', async () => {
-  const one = new Town();
+  const one = new ProviderFixture();
   one.apply({ ...second, annotations: {} });
   await one.run(400);
-  const before = one.said.get(b)?.ingress[0]?.hostname;
-  one.apply({ ...second, loadBalancerClass: 'herald.dev/aws-classic', annotations: {}, ingress: one.said.get(b)?.ingress ?? [] });
+  const before = one.results.get(b)?.ingress[0]?.hostname;
+  one.apply({ ...second, loadBalancerClass: 'herald.dev/aws-classic', annotations: {}, ingress: one.results.get(b)?.ingress ?? [] });
   // It is there by now, and none of its instances is in service yet.
   await one.run(10);
-  expect([one.cloud.world.classic.size, one.said.get(b)?.ingress[0]?.hostname]).toEqual([1, before]);
+  expect([one.cloud.world.classic.size, one.results.get(b)?.ingress[0]?.hostname]).toEqual([1, before]);
   await one.run(400);
   expect([one.cloud.world.loadBalancers.size, one.cloud.world.classic.size]).toEqual([0, 1]);
-  expect(one.said.get(b)?.ingress[0]?.hostname).not.toBe(before);
+  expect(one.results.get(b)?.ingress[0]?.hostname).not.toBe(before);
 });
 
 test('a manifest that was removed while no controller ran is an orphan for the next one, though it is on record', async () => {
   const one = await town({ ...second, annotations: {} });
   one.services.delete(b);
   const { clock } = one.cloud.world;
-  const connect = (): Promise<{ cloud: Town['cloud']; settings: Town['settings'] }> =>
+  const connect = (): Promise<{ cloud: ProviderFixture['cloud']; settings: ProviderFixture['settings'] }> =>
     Promise.resolve({ cloud: one.cloud, settings: one.settings });
   // Of a directory: nothing can be written to a Service.
   one.provider = new AwsProvider({ classless: 'off', connect, clock, random: () => 0, log: silentLog });

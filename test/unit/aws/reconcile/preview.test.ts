@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
-import { keptAnnotation } from '../../../../providers/aws/model/service-metadata.ts';
+import { arnAnnotation } from '../../../../providers/aws/model/service-metadata.ts';
 import type { Preview } from '../../../../src/controller/provider-parts.ts';
 import { serviceKey, type ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import type { Service } from '../../../../src/model/objects/service.ts';
 import { silentLog } from '../../../../src/system/log.ts';
-import { Cluster } from '../support/controller-fixture.ts';
+import { ControllerFixture } from '../support/controller-fixture.ts';
 import { awsMember, type AwsServiceLiteral } from '../support/stack-fixture.ts';
 
 const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
@@ -16,7 +16,7 @@ const b = (annotations = {}): Service =>
   annotated({ name: 'b', ports: ['http:81/TCP@30081'], createdAt: '2026-01-02T00:00:00Z', annotations });
 
 /** What `herald plan` asks: a process of its own, which knows nothing but the cluster and the account. */
-async function previewOf(cluster: Cluster, key: ServiceKey): Promise<Preview> {
+async function previewOf(cluster: ControllerFixture, key: ServiceKey): Promise<Preview> {
   const { cloud, settings } = cluster;
   const connect = async () => ({ cloud, settings });
   const one = new AwsProvider({ classless: 'off', connect, clock: cloud.world.clock, random: () => 0, log: silentLog });
@@ -24,13 +24,13 @@ async function previewOf(cluster: Cluster, key: ServiceKey): Promise<Preview> {
 }
 
 /** A cluster that has come to rest and whose controller is gone, with one Service changed. */
-async function changed(before: readonly Service[], after: Service): Promise<Cluster> {
-  const cluster = new Cluster(...before);
+async function changed(before: readonly Service[], after: Service): Promise<ControllerFixture> {
+  const cluster = new ControllerFixture(...before);
   await cluster.start();
   await cluster.run(600);
   cluster.kill();
-  const kept = cluster.service(serviceKey(after.metadata))?.metadata.annotations[keptAnnotation] ?? '';
-  const annotations = { ...after.metadata.annotations, [keptAnnotation]: kept };
+  const kept = cluster.service(serviceKey(after.metadata))?.metadata.annotations[arnAnnotation] ?? '';
+  const annotations = { ...after.metadata.annotations, [arnAnnotation]: kept };
   cluster.apply({ ...after, metadata: { ...after.metadata, annotations } });
   return cluster;
 }
@@ -38,7 +38,7 @@ async function changed(before: readonly Service[], after: Service): Promise<Clus
 const operations = ({ actions }: Preview): string[] => [...new Set(actions.map(({ operation }) => operation))];
 
 /** Calls that changed something after a new controller has begun. */
-async function made(cluster: Cluster): Promise<string[]> {
+async function made(cluster: ControllerFixture): Promise<string[]> {
   const before = cluster.cloud.writes.length;
   await cluster.start();
   await cluster.run(1200);
@@ -79,8 +79,8 @@ test('a preview of a Service that is no load balancer any more tells what is del
 
 test('a preview of a Service that leaves a shared load balancer together with another one takes its own part, and tells who deletes the rest', async () => {
   const cluster = await changed([a(shared), b(shared)], b());
-  const kept = cluster.service('default/a')?.metadata.annotations[keptAnnotation] ?? '';
-  cluster.apply(a({ [keptAnnotation]: kept }));
+  const kept = cluster.service('default/a')?.metadata.annotations[arnAnnotation] ?? '';
+  cluster.apply(a({ [arnAnnotation]: kept }));
   for (const [key, other] of [
     ['default/a', 'default/b'],
     ['default/b', 'default/a'],
@@ -99,8 +99,8 @@ test('a preview of a Service that leaves a shared load balancer together with an
 test('a preview of a Service that leaves others, about whom something is wrong, takes its own part alone', async () => {
   const wrong = { ...shared, 'healthcheck-interval': 'x' };
   const cluster = await changed([a(shared), b(shared)], a(wrong));
-  const kept = cluster.service('default/b')?.metadata.annotations[keptAnnotation] ?? '';
-  cluster.apply(b({ [keptAnnotation]: kept }));
+  const kept = cluster.service('default/b')?.metadata.annotations[arnAnnotation] ?? '';
+  cluster.apply(b({ [arnAnnotation]: kept }));
   const told = await previewOf(cluster, 'default/b');
   expect(operations(told).filter((operation) => operation.includes(':Delete'))).toEqual([
     'elbv2:DeleteListener',

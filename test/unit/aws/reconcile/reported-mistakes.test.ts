@@ -1,14 +1,14 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Service } from '../../../../src/model/objects/service.ts';
-import { Cluster } from '../support/controller-fixture.ts';
+import { ControllerFixture } from '../support/controller-fixture.ts';
 import { acmCertificate, awsMember, node } from '../support/stack-fixture.ts';
 
 const asks = (annotations: Readonly<Record<string, string>>): Service =>
   awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], loadBalancerClass: 'herald.dev/aws', annotations }).service;
 
-let cluster: Cluster;
+let cluster: ControllerFixture;
 beforeEach(async () => {
-  cluster = new Cluster(asks({}));
+  cluster = new ControllerFixture(asks({}));
   await cluster.start();
   await cluster.run(400);
   cluster.events.length = 0;

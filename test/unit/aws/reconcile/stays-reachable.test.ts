@@ -9,8 +9,8 @@ import { vpcId } from '../../../aws/fake/world.ts';
 import { slice } from '../../decisions/fixtures.ts';
 import { classicAnnotations, maybe, nlbAnnotations } from '../support/arbitrary-services.ts';
 import { acmCertificate, node, otherCertificate, type AwsServiceLiteral } from '../support/stack-fixture.ts';
-import { whyUnreached, whyUnreachedByZone, type Packet } from '../support/reachability.ts';
-import { Town } from '../support/provider-fixture.ts';
+import { unreachableReason, unreachableReasonByZone, type Packet } from '../support/reachability.ts';
+import { ProviderFixture } from '../support/provider-fixture.ts';
 import { interruptions, type Gap } from '../support/interruptions.ts';
 
 /** The same each time; AWS_RUNS and AWS_SEED look further. */
@@ -31,8 +31,8 @@ function labelled(index: number, group: string): Node {
   return { ...plain, metadata: { ...plain.metadata, labels: { group } } };
 }
 
-function furnished(): Town {
-  const town = new Town();
+function furnished(): ProviderFixture {
+  const town = new ProviderFixture();
   for (const [index, group] of ['a', 'b', 'b'].entries()) town.snapshot.upsert(labelled(index, group));
   const { world } = town.cloud;
   const everywhere = { FromPort: 0, ToPort: 65_535, IpRanges: [{ CidrIp: '0.0.0.0/0' }] };
@@ -192,8 +192,8 @@ async function edit([before, after]: readonly [Wish, Wish], crashAt?: number): P
   const now = (): string => town.services.get(key)?.ingress[0]?.hostname ?? 'no name';
   const reasons = (name: string): (Way & { readonly why: string | undefined })[] =>
     packets.flatMap((packet) => [
-      { packet, zone: undefined, why: whyUnreached(cloud.world, name, packet) },
-      ...[...whyUnreachedByZone(cloud.world, name, packet)].map(([zone, why]) => ({ packet, zone, why })),
+      { packet, zone: undefined, why: unreachableReason(cloud.world, name, packet) },
+      ...[...unreachableReasonByZone(cloud.world, name, packet)].map(([zone, why]) => ({ packet, zone, why })),
     ]);
   const reached = (all: ReturnType<typeof reasons>): Way[] => all.filter(({ why }) => why === undefined);
   const served = reached(reasons(now()));

@@ -1,24 +1,24 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Service } from '../../../../src/model/objects/service.ts';
 import { config, service } from '../../decisions/fixtures.ts';
-import { Cluster } from '../support/controller-fixture.ts';
+import { ControllerFixture } from '../support/controller-fixture.ts';
 import { awsMember } from '../support/stack-fixture.ts';
-import { Town } from '../support/provider-fixture.ts';
+import { ProviderFixture } from '../support/provider-fixture.ts';
 
 const web = { name: 'web', ports: ['http:80/TCP@30080'] };
 const onAws = (further: object = {}): Service => awsMember('nlb', { ...web, loadBalancerClass: 'herald.dev/aws', ...further }).service;
 const noBalancer = service({ ...web, type: 'ClusterIP' });
 const protects = 'has deletion protection, which Herald respects; set deletion_protection.enabled=false';
 
-function protect(cluster: Cluster | Town, value: boolean): void {
+function protect(cluster: ControllerFixture | ProviderFixture, value: boolean): void {
   for (const { attributes } of cluster.cloud.world.loadBalancers.values()) attributes.set('deletion_protection.enabled', `${value}`);
 }
 
 describe('a load balancer whose deletion protection is on', () => {
-  let cluster: Cluster;
+  let cluster: ControllerFixture;
 
   async function start(subject: Service, ...further: Parameters<typeof config>): Promise<void> {
-    cluster = new Cluster(subject, config({ defaultClass: false, ...further[0] }));
+    cluster = new ControllerFixture(subject, config({ defaultClass: false, ...further[0] }));
     await cluster.start();
     await cluster.run(400);
     protect(cluster, true);
@@ -88,7 +88,7 @@ describe('a load balancer whose deletion protection is on', () => {
 });
 
 test('a protected load balancer that has no Service any more is told in the log', async () => {
-  const town = new Town();
+  const town = new ProviderFixture();
   const key = town.apply(web);
   await town.run(300);
   protect(town, true);
@@ -96,14 +96,14 @@ test('a protected load balancer that has no Service any more is told in the log'
   town.services.delete(key);
   await town.provider.release(key);
   await town.run(3600 * 3);
-  expect(town.warned).toContainEqual(
+  expect(town.warnings).toContainEqual(
     expect.objectContaining({ message: 'an orphan is not deleted yet', code: 'AwsDeletionProtected', stack: key }),
   );
   expect(town.cloud.world.loadBalancers.size).toBe(1);
 });
 
 test('a Service that comes back as a LoadBalancer of another controller is let go of, also where that has given it an address', async () => {
-  const cluster = new Cluster(onAws());
+  const cluster = new ControllerFixture(onAws());
   cluster.leavesOthers = true;
   await cluster.start();
   await cluster.run(400);

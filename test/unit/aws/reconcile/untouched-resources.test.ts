@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../providers/aws/model/limits.ts';
 import { NodeRules } from '../../../../providers/aws/node-rules/node-rules.ts';
-import { Stacks } from '../../../../providers/aws/stacks/stack-registry.ts';
+import { StackRegistry } from '../../../../providers/aws/stacks/stack-registry.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
-import { furnish } from '../../../aws/fake/world.ts';
+import { populate } from '../../../aws/fake/world.ts';
 import { service } from '../../decisions/fixtures.ts';
-import { Cluster } from '../support/controller-fixture.ts';
+import { ControllerFixture } from '../support/controller-fixture.ts';
 import { settings } from '../support/stack-fixture.ts';
-import { Town } from '../support/provider-fixture.ts';
+import { ProviderFixture } from '../support/provider-fixture.ts';
 
 const web = { name: 'web', ports: ['http:80/TCP@30080'] };
 const nodeGroup = 'sg-00000aaa';
@@ -16,7 +16,7 @@ const nodeGroup = 'sg-00000aaa';
 describe('a Service of another controller', () => {
   test('keeps what that one writes into its status, whenever it comes', async () => {
     const theirs = service({ ...web, loadBalancerClass: 'service.k8s.aws/nlb' });
-    const cluster = new Cluster({ ...theirs, metadata: { ...theirs.metadata, finalizers: ['service.k8s.aws/resources'] } });
+    const cluster = new ControllerFixture({ ...theirs, metadata: { ...theirs.metadata, finalizers: ['service.k8s.aws/resources'] } });
     await cluster.start();
     await cluster.run(60);
     expect(cluster.condition('default/web')).toBe('False AwsOtherController');
@@ -29,12 +29,12 @@ describe('a Service of another controller', () => {
   });
 });
 
-const ports = ({ cloud }: Town): string[] | undefined =>
+const ports = ({ cloud }: ProviderFixture): string[] | undefined =>
   cloud.world.securityGroups.get(nodeGroup)?.IpPermissions.map(({ FromPort, ToPort }) => `${FromPort}-${ToPort}`);
 
 describe('rules of nodes', () => {
   test('that a load balancer needs which was disowned stay, also when the controller starts anew', async () => {
-    const town = new Town();
+    const town = new ProviderFixture();
     town.apply({ name: 'other', ports: ['a:443/TCP@30443'] });
     town.apply(web);
     await town.run(300);
@@ -48,24 +48,24 @@ describe('rules of nodes', () => {
 
   test('that could not be looked at are looked at again, also where nobody asks for it any more', async () => {
     const cloud = new FakeCloud();
-    furnish(cloud.world);
+    populate(cloud.world);
     const now = (): number => cloud.world.clock.date().getTime();
     const rules = new NodeRules({
-      stacks: new Stacks(),
+      stacks: new StackRegistry(),
       random: () => 0,
       now,
       told: () => undefined,
       toldStuck: () => undefined,
       survey: () => Promise.resolve(),
     });
-    const pass = () => rules.pass(cloud, settings, new Store(), true);
+    const pass = () => rules.reconcile(cloud, settings, new Store(), true);
     cloud.fault = () => ({ kind: 'error', code: 'unreachable' });
     await expect(pass()).rejects.toMatchObject({ code: 'unreachable' });
     expect(rules.isDue(now())).toBe(false);
     cloud.world.clock.advance(limits.transientRetrySeconds * 1000);
     expect(rules.isDue(now())).toBe(true);
     cloud.fault = () => undefined;
-    await rules.finish(cloud, settings, new Store(), true);
+    await rules.retryDue(cloud, settings, new Store(), true);
     expect(rules.isDue(now())).toBe(false);
   });
 });

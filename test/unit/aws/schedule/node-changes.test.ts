@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { nodeFacts, noNodes } from '../../../../providers/aws/schedule/node-changes.ts';
+import { fingerprintNodes, emptyFingerprint } from '../../../../providers/aws/schedule/node-changes.ts';
 import type { Node } from '../../../../src/model/objects/cluster.ts';
-import { Town } from '../support/provider-fixture.ts';
+import { ProviderFixture } from '../support/provider-fixture.ts';
 import { node } from '../support/stack-fixture.ts';
 
 const labelled = (labels: Readonly<Record<string, string>>, overrides: Partial<Node> = {}): Node => {
@@ -14,16 +14,16 @@ function matters(before: Node, after: Node): boolean {
   const { snapshot, apply } = town();
   apply({ name: 'web', annotations: { 'target-node-labels': 'group=a, zone' } });
   snapshot.upsert(before);
-  const facts = nodeFacts(snapshot, noNodes);
+  const facts = fingerprintNodes(snapshot, emptyFingerprint);
   snapshot.upsert(after);
-  const next = nodeFacts(snapshot, facts);
+  const next = fingerprintNodes(snapshot, facts);
   // What was found holds for the next time as well.
-  expect(nodeFacts(snapshot, next)).toEqual(next);
-  return next.text !== facts.text;
+  expect(fingerprintNodes(snapshot, next)).toEqual(next);
+  return next.fingerprint !== facts.fingerprint;
 }
 
-function town(): { snapshot: Town['snapshot']; apply: Town['apply'] } {
-  const town = new Town();
+function town(): { snapshot: ProviderFixture['snapshot']; apply: ProviderFixture['apply'] } {
+  const town = new ProviderFixture();
   return { snapshot: town.snapshot, apply: (service) => town.apply(service) };
 }
 

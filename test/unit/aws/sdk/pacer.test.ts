@@ -12,7 +12,7 @@ const throttled = (): Error => Object.assign(new Error('Rate exceeded'), { name:
 const reset = (): Error => Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
 const refused = (): Error => Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
 
-class Bench {
+class PacerFixture {
   readonly clock = new VirtualClock();
   readonly stop = new AbortController();
   leads = true;
@@ -52,7 +52,7 @@ const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, (
 
 describe('requests to AWS', () => {
   test('a throttled request is sent again after a random pause, and its class slows down', async () => {
-    const bench = new Bench();
+    const bench = new PacerFixture();
     const answer = bench.send('elbv2:CreateListener', [throttled, throttled]);
     await bench.advance(5000);
     await expect(answer).resolves.toBe('answer');
@@ -65,7 +65,7 @@ describe('requests to AWS', () => {
   });
 
   test('a request that stays throttled fails after the last attempt', async () => {
-    const bench = new Bench();
+    const bench = new PacerFixture();
     const refusal = bench.send('elbv2:DescribeTags', times(100, throttled)).catch(thrown);
     await bench.advance(200_000, 100);
     expect(await refusal).toMatchObject({ name: 'AwsError', code: 'throttled', operation: 'elbv2:DescribeTags' });
@@ -75,7 +75,7 @@ describe('requests to AWS', () => {
   test('pauses are random, so requests throttled together do not return together', async () => {
     const pauses = await Promise.all(
       [1, 2, 3].map(async (seed) => {
-        const bench = new Bench(silentLog, seededRandom(seed));
+        const bench = new PacerFixture(silentLog, seededRandom(seed));
         void bench.send('ec2:DescribeSubnets', times(4, throttled));
         await bench.advance(20_000, 20);
         return bench.sent.join();
@@ -85,7 +85,7 @@ describe('requests to AWS', () => {
   });
 
   test('a read without an answer is sent again', async () => {
-    const bench = new Bench();
+    const bench = new PacerFixture();
     const answer = bench.send('elbv2:DescribeListeners', [reset, refused]);
     await bench.advance(3000);
     await expect(answer).resolves.toBe('answer');
@@ -93,27 +93,27 @@ describe('requests to AWS', () => {
   });
 
   test('a write without an answer is not sent again, because it may have taken effect', async () => {
-    const bench = new Bench();
+    const bench = new PacerFixture();
     await expect(bench.send('elbv2:CreateListener', [reset])).rejects.toMatchObject({ code: 'unreachable' });
     expect(bench.sent).toHaveLength(1);
   });
 
   test('a write that was never sent is sent again', async () => {
-    const bench = new Bench();
+    const bench = new PacerFixture();
     const answer = bench.send('elbv2:CreateListener', [refused]);
     await bench.advance(3000);
     await expect(answer).resolves.toBe('answer');
   });
 
   test('a request that AWS refused is not sent again', async () => {
-    const bench = new Bench();
+    const bench = new PacerFixture();
     const invalid = (): Error => Object.assign(new Error('no'), { name: 'ValidationError', $metadata: { httpStatusCode: 400 } });
     await expect(bench.send('ec2:DescribeSubnets', [invalid])).rejects.toMatchObject({ code: 'invalid' });
     expect(bench.sent).toHaveLength(1);
   });
 
   test('creations, registrations, other writes and reads do not wait for each other', async () => {
-    const bench = new Bench();
+    const bench = new PacerFixture();
     const operations = ['elbv2:CreateListener', 'elbv2:RegisterTargets', 'elbv2:DeleteListener', 'elbv2:DescribeTags'] as const;
     for (const operation of operations) {
       const burst = rates[classOf(operation)]?.burst ?? 0;
@@ -129,7 +129,7 @@ describe('requests to AWS', () => {
   });
 
   test('waiting requests are refused when Herald stops, and nothing more is sent', async () => {
-    const bench = new Bench();
+    const bench = new PacerFixture();
     const retried = bench.send('elbv2:CreateListener', times(20, throttled)).catch(thrown);
     await bench.advance(20);
     const behind = bench.send('elbv2:CreateListener').catch(thrown);
@@ -145,7 +145,7 @@ describe('requests to AWS', () => {
   test('each attempt is logged with its subject, its number and its result', async () => {
     const lines: object[] = [];
     const log: Log = { ...silentLog, debug: (fields, message) => void lines.push({ ...fields, message }) };
-    const bench = new Bench(log);
+    const bench = new PacerFixture(log);
     const answer = bench.send('ec2:DescribeSubnets', [throttled], { GroupId: 'sg-1' });
     await bench.advance(2000);
     await answer;
@@ -164,7 +164,7 @@ describe('a controller that has lost its leadership', () => {
   };
 
   test('reads are sent, and writes are refused', async () => {
-    const bench = new Bench();
+    const bench = new PacerFixture();
     bench.leads = false;
     await expect(bench.send('ec2:DescribeVpcs')).resolves.toBe('answer');
     await expect(bench.send('ec2:CreateTags')).rejects.toMatchObject({ ...notLeading, operation: 'ec2:CreateTags' });
@@ -172,7 +172,7 @@ describe('a controller that has lost its leadership', () => {
   });
 
   test('a write that waited for its turn is not sent', async () => {
-    const bench = new Bench();
+    const bench = new PacerFixture();
     const burst = rates[classOf('elbv2:CreateListener')]?.burst ?? 0;
     for (let i = 0; i < burst; i++) void bench.send('elbv2:CreateListener');
     const waiting = bench.send('elbv2:CreateListener').catch(thrown);
@@ -185,7 +185,7 @@ describe('a controller that has lost its leadership', () => {
   });
 
   test('a throttled write is not sent again', async () => {
-    const bench = new Bench();
+    const bench = new PacerFixture();
     const again = bench.send('elbv2:CreateListener', [throttled]).catch(thrown);
     await bench.advance(20);
     bench.leads = false;
@@ -195,7 +195,7 @@ describe('a controller that has lost its leadership', () => {
   });
 
   test('a waiting write is refused with the reason', async () => {
-    const bench = new Bench();
+    const bench = new PacerFixture();
     const waiting = bench.send('elbv2:CreateListener', times(20, throttled)).catch(thrown);
     await bench.advance(20);
     bench.stop.abort(new Error('given up: another controller may lead by now'));

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Call } from '../../../aws/fake/cloud.ts';
-import { Town } from '../support/provider-fixture.ts';
+import { ProviderFixture } from '../support/provider-fixture.ts';
 
 const message = 'AWS does not let go of something that is in use';
 
 /** Somebody's rule refers to the group with this name. */
-async function held(prefix: string): Promise<{ readonly town: Town; readonly group: string }> {
-  const town = new Town();
+async function held(prefix: string): Promise<{ readonly town: ProviderFixture; readonly group: string }> {
+  const town = new ProviderFixture();
   town.apply({ name: 'web', ports: ['http:80/TCP@30080'] });
   await town.run(400);
   const group = [...town.cloud.world.securityGroups.values()].find(({ GroupName }) => GroupName.startsWith(prefix))?.GroupId ?? 'none';
@@ -18,15 +18,15 @@ function deletes({ operation, input }: Call, group: string): boolean {
   return operation === 'ec2:DeleteSecurityGroup' && (input as { readonly GroupId: string }).GroupId === group;
 }
 
-const attempts = ({ cloud }: Town, group: string): number => cloud.calls.filter((call) => deletes(call, group)).length;
+const attempts = ({ cloud }: ProviderFixture, group: string): number => cloud.calls.filter((call) => deletes(call, group)).length;
 
 test('the security group of the cluster, which somebody uses, is told once, and asked for seldom', async () => {
   const { town, group } = await held('herald-backend');
   town.delete('default/web');
   await town.run(200);
-  expect([town.services.has('default/web'), town.warned]).toEqual([false, []]);
+  expect([town.services.has('default/web'), town.warnings]).toEqual([false, []]);
   await town.run(3600);
-  expect(town.warned).toEqual([expect.objectContaining({ message, reason: expect.stringContaining(`${group}: delete`) })]);
+  expect(town.warnings).toEqual([expect.objectContaining({ message, reason: expect.stringContaining(`${group}: delete`) })]);
   expect(attempts(town, group)).toBeLessThan(30);
   town.cloud.fault = () => undefined;
   await town.run(600);
@@ -37,13 +37,13 @@ test('that of a load balancer is told to its Service, which stays until it is go
   const { town, group } = await held('k8s-');
   town.delete('default/web');
   await town.run(100);
-  expect([town.said.get('default/web')?.reason?.code, town.warned]).toEqual(['AwsProvisioning', []]);
+  expect([town.results.get('default/web')?.reason?.code, town.warnings]).toEqual(['AwsProvisioning', []]);
   await town.run(3600);
-  expect(town.said.get('default/web')?.reason).toMatchObject({
+  expect(town.results.get('default/web')?.reason).toMatchObject({
     code: 'AwsRefused',
     details: { message: expect.stringContaining(group) },
   });
-  expect(town.warned).toEqual([expect.objectContaining({ message, stack: 'default/web' })]);
+  expect(town.warnings).toEqual([expect.objectContaining({ message, stack: 'default/web' })]);
   expect(attempts(town, group)).toBeLessThan(30);
   town.cloud.fault = () => undefined;
   await town.run(900);

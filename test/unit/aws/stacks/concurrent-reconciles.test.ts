@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Service } from '../../../../src/model/objects/service.ts';
-import { Town } from '../support/provider-fixture.ts';
+import { ProviderFixture } from '../support/provider-fixture.ts';
 
 const nodeGroup = 'sg-00000aaa';
 
 test('two Services that share a load balancer and are reconciled at once make one', async () => {
-  const town = new Town();
+  const town = new ProviderFixture();
   const annotations = { 'herald.dev/aws-shared-load-balancer': 'edge' };
   const keys = [
     town.apply({ name: 'a', ports: ['a:80/TCP@30080'], annotations }),
@@ -20,15 +20,15 @@ test('two Services that share a load balancer and are reconciled at once make on
 });
 
 /** The rules of nodes, as ranges: "tcp 30000-30010". */
-function nodeRules({ cloud }: Town): string[] {
+function nodeRules({ cloud }: ProviderFixture): string[] {
   const permissions = cloud.world.securityGroups.get(nodeGroup)?.IpPermissions ?? [];
   return permissions.map(({ IpProtocol, FromPort, ToPort }) => `${IpProtocol} ${FromPort}-${ToPort}`);
 }
 
 describe('Services that are reconciled at once', () => {
   /** Every call, there and back, at a time that the test chooses; nothing but the order is at random. */
-  async function atOnce(town: Town, scheduler: fc.Scheduler, services: readonly Service[]): Promise<void> {
-    town.cloud.way = () => scheduler.schedule(Promise.resolve());
+  async function atOnce(town: ProviderFixture, scheduler: fc.Scheduler, services: readonly Service[]): Promise<void> {
+    town.cloud.latency = () => scheduler.schedule(Promise.resolve());
     const all = Promise.all(
       services.map(async (service) => {
         const said = await town.provider.reconcile(service, town.snapshot);
@@ -36,7 +36,7 @@ describe('Services that are reconciled at once', () => {
       }),
     );
     await scheduler.waitFor(all);
-    town.cloud.way = () => Promise.resolve();
+    town.cloud.latency = () => Promise.resolve();
   }
 
   const ports = [30_100, 30_200, 30_300];
@@ -45,14 +45,14 @@ describe('Services that are reconciled at once', () => {
   test('open the nodes for all of them, in whatever order AWS answers', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), async (scheduler) => {
-        const town = new Town();
+        const town = new ProviderFixture();
         for (const port of ports) town.apply(literal(port));
         await atOnce(town, scheduler, [...town.services.values()]);
         expect(nodeRules(town)).toContain('tcp 30100-30300');
         // What was opened for fewer of them goes when the account was looked at.
         await town.run(30);
         expect(nodeRules(town)).toEqual(['tcp 30100-30300']);
-        expect(town.warned).toEqual([]);
+        expect(town.warnings).toEqual([]);
       }),
       { numRuns: 30, seed: 7 },
     );
@@ -61,7 +61,7 @@ describe('Services that are reconciled at once', () => {
   test('and those that go at once close what none needs any more, and nothing else', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), fc.constantFrom(...ports), async (scheduler, gone) => {
-        const town = new Town();
+        const town = new ProviderFixture();
         for (const port of ports) town.apply(literal(port));
         await town.run(300);
         town.delete(`default/s${gone}`);
@@ -71,7 +71,7 @@ describe('Services that are reconciled at once', () => {
         const left = [...ports.filter((port) => port !== gone), 30_400];
         expect(nodeRules(town)).toEqual([`tcp ${Math.min(...left)}-${Math.max(...left)}`]);
         // What was refused as a duplicate, or as missing, was asked for twice.
-        expect(town.warned).toEqual([]);
+        expect(town.warnings).toEqual([]);
       }),
       { numRuns: 20, seed: 7 },
     );

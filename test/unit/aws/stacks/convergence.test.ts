@@ -4,22 +4,22 @@ import { stackOf, type Member } from '../../../../providers/aws/desire/stack.ts'
 import { Crash } from '../../../aws/fake/cloud.ts';
 import { slice } from '../../decisions/fixtures.ts';
 import { anyDrift, anyMember } from '../support/arbitrary-services.ts';
-import { digest } from '../support/world-digest.ts';
-import { Account, awsMember } from '../support/stack-fixture.ts';
-import { undone } from '../support/undone-writes.ts';
+import { worldDigest } from '../support/world-digest.ts';
+import { StackFixture, awsMember } from '../support/stack-fixture.ts';
+import { undoneWrites } from '../support/undone-writes.ts';
 
 const stack = stackOf(awsMember('nlb', { name: 'web' }));
 /** The same each time; AWS_RUNS and AWS_SEED look further. */
 const runs = { numRuns: Number(process.env['AWS_RUNS'] ?? 20), seed: Number(process.env['AWS_SEED'] ?? 7) };
 
-function account(): Account {
-  const account = new Account();
+function account(): StackFixture {
+  const account = new StackFixture();
   account.slices = [slice({ service: 'default/web', ports: ['http:8080', 'https:8443', 'alt:8444'], endpoints: ['10.0.1.5', '10.0.1.6'] })];
   return account;
 }
 
 /** Goes on until the fixed point, whatever happens; a crash leaves nothing but AWS. */
-async function settleAfterCrashes(account: Account, members: readonly Member[]): Promise<void> {
+async function settleAfterCrashes(account: StackFixture, members: readonly Member[]): Promise<void> {
   for (;;) {
     try {
       await account.settle(stack, members);
@@ -45,7 +45,7 @@ describe('from any state of the account', () => {
           aws.cloud.fault = (_, number) => (number > 10 + interrupted * 3 ? { kind: 'error', code: 'throttled' } : undefined);
           for (let pass = 0; pass < 8; pass++) {
             // Facts cannot be read either while AWS throttles.
-            await aws.pass(stack, [before]).catch(() => undefined);
+            await aws.reconcile(stack, [before]).catch(() => undefined);
             aws.advance(60);
           }
           aws.cloud.fault = () => undefined;
@@ -53,10 +53,10 @@ describe('from any state of the account', () => {
           await aws.restart(stack);
           const start = aws.cloud.writes.length;
           await aws.settle(stack, [after]);
-          expect(undone(aws.cloud.writes.slice(start))).toEqual([]);
+          expect(undoneWrites(aws.cloud.writes.slice(start))).toEqual([]);
           const end = aws.cloud.writes.length;
           aws.advance(301);
-          await aws.pass(stack, [after]);
+          await aws.reconcile(stack, [after]);
           expect(aws.cloud.writes.slice(end)).toEqual([]);
         },
       ),
@@ -79,7 +79,7 @@ describe('from any state of the account', () => {
 });
 
 /** What clients and targets see: the rest may keep what nobody has changed, as a name or a subnet. */
-function portsOf({ world }: Account): unknown {
+function portsOf({ world }: StackFixture): unknown {
   const groups = new Map(
     [...world.targetGroups].map(([arn, { value, targets }]) => [
       arn,
@@ -142,7 +142,7 @@ describe('a crash', () => {
         };
         await settleAfterCrashes(crashing, [after]);
         await other.settle(stack, [after]);
-        expect(digest(crashing.world)).toBe(digest(other.world));
+        expect(worldDigest(crashing.world)).toBe(worldDigest(other.world));
       }),
       runs,
     );
@@ -156,7 +156,7 @@ describe('a crash', () => {
           number !== at ? undefined : kind === 'lost' ? { kind: 'lost' } : { kind: 'error', code: 'unreachable' };
         // A read that fails ends the pass; then something else is asked for, so that what is there has other settings.
         for (let pass = 0; pass < 12 && faulty.cloud.calls.length < at; pass++) {
-          await faulty.pass(stack, [before]).catch(() => undefined);
+          await faulty.reconcile(stack, [before]).catch(() => undefined);
           faulty.advance(5);
         }
         faulty.cloud.fault = () => undefined;
@@ -175,7 +175,7 @@ describe('deletion', () => {
       fc.asyncProperty(anyMember, anyMember, fc.nat(40), async (before, after, at) => {
         const aws = account();
         await aws.settle(stack, [before]);
-        await aws.pass(stack, [after]);
+        await aws.reconcile(stack, [after]);
         const start = aws.cloud.calls.length;
         let crashed = false;
         aws.cloud.fault = (_, number) => {
@@ -202,7 +202,7 @@ describe('what AWS shows late', () => {
         slow.world.tagDelaySeconds = tagDelay;
         await slow.settle(stack, [member]);
         await other.settle(stack, [member]);
-        expect(digest(slow.world)).toBe(digest(other.world));
+        expect(worldDigest(slow.world)).toBe(worldDigest(other.world));
         // A listener is refused as long as its load balancer is not shown.
         const made = slow.cloud.writes
           .filter(({ operation }) => /:Create(?:LoadBalancer|TargetGroup|SecurityGroup)$/.test(operation))

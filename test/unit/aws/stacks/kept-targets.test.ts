@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
 import { slice } from '../../decisions/fixtures.ts';
-import { Account, awsMember, node, type AwsServiceLiteral } from '../support/stack-fixture.ts';
+import { StackFixture, awsMember, node, type AwsServiceLiteral } from '../support/stack-fixture.ts';
 
 const web: AwsServiceLiteral = { name: 'web', ports: ['http:80/TCP@30080'] };
 const wrong = { 'healthcheck-interval': 'x' };
 const pods = (name: string, ...endpoints: string[]) => slice({ service: `default/${name}`, name, ports: ['http:8080'], endpoints });
 
 /** Ids of those that are registered, one list for each target group, in order of their ports. */
-function targets({ world }: Account): string[] {
+function targets({ world }: StackFixture): string[] {
   return [...world.targetGroups.values()].map(({ targets }) =>
     [...targets.values()]
       .flatMap(({ target, drainingSince }) => (drainingSince === undefined ? [`${target.Id}:${target.Port}`] : []))
@@ -18,20 +18,20 @@ function targets({ world }: Account): string[] {
 }
 
 /** A few looks, with time between them. */
-async function look(account: Account, members: readonly Member[]): Promise<void> {
+async function look(account: StackFixture, members: readonly Member[]): Promise<void> {
   const [stack] = members.map(stackOf);
   expect(stack).toBeDefined();
   if (stack === undefined) return;
   for (let pass = 0; pass < 6; pass++) {
-    await account.pass(stack, members);
+    await account.reconcile(stack, members);
     account.advance(60);
   }
 }
 
-const operations = (account: Account, since: number): string[] => account.cloud.writes.slice(since).map(({ operation }) => operation);
+const operations = (account: StackFixture, since: number): string[] => account.cloud.writes.slice(since).map(({ operation }) => operation);
 
-async function settled(...members: readonly Member[]): Promise<Account> {
-  const account = new Account();
+async function settled(...members: readonly Member[]): Promise<StackFixture> {
+  const account = new StackFixture();
   account.nodes = [0, 1].map((index) => node(index));
   account.slices = [pods('web', '10.0.1.5'), pods('dns', '10.0.2.5')];
   const [first] = members;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Member } from '../../../../providers/aws/desire/stack.ts';
 import type { Write } from './undone-writes.ts';
-import { acmCertificate, awsMember, otherCertificate, type Account } from './stack-fixture.ts';
+import { acmCertificate, awsMember, otherCertificate, type StackFixture } from './stack-fixture.ts';
 
 export const ports = [
   'http:80/TCP@30080',
@@ -91,7 +91,7 @@ function member(kind: Member['kind'], annotations: Record<string, string>, ports
 }
 
 /** What people and other programs do to an account behind our back. */
-export type Drift = (account: Account) => void;
+export type Drift = (account: StackFixture) => void;
 
 const first = <T>(map: ReadonlyMap<string, T>, index: number): [string, T] | undefined => [...map][index % Math.max(1, map.size)];
 
@@ -152,7 +152,7 @@ export const anyDrift: fc.Arbitrary<{ readonly name: string; readonly apply: Dri
     }
   });
 
-function isOurs(world: Account['world'], id: string): boolean {
+function isOurs(world: StackFixture['world'], id: string): boolean {
   return world.tags.get(id)?.get('herald.dev/cluster') === 'test';
 }
 

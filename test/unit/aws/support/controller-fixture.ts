@@ -14,7 +14,7 @@ import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { formatAddress } from '../../../../src/net/address.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
-import { furnish } from '../../../aws/fake/world.ts';
+import { populate } from '../../../aws/fake/world.ts';
 import { config, pool } from '../../decisions/fixtures.ts';
 import { TestSource } from '../../test-source.ts';
 import { node, settings } from './stack-fixture.ts';
@@ -23,7 +23,7 @@ import { node, settings } from './stack-fixture.ts';
  * A cluster with both providers: an API server, AWS, and the controller between them, as one process after the other. A step is taken before
  * and after everything that the controller does to either of them; where it is not returned from, the process has died there.
  */
-export class Cluster {
+export class ControllerFixture {
   readonly cloud = new FakeCloud();
   readonly source = new TestSource();
   readonly statuses = new Map<ServiceKey, ServiceStatus>();
@@ -47,7 +47,7 @@ export class Cluster {
   #version = 1;
 
   constructor(...objects: readonly HeraldObject[]) {
-    furnish(this.cloud.world);
+    populate(this.cloud.world);
     this.source.put(
       config({ defaultClass: false }),
       node(0),

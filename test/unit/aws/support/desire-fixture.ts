@@ -4,7 +4,7 @@ import { observeCertificates, observeFacts } from '../../../../providers/aws/obs
 import type { Desired, DesiredClassic, DesiredNlb } from '../../../../providers/aws/model/desired.ts';
 import { serviceKey } from '../../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../../src/model/reasons.ts';
-import { Account } from './stack-fixture.ts';
+import { StackFixture } from './stack-fixture.ts';
 
 export interface Desire {
   readonly desired: Desired | undefined;
@@ -16,7 +16,7 @@ export interface Desire {
 
 /** What a Service makes of an account without a past, and of what is said about it. */
 export async function desire(member: Member, changes: Partial<Circumstances> = {}): Promise<Desire> {
-  const account = new Account();
+  const account = new StackFixture();
   const settings = changes.settings ?? account.settings;
   const certificates = settings.certificateDiscovery ? await observeCertificates(account.cloud) : [];
   const facts = { ...(await observeFacts(account.cloud, settings)), certificates };

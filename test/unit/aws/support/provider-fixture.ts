@@ -7,27 +7,27 @@ import type { Service } from '../../../../src/model/objects/service.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import { silentLog, type Log } from '../../../../src/system/log.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
-import { furnish } from '../../../aws/fake/world.ts';
+import { populate } from '../../../aws/fake/world.ts';
 import { balancerPrefix } from '../../../../providers/aws/annotations/entry.ts';
 import { config, service } from '../../decisions/fixtures.ts';
 import { node, settings, type AwsServiceLiteral } from './stack-fixture.ts';
 
 /** A cluster, its Services and AWS, with the provider between them; time passes only by `run`. */
-export class Town {
+export class ProviderFixture {
   readonly cloud = new FakeCloud();
   /** As in production: a snapshot that is no plain object. */
   readonly snapshot = new Store(config({ defaultClass: false }));
   /** What was written to Services, in order: "+default/web", "-default/web". */
   readonly finalizers: string[] = [];
-  readonly said = new Map<ServiceKey, Reconciliation>();
-  readonly repaired: string[] = [];
+  readonly results = new Map<ServiceKey, Reconciliation>();
+  readonly repairs: string[] = [];
   /** What the log warned of. */
-  readonly warned: { readonly message: string; readonly [field: string]: unknown }[] = [];
+  readonly warnings: { readonly message: string; readonly [field: string]: unknown }[] = [];
   settings: AwsSettings = { ...settings, retireSeconds: 60, orphanSeconds: 3600 };
   provider: AwsProvider;
 
   constructor() {
-    furnish(this.cloud.world);
+    populate(this.cloud.world);
     for (const index of [0, 1, 2]) this.snapshot.upsert(node(index));
     this.provider = this.#newProvider();
   }
@@ -69,7 +69,7 @@ export class Town {
     };
     const connect = (): Promise<{ cloud: FakeCloud; settings: AwsSettings }> =>
       Promise.resolve({ cloud: this.cloud, settings: this.settings });
-    const log: Log = { ...silentLog, warn: (fields, message) => void this.warned.push({ ...fields, message }) };
+    const log: Log = { ...silentLog, warn: (fields, message) => void this.warnings.push({ ...fields, message }) };
     const provider = new AwsProvider({ classless: 'off', connect, metadata, clock: this.cloud.world.clock, random: () => 0, log });
     provider.adopt(this.snapshot, new Map());
     return provider;
@@ -109,13 +109,13 @@ export class Town {
   async #look(key: ServiceKey): Promise<void> {
     const found = this.services.get(key);
     if (found === undefined || !this.provider.claim(found, this.snapshot).mine) {
-      this.said.delete(key);
+      this.results.delete(key);
       await this.provider.release(key);
       return;
     }
     const said = await this.provider.reconcile(found, this.snapshot);
-    this.said.set(key, said);
-    this.repaired.push(...(said.repaired ?? []));
+    this.results.set(key, said);
+    this.repairs.push(...(said.repaired ?? []));
     const now = this.services.get(key);
     if (now !== undefined) this.snapshot.upsert({ ...now, ingress: said.ingress });
   }

@@ -15,10 +15,10 @@ export interface Packet {
  * By the name of a load balancer, why AWS would not bring the packet to a target; undefined: it does, by the address of some zone, as AWS takes the address
  * of a zone without healthy targets out of DNS.
  */
-export function whyUnreached(world: World, hostname: string, packet: Packet): string | undefined {
+export function unreachableReason(world: World, hostname: string, packet: Packet): string | undefined {
   const nlb = nlbOf(world, hostname);
   if (nlb !== undefined) {
-    const reasons = [...whyUnreachedByZone(world, hostname, packet).values()];
+    const reasons = [...unreachableReasonByZone(world, hostname, packet).values()];
     return reasons.length === 0 ? 'in no zone' : reasons.includes(undefined) ? undefined : reasons[0];
   }
   const classic = [...world.classic.values()].find(({ value }) => value.DNSName.toLowerCase() === hostname);
@@ -26,7 +26,7 @@ export function whyUnreached(world: World, hostname: string, packet: Packet): st
 }
 
 /** Likewise by the address of each zone that an NLB is in, as a client has it that has looked it up before. Those of a Classic ELB are not told apart. */
-export function whyUnreachedByZone(world: World, hostname: string, packet: Packet): ReadonlyMap<string, string | undefined> {
+export function unreachableReasonByZone(world: World, hostname: string, packet: Packet): ReadonlyMap<string, string | undefined> {
   const nlb = nlbOf(world, hostname);
   if (nlb === undefined) return new Map();
   const targets = targetsOf(world, nlb, packet);
@@ -43,7 +43,7 @@ function nlbOf(world: World, hostname: string): FakeLoadBalancer | undefined {
 }
 
 /** The targets of a port with their states, and whether their load balancer reaches them; or why there is none. */
-function targetsOf(world: World, { value, madeAt, attributes }: FakeLoadBalancer, packet: Packet): string | Targets {
+function targetsOf(world: World, { value, createdAt: madeAt, attributes }: FakeLoadBalancer, packet: Packet): string | Targets {
   const { LoadBalancerArn, SecurityGroups: groups = [] } = value;
   if (world.now() - madeAt < delays.provisioning) return 'not active';
   if (groups.length > 0 && !groups.some((id) => admits(world, id, packet.protocol, packet.port, packet.from)))
@@ -74,7 +74,12 @@ interface Targets {
   readonly all: readonly { readonly zone: string | undefined; readonly state: string; readonly isReached: boolean }[];
 }
 
-function whyNotInZone(world: World, { madeAt, zonesSince }: FakeLoadBalancer, zone: string, { all }: Targets): string | undefined {
+function whyNotInZone(
+  world: World,
+  { createdAt: madeAt, zonesSince }: FakeLoadBalancer,
+  zone: string,
+  { all }: Targets,
+): string | undefined {
   if (world.now() - (zonesSince.get(zone) ?? madeAt) < delays.healthCheck) return `${zone} is new`;
   const near = all.filter((target) => target.zone === undefined || target.zone === zone);
   const healthy = near.filter(({ state }) => state === 'healthy');

@@ -2,7 +2,7 @@ import assert from 'node:assert';
 import { KnownResources } from '../../../../providers/aws/observe/known-resources.ts';
 import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/facts.ts';
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
-import { passStack, type PassResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
+import { reconcileStack, type StackResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
 import { memberOf, stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
 import type { StackIdentity } from '../../../../providers/aws/model/circumstances.ts';
 import type { BalancerKind } from '../../../../providers/aws/annotations/entry.ts';
@@ -12,7 +12,7 @@ import type { EndpointSlice } from '../../../../src/model/objects/endpoint-slice
 import { balancerPrefix } from '../../../../providers/aws/annotations/entry.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
-import { furnish, vpcId } from '../../../aws/fake/world.ts';
+import { populate, vpcId } from '../../../aws/fake/world.ts';
 import { metadata, service, type ServiceLiteral } from '../../decisions/fixtures.ts';
 
 export const settings: AwsSettings = { ...defaultSettings, clusterName: 'test', region: 'us-east-1', vpcId, retireSeconds: 60 };
@@ -50,7 +50,7 @@ export function node(index: number, overrides: Partial<Node> = {}): Node {
 }
 
 /** An account, the controller's memory of it, and time. `restart` is what remains after a crash: nothing but AWS. */
-export class Account {
+export class StackFixture {
   readonly cloud = new FakeCloud();
   known = new KnownResources();
   nodes: Node[] = [0, 1, 2].map((index) => node(index));
@@ -58,7 +58,7 @@ export class Account {
   settings = settings;
 
   constructor() {
-    furnish(this.cloud.world);
+    populate(this.cloud.world);
   }
 
   get world(): FakeCloud['world'] {
@@ -70,7 +70,7 @@ export class Account {
     this.known = new KnownResources((owned.get(stack.key) ?? []).map(({ id }) => id));
   }
 
-  async pass(stack: StackIdentity, members: readonly Member[], disown = false): Promise<PassResult> {
+  async reconcile(stack: StackIdentity, members: readonly Member[], disown = false): Promise<StackResult> {
     const certificates = this.settings.certificateDiscovery ? await observeCertificates(this.cloud) : [];
     const facts = { ...(await observeFacts(this.cloud, this.settings)), certificates };
     const circumstances = {
@@ -79,27 +79,27 @@ export class Account {
       nodes: this.nodes,
       slices: (key: ServiceKey) => this.slices.filter(({ service }) => service === key),
     };
-    return passStack(this.cloud, this.settings, {
+    return reconcileStack(this.cloud, this.settings, {
       stack,
       members,
       disown,
       known: this.known,
       circumstances,
-      isAbsent: () => false,
+      isVanished: () => false,
       now: this.world.clock.date().getTime(),
     });
   }
 
   /** Passes, each after the time that the one before asks for, until one neither does nor awaits anything. */
-  async settle(stack: StackIdentity, members: readonly Member[], limit = 60): Promise<PassResult & { readonly passes: number }> {
+  async settle(stack: StackIdentity, members: readonly Member[], limit = 60): Promise<StackResult & { readonly passes: number }> {
     for (let passes = 1; passes <= limit; passes++) {
-      const result = await this.pass(stack, members);
+      const result = await this.reconcile(stack, members);
       const writes = result.execution.outcomes.length;
       const isUnsettled = result.requeueSeconds < 300;
       if (writes === 0 && !isUnsettled) return { ...result, passes };
       this.advance(result.requeueSeconds);
     }
-    const last = await this.pass(stack, members);
+    const last = await this.reconcile(stack, members);
     assert.fail(
       `no fixed point after ${limit} passes; still: ${JSON.stringify([last.plan, last.execution.outcomes.map(({ result }) => result)], undefined, 1)}`,
     );
@@ -123,7 +123,7 @@ export class Account {
 }
 
 /** By which clients reach the Service that decides about the load balancer. */
-export function hostnameOf({ standings }: PassResult): string | undefined {
+export function hostnameOf({ servingStatus: standings }: StackResult): string | undefined {
   return [...standings.values()][0]?.hostname;
 }
 

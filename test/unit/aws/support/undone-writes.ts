@@ -22,7 +22,7 @@ export type Write = Call;
  * Where a later write takes back an earlier one: something made and deleted again, a target registered and deregistered, a value set
  * to one thing and then to another. What was there before may of course go.
  */
-export function undone(writes: readonly Write[]): string[] {
+export function undoneWrites(writes: readonly Write[]): string[] {
   const found: string[] = [];
   const targets = new Set<string>();
   const values = new Map<string, string>();

@@ -9,7 +9,7 @@ function isAttached({ ListenerDescriptions, BackendServerDescriptions }: FakeCla
 }
 
 /** The account without ids and times: two that are made the same way have the same text. */
-export function digest(world: World): string {
+export function worldDigest(world: World): string {
   const names = new Map<string, string>();
   for (const [arn, { value }] of world.loadBalancers) names.set(arn, value.LoadBalancerName);
   for (const [arn, { value }] of world.targetGroups) names.set(arn, value.TargetGroupName);
