@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { until } from '../lab/until.ts';
-import { DirectoryFixture } from './directory-bed.ts';
+import { DirectoryFixture } from './directory-fixture.ts';
 import { motoCloud } from './moto-cloud.ts';
-import type { AccountState } from './scenarios/picture.ts';
+import type { AccountState } from './scenarios/account-state.ts';
 
 interface Port {
   readonly name: string;

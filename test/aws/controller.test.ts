@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { defined } from '../../src/lang/defined.ts';
 import { until } from '../lab/until.ts';
-import { DirectoryFixture } from './directory-bed.ts';
-import type { AccountState } from './scenarios/picture.ts';
+import { DirectoryFixture } from './directory-fixture.ts';
+import type { AccountState } from './scenarios/account-state.ts';
 
 interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly annotations?: Readonly<Record<string, string>> };

@@ -7,7 +7,7 @@ import type { Account, Credentials } from './account.ts';
 import { Moto } from './moto.ts';
 import { makeAccount } from './moto-account.ts';
 import { motoCloud } from './moto-cloud.ts';
-import { ScenarioFixture, onVirtualTime } from './scenarios/bench.ts';
+import { ScenarioFixture, onVirtualTime } from './scenarios/scenario-fixture.ts';
 import { scenarios } from './scenarios/scenarios.ts';
 
 const policy = readFileSync(join(import.meta.dirname, '../../docs/reference/aws-iam-policy.json'), 'utf8');

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { installedVersion, Moto } from './moto.ts';
-import { ScenarioFixture } from './scenarios/bench.ts';
+import { ScenarioFixture } from './scenarios/scenario-fixture.ts';
 import { differences } from './scenarios/moto-differences.ts';
-import { motoBackend } from './scenarios/moto-place.ts';
+import { motoBackend } from './scenarios/moto-backend.ts';
 import { scenarios } from './scenarios/scenarios.ts';
 
 let moto: Moto;

@@ -9,8 +9,8 @@ import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { systemRandom } from '../../../src/system/random.ts';
 import { clusterName, type Account } from '../account.ts';
-import { ScenarioFixture } from '../scenarios/bench.ts';
-import { readAccountState } from '../scenarios/picture.ts';
+import { ScenarioFixture } from '../scenarios/scenario-fixture.ts';
+import { readAccountState } from '../scenarios/account-state.ts';
 import { scenarios } from '../scenarios/scenarios.ts';
 
 const said = (name: string): string => process.env[name] ?? expect.unreachable(`${name} is not set: see README.md beside this file`);

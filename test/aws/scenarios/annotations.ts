@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ScenarioFixture } from './bench.ts';
+import type { ScenarioFixture } from './scenario-fixture.ts';
 import {
   classic,
   clientRules,
@@ -12,7 +12,7 @@ import {
   onlyNlb,
   service,
   type Scenario,
-} from './parts.ts';
+} from './scenario.ts';
 
 /** Of the only NLB. */
 async function loadBalancerAttributes(bench: ScenarioFixture): Promise<Record<string, string>> {

@@ -14,7 +14,7 @@ import {
   onlyNlb,
   service,
   type Scenario,
-} from './parts.ts';
+} from './scenario.ts';
 
 const usual: readonly Scenario[] = [
   {

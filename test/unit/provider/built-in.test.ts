@@ -1,37 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { decideAwsClaim } from '../../../providers/aws/desire/claim.ts';
 import { AwsError } from '../../../providers/aws/cloud/error.ts';
 import { AwsProvider } from '../../../providers/aws/provider.ts';
-import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
-import type { Provider } from '../../../src/controller/provider-module.ts';
 import { providerChecks, type ProviderSubject } from '../../../src/controller/provider-testing/index.ts';
 import { FakeCloud } from '../../aws/fake/cloud.ts';
-import { furnish } from '../../aws/fake/world.ts';
+import { populate } from '../../aws/fake/world.ts';
+import { pools, service } from './pools-subject.ts';
 import { settings } from '../aws/support/stack-fixture.ts';
 
 /** The providers that Herald comes with keep to the contract that it asks of others. */
 
-const service = (loadBalancerClass: string) => ({
-  apiVersion: 'v1',
-  kind: 'Service',
-  metadata: { namespace: 'default', name: 'web' },
-  spec: { type: 'LoadBalancer', loadBalancerClass, clusterIPs: ['10.96.0.1'], ports: [{ name: 'http', port: 80, nodePort: 30080 }] },
-});
-
-const aws: Pick<Provider, 'name' | 'claim'> = {
-  name: 'aws',
-  claim: (one, { config }) => decideAwsClaim(one, config, { classless: 'classic' }),
-};
-const pools: ProviderSubject = {
-  service: service('herald.dev/herald'),
-  objects: [
-    { apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool', metadata: { name: 'main' }, spec: { addresses: ['192.0.2.1-192.0.2.9'] } },
-  ],
-  beside: [aws],
-  world: () => ({ createProvider: () => new BareMetalProvider() }),
-};
-
 const cloud: ProviderSubject = {
+  parts: ['Recovery', 'ResourceHolder', 'ChangeListener', 'PeriodicWork', 'Previewable'],
   service: service('herald.dev/aws'),
   objects: [0, 1].map((index) => ({
     apiVersion: 'v1',
@@ -42,7 +21,7 @@ const cloud: ProviderSubject = {
   })),
   world(clock) {
     const fake = new FakeCloud();
-    furnish(fake.world);
+    populate(fake.world);
     // The account lives on the clock of the bed, by which it makes what takes its time.
     let last = clock.now();
     const catchUp = (): void => {
@@ -80,8 +59,8 @@ const cloud: ProviderSubject = {
 };
 
 describe.each([
-  { name: 'pools', subject: pools, count: 9 },
-  { name: 'AWS', subject: cloud, count: 14 },
+  { name: 'pools', subject: pools, count: 15 },
+  { name: 'AWS', subject: cloud, count: 18 },
 ])('the provider of $name', ({ subject, count }) => {
   const checks = providerChecks(subject);
   test.each(checks.map(({ name, run }) => [name, run] as const))('%s', async (_, run) => {

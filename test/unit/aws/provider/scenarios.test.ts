@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ScenarioFixture } from '../../../aws/scenarios/bench.ts';
-import { fakeBackend } from '../../../aws/scenarios/fake-place.ts';
+import { ScenarioFixture } from '../../../aws/scenarios/scenario-fixture.ts';
+import { fakeBackend } from '../../../aws/scenarios/fake-backend.ts';
 import { scenarios } from '../../../aws/scenarios/scenarios.ts';
 
 describe('on the strict fake', () => {

@@ -1,7 +1,7 @@
 import type { Account } from '../account.ts';
 import { FakeCloud } from '../fake/cloud.ts';
 import { populate, vpcId } from '../fake/world.ts';
-import { onVirtualTime, type AwsBackend } from './bench.ts';
+import { onVirtualTime, type AwsBackend } from './scenario-fixture.ts';
 
 /** The strict fake, with the account that all tests of the fake have. */
 export function fakeBackend(): AwsBackend {

@@ -9,7 +9,7 @@ import { clusterName, credentials, type Account } from './account.ts';
 import { Moto } from './moto.ts';
 import { makeAccount } from './moto-account.ts';
 import { motoCloud } from './moto-cloud.ts';
-import { readAccountState, type AccountState } from './scenarios/picture.ts';
+import { readAccountState, type AccountState } from './scenarios/account-state.ts';
 
 const program = join(import.meta.dirname, '../../bin/herald');
 

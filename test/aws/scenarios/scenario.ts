@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { ScenarioFixture } from './bench.ts';
-import { readAccountState, type NlbState, type AccountState } from './picture.ts';
+import type { ScenarioFixture } from './scenario-fixture.ts';
+import { readAccountState, type NlbState, type AccountState } from './account-state.ts';
 
 /** What the provider makes of Services, told by what then stands in AWS. The same list runs against the fake and against the emulator. */
 export interface Scenario {
