@@ -1,6 +1,7 @@
 import { judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
 import { judgeListeners } from '../../decisions/host/node-port-listeners.ts';
-import { requiredSettings, sysctlName, type KernelSetting } from '../../decisions/host/required-settings.ts';
+import { sysctlName, type KernelSetting } from '../../decisions/host/kernel-setting.ts';
+import { requiredSettings } from '../../decisions/host/required-settings.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
 import type { Family } from '../../net/address.ts';
@@ -14,9 +15,9 @@ import type { ObjectFacts } from './host-facts.ts';
 
 export interface HostCheckComponents {
   readonly host: Host;
-  /** Rejects where it cannot be told. */
+  /** Rejects if the filters cannot be listed. */
   readonly hostFilters: () => Promise<readonly HostFilter[]>;
-  /** NodePorts that should be served on localhost and are not. Default: none. */
+  /** NodePorts that should be served on localhost and are not. Absent: there are none. */
   readonly unservedLocalhost?: () => readonly { readonly port: number; readonly family: Family; readonly why: string }[];
   readonly clock: Clock;
   readonly random: Random;
@@ -24,21 +25,21 @@ export interface HostCheckComponents {
 }
 
 interface HostCheckOptions {
-  /** report: nothing is set, what is wrong is only said. */
+  /** `set`: the check corrects kernel settings. `report`: it only reports them. */
   readonly kernelSettings: 'set' | 'report';
   readonly facts: () => ObjectFacts;
-  /** Where Herald forwards nothing, the host is as the program that forwards wants it. */
+  /** Where Herald forwards nothing, the check leaves the host to the program that forwards. */
   readonly services: () => ServicesScope;
   readonly servedPorts: () => ServedPorts;
-  /** Called at every look after the start: addresses come and go as well. */
+  /** Called after each check that follows the start: addresses of the node may have changed as well. */
   readonly onChecked: () => void;
-  /** Called when `problems` say something else. */
+  /** Called when the result of `problems` changed. */
   readonly onStatusChanged: () => void;
 }
 
 /**
- * Looks at what of the host forwarding depends on, at the start and again and again, as other programs change it: sets
- * what it may, and says the rest.
+ * Checks what forwarding needs from the host, at the start and at intervals, because other programs change it. Corrects the settings that
+ * it may and reports the rest.
  */
 export class HostCheck {
   readonly #components: HostCheckComponents;
@@ -49,7 +50,7 @@ export class HostCheck {
   #cancel: Cancel | undefined;
   #checking: Promise<void> = Promise.resolve();
   #stopped = false;
-  /** That of the last look; undefined: it was not started. */
+  /** The scope at the last `start`. Undefined before that. */
   #scope: ServicesScope | undefined;
 
   constructor(components: HostCheckComponents, options: HostCheckOptions) {
@@ -63,7 +64,7 @@ export class HostCheck {
     return [...this.#settings, ...this.#filters, ...this.#listeners, ...localhost];
   }
 
-  /** Before anything is forwarded or announced. */
+  /** Checks the kernel settings. Called before anything is forwarded or announced. */
   async checkSettings(): Promise<void> {
     const { host } = this.#components;
     if (this.#options.services() === 'none') {
@@ -89,14 +90,14 @@ export class HostCheck {
     this.#update(() => (this.#settings = reasons));
   }
 
-  /** A look at everything now, and from now on every minute or so. */
+  /** Checks everything now and about every minute from now on. */
   start(): void {
     this.#scope = this.#options.services();
     this.#cancel?.();
     this.#checking = this.#checking.then(() => this.#checkAll());
   }
 
-  /** A look now, if it was started and other things matter in this scope. */
+  /** Checks again at once if the scope changed after the start. */
   applyScope(services: ServicesScope): void {
     if (this.#scope !== undefined && this.#scope !== services) this.start();
   }
@@ -136,12 +137,12 @@ export class HostCheck {
       const reasons = judgeFilters(filters, this.#options.servedPorts());
       this.#update(() => (this.#filters = reasons));
     } catch (error) {
-      // What was found last is the best that is known.
+      // The result of the last successful check stays valid.
       log.debug({ error }, 'the filters of other programs cannot be listed');
     }
   }
 
-  /** Sets what does not hold; why it is still wrong, if it is. */
+  /** Corrects a setting that is wrong. Returns the reason if it is still wrong. */
   async #checkSetting(setting: KernelSetting, held: boolean): Promise<Reason | undefined> {
     const { host, log } = this.#components;
     const { path, wanted, why, mayBeSet } = setting;
@@ -149,12 +150,12 @@ export class HostCheck {
     const value = before.get(path);
     if (value === undefined || setting.holds((name) => before.get(name))) return undefined;
     let error = '';
-    if (held) error = 'it is not set before the others are right';
+    if (held) error = 'it is set only after the settings that it depends on';
     else if (mayBeSet && this.#options.kernelSettings === 'set') {
       const refused = await host.writeSetting(path, wanted);
       const after = await this.#read(setting);
       if (setting.holds((name) => after.get(name))) {
-        log.info({ setting: sysctlName(setting), before: value, value: wanted }, 'a kernel setting was wrong: set');
+        log.info({ setting: sysctlName(setting), before: value, value: wanted }, 'corrected a kernel setting');
         return undefined;
       }
       error = refused ?? 'the kernel kept its value';
@@ -176,7 +177,7 @@ export class HostCheck {
     change();
     const problems = this.problems();
     if (JSON.stringify(problems) === before) return;
-    this.#components.log.warn({ problems: problems.map(({ code }) => code) }, 'what is wrong with the host has changed');
+    this.#components.log.warn({ problems: problems.map(({ code }) => code) }, 'the problems of the host changed');
     this.#options.onStatusChanged();
   }
 }

@@ -8,7 +8,8 @@ import { createAddressSpace, type AddressSpace } from './pools/address-space.ts'
 import { addressesOf, createHoldings, type Holding } from './ledger/holdings.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { PoolRefusal, RefusedPool } from './pools/pools.ts';
-import { createNamespaceUse, quotaOf } from './ledger/quota.ts';
+import { createNamespaceUse } from './ledger/namespace-use.ts';
+import { quotaOf } from './ledger/quota.ts';
 import { firstConflict, reconsider, termsDiffer, whyOutOfPlace } from './reconsider.ts';
 import type { AllocationRequest } from './request.ts';
 import { createReservations } from './ledger/reservations.ts';

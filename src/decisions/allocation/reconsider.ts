@@ -2,11 +2,11 @@ import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
 import { limits } from '../../model/limits.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { IPAddressPool } from '../../model/kinds/types.ts';
-import type { AddressSpace } from './pools/address-space.ts';
+import { whyPoolUnavailable, type AddressSpace } from './pools/address-space.ts';
 import type { Holding } from './ledger/holdings.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { whyPoolGivesNoMore, whyPoolRefuses } from './pools/pool-eligibility.ts';
-import { whyNotThere, type PoolRefusal } from './pools/pools.ts';
+import { type PoolRefusal } from './pools/pools.ts';
 import type { AllocationRequest } from './request.ts';
 import { whyInvalid } from './requested-addresses.ts';
 import { findAddresses, pick } from './search.ts';
@@ -53,7 +53,7 @@ export function firstConflict({ holdings }: Ledger, request: AllocationRequest, 
 /** Why what a Service keeps is not where pools would have put it. */
 export function whyOutOfPlace({ space }: Ledger, request: AllocationRequest, addresses: readonly Address[]): Reason | undefined {
   const { requestedPool } = request;
-  const gone = requestedPool === undefined ? undefined : whyNotThere(space, requestedPool);
+  const gone = requestedPool === undefined ? undefined : whyPoolUnavailable(space, requestedPool);
   if (gone?.code === 'PoolNotFound') return gone;
   for (const address of addresses) {
     const pools = space.poolsOf(address);
@@ -143,7 +143,7 @@ function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): 
 }
 
 function whyNotFrom(space: AddressSpace, pool: IPAddressPool, request: AllocationRequest): Reason | undefined {
-  return whyNotThere(space, pool.metadata.name) ?? whyPoolRefuses(pool, request) ?? whyPoolGivesNoMore(pool);
+  return whyPoolUnavailable(space, pool.metadata.name) ?? whyPoolRefuses(pool, request) ?? whyPoolGivesNoMore(pool);
 }
 
 /** Those that it asks for come first: by them the others are known as soon as they need not be kept. */

@@ -1,9 +1,9 @@
 import { formatAddress, type Address, type Family } from '../../net/address.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import { isBuggy } from './pools/address-space.ts';
+import { isBuggy, whyPoolUnavailable } from './pools/address-space.ts';
 import { holds, keptForAnother, type Ledger } from './ledger/ledger.ts';
 import { whyPoolGivesNoMore, whyPoolRefuses } from './pools/pool-eligibility.ts';
-import { containsAddress, refusalOf, whyNotThere } from './pools/pools.ts';
+import { containsAddress, refusalOf } from './pools/pools.ts';
 import { whyOverQuota } from './ledger/quota.ts';
 import type { AllocationRequest } from './request.ts';
 
@@ -44,7 +44,7 @@ function whyNotThisAddress(ledger: Ledger, request: AllocationRequest, address: 
   if (holds(ledger, request.service, address)) return taken;
   const pool = space.poolOf(address);
   const { requestedPool } = request;
-  const gone = requestedPool === undefined ? undefined : whyNotThere(space, requestedPool);
+  const gone = requestedPool === undefined ? undefined : whyPoolUnavailable(space, requestedPool);
   if (gone !== undefined) return gone;
   const refusedPool = space.refused.find((refused) => containsAddress(refused.pool, address));
   if (pool === undefined) return refusedPool === undefined ? reason('AddressNotInPools', { address: text }) : refusalOf(refusedPool).reason;

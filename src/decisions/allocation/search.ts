@@ -4,7 +4,8 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import { addressesOf } from './ledger/holdings.ts';
 import { keptForAnother, type Ledger } from './ledger/ledger.ts';
 import { inOrderOfTrial, whyPoolGivesNoMore, whyPoolRefuses } from './pools/pool-eligibility.ts';
-import { refusalOf, whyNotThere, type PoolRefusal } from './pools/pools.ts';
+import { whyPoolUnavailable } from './pools/address-space.ts';
+import { refusalOf, type PoolRefusal } from './pools/pools.ts';
 import { whyOverQuota } from './ledger/quota.ts';
 import type { AllocationRequest } from './request.ts';
 import { whyInvalid, whyNotRequested } from './requested-addresses.ts';
@@ -26,7 +27,7 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
   if (candidates.length === 0) {
     const { requestedPool } = request;
     const refusals = ledger.space.refused.map(refusalOf);
-    const named = requestedPool === undefined ? undefined : whyNotThere(ledger.space, requestedPool);
+    const named = requestedPool === undefined ? undefined : whyPoolUnavailable(ledger.space, requestedPool);
     return { reason: named ?? refusals[0]?.reason ?? reason('NoPools', undefined), pools: named === undefined ? refusals : [] };
   }
   const refusals = new Map<string, Reason>();

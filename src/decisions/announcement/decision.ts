@@ -1,6 +1,6 @@
 import type { Address, Family } from '../../net/address.ts';
 import type { AddressType } from '../../model/kinds/types.ts';
-import { drainWish } from '../../model/objects/requested-drain.ts';
+import { drainWish } from '../../model/kinds/requested-drain.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { anySelects } from '../../model/objects/label-selector.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';

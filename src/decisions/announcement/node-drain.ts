@@ -1,4 +1,4 @@
-import { drainWish } from '../../model/objects/requested-drain.ts';
+import { drainWish } from '../../model/kinds/requested-drain.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import { currentReport } from '../../model/objects/node-state.ts';
 import type { Service } from '../../model/objects/service.ts';

@@ -1,5 +1,5 @@
 import type { ConntrackConfig } from '../../model/kinds/types.ts';
-import type { KernelSetting, ReadSetting } from './required-settings.ts';
+import type { KernelSetting, ReadSetting } from './kernel-setting.ts';
 
 /** What connection tracking is to be like, as kube-proxy sets it. A 0 leaves a setting as the host has it. */
 export function conntrackSettings(config: ConntrackConfig, cores: number): KernelSetting[] {

@@ -2,7 +2,7 @@ import { sameAddress, type Address } from '../../../net/address.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import type { AddressSpace } from '../pools/address-space.ts';
 import type { Holdings } from './holdings.ts';
-import type { NamespaceUse } from './quota.ts';
+import type { NamespaceUse } from './namespace-use.ts';
 import type { AllocationRequest } from '../request.ts';
 import type { Reservations } from './reservations.ts';
 

@@ -1,7 +1,8 @@
 import { compareAddresses, type Address, type Family } from '../../../net/address.ts';
 import { rangeContains, rangeSize, type AddressRange } from '../../../net/range.ts';
 import type { IPAddressPool } from '../../../model/kinds/types.ts';
-import { containsAddress, type RefusedPool } from './pools.ts';
+import { reason, type Reason } from '../../../model/reasons.ts';
+import { containsAddress, refusalOf, type RefusedPool } from './pools.ts';
 import { createFreeIntervals, type FreeIntervals } from './free-intervals.ts';
 
 /** The addresses of the pools that give, and which of them are free. These pools are disjoint, as `effectivePools` leaves them. */
@@ -29,6 +30,13 @@ export interface AddressSpace {
 /** avoidBuggyIPs: some equipment takes these for network or broadcast addresses, whatever the prefix length. */
 export function isBuggy({ family, value }: Address): boolean {
   return family === 4 && (value & 0xffn) % 0xffn === 0n;
+}
+
+/** Returns why the pool of this name gives nothing at all: it does not exist, or it is refused. Undefined when it gives addresses. */
+export function whyPoolUnavailable(space: AddressSpace, pool: string): Reason | undefined {
+  if (space.pools.some(({ metadata }) => metadata.name === pool)) return undefined;
+  const refused = space.refused.find(({ pool: { metadata } }) => metadata.name === pool);
+  return refused === undefined ? reason('PoolNotFound', { pool }) : refusalOf(refused).reason;
 }
 
 interface Block {

@@ -1,6 +1,5 @@
 import { compareAddresses, type Address } from '../../../net/address.ts';
 import { formatRange, rangeContains, rangesOverlap, type AddressRange } from '../../../net/range.ts';
-import type { AddressSpace } from './address-space.ts';
 import type { IPAddressPool } from '../../../model/kinds/types.ts';
 import { reason, reasonText, type Reason } from '../../../model/reasons.ts';
 
@@ -25,13 +24,6 @@ export interface PoolRefusal {
 export function refusalOf({ pool, reason: because }: RefusedPool): PoolRefusal {
   const { name } = pool.metadata;
   return { pool: name, reason: reason('PoolRefused', { pool: name, because: reasonText(because) }) };
-}
-
-/** Why nothing can be had from the pool of this name whatever is asked: there is none, or it gives nothing; undefined: it gives. */
-export function whyNotThere(space: AddressSpace, pool: string): Reason | undefined {
-  if (space.pools.some(({ metadata }) => metadata.name === pool)) return undefined;
-  const refused = space.refused.find(({ pool: { metadata } }) => metadata.name === pool);
-  return refused === undefined ? reason('PoolNotFound', { pool }) : refusalOf(refused).reason;
 }
 
 /**

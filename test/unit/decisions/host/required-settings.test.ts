@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { requiredSettings, sysctlName, type HostFacts } from '../../../../src/decisions/host/required-settings.ts';
+import { sysctlName } from '../../../../src/decisions/host/kernel-setting.ts';
+import { requiredSettings, type HostFacts } from '../../../../src/decisions/host/required-settings.ts';
 import { defaultConntrack } from '../../../../src/model/kinds/default-config.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 
