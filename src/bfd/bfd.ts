@@ -8,18 +8,18 @@ import type { Transition } from './session-status.ts';
 import type { Answers, Message, Question, Refusal, WorkerOptions } from './worker/messages.ts';
 
 export interface BfdOptions {
-  /** Milliseconds: shorter intervals of sessions are made this, with a warning in their status. Default 10. */
+  /** Shortest interval in milliseconds. Shorter intervals of sessions are raised to it, with a warning in their status. Default 10. */
   readonly minimumInterval?: number;
-  /** The thread asks for real-time priority (SCHED_FIFO), and goes on without where it may not have it. Default: no. */
+  /** Asks for real-time priority (SCHED_FIFO). Without the permission the thread runs at normal priority. Default: no. */
   readonly realTime?: boolean;
 }
 
-/** Why BFD cannot run here. */
+/** BFD cannot run on this host. */
 export class BfdUnavailableError extends Error {
   readonly code = 'ERR_BFD_UNAVAILABLE';
 
   constructor() {
-    super('BFD needs Linux, and the native module koffi, by which it looks at the TTL of what it receives');
+    super('BFD needs Linux and the native module koffi, with which it checks the TTL of received packets');
     this.name = 'BfdUnavailableError';
   }
 }
@@ -27,13 +27,13 @@ export class BfdUnavailableError extends Error {
 type Listener = (name: string, transition: Transition) => void;
 
 /**
- * BFD sessions in a thread of their own. Whoever uses them says which there are to be, and hears of changes; the times are the thread's,
- * so that a main thread that is busy hears late, and no peer notices.
+ * BFD sessions in a thread of their own. The caller sets the sessions and gets their changes. The thread does all timing, so a busy main
+ * thread gets changes late but loses no session.
  */
 export class Bfd {
   readonly #worker: Worker;
   readonly #listeners = new Set<Listener>();
-  /** Answers come in the order of questions. */
+  /** The thread answers questions in order. */
   readonly #waiting: PromiseWithResolvers<Answers[keyof Answers]>[] = [];
   readonly #started = Promise.withResolvers<boolean>();
   readonly #ended: Promise<void>;
@@ -43,32 +43,32 @@ export class Bfd {
   constructor(options: BfdOptions = {}) {
     if (loadLibc() === undefined) throw new BfdUnavailableError();
     const workerData: WorkerOptions = { minimumInterval: options.minimumInterval ?? minimumInterval, realTime: options.realTime ?? false };
-    // The compiled program has another name.
+    // The compiled program ends in `.js`.
     const program = new URL(import.meta.url.endsWith('.ts') ? './worker/thread.ts' : './worker/thread.js', import.meta.url);
     this.#worker = new Worker(program, { workerData, name: 'bfd' });
     this.#worker.on('message', (message: Message) => this.#onMessage(message));
-    // An error in the thread is a bug: without a listener for it the process ends, as by one in the main thread.
+    // An error in the thread is a bug. Without a listener for `error` it ends the process, as an error in the main thread does.
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#worker.once('exit', () => resolve());
     this.#ended = promise;
   }
 
-  /** Resolves when the thread runs: whether it has real-time priority. */
+  /** Resolves when the thread runs, with true if it has real-time priority. */
   started(): Promise<boolean> {
     return this.#started.promise;
   }
 
   /**
-   * Exactly these sessions, named differently and each with another peer. Those that are no longer wanted say goodbye (AdminDown), those
-   * with other intervals change them by a Poll Sequence. Resolves with what cannot be, and why; the others are as they should be.
+   * Makes these the sessions, exactly. Each needs its own name and peer. Removed sessions send AdminDown; changed intervals apply by a Poll
+   * Sequence. Resolves with the sessions that were refused and why; the others are set.
    */
   async set(sessions: readonly SessionOptions[]): Promise<readonly Refusal[]> {
     return (await this.#ask({ type: 'set', sessions })) as Answers['set'];
   }
 
-  /** Calls the listener with every step of a session's state machine; the result takes it off again. */
+  /** Calls the listener with every state change of a session. The returned function removes it. */
   onChange(listener: Listener): () => void {
-    // A function of its own, so that one listener may be put on twice and taken off once.
+    // A new function, so that a listener added twice can be removed once.
     const call: Listener = (name, transition) => listener(name, transition);
     this.#listeners.add(call);
     return () => void this.#listeners.delete(call);
@@ -78,14 +78,14 @@ export class Bfd {
     return (await this.#ask({ type: 'status' })) as Answers['status'];
   }
 
-  /** The latest steps of a session, oldest first. */
+  /** Returns the latest state changes of a session, oldest first. */
   async history(name: string): Promise<readonly Transition[]> {
     return (await this.#ask({ type: 'history', name })) as Answers['history'];
   }
 
   /**
-   * Says AdminDown to every peer, so that it keeps its routes, and resolves when the thread has ended. There are no sessions from now on:
-   * whoever asks hears that, and whoever wants some has none.
+   * Sends AdminDown to every peer, so that it keeps its routes. Resolves when the thread has ended. Later calls get an empty answer, and no
+   * session starts.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -102,7 +102,7 @@ export class Bfd {
   }
 
   async #ask(question: Question): Promise<Answers[keyof Answers]> {
-    // Beside its goodbyes the thread would answer out of turn, and after them not at all.
+    // While it closes its sessions the thread would answer out of order, and afterwards not at all.
     if (this.#stopping !== undefined) return whenStopped()[question.type];
     const answer = Promise.withResolvers<Answers[keyof Answers]>();
     this.#waiting.push(answer);

@@ -1,22 +1,22 @@
 import type { DecodeFault } from './wire/control-packet.ts';
 
-/** What happened with a session since it was made. */
+/** Counters of a session since it was created. */
 export interface SessionCounters {
   sent: number;
   received: number;
-  /** The network or this host took a packet not; the state machine goes on. */
+  /** Packets that the network or this host refused. The state machine continues. */
   sendFailures: number;
-  /** Times it came up. */
+  /** How often the session came up. */
   ups: number;
-  /** Times it went down after it had been up, unless we shut it down. */
+  /** How often it went down from Up, except for a local shutdown. */
   downs: number;
 }
 
 export const newSessionCounters = (): SessionCounters => ({ sent: 0, received: 0, sendFailures: 0, ups: 0, downs: 0 });
 
 /**
- * Packets that were not for any session, by reason. `unknownSession`: neither the discriminator nor the address is one of ours;
- * `source`: the discriminator is, and the packet comes from another address than that session's peer.
+ * Reasons why a packet was discarded. `unknownSession`: neither its discriminator nor its address belongs to a session. `source`: its
+ * discriminator belongs to a session with another peer address.
  */
 export type DiscardReason = DecodeFault | 'unknownSession' | 'source';
 

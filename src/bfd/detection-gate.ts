@@ -2,9 +2,9 @@ import type { Clock } from '../system/clock.ts';
 import { maximumDetectionTurns } from './limits.ts';
 
 /**
- * A process that stood still finds every peer silent, and what they sent meanwhile is waiting in its sockets: a stall of the receiver must
- * not look like the loss of a peer. So a verdict waits until the event loop has been through the sockets, and while a turn still brings
- * packets, for the next one: libuv takes a few dozen datagrams of a socket in a turn.
+ * Delays the expiry of detection times until the sockets are drained. After a stall of this process every peer seems silent, but the
+ * packets of the peers wait in the sockets. The gate therefore waits for one turn of the event loop, and for another one as long as a turn
+ * still brings packets: libuv reads a few dozen datagrams of a socket per turn.
  */
 export class DetectionGate<Session extends { expireDetection(): void }> {
   readonly #clock: Clock;
@@ -16,7 +16,7 @@ export class DetectionGate<Session extends { expireDetection(): void }> {
     this.#clock = clock;
   }
 
-  /** A packet has come, for whomever. */
+  /** Records that a packet of any session arrived. */
   packetReceived(): void {
     this.#packets++;
   }

@@ -1,6 +1,6 @@
 import { diagnostic, type SessionState } from './wire/codes.ts';
 
-/** What moves a session: the state that the peer says, its silence, or our operator. */
+/** Events of a session: the state in a received packet, an expired detection time, or a command of the operator. */
 export const fsmEvents = [
   'receivedAdminDown',
   'receivedDown',
@@ -14,9 +14,9 @@ export type FsmEvent = (typeof fsmEvents)[number];
 
 interface Step {
   readonly state: SessionState;
-  /** The reason for the change, told to the peer; undefined: the present one stays. */
+  /** The reason for the change, sent to the peer. Undefined: the present one stays. */
   readonly diagnostic?: number;
-  /** What was learned from the peer counts no longer (RFC 5880 6.8.1, bfd.RemoteDiscr). */
+  /** The variables learned from the peer are reset (RFC 5880 6.8.1, bfd.RemoteDiscr). */
   readonly forgetsPeer?: boolean;
 }
 
@@ -38,9 +38,9 @@ const peerSignalsDown: Step = { state: 'Down', diagnostic: diagnostic.neighborSi
 const peerIsSilent: Step = { state: 'Down', diagnostic: diagnostic.controlDetectionTimeExpired, forgetsPeer: true };
 const disable: Step = { state: 'AdminDown', diagnostic: diagnostic.administrativelyDown };
 
-/** Every state x event pair is here on purpose. */
+/** The full matrix: every pair of state and event has an entry. */
 const table: Readonly<Record<SessionState, Readonly<Record<FsmEvent, Step>>>> = {
-  // Held down by us: what the peer says changes nothing (RFC 5880 6.8.6).
+  // The operator holds the session down: packets of the peer change nothing (RFC 5880 6.8.6).
   AdminDown: {
     receivedAdminDown: adminDown,
     receivedDown: adminDown,
@@ -50,7 +50,7 @@ const table: Readonly<Record<SessionState, Readonly<Record<FsmEvent, Step>>>> = 
     disabled: adminDown,
     enabled: { state: 'Down', diagnostic: diagnostic.none },
   },
-  // A peer that says Up has not yet seen that we are Down: it has to come down first.
+  // A peer in state Up has not noticed yet that this side is Down. It must go down first.
   Down: {
     receivedAdminDown: down,
     receivedDown: init,

@@ -1,6 +1,6 @@
 /**
- * BFD (RFC 5880) as a library: sessions over one hop or several, with IPv4 and IPv6, in a thread of their own. It tells within a
- * fraction of a second that a path is lost, and can say at any time why a session is not up.
+ * BFD (RFC 5880) as a library: single-hop and multihop sessions over IPv4 and IPv6, in a thread of their own. It detects a lost path within
+ * a fraction of a second, and can tell at any time why a session is not up.
  */
 export { Bfd, BfdUnavailableError, type BfdOptions } from './bfd.ts';
 export { isLoss, mayEstablish, type ClientOptions, type WatchedPath } from './client-advice.ts';

@@ -27,9 +27,9 @@ interface ManagerComponents {
 }
 
 export interface ManagerOptions {
-  /** Milliseconds: shorter intervals of sessions are made this. Default 10. */
+  /** Shortest interval in milliseconds. Shorter intervals of sessions are raised to it. Default 10. */
   readonly minimumInterval?: number;
-  /** The thread has real-time priority, so that short intervals need no warning. */
+  /** The thread has real-time priority, so short intervals need no warning. */
   readonly hasRealTime?: boolean;
 }
 
@@ -39,13 +39,13 @@ interface ManagerEvents {
 
 export interface ManagerStatus {
   readonly sessions: readonly SessionStatus[];
-  /** Packets that were for no session, by reason. */
+  /** Packets that belong to no session, by reason. */
   readonly discards: Discards;
-  /** Datagrams that the kernel has dropped: come too far, from a stranger, or no room for them. */
+  /** Datagrams that the kernel dropped because of their TTL, their source or a full buffer. */
   readonly kernelDrops?: number;
 }
 
-/** All sessions of one process: takes the full set that is wanted and finds the difference itself. */
+/** All BFD sessions of a process. It takes the complete set of sessions and computes the changes itself. */
 export class Manager {
   readonly #components: ManagerComponents;
   readonly #rules: IntervalRules;
@@ -56,9 +56,9 @@ export class Manager {
   readonly #packet: ControlPacket = emptyControlPacket();
   readonly #byName = new Map<string, Session>();
   readonly #byDiscriminator = new Map<number, Session>();
-  /** By address, interface and kind: for packets that do not know our discriminator yet. */
+  /** Sessions by address, interface and kind, for packets that do not have our discriminator yet. */
   readonly #byEndpoint = new Map<string, Session>();
-  /** Sessions that say goodbye; they have no name any more. */
+  /** Sessions that send AdminDown before they are released. They no longer have a name. */
   readonly #closing = new Map<Session, Promise<void>>();
 
   constructor(components: ManagerComponents, events: ManagerEvents, options: ManagerOptions = {}) {
@@ -73,8 +73,8 @@ export class Manager {
   }
 
   /**
-   * Exactly these sessions. What is not among them any more says goodbye to its peer; what has other options takes them without a
-   * flap, unless its packets go another way. Returns the sessions that cannot be, with what is wrong; an earlier one of that name stays.
+   * Makes these the sessions, exactly. Removed sessions close with AdminDown. Changed options apply without a flap, unless the packets take
+   * another path. Returns the refused sessions with their errors; an existing session of a refused name stays.
    */
   replaceSessions(sessions: readonly SessionOptions[]): ReadonlyMap<string, SessionOptionsError> {
     const refused = new Map<string, SessionOptionsError>();
@@ -116,12 +116,12 @@ export class Manager {
     };
   }
 
-  /** The latest steps of a session, oldest first. */
+  /** Returns the latest state changes of a session, oldest first. */
   history(name: string): readonly Transition[] {
     return [...(this.#byName.get(name)?.history ?? [])];
   }
 
-  /** Tells every peer that we go down on purpose, so that it keeps its routes (RFC 5882 3.2); resolves when they have heard it. */
+  /** Sends AdminDown to every peer, so that it keeps its routes (RFC 5882 3.2). Resolves when the peers have received it. */
   async stop(): Promise<void> {
     for (const session of this.#byName.values()) this.#close(session);
     await Promise.all(this.#closing.values());
@@ -133,7 +133,7 @@ export class Manager {
     const { clock, random, transport } = this.#components;
     const key = endpointKey(resolved.endpoint);
     const before = this.#byEndpoint.get(key);
-    // It has not gone yet: it comes back, and the peer need not learn another discriminator.
+    // The session is still closing, so it is reopened, and the peer keeps the same discriminator.
     if (before !== undefined && sameEndpoint(before.resolved.endpoint, resolved.endpoint)) {
       this.#closing.delete(before);
       this.#byName.set(resolved.name, before);
@@ -163,7 +163,7 @@ export class Manager {
 
   #close(session: Session): void {
     this.#byName.delete(session.name);
-    // Before it closes, so that its last step is not reported: it has no name any more.
+    // Registered before `close`, so that the last state change is not reported: the session has no name any more.
     this.#closing.set(session, Promise.resolve());
     this.#closing.set(session, this.#awaitClose(session));
   }
@@ -208,7 +208,7 @@ export class Manager {
   }
 }
 
-/** Throws SessionOptionsError where there is no place for the session beside the others; `taken` is who has which endpoint. */
+/** Throws SessionOptionsError if the session conflicts with the others. `taken` has the name of the session of each endpoint. */
 function checkAmong(
   { name, endpoint }: ResolvedSession,
   others: ReadonlyMap<string, ResolvedSession>,
@@ -216,7 +216,7 @@ function checkAmong(
 ): void {
   const other = taken.get(endpointKey(endpoint));
   if (other !== undefined)
-    throw new SessionOptionsError('peer', `the session ${other} is with the same peer: two would mix up their packets`);
+    throw new SessionOptionsError('peer', `the session ${other} has the same peer, and their packets could not be told apart`);
   if (others.has(name)) throw new SessionOptionsError('name', 'another session has this name');
   if (others.size >= maximumSessions) throw new SessionOptionsError('name', `there are ${maximumSessions} sessions already`);
   const multihopPeers = others.values().reduce((count, { endpoint: { multihop } }) => count + (multihop === undefined ? 0 : 1), 0);
@@ -225,7 +225,7 @@ function checkAmong(
   }
 }
 
-/** Whoever has guessed a discriminator is not yet the peer; and a neighbour's packets count only where their TTL was looked at. */
+/** Checks the source of a packet: a guessed discriminator is not sufficient, and a single-hop packet counts only if its TTL was checked. */
 function isFromPeer({ endpoint, peer }: ResolvedSession, source: string, networkInterface: string | undefined, multihop: boolean): boolean {
   return (
     multihop === (endpoint.multihop !== undefined) &&
@@ -234,7 +234,10 @@ function isFromPeer({ endpoint, peer }: ResolvedSession, source: string, network
   );
 }
 
-/** Random, so that a restarted program does not take up its old ones (RFC 5880 10); unique among the sessions and never 0. */
+/**
+ * Returns a random discriminator, so that a restarted program does not reuse its old ones (RFC 5880 10). It is unique among the sessions
+ * and not 0.
+ */
 export function newDiscriminator(random: Random, taken: { has(discriminator: number): boolean }): number {
   for (;;) {
     const discriminator = Math.floor(random() * 0x1_0000_0000);

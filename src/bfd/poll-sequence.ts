@@ -1,17 +1,17 @@
-/** What a session says of its timing, in microseconds. */
+/** The intervals that a session advertises, in microseconds. */
 export interface Intervals {
   readonly desiredMinTx: number;
   readonly requiredMinRx: number;
 }
 
 /**
- * Changes of a session's intervals while it is Up (RFC 5880 6.8.3). The new ones are said at once, with the Poll bit, but neither side
- * may count on what the other has not heard: until Final comes a slower transmission and a shorter detection time wait.
+ * Changes the intervals of a session that is Up (RFC 5880 6.8.3). New intervals are advertised at once, with the Poll bit. The peer may not
+ * know them yet, so a slower transmission and a shorter detection time wait for the Final bit.
  */
 export class PollSequence {
   #advertised: Intervals;
   #inForce: Intervals;
-  /** What is to be advertised when the running poll has ended: an answer tells nothing about values that came after its question. */
+  /** The intervals to advertise after the running poll: its Final bit confirms nothing that was set later. */
   #wanted: Intervals;
   #polling = false;
 
@@ -19,34 +19,34 @@ export class PollSequence {
     this.#advertised = this.#inForce = this.#wanted = intervals;
   }
 
-  /** In the packets that we send. */
+  /** The intervals in sent packets. */
   get advertised(): Intervals {
     return this.#advertised;
   }
 
-  /** By which we send, and by which the detection time is reckoned. */
+  /** The intervals for transmission and for the detection time. */
   get inForce(): Intervals {
     return this.#inForce;
   }
 
-  /** Whether a Poll Sequence is running. */
+  /** A Poll Sequence is running. */
   get polling(): boolean {
     return this.#polling;
   }
 
-  /** The peer expects nothing of us: what we say counts at once. */
+  /** Applies intervals at once, because the session is not Up and the peer relies on none. */
   applyNow(intervals: Intervals): void {
     this.#advertised = this.#inForce = this.#wanted = intervals;
     this.#polling = false;
   }
 
-  /** The session is Up: the change goes through a Poll Sequence. */
+  /** Changes the intervals by a Poll Sequence, because the session is Up. */
   startPoll(intervals: Intervals): void {
     this.#wanted = intervals;
     if (!this.#polling) this.#poll();
   }
 
-  /** The peer has answered; without a poll that means nothing. */
+  /** Ends the running poll. Without a poll the Final bit means nothing. */
   finalReceived(): void {
     if (!this.#polling) return;
     this.#polling = false;

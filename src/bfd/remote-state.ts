@@ -1,18 +1,18 @@
 import type { ControlPacket } from './wire/control-packet.ts';
 import type { SessionState } from './wire/codes.ts';
 
-/** What the peer has said in its latest packet: the bfd.Remote... variables of RFC 5880 6.8.1, and what the detection time needs. */
+/** Values of the latest packet of the peer: the bfd.Remote variables of RFC 5880 6.8.1, and those needed for the detection time. */
 export class RemoteState {
-  /** 0: not known. */
+  /** 0: unknown. */
   discriminator = 0;
   state: SessionState = 'Down';
   diagnostic = 0;
   demand = false;
   controlPlaneIndependent = false;
-  /** 0: nothing was heard. */
+  /** 0: no packet has arrived. */
   detectMultiplier = 0;
   desiredMinTx = 0;
-  /** One microsecond until it is heard, so that it slows nothing down (RFC 5880 6.8.1). */
+  /** One microsecond until a packet arrives, so that it does not slow transmission (RFC 5880 6.8.1). */
   minRx = 1;
 
   update(packet: ControlPacket): void {
@@ -26,7 +26,7 @@ export class RemoteState {
     this.minRx = packet.requiredMinRxInterval;
   }
 
-  /** The peer is silent: it may come back as another, and its diagnostic is kept for those who ask why. */
+  /** Resets the values of a silent peer, because it may return with another discriminator. Its diagnostic stays for the status. */
   reset(): void {
     this.discriminator = 0;
     this.state = 'Down';

@@ -1,10 +1,10 @@
 import type { Cancel, Clock } from '../system/clock.ts';
 
-/** A moment at which something is to be done; belongs to one Schedule, and is set again and again. */
+/** An alarm of a Schedule. It can be set many times. */
 export class Alarm {
-  /** Milliseconds on the clock's scale; undefined: not set. For the schedule to change. */
+  /** Due time in milliseconds of the clock. Undefined: not set. Changed by the schedule only. */
   due: number | undefined;
-  /** Place in the heap. For the schedule. */
+  /** Place in the heap. Changed by the schedule only. */
   place = -1;
   readonly ring: (now: number) => void;
 
@@ -14,14 +14,14 @@ export class Alarm {
 }
 
 /**
- * All alarms of all sessions on one timer of the clock: a binary heap, so that setting one of N costs log N, and thousands of
- * sessions do not make thousands of timers.
+ * Runs the alarms of all sessions on one timer of the clock. It is a binary heap: setting an alarm costs log N, and thousands of sessions
+ * need one timer.
  */
 export class Schedule {
   readonly #clock: Clock;
   readonly #heap: Alarm[] = [];
   #cancel: Cancel | undefined;
-  /** When the clock's timer goes off. */
+  /** When the timer of the clock fires. */
   #wakes = Infinity;
 
   constructor(clock: Clock) {
@@ -32,7 +32,7 @@ export class Schedule {
     return this.#heap.length;
   }
 
-  /** Whatever it was set to before is forgotten. */
+  /** Sets or moves an alarm. */
   setAlarm(alarm: Alarm, due: number): void {
     alarm.due = due;
     if (alarm.place < 0) {
@@ -46,7 +46,7 @@ export class Schedule {
   clearAlarm(alarm: Alarm): void {
     if (alarm.place < 0) return;
     this.#remove(alarm);
-    // The timer of the clock goes off in vain, once: cheaper than another one.
+    // The timer of the clock then fires once without effect, which is cheaper than setting it again.
   }
 
   stop(): void {
@@ -69,7 +69,7 @@ export class Schedule {
   readonly #ring = (): void => {
     this.#wakes = Infinity;
     const now = this.#clock.now();
-    // An alarm that is set again while it rings is due later, or this would never end.
+    // An alarm that is set while it rings must be due later, or this loop would not end.
     for (;;) {
       const first = this.#heap[0];
       if (first?.due === undefined || first.due > now) break;
@@ -90,7 +90,7 @@ export class Schedule {
     alarm.due = undefined;
   }
 
-  /** Towards the root; its place afterwards. */
+  /** Moves an alarm towards the root. Returns its new place. */
   #rise(place: number): number {
     while (place > 0) {
       const parent = (place - 1) >> 1;

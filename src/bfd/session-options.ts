@@ -3,33 +3,35 @@ import { formatAddress, isLinkLocal, parseAddress, type Address } from '../net/a
 import type { Endpoint } from './transport/transport.ts';
 import { maximumDetectMultiplier, maximumInterval, realTimeInterval } from './limits.ts';
 
-/** An address, or its text as `parseAddress` takes it. */
+/** An address, or its text as `parseAddress` reads it. */
 type AddressInput = Address | string;
 
-/** How fast a session is to notice that its path is down. Every field may change while the session is up, without a flap. */
+/** How fast a session detects a lost path. All fields can change while the session is up, without a flap. */
 export interface ProfileOptions {
-  /** Milliseconds, at least, between packets that we are ready to take. Default 300. */
+  /** Shortest interval in milliseconds at which packets are accepted. Default 300. */
   readonly receiveInterval?: number;
-  /** Milliseconds between our packets, unless the peer takes them more slowly. Default 300. */
+  /** Milliseconds between sent packets, unless the peer asks for longer intervals. Default 300. */
   readonly transmitInterval?: number;
-  /** Intervals of silence after which the peer gives us up; 1 to 255. Default 3. */
+  /** Number of silent intervals after which the peer declares the session Down; 1 to 255. Default 3. */
   readonly detectMultiplier?: number;
-  /** Say nothing before the peer does (RFC 5880 6.1). Default: no. */
+  /** Send nothing before the peer does (RFC 5880 6.1). Default: no. */
   readonly passive?: boolean;
 }
 
-/** One session. */
+/** The options of a session. */
 export interface SessionOptions extends ProfileOptions {
-  /** Unique. */
+  /** Unique among the sessions. */
   readonly name: string;
   readonly peer: AddressInput;
-  /** Default: the kernel chooses. */
+  /** Default: the kernel's choice. */
   readonly localAddress?: AddressInput;
   /** The session uses this network interface only. A link-local peer needs it. */
   readonly interface?: string;
-  /** The peer is more than one hop away (RFC 5883); of its packets at least this must be left of the TTL 255 that it sends: 1 to 254. */
+  /**
+   * The peer is more than one hop away (RFC 5883). `minimumTtl` (1 to 254) is the smallest TTL of an accepted packet; the peer sends 255.
+   */
   readonly multihop?: { readonly minimumTtl: number };
-  /** Hold the session down and tell the peer that this is on purpose. */
+  /** Hold the session down and tell the peer that this is intended. */
   readonly adminDown?: boolean;
 }
 
@@ -40,19 +42,19 @@ export interface Profile {
   readonly passive: boolean;
 }
 
-/** Options with values for text, and all defaults filled in. */
+/** The options with parsed values and all defaults filled in. */
 export interface ResolvedSession {
   readonly name: string;
   readonly endpoint: Endpoint;
-  /** The peer's address as text. */
+  /** The address of the peer as text. */
   readonly peer: string;
   readonly profile: Profile;
   readonly adminDown: boolean;
-  /** In words what is not as it was asked for. */
+  /** Deviations from the given options, in words. */
   readonly warnings: readonly string[];
 }
 
-/** Options that cannot work. `field` is the name of the option at fault; the message says what to write. */
+/** An option that cannot work. `field` names the option; the message says what to write. */
 export class SessionOptionsError extends Error {
   readonly code = 'ERR_BFD_SESSION_OPTIONS';
   readonly field: keyof SessionOptions;
@@ -64,9 +66,9 @@ export class SessionOptionsError extends Error {
   }
 }
 
-/** What this host makes of short intervals. */
+/** The rules of this host for short intervals. */
 export interface IntervalRules {
-  /** Milliseconds: shorter ones are made this, and the peer hears so. */
+  /** Shortest interval in milliseconds. Shorter ones are raised to it, and the peer is told so. */
   readonly floor: number;
   readonly hasRealTime: boolean;
 }
@@ -99,17 +101,20 @@ export function resolveSession(options: SessionOptions, { floor, hasRealTime }: 
   return { name, endpoint, peer: formatAddress(endpoint.peer), profile, adminDown, warnings };
 }
 
-/** Two sessions with one key would get each other's packets. The local address is no part of it: a peer does not know which is meant. */
+/**
+ * Returns the key by which packets are assigned to a session. Two sessions with one key would get each other's packets. The local address
+ * is not part of it, because the packets of the peer do not show which session is meant.
+ */
 export function endpointKey({ peer, interface: networkInterface, multihop }: Endpoint): string {
   return demultiplexKey(formatAddress(peer), networkInterface, multihop !== undefined);
 }
 
-/** By what a packet that does not know our discriminator is told apart (RFC 5880 6.3, RFC 5881 3, RFC 5883 4). */
+/** Returns the key of a packet that does not have our discriminator yet (RFC 5880 6.3, RFC 5881 3, RFC 5883 4). */
 export function demultiplexKey(peer: string, networkInterface: string | undefined, multihop: boolean): string {
   return `${multihop ? 'multihop' : 'hop'} ${peer} ${networkInterface ?? ''}`;
 }
 
-/** Whether packets go the same way. Otherwise it is another session; how far they may have come can change. */
+/** Tells whether two endpoints have the same path, so that the session can stay. The minimum TTL may differ. */
 export function sameEndpoint(a: Endpoint, b: Endpoint): boolean {
   const local = ({ localAddress }: Endpoint): string => (localAddress === undefined ? '' : formatAddress(localAddress));
   return endpointKey(a) === endpointKey(b) && local(a) === local(b);

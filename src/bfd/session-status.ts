@@ -1,57 +1,57 @@
 import type { SessionCounters } from './counters.ts';
 import type { SessionState } from './wire/codes.ts';
 
-/** Plain values; times in milliseconds. */
+/** The status of a session, as plain values. Times are in milliseconds. */
 export interface SessionStatus {
   readonly name: string;
   readonly peer: string;
   readonly interface?: string;
   readonly multihop: boolean;
   readonly state: SessionState;
-  /** When `state` was entered. */
+  /** When the session entered `state`. */
   readonly since: Date;
-  /** Why, as it is told to the peer. */
+  /** The reason of the latest change, as sent to the peer. */
   readonly diagnostic: number;
   readonly discriminator: number;
   readonly remote: RemoteStatus;
-  /** What we say. */
+  /** The values in sent packets. */
   readonly advertised: { readonly transmitInterval: number; readonly receiveInterval: number; readonly detectMultiplier: number };
-  /** Time between our packets before jitter; undefined: none are sent. */
+  /** Interval between sent packets before jitter. Undefined: none are sent. */
   readonly transmitInterval: number | undefined;
-  /** Silence after which the peer is given up; undefined while nothing was heard. */
+  /** Silence after which the session goes down. Undefined until a packet arrived. */
   readonly detectionTime: number | undefined;
-  /** A change of the intervals waits for the peer's answer. */
+  /** A change of intervals waits for the Final bit of the peer. */
   readonly polling: boolean;
-  /** The latest time that the session was down after it had been up. */
+  /** The latest time in which the session was down after it had been up. */
   readonly lastDown?: DownTime;
   readonly counters: SessionCounters;
-  /** Why nothing is sent or received, in words. */
+  /** Why nothing is sent or received. */
   readonly problem?: string;
   readonly warnings: readonly string[];
 }
 
-/** What the peer says. */
+/** The values of the latest packet of the peer. */
 export interface RemoteStatus {
   readonly state: SessionState;
   readonly diagnostic: number;
-  /** 0: nothing was heard. */
+  /** 0: no packet has arrived. */
   readonly discriminator: number;
   readonly transmitInterval: number;
   readonly receiveInterval: number;
   readonly detectMultiplier: number;
   readonly demand: boolean;
-  /** Its BFD goes on without its control plane: that BFD is up does not say that its BGP is (RFC 5882 4.3). */
+  /** The peer's BFD continues without its control plane, so BFD can be up while its BGP is not (RFC 5882 4.3). */
   readonly controlPlaneIndependent: boolean;
 }
 
 export interface DownTime {
   readonly at: Date;
   readonly diagnostic: number;
-  /** Milliseconds until it was up again; undefined: it still is down. */
+  /** Milliseconds until the session was up again. Undefined: it is still down. */
   readonly duration: number | undefined;
 }
 
-/** A step of the state machine. */
+/** A state change. */
 export interface Transition {
   readonly at: Date;
   readonly from: SessionState;

@@ -22,13 +22,13 @@ interface SessionComponents {
 
 interface SessionHost {
   changed(session: Session, transition: Transition): void;
-  /** The peer seems to be silent. What waits in the sockets is to be read before `judge` is called. */
+  /** Reports an expired detection time. The manager drains the sockets and then calls `expireDetection`. */
   deferDetection(session: Session): void;
 }
 
 /**
- * One session (RFC 5880 6.8): runs the state machine over a channel, with its timers. Nothing here is an operating error: what cannot be
- * sent is counted, and the peer notices by itself.
+ * One session (RFC 5880 6.8): runs the state machine and its timers over a channel. A failure to send is only counted, because the peer
+ * detects it.
  */
 export class Session {
   readonly discriminator: number;
@@ -47,17 +47,17 @@ export class Session {
   #state: SessionState = 'Down';
   #diagnostic = 0;
   #since: Date;
-  /** Milliseconds: when the peer was last heard, and when we last sent, other than as an answer to a poll. */
+  /** Milliseconds of the clock: when the latest packet was received, and when the latest one was sent, except for answers to a poll. */
   #lastReceived = -Infinity;
   #lastSent = -Infinity;
-  /** Microseconds that the running transmission alarm was set by. */
+  /** Interval in microseconds for which the transmission alarm was set. */
   #interval: number | undefined;
   #lastDown: DownTime | undefined;
-  /** Milliseconds: when it went down the last time. */
+  /** Milliseconds of the clock when the session last went down. */
   #wentDown = -Infinity;
   #sendProblem: string | undefined;
-  /** While `close` waits. */
-  #closing: { readonly said: () => void } | undefined;
+  /** Set while `close` waits. */
+  #closing: { readonly finish: () => void } | undefined;
 
   constructor(components: SessionComponents, host: SessionHost, resolved: ResolvedSession, discriminator: number, channel: Channel) {
     this.#components = components;
@@ -81,20 +81,20 @@ export class Session {
     return this.#state;
   }
 
-  /** The latest steps of the state machine, oldest first. */
+  /** The latest state changes, oldest first. */
   get history(): readonly Transition[] {
     return this.#history;
   }
 
-  /** Begins, or goes on after `close`. */
+  /** Starts the session, or reopens it after `close`. */
   start(): void {
-    this.#closing?.said();
+    this.#closing?.finish();
     const moved = this.#move(this.#resolved.adminDown ? 'disabled' : 'enabled');
     if (moved) this.#sendStateChange();
     else this.#rescheduleIfChanged();
   }
 
-  /** Other options with the same endpoint: no change of them is a flap. */
+  /** Applies other options with the same endpoint. No change of options is a flap. */
   configure(resolved: ResolvedSession): void {
     const before = this.#resolved.endpoint.multihop;
     const { multihop } = resolved.endpoint;
@@ -110,7 +110,7 @@ export class Session {
     this.#rescheduleIfChanged();
   }
 
-  /** A packet that is for this session (RFC 5880 6.8.6). */
+  /** Handles a packet for this session (RFC 5880 6.8.6). */
   receive(packet: ControlPacket, now: number): void {
     this.counters.received++;
     this.#remote.update(packet);
@@ -119,14 +119,14 @@ export class Session {
     const isHeldDown = this.#state === 'AdminDown';
     const moved = this.#move(receivedState(packet.state));
     this.#armDetection();
-    if (isHeldDown && isDown(packet.state)) this.#closing?.said();
-    // An answer says all that a packet says, so that a change of the state needs no other one.
+    if (isHeldDown && isDown(packet.state)) this.#closing?.finish();
+    // An answer to a poll also carries the new state, so no further packet is needed.
     if (packet.poll && !isHeldDown) this.#send(true, false);
     else if (moved) return this.#sendStateChange();
     this.#rescheduleIfChanged();
   }
 
-  /** What waited in the sockets was read: is the peer still silent? */
+  /** Expires the detection time, unless a packet arrived while the sockets were drained. */
   expireDetection(): void {
     const deadline = this.#deadline();
     if (deadline === undefined) return;
@@ -139,31 +139,31 @@ export class Session {
   }
 
   /**
-   * Tells the peer that this end goes down on purpose, and resolves when it has heard so or would have given us up, after `longest`
-   * milliseconds in any case. The session goes on saying so until `release`.
+   * Sends AdminDown. Resolves when the peer has received it or would have detected the silence, after at most `longest` milliseconds. The
+   * session goes on sending AdminDown until `release`.
    */
   close(longest: number): Promise<void> {
     const { schedule, clock } = this.#components;
     const detectable = this.#peersDetectionTime();
     const moved = this.#move('disabled');
     if (moved) this.#sendStateChange();
-    // A peer that is silent or down itself loses nothing by our going.
+    // A peer that is silent or down need not be told.
     if (isDown(this.#remote.state)) return Promise.resolve();
     return new Promise((resolve) => {
-      const said = (): void => {
+      const finish = (): void => {
         schedule.clearAlarm(over);
         this.#closing = undefined;
         resolve();
       };
-      const over = new Alarm(said);
-      this.#closing = { said };
+      const over = new Alarm(finish);
+      this.#closing = { finish };
       schedule.setAlarm(over, clock.now() + Math.min(longest, detectable));
     });
   }
 
-  /** Nothing more is sent, and the channel is closed. */
+  /** Stops sending and closes the channel. */
   release(): void {
-    this.#closing?.said();
+    this.#closing?.finish();
     this.#components.schedule.clearAlarm(this.#transmission);
     this.#components.schedule.clearAlarm(this.#detection);
     this.#channel.close();
@@ -213,7 +213,7 @@ export class Session {
     };
   }
 
-  /** Whether the state is another one now. */
+  /** Applies an event. Returns true if the state changed. */
   #move(event: FsmEvent): boolean {
     const from = this.#state;
     const { state, diagnostic = this.#diagnostic, forgetsPeer = false } = step(from, event);
@@ -247,8 +247,8 @@ export class Session {
   // Transmission (RFC 5880 6.8.7)
 
   /**
-   * Sets the time of the next packet anew where the interval has changed: reckoned from the latest packet of ours, not from now, or a
-   * peer that changes its mind all the time would silence us.
+   * Reschedules the next packet if the interval has changed. The time counts from the latest sent packet, not from now; otherwise a peer
+   * that changes its interval all the time would stop transmission.
    */
   #rescheduleIfChanged(): void {
     if (this.#currentInterval() !== this.#interval || this.#transmission.due === undefined) this.#scheduleTransmission();
@@ -266,12 +266,12 @@ export class Session {
     schedule.setAlarm(this.#transmission, Math.max(due, clock.now()));
   }
 
-  /** The passive side speaks to a peer that it hears, and not any more to one that it has heard (RFC 5880 6.8.7). */
+  /** A passive session sends only after it has received a packet, and stops when the peer becomes silent (RFC 5880 6.8.7). */
   get #isSilent(): boolean {
     return this.#resolved.profile.passive && this.#remote.discriminator === 0;
   }
 
-  /** Microseconds; undefined: the rules forbid periodic packets. */
+  /** In microseconds. Undefined: the rules forbid periodic packets. */
   #currentInterval(): number | undefined {
     const remote = this.#remote;
     if (this.#isSilent) return undefined;
@@ -282,7 +282,7 @@ export class Session {
   #transmit(now: number): void {
     const { schedule, random } = this.#components;
     if (this.#interval === undefined) {
-      // Whoever sends notices that its sockets are of no use any more; whoever does not has to look.
+      // Sending also checks the sockets. A session that does not send must check them here.
       this.#channel.listen();
       schedule.setAlarm(this.#transmission, now + listenRetryInterval);
       return;
@@ -292,7 +292,7 @@ export class Session {
     schedule.setAlarm(this.#transmission, now + toMilliseconds(jittered(this.#interval, this.#resolved.profile.detectMultiplier, random)));
   }
 
-  /** The state has changed, and the peer need not wait for the next interval to hear so. */
+  /** Sends the new state at once, without waiting for the next interval. */
   #sendStateChange(): void {
     if (this.#isSilent) return this.#rescheduleIfChanged();
     this.#send(false, false);
@@ -320,7 +320,7 @@ export class Session {
 
   // Detection (RFC 5880 6.8.4)
 
-  /** The deadline is pushed back by every packet, and the alarm is not: it looks at the deadline when it rings. */
+  /** Sets the alarm if needed. Each packet extends the deadline but does not move the alarm, which checks the deadline when it rings. */
   #armDetection(): void {
     const deadline = this.#deadline();
     if (deadline === undefined) return;
@@ -340,14 +340,14 @@ export class Session {
     return time === undefined ? undefined : this.#lastReceived + time;
   }
 
-  /** Milliseconds; undefined while nothing is known of the peer. */
+  /** In milliseconds. Undefined until a packet arrived. */
   #detectionTime(): number | undefined {
     const { detectMultiplier, desiredMinTx } = this.#remote;
     if (detectMultiplier === 0) return undefined;
     return toMilliseconds(detectionTime(detectMultiplier, this.#poll.inForce.requiredMinRx, desiredMinTx));
   }
 
-  /** Milliseconds after which the peer would give us up. */
+  /** Milliseconds after which the peer would declare this session Down. */
   #peersDetectionTime(): number {
     const { desiredMinTx } = this.#poll.advertised;
     return toMilliseconds(this.#resolved.profile.detectMultiplier * Math.max(desiredMinTx, this.#remote.minRx));
@@ -360,7 +360,7 @@ function configuredIntervals({ transmitInterval, receiveInterval }: Profile): In
   return { desiredMinTx: toMicroseconds(transmitInterval), requiredMinRx: toMicroseconds(receiveInterval) };
 }
 
-/** What is said by a session that is not Up (RFC 5880 6.8.3). */
+/** The intervals of a session that is not Up (RFC 5880 6.8.3). */
 function slowIntervals(profile: Profile): Intervals {
   const { desiredMinTx, requiredMinRx } = configuredIntervals(profile);
   return { desiredMinTx: Math.max(desiredMinTx, slowInterval), requiredMinRx };

@@ -8,7 +8,7 @@ import { maximumNotPossible } from './limits.ts';
 import {
   changedFields,
   fieldClass,
-  fieldsOfPeerIdentity,
+  endpointFields,
   PeerOptionsError,
   type PeerOptions,
   type ResolvedOptions,
@@ -33,62 +33,66 @@ export interface PerFamily {
   readonly ipv6: number;
 }
 
-/** Plain values: as JSON, `since` becomes RFC 3339. Never contains the password. */
+/** The status of a peer, as plain values. In JSON, `since` is RFC 3339. Never contains the password. */
 export interface PeerStatus {
   readonly name: string;
-  /** Empty where the peer has none configured and was not found yet. */
+  /** Empty if none is configured and none was discovered yet. */
   readonly address: string;
   readonly interface?: string;
   readonly port: number;
   readonly state: StateName;
-  /** When `state` was entered. */
+  /** When the session entered `state`. */
   readonly since: Date;
   readonly localAsn: number;
-  /** What the peer says, else what is configured; 0 where neither is known. */
+  /** The AS number that the peer sent, else the configured one; 0 if neither is known. */
   readonly peerAsn: number;
-  /** Ours. */
+  /** The local BGP identifier. */
   readonly routerId: string;
-  /** What both agreed on, while the session is up. */
+  /** Present while the session is established or in OpenConfirm. */
   readonly negotiated?: NegotiatedStatus;
-  /** The capabilities in the OPEN of each side, in words, as far as they were exchanged. */
+  /** The capabilities of both OPEN messages in words, as far as they were exchanged. */
   readonly capabilities: { readonly sent: readonly string[]; readonly received: readonly string[] };
   readonly prefixesAdvertised: PerFamily;
-  /** Announcements received in this session: counted, not stored, so withdrawn ones are in it. */
+  /** Prefixes announced by the peer in this session. They are counted and not stored, so withdrawn ones are included. */
   readonly prefixesReceived: PerFamily;
-  /** Why the session is down, or why it was the last time, in words. */
+  /** Why the session is down, or why it was down last. */
   readonly lastError?: string;
-  /** The NOTIFICATION that ended it. */
+  /** The NOTIFICATION that ended the session. */
   readonly lastNotification?: NotificationStatus;
-  /** Desired routes that this session cannot carry: the first of them, and how many there are. */
+  /** The first desired routes that this session cannot carry, and the number of all of them. */
   readonly notPossible: readonly { readonly prefix: string; readonly why: string }[];
   readonly notPossibleCount: number;
-  /** Whether the session is held back because it flaps, and how near it is to that. */
+  /** Flap damping: the penalty, and the current hold if there is one. */
   readonly damping: DampingStatus;
   readonly counters: Counters;
 }
 
 /**
- * What a peer should have, besides what `Speaker.rib` says for all: its own routes count before those. A route that is written wrongly
- * throws RouteError, and then nothing has changed. Changes made in one turn of the event loop are sent together; the same again sends nothing. */
+ * The routes for this peer, besides those of `Speaker.rib`. The peer's own route of a prefix takes precedence. A malformed route throws
+ * RouteError and changes nothing. Changes in one turn of the event loop are sent together; setting the same routes again sends nothing.
+ */
 export interface PeerRoutes {
-  /** Exactly these, and that is all there is: with graceful restart, End-of-RIB waits for this. Of two with one prefix the last counts. */
+  /**
+   * Makes these the routes, exactly, and declares them complete: with graceful restart, End-of-RIB waits for this. If a prefix comes twice,
+   * the last route counts.
+   */
   set(routes: Iterable<RouteInput>): void;
-  /** These more, or with other attributes, and those no longer. Withdrawing what was not announced is no error. */
+  /** Adds or changes some routes and withdraws others. Withdrawing a route that was not announced is no error. */
   update(change: { readonly announce?: Iterable<RouteInput>; readonly withdraw?: Iterable<Prefix | string> }): void;
 }
 
-/** What a peer asks of its speaker, and tells it. */
+/** Callbacks from a peer to its speaker. */
 export interface PeerHost extends Restart {
   readonly shared: SharedRoutes;
   /** Throws PeerOptionsError. */
   resolve(options: PeerOptions): ResolvedOptions;
   changed(peer: Peer): void;
   remove(peer: Peer, reason: string | undefined): Promise<void>;
-  /** The peer may have another address or password than before. */
+  /** Reports that the address or password of the peer may have changed. */
   keysChanged(): void;
 }
 
-/** One configured peer, made by `Speaker.addPeer`. */
+/** A configured peer, created by `Speaker.addPeer`. */
 export class Peer {
   readonly name: string;
   readonly routes: PeerRoutes;
@@ -100,10 +104,10 @@ export class Peer {
   #options: ResolvedOptions;
   #discovery: { close(): void } | undefined;
   #removed = false;
-  /** Between `pathLost` and `pathRestored`. */
+  /** True from `pathLost` to `pathRestored`. */
   #isPathLost = false;
 
-  /** The session starts in a later turn of the event loop, so its first burst can be complete. */
+  /** The session starts in a later turn of the event loop, so that its first burst can be complete. */
   constructor(components: BgpComponents, host: PeerHost, options: ResolvedOptions) {
     this.#options = options;
     this.name = options.name;
@@ -128,8 +132,8 @@ export class Peer {
   }
 
   /**
-   * Changes the options; all of them are given, not only the changed ones. The session is reset only if a changed field
-   * demands it (`fieldClass`). Throws PeerOptionsError, and then nothing has changed.
+   * Changes the options. All options are given, not only the changed ones. The session is reset only if a changed field requires it
+   * (`fieldClass`). Throws PeerOptionsError, and then nothing has changed.
    */
   reconfigure(options: PeerOptions): void {
     const next = this.#host.resolve({ name: this.name, ...options });
@@ -139,7 +143,7 @@ export class Peer {
     const classes = new Set(changed.map((field) => fieldClass[field]));
     this.#options = next;
     this.#host.keysChanged();
-    // Whoever changes what a session is made of means to mend it.
+    // Such a change is probably a repair, so earlier flaps do not count.
     if (classes.has('reset') || classes.has('start')) this.#session.damper.clearFlaps();
     if (next.adminDown) {
       if (!before.adminDown) this.#stop(cease.administrativeShutdown, next.shutdownMessage);
@@ -150,12 +154,13 @@ export class Peer {
     } else if (classes.has('reset')) {
       this.#components.log.info({ peer: this.name, fields: changed }, 'session is reset because options changed');
       const notification = ceaseNotification(cease.configurationChange);
-      // A peer that keeps our routes is not told, or it would drop them; one to which we do not come back must.
-      if (changed.some((field) => fieldsOfPeerIdentity.has(field))) this.#session.stop(notification);
+      // A peer with graceful restart gets no NOTIFICATION, because it would drop the routes. If the new session goes elsewhere, it gets
+      // one.
+      if (changed.some((field) => endpointFields.has(field))) this.#session.stop(notification);
       else this.#session.stopForRestart(notification);
       this.#discovery?.close();
       this.#session.configure(next);
-      // The peer has seen the end of the old connection before the new one begins.
+      // The old connection is closed before the new session starts.
       void this.#session.closed().then(() => this.#start());
     } else {
       this.#session.configure(next);
@@ -164,9 +169,9 @@ export class Peer {
   }
 
   /**
-   * BFD says that the way to the peer is lost, or is not there yet: the session ends with Cease / BFD Down (RFC 9384), and there is no other
-   * one, neither side opening it, until `pathRestored`. A peer that keeps routes after other NOTIFICATIONs forgets them after this one.
-   * One without an address goes on being looked for: BFD cannot come up with a router that nobody has found.
+   * Reports that BFD has lost the path to the peer, or has not established it yet. The session ends with Cease / BFD Down (RFC 9384), and
+   * neither side can open another one until `pathRestored`. A peer that keeps routes after other NOTIFICATIONs drops them after this one.
+   * Discovery of an unnumbered peer continues, because BFD needs its address.
    */
   pathLost(): void {
     if (this.#removed || this.#isPathLost) return;
@@ -174,11 +179,11 @@ export class Peer {
     if (!this.#options.adminDown) this.#session.stop(ceaseNotification(cease.bfdDown));
   }
 
-  /** BFD is up again, or is waited for no longer. */
+  /** Reports that BFD is up again, or that the session no longer waits for it. */
   pathRestored(): void {
     if (!this.#isPathLost) return;
     this.#isPathLost = false;
-    // The end of the old connection is seen before the new one begins.
+    // The old connection is closed before the new session starts.
     void this.#session.closed().then(() => this.#start());
   }
 
@@ -211,8 +216,9 @@ export class Peer {
   }
 
   /**
-   * The routes that the peer was sent in this session and that were not withdrawn, in an order of no meaning, which stays while they do. `from`: the
-   * `at` of a route, to go on behind it. To be read in one turn of the event loop: what changes meanwhile may be missed, or come twice.
+   * Yields the routes sent in this session and not withdrawn. The order has no meaning but is stable while the routes stay. `from`: the
+   * `at` of a route, to continue after it. Read them in one turn of the event loop: routes that change meanwhile may be missed or come
+   * twice.
    */
   *advertised(family: Family, from = 0): Generator<AdvertisedRoute> {
     const { format } = this.#session.outbox;
@@ -220,51 +226,51 @@ export class Peer {
     for (const sent of this.#rib.advertisedPrefixes(family, from)) yield advertisedRoute(sent, format);
   }
 
-  /** The route of one prefix, as the peer was sent it; undefined: the peer has none of us. */
+  /** Returns the route of a prefix as it was sent, or undefined if the peer does not have it. */
   advertisedRoute(prefix: Prefix): AdvertisedRoute | undefined {
     const { format } = this.#session.outbox;
     const sent = format === undefined ? undefined : this.#rib.advertisedPrefix(prefix);
     return format === undefined || sent === undefined ? undefined : advertisedRoute(sent, format);
   }
 
-  /** The latest steps of the state machine, oldest first. */
+  /** Returns the latest steps of the state machine, oldest first. */
   history(): readonly HistoryEntry[] {
     return [...this.#session.history];
   }
 
   /**
-   * Calls the listener with every event of the type, in the same turn; the result takes it off again. What it throws does not
-   * disturb the session: it is an uncaught exception of the process.
+   * Calls the listener with every event of the type, in the same turn. The returned function removes it. An error in the listener does not
+   * disturb the session: it becomes an uncaught exception of the process.
    */
   on<T extends PeerEventType>(type: T, listener: (event: PeerEventOf<T>) => void): () => void {
     return this.#session.events.on(type, listener);
   }
 
   /**
-   * Everything that happens from now on, until the peer is removed. Of events that nobody takes the latest 256 are kept, and `lost`
-   * says how many are missing. When the signal aborts, the iteration throws its reason.
+   * Streams all events from now on, until the peer is removed. The latest 256 unread events are kept, and `lost` has the number of dropped
+   * ones. If the signal aborts, the iteration throws its reason.
    */
   events(options: { readonly signal?: AbortSignal } = {}): EventStream<PeerEvent> {
     return this.#session.events.events(options);
   }
 
   /**
-   * Every message of the peer's connections that is sent or received from now on, until the peer is removed. A program that does not take
-   * them never delays the session: of what waits the latest are kept, and `lost` says how many are missing.
+   * Streams every message sent or received from now on, until the peer is removed. A slow reader never delays the session: the latest
+   * unread messages are kept, and `lost` has the number of dropped ones.
    */
   trace(options: { readonly signal?: AbortSignal } = {}): TraceStream {
     return this.#session.tap.trace(options);
   }
 
   /**
-   * Resolves with what was negotiated as soon as the session is established, at once if it is. Rejects with the reason of the signal, or
-   * with PeerClosedError when the peer is removed; a session that fails is no error, because it is tried again.
+   * Resolves with the negotiated values when the session is established, or at once if it already is. Rejects with the reason of the
+   * signal, or with PeerClosedError when the peer is removed. A failing session does not reject, because it is retried.
    */
   established(options: { readonly signal?: AbortSignal } = {}): Promise<NegotiatedStatus> {
     return this.#session.events.established(options);
   }
 
-  /** Ends the session and forgets the peer, as `Speaker.removePeer` does. Resolves when its connections are closed. */
+  /** Ends the session and removes the peer, as `Speaker.removePeer` does. Resolves when its connections are closed. */
   remove(reason?: string): Promise<void> {
     return this.#host.remove(this, reason);
   }
@@ -273,7 +279,7 @@ export class Peer {
     return this.remove();
   }
 
-  /** For the speaker: ends the session for good. Resolves when its connections are closed. */
+  /** Called by the speaker: ends the session permanently. Resolves when its connections are closed. */
   async close(how: { readonly subcode: number; readonly message?: string | undefined; readonly forRestart?: boolean }): Promise<void> {
     if (this.#removed) return await this.#session.closed();
     this.#removed = true;
@@ -288,12 +294,12 @@ export class Peer {
     this.#rib.close();
   }
 
-  /** For the speaker: the routes are all there is. */
+  /** Called by the speaker: the routes are complete. */
   completeRoutes(): void {
     this.#session.outbox.completeRoutes();
   }
 
-  /** For the speaker: whether a connection from there would be this peer's. */
+  /** Called by the speaker: tells whether a connection from this address belongs to this peer. */
   isFrom({ remoteAddress, interface: networkInterface }: Incoming): boolean {
     const { address, interface: own } = this.#options;
     if (address === undefined) return networkInterface === own && isLinkLocal(remoteAddress);
@@ -301,14 +307,14 @@ export class Peer {
     return own === undefined || networkInterface === undefined || networkInterface === own;
   }
 
-  /** For the speaker: the peer has connected. False: not now. */
+  /** Called by the speaker: takes a connection that the peer opened. False: not now. */
   accept(incoming: Incoming): boolean {
     if (this.#removed || this.#options.adminDown) return false;
     if (this.#options.address === undefined) this.#found(incoming.remoteAddress);
     return this.#session.accept(incoming);
   }
 
-  /** For the speaker: the key that the peer must use when it connects. */
+  /** Called by the speaker: returns the TCP MD5 key for connections from this peer. */
   key(): PeerKey | undefined {
     const { password, address, interface: networkInterface } = this.#options;
     if (password === undefined) return undefined;
@@ -326,7 +332,7 @@ export class Peer {
     const { address, interface: networkInterface } = this.#options;
     if (address !== undefined || networkInterface === undefined) return;
     const { transport, log } = this.#components;
-    // Two changes of the options while the session closes both end here.
+    // Discovery may already run, if the options changed twice while the session closed.
     this.#discovery?.close();
     this.#discovery = transport.discover(networkInterface, {
       found: (found) => this.#found(found),

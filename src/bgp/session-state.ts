@@ -1,6 +1,8 @@
 /**
- * Idle: stopped, or pausing after a session ended (the connectRetry timer runs). Connect: dialing. Active: waiting for the
- * peer to connect, and, unless we are passive, pausing after a dial that failed.
+ * The states of a session (RFC 4271 8.2.2).
+ * - Idle: stopped, or waiting after a session ended (the connectRetry timer runs).
+ * - Connect: dialing.
+ * - Active: waiting for the peer to connect. Unless the session is passive, this is also the wait after a failed dial.
  */
 export const stateNames = ['Idle', 'Connect', 'Active', 'OpenSent', 'OpenConfirm', 'Established'] as const;
 export type StateName = (typeof stateNames)[number];

@@ -21,36 +21,36 @@ import { cease } from './wire/codes.ts';
 export type PeerListener = (peer: Peer) => void;
 
 export interface SpeakerOptions extends SpeakerSettings {
-  /** A first listener, as `onChange` adds others. */
+  /** The first listener; `onChange` adds others. */
   readonly onChange?: PeerListener;
 }
 
-/** What every peer should have, also those that are added later; where a peer has its own route of a prefix, that one counts. */
+/** The routes for all peers, including peers that are added later. A peer's own route of a prefix takes precedence. */
 export interface SpeakerRoutes {
   /**
-   * Exactly these, and that is all there is: with graceful restart, End-of-RIB waits for this. Of two with one prefix the last
-   * counts. Throws RouteError, and then nothing has changed.
+   * Makes these the routes, exactly, and declares them complete: with graceful restart, End-of-RIB waits for this. If a prefix comes twice,
+   * the last route counts. Throws RouteError, and then nothing has changed.
    */
   set(routes: Iterable<RouteInput>): void;
-  /** This one more, or with other attributes. Throws RouteError. */
+  /** Adds or changes one route. Throws RouteError. */
   announce(route: RouteInput): void;
-  /** Withdrawing what was not announced is no error. Throws RouteError where the text is no prefix. */
+  /** Withdraws one route. It is no error if the route was not announced. Throws RouteError if the text is not a prefix. */
   withdraw(prefix: Prefix | string): void;
 }
 
 export interface StopOptions {
-  /** RFC 9003. */
+  /** The shutdown communication (RFC 9003). */
   readonly message?: string;
   /**
-   * `restart`: peers with graceful restart are not told, so that they keep the routes until the next process is there (RFC 4724
-   * 4); the others are told as with `shutdown`, which is the default.
+   * `restart`: peers with graceful restart get no NOTIFICATION, so that they keep the routes until the next process is there (RFC 4724 4);
+   * other peers get one. `shutdown` (default): all peers get one.
    */
   readonly mode?: 'shutdown' | 'restart';
 }
 
 /**
- * A BGP-4 speaker (RFC 4271) that announces and does not learn: it connects to its peers and lets them connect, sends each what
- * it should have, and counts what it receives.
+ * A BGP-4 speaker (RFC 4271) that announces routes and learns none. It connects to its peers, accepts their connections, sends them routes,
+ * and counts the routes that it receives.
  */
 export class Speaker {
   readonly rib: SpeakerRoutes;
@@ -64,7 +64,7 @@ export class Speaker {
   readonly #host: PeerHost;
   #stopped = false;
 
-  /** Listens at once where it is to. Throws SpeakerError where the options cannot work. */
+  /** Starts to listen if `listen` is set. Throws SpeakerError if the options cannot work. */
   constructor(options: SpeakerOptions = {}) {
     this.#defaults = peerDefaultsOf(options);
     const listen = listenAddressesOf(options);
@@ -105,22 +105,22 @@ export class Speaker {
   }
 
   /**
-   * Makes these the addresses where peers may connect, exactly; none: nowhere. Sessions that are up stay. Passive peers that are
-   * there already then wait for better times. Throws SpeakerError where an address is none, and then nothing has changed.
+   * Makes these the listening addresses, exactly; an empty list stops listening. Existing sessions stay. Existing passive peers then wait
+   * until the speaker listens again. Throws SpeakerError if an address is invalid, and then nothing has changed.
    */
   listen(addresses: readonly ListenInput[]): void {
     const listen = listenAddressesOf({ listen: addresses });
     if (!this.#stopped) this.#listenSockets.replaceAddresses(listen);
   }
 
-  /** The listening sockets, and connections from addresses that are no peers, which were closed at once. */
+  /** Returns the listening sockets, and the number of connections from addresses of no peer, which were closed at once. */
   listening(): { readonly sockets: readonly ListeningStatus[]; readonly strangers: number } {
     return { sockets: this.#listenSockets.status(), strangers: this.#listenSockets.strangers };
   }
 
   /**
-   * Adds a peer and opens its session in a later turn of the event loop. Throws PeerOptionsError where the options cannot
-   * work, SpeakerError where the name is taken or the speaker is stopped.
+   * Adds a peer and opens its session in a later turn of the event loop. Throws PeerOptionsError if the options cannot work, SpeakerError
+   * if the name is taken or the speaker is stopped.
    */
   addPeer(options: PeerOptions): Peer {
     if (this.#stopped) throw new SpeakerError('ERR_BGP_STOPPED', 'the speaker is stopped');
@@ -135,8 +135,8 @@ export class Speaker {
   }
 
   /**
-   * Ends the session and forgets the peer; an unknown name is no error. With a reason the peer is told Administrative
-   * Shutdown and the text, else Peer De-configured, which carries none (RFC 9003 2).
+   * Ends the session and removes the peer. An unknown name is no error. With a reason the peer gets Administrative Shutdown and the text,
+   * else Peer De-configured, which carries no text (RFC 9003 2).
    */
   removePeer(name: string, reason?: string): void {
     const peer = this.#peers.get(name);
@@ -144,16 +144,16 @@ export class Speaker {
   }
 
   /**
-   * Calls the listener when a session was established, went down, or fails for another reason than before, not for the steps between; and when
-   * a peer without an address was found.
-   * What it throws does not disturb the session: it is an uncaught exception of the process.
+   * Calls the listener when a session is established, goes down or fails for a new reason, and when an unnumbered peer was discovered. It
+   * is not called for other state changes. An error in the listener does not disturb the session: it becomes an uncaught exception of the
+   * process.
    */
   onChange(listener: PeerListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Ends all sessions, and resolves when all connections are closed, which takes a second at most. */
+  /** Ends all sessions. Resolves when all connections are closed, after at most a second. */
   async stop({ message, mode = 'shutdown' }: StopOptions = {}): Promise<void> {
     this.#stopped = true;
     this.#listenSockets.close();
@@ -168,7 +168,7 @@ export class Speaker {
     return this.stop();
   }
 
-  /** Also of a peer that was removed before: then it is only waited for. */
+  /** Removes the peer. If it was already removed, this only waits until its connections are closed. */
   async #remove(peer: Peer, reason: string | undefined): Promise<void> {
     if (this.#peers.get(peer.name) === peer) {
       this.#peers.delete(peer.name);
@@ -203,7 +203,7 @@ export class Speaker {
     return resolved;
   }
 
-  /** Several peers may have one address, with different ports: the first that takes the connection has it. */
+  /** Offers a connection to each peer with this address, until one takes it. Several peers may have one address, with different ports. */
   #accept(incoming: Incoming): 'accepted' | 'unwanted' | 'stranger' {
     const candidates = this.peers.filter((peer) => peer.isFrom(incoming));
     if (candidates.length === 0) return 'stranger';

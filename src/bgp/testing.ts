@@ -1,6 +1,6 @@
 /**
- * What a program needs to test its use of the speaker without a network and without waiting: a clock that stands still until it is
- * told to move, randomness that repeats itself, and networks inside the process.
+ * Tools to test a program that uses the speaker, without a network and without waiting: a clock that moves only on command, repeatable
+ * random numbers, and networks inside the process.
  */
 export { VirtualClock } from '../system/virtual-clock.ts';
 export { seededRandom } from '../system/random.ts';

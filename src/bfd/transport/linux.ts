@@ -6,8 +6,8 @@ import { Sender } from './linux/sender.ts';
 import type { Channel, Endpoint, Transport, TransportEvents } from './transport.ts';
 
 /**
- * UDP sockets of Linux. Undefined where the native module cannot be loaded: without it the TTL of what is received could not be looked
- * at, and anybody on the internet could end a session.
+ * Returns a transport with UDP sockets of Linux, or undefined if the native module cannot be loaded. Without it the TTL of packets could
+ * not be checked, and any host on the internet could end a session.
  */
 export function linuxTransport(random: Random = systemRandom): Transport | undefined {
   const libc = loadLibc();
@@ -18,10 +18,10 @@ class LinuxTransport implements Transport {
   readonly #libc: Libc;
   readonly #random: Random;
   readonly #receivers = new Map<string, Receiver>();
-  /** From which sessions send (RFC 5881 4). */
+  /** Source ports in use (RFC 5881 4). */
   readonly #sourcePorts = new Set<number>();
   #events: TransportEvents | undefined;
-  /** Of receivers that are no more. */
+  /** Drops of receivers that were closed. */
   #earlierDrops = 0;
 
   constructor(libc: Libc, random: Random) {
@@ -72,7 +72,7 @@ class LinuxTransport implements Transport {
   }
 
   #receiver(kind: ReceiverKind): Receiver {
-    assert(this.#events !== undefined, 'listen comes before open');
+    assert(this.#events !== undefined, 'listen must be called before open');
     const key = keyOf(kind);
     const present = this.#receivers.get(key);
     if (present !== undefined) return present;
@@ -82,8 +82,9 @@ class LinuxTransport implements Transport {
   }
 
   /**
-   * The sockets of several interfaces stand beside one another, and the kernel gives a packet to the one that says most. The first of them
-   * shares its port with nobody, so that another program that has it is noticed; and no other gets it while ours are open.
+   * Opens the socket of a receiver. The sockets of several interfaces share a port, and the kernel delivers a packet to the most specific
+   * one. The first socket opens without port sharing, so that another program on the port is noticed. Sharing is allowed only for this
+   * moment, so that no other program gets the port later.
    */
   #openReceiver(receiver: Receiver): void {
     if (receiver.isOpen) return;

@@ -2,19 +2,19 @@ import { formatAddress, type Address } from '../../net/address.ts';
 import type { VirtualClock } from '../../system/virtual-clock.ts';
 import type { Channel, Endpoint, Transport, TransportEvents } from './transport.ts';
 
-/** A packet on its way. */
+/** A packet in flight. */
 interface Flight {
   readonly from: string;
   readonly to: string;
   readonly octets: Uint8Array;
-  /** When it was sent, on the clock's scale. */
+  /** Time of sending, in milliseconds of the clock. */
   readonly at: number;
 }
 
-/** A network inside the process, for tests: packets take `delay` milliseconds, and get lost where the test says so. */
+/** A network inside the process, for tests. Packets take `delay` milliseconds; the test chooses which are lost. */
 export class MemoryWire {
   delay = 1;
-  /** Every packet that was sent, also those that were lost. */
+  /** All sent packets, including lost ones. */
   readonly log: Flight[] = [];
   readonly #clock: VirtualClock;
   readonly #hosts = new Map<string, MemoryTransport>();
@@ -24,19 +24,19 @@ export class MemoryWire {
     this.#clock = clock;
   }
 
-  /** An end of the wire with this address. */
+  /** Adds a host with this address. */
   host(address: Address): MemoryTransport {
     const host = new MemoryTransport(this, formatAddress(address));
     this.#hosts.set(formatAddress(address), host);
     return host;
   }
 
-  /** From now on packets are lost of which this is true. */
+  /** From now on loses the packets for which `which` returns true. */
   lose(which: (flight: Flight) => boolean): void {
     this.#loses = which;
   }
 
-  /** For the hosts, and for tests that play one. */
+  /** Called by the hosts, and by tests that play a host. */
   carry(from: string, endpoint: Pick<Endpoint, 'peer' | 'interface' | 'multihop'>, packet: Uint8Array): void {
     const to = formatAddress(endpoint.peer);
     const flight = { from, to, octets: packet.slice(), at: this.#clock.now() };
@@ -50,11 +50,11 @@ export class MemoryWire {
 
 export class MemoryTransport implements Transport {
   readonly address: string;
-  /** What `send` says; undefined: it works. */
+  /** The result of `send`. Undefined: sending works. */
   failure: string | undefined;
-  /** How often a channel was told to see to it that it hears. */
+  /** How often `listen` of a channel was called. */
   listened = 0;
-  /** The smallest TTL of each multihop endpoint, by address of the peer. */
+  /** The minimum TTL of each multihop endpoint, by address of the peer. */
   readonly minimumTtls = new Map<string, number>();
   readonly #wire: MemoryWire;
   #events: TransportEvents | undefined;
@@ -65,7 +65,7 @@ export class MemoryTransport implements Transport {
     this.address = address;
   }
 
-  /** Channels that are open. */
+  /** Number of open channels. */
   get channels(): number {
     return this.#channels;
   }

@@ -1,47 +1,46 @@
 import type { Address } from '../../net/address.ts';
 
-/** Where a session's packets go and come from. */
+/** The addresses and the interface of a session. */
 export interface Endpoint {
   readonly peer: Address;
-  /** The kernel chooses where it is absent. */
+  /** Absent: the kernel's choice. */
   readonly localAddress?: Address;
-  /** Packets leave by this network interface only, and count only if they came in by it. A link-local peer needs one. */
+  /** Packets are sent and accepted on this network interface only. A link-local peer needs one. */
   readonly interface?: string;
   /**
-   * Absent: the peer is a neighbour (RFC 5881; UDP port 3784, TTL 255). Otherwise it may be some hops away (RFC 5883; port 4784), and
-   * this is the smallest TTL to accept: 256 less the hops that a packet may have gone.
+   * Absent: the peer is a neighbour (RFC 5881; UDP port 3784, TTL 255). Otherwise it may be several hops away (RFC 5883; port 4784).
+   * `minimumTtl` is the smallest accepted TTL: 256 minus the number of hops.
    */
   readonly multihop?: { readonly minimumTtl: number };
 }
 
-/** A way to one peer, with a source port of its own (RFC 5881 4). */
+/** A path to one peer, with a source port of its own (RFC 5881 4). */
 export interface Channel {
-  /** Sends 24 octets, which are copied. In words why it could not; undefined: it left. */
+  /** Sends 24 octets, which are copied. Returns why it failed, or undefined if the packet was sent. */
   send(packet: Uint8Array): string | undefined;
-  /** In words why nothing can be received at present; undefined: the socket is open. */
+  /** Why nothing can be received at present. Undefined: the socket is open. */
   readonly receiveProblem: string | undefined;
-  /** Sees to it that packets are received, as `send` does: for sessions that do not send. */
+  /** Opens the receiving socket again if needed, as `send` does. For sessions that do not send. */
   listen(): void;
-  /** Of a multihop endpoint: the smallest TTL to accept from now on. */
+  /** Changes the minimum TTL of a multihop endpoint. */
   setMinimumTtl(minimumTtl: number): void;
   close(): void;
 }
 
 export interface TransportEvents {
   /**
-   * A datagram came to one of our ports; how far it has come is known to be right. The payload is the transport's again when this
-   * returns. `source` is the address as `formatAddress` writes it; `networkInterface` where it is known; `multihop` is the port that it
-   * came to.
+   * A datagram arrived on one of our ports with an acceptable TTL. The payload is reused after the call. `source` is the address in the
+   * format of `formatAddress`. `networkInterface` is undefined if it is not known. `multihop` tells the port.
    */
   received(payload: Uint8Array, source: string, networkInterface: string | undefined, multihop: boolean): void;
 }
 
 export interface Transport {
-  /** Called once, before anything is opened. */
+  /** Called once, before `open`. */
   listen(events: TransportEvents): void;
-  /** Never throws: what cannot be opened is tried again with each packet, and `send` says why. */
+  /** Opens a channel. Never throws: a failed open is retried with each packet, and `send` returns the reason. */
   open(endpoint: Endpoint): Channel;
-  /** Datagrams that the kernel dropped because they had come too far, were not from a peer, or found no room; undefined: unknown. */
+  /** Datagrams that the kernel dropped because of their TTL, their source or a full buffer. Undefined: unknown. */
   kernelDrops(): number | undefined;
   close(): void;
 }
@@ -49,5 +48,5 @@ export interface Transport {
 export const singleHopPort = 3784;
 export const multihopPort = 4784;
 
-/** Of what we send, and of what a neighbour must send (RFC 5881 5). */
+/** TTL of sent packets, and of packets from a neighbour (RFC 5881 5). */
 export const fullTtl = 255;

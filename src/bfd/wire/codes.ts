@@ -1,10 +1,10 @@
-/** Numbers of RFC 5880 4.1, by the names that it gives them. */
+/** Constants of RFC 5880 4.1, with the names of the RFC. */
 
-/** A session's state; its place is its number on the wire. */
+/** States of a session. The index is the number on the wire. */
 export const sessionStates = ['AdminDown', 'Down', 'Init', 'Up'] as const;
 export type SessionState = (typeof sessionStates)[number];
 
-/** Why a session has changed its state for the last time. */
+/** The reason of the latest state change of a session. */
 export const diagnostic = {
   none: 0,
   controlDetectionTimeExpired: 1,
@@ -29,7 +29,7 @@ const diagnosticNames: readonly string[] = [
   'reverse concatenated path down',
 ];
 
-/** In the words of the RFC; codes up to 31 fit into the field, and those without a name may come. */
+/** Returns the name in the RFC. The field holds codes up to 31, including codes without a name. */
 export function diagnosticName(code: number): string {
   return diagnosticNames[code] ?? `diagnostic ${code}`;
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert';
 import { sessionStates, type SessionState } from './codes.ts';
 
 /**
- * A BFD Control packet without authentication (RFC 5880 4.1), the fields by their names there. Intervals are in microseconds. One
- * such record is filled again and again, because nothing is to be left behind for each packet.
+ * A BFD Control packet without authentication (RFC 5880 4.1), with the field names of the RFC. Intervals are in microseconds. One record is
+ * reused for all packets, so that a packet allocates nothing.
  *
  * ```
  *  0                   1                   2                   3
@@ -21,21 +21,21 @@ export interface ControlPacket {
   state: SessionState;
   poll: boolean;
   final: boolean;
-  /** The sender's BFD goes on when its control plane does not. */
+  /** The sender's BFD continues if its control plane fails. */
   controlPlaneIndependent: boolean;
   demand: boolean;
   detectMultiplier: number;
   myDiscriminator: number;
-  /** 0: not known to the sender. */
+  /** 0: the sender does not know it. */
   yourDiscriminator: number;
   desiredMinTxInterval: number;
   /** 0: the sender wants no periodic packets. */
   requiredMinRxInterval: number;
-  /** 0: the sender takes no echo packets. */
+  /** 0: the sender accepts no echo packets. */
   requiredMinEchoRxInterval: number;
 }
 
-/** Why a packet is not looked at any further, in the order in which it is judged (RFC 5880 6.8.6). */
+/** Why a packet is discarded, in the order of the checks (RFC 5880 6.8.6). */
 export type DecodeFault =
   | 'length'
   | 'version'
@@ -70,8 +70,8 @@ export function emptyControlPacket(): ControlPacket {
 }
 
 /**
- * Reads the payload of a datagram into `packet`; says what is wrong with it, and then `packet` has no meaning. Never throws.
- * We have no authentication, so that a packet with it is one for which the session has no key.
+ * Decodes the payload of a datagram into `packet`. Returns the error, if any; `packet` then has no meaning. Never throws. Authentication is
+ * not supported, so a packet with it counts as one without a matching key.
  */
 export function decodeControlPacket(payload: Uint8Array, packet: ControlPacket): DecodeFault | undefined {
   if (payload.length < controlPacketLength) return 'length';
@@ -102,10 +102,10 @@ export function decodeControlPacket(payload: Uint8Array, packet: ControlPacket):
   return undefined;
 }
 
-/** Writes the packet into the first 24 octets. */
+/** Encodes the packet into the first 24 octets. */
 export function encodeControlPacket(packet: ControlPacket, octets: Uint8Array): void {
   assert(octets.length >= controlPacketLength, 'a control packet has 24 octets');
-  assert(!(packet.poll && packet.final), 'a packet has not both the Poll and the Final bit (RFC 5880 6.5)');
+  assert(!(packet.poll && packet.final), 'a packet cannot have both the Poll and the Final bit (RFC 5880 6.5)');
   octets[0] = (version << 5) | packet.diagnostic;
   octets[1] =
     (sessionStates.indexOf(packet.state) << 6) |
@@ -126,7 +126,7 @@ function uint32(octets: Uint8Array, at: number): number {
   return ((octet(octets, at) << 24) | (octet(octets, at + 1) << 16) | (octet(octets, at + 2) << 8) | octet(octets, at + 3)) >>> 0;
 }
 
-/** The length was looked at before. */
+/** Reads an octet. The caller has checked the length. */
 const octet = (octets: Uint8Array, at: number): number => octets[at] ?? 0;
 
 function putUint32(octets: Uint8Array, at: number, value: number): void {

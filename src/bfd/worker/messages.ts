@@ -2,20 +2,20 @@ import type { ManagerStatus } from '../manager.ts';
 import type { SessionOptions } from '../session-options.ts';
 import type { Transition } from '../session-status.ts';
 
-/** What the worker is started with. */
+/** Start parameters of the thread. */
 export interface WorkerOptions {
   readonly minimumInterval: number;
   readonly realTime: boolean;
 }
 
-/** What the main thread asks of the worker; every question is answered, in order. */
+/** A question from the main thread. Each is answered, in order. */
 export type Question =
   | { readonly type: 'set'; readonly sessions: readonly SessionOptions[] }
   | { readonly type: 'status' }
   | { readonly type: 'history'; readonly name: string }
   | { readonly type: 'stop' };
 
-/** Errors do not survive the way between threads as what they are. */
+/** A refused session. A plain value, because an error object loses its class between threads. */
 export interface Refusal {
   readonly name: string;
   readonly field: keyof SessionOptions;

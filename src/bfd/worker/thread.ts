@@ -9,33 +9,30 @@ import type { Answers, Message, Question, WorkerOptions } from './messages.ts';
 
 const SCHED_FIFO = 1;
 
-/** Above all threads without real-time priority, below those of the kernel that have more. */
+/** Above all threads without real-time priority, and below kernel threads with more. */
 const priority = 50;
 
-/**
- * The program of the thread in which the sessions run: an event loop and a heap of its own, so that what holds up the main thread holds up
- * no packet.
- */
+/** The program of the thread that runs the sessions. It has its own event loop and heap, so that a busy main thread delays no packet. */
 assert(parentPort !== null, 'this is the program of a worker thread');
 const port = parentPort;
 const { minimumInterval, realTime } = workerData as WorkerOptions;
 const transport = linuxTransport();
 const libc = loadLibc();
-assert(transport !== undefined && libc !== undefined, 'whoever starts the worker has looked before');
+assert(transport !== undefined && libc !== undefined, 'the main thread has checked that both are available');
 
 const hasRealTime = realTime && takeRealTimePriority(libc);
-const tell = (message: Message): void => port.postMessage(message);
+const send = (message: Message): void => port.postMessage(message);
 const manager = new Manager(
   { clock: systemClock, random: systemRandom, transport },
-  { changed: (name, transition) => tell({ type: 'changed', name, transition }) },
+  { changed: (name, transition) => send({ type: 'changed', name, transition }) },
   { minimumInterval, hasRealTime },
 );
 
 port.on('message', (question: Question) => void reply(question));
-tell({ type: 'started', realTime: hasRealTime });
+send({ type: 'started', realTime: hasRealTime });
 
 async function reply(question: Question): Promise<void> {
-  tell({ type: 'answer', value: await answer(question) });
+  send({ type: 'answer', value: await answer(question) });
   if (question.type === 'stop') port.close();
 }
 
@@ -54,8 +51,8 @@ async function answer(question: Question): Promise<Answers[keyof Answers]> {
 }
 
 /**
- * Asks that this thread runs whenever it has something to do, whatever else the machine is busy with. False: it may not (CAP_SYS_NICE),
- * and then it goes on as any other thread does.
+ * Asks the kernel to run this thread before all normal threads. Returns false without the permission (CAP_SYS_NICE); the thread then runs
+ * at normal priority.
  */
 function takeRealTimePriority(libc: Libc): boolean {
   // struct sched_param

@@ -1,27 +1,27 @@
-/** What a stream yields: `lost` says in its place how many events were dropped because nobody took them. */
+/** An item of a stream. `lost` stands in place of dropped events and has their number. */
 export type Streamed<E> = E | { readonly type: 'lost'; readonly count: number };
 
 interface StreamBounds<E extends object> {
-  /** Events that are kept for a program that does not take them; then the oldest goes. */
+  /** Number of events kept for a slow reader. Beyond it the oldest is dropped. */
   readonly count: number;
-  /** Octets of them, as `octetsOf` counts. Default: any number. */
+  /** Octets kept, counted by `octetsOf`. Default: no limit. */
   readonly octets?: number;
   readonly octetsOf?: (event: E) => number;
   /** Called once, when the stream ends. */
   readonly onEnd: (stream: EventStream<E>) => void;
 }
 
-/** Events in order, taken one by one; each goes to one taker. */
+/** A stream of events in order. Each event goes to one reader. */
 export class EventStream<E extends object> implements AsyncIterableIterator<Streamed<E>, undefined> {
   readonly #bounds: StreamBounds<E>;
   readonly #signal: AbortSignal | undefined;
   readonly #queue: E[] = [];
-  /** Octets of what is queued. */
+  /** Octets in the queue. */
   #held = 0;
   readonly #takers: PromiseWithResolvers<IteratorResult<Streamed<E>, undefined>>[] = [];
   #lost = 0;
   #done = false;
-  /** Thrown once, then the stream is at its end. */
+  /** Thrown once; after that the stream is at its end. */
   #failure: { readonly reason: unknown } | undefined;
 
   constructor(bounds: StreamBounds<E>, signal: AbortSignal | undefined) {
@@ -50,7 +50,7 @@ export class EventStream<E extends object> implements AsyncIterableIterator<Stre
     }
   }
 
-  /** No more will come; what is queued can still be taken. */
+  /** Ends the stream. Queued events can still be read. */
   finish(): void {
     if (this.#done) return;
     this.#done = true;
@@ -77,7 +77,7 @@ export class EventStream<E extends object> implements AsyncIterableIterator<Stre
     return taker.promise;
   }
 
-  /** Leaving a `for await` ends the stream, and what is queued is forgotten. */
+  /** Ends the stream and drops the queue, when a `for await` loop is left. */
   return(): Promise<IteratorResult<Streamed<E>, undefined>> {
     this.#clearQueue();
     this.finish();

@@ -8,12 +8,12 @@ import type { Problem } from './problem.ts';
 import { errorName } from '../wire/codes.ts';
 import { innermost, shutdownMessageOf, type Notification } from '../wire/notification.ts';
 
-/** What happens to a session, for the program that uses the speaker. Nothing comes per route or per UPDATE. */
+/** Events of a session, for the program that uses the speaker. There is no event per route or per UPDATE. */
 export type PeerEvent =
-  /** The state of RFC 4271 8.2.2 changed; the status of the peer says the new one already. */
+  /** The state changed (RFC 4271 8.2.2). The status of the peer already has the new state. */
   | { readonly type: 'state'; readonly from: StateName; readonly to: StateName; readonly at: Date }
   | { readonly type: 'established'; readonly negotiated: NegotiatedStatus }
-  /** The session ended, or could not be made for another reason than the last time; `reason` is `problem` in words. */
+  /** The session ended, or could not be established for a new reason. `reason` is `problem` in words. */
   | { readonly type: 'down'; readonly reason: string; readonly problem: Problem }
   | ({ readonly type: 'notification' } & NotificationStatus)
   /** The peer asked for all routes of the family again (RFC 2918). */
@@ -23,22 +23,22 @@ export type PeerEvent =
 
 export interface NotificationStatus {
   readonly direction: 'sent' | 'received';
-  /** Of a Hard Reset (RFC 8538 3) those that it carries. */
+  /** For a Hard Reset (RFC 8538 3), the code and subcode that it carries. */
   readonly code: number;
   readonly subcode: number;
-  /** "Cease: Administrative Shutdown (6/2)", in the words of the RFCs. */
+  /** The name in the RFCs, for example "Cease: Administrative Shutdown (6/2)". */
   readonly name: string;
-  /** The sender's own words (RFC 9003). */
+  /** The shutdown communication of the sender (RFC 9003). */
   readonly text?: string;
 }
 
-/** What a stream of events yields. */
+/** An item of an event stream. */
 export type StreamedEvent = Streamed<PeerEvent>;
 
 export type PeerEventType = PeerEvent['type'];
 export type PeerEventOf<T extends PeerEventType> = Extract<PeerEvent, { readonly type: T }>;
 
-/** The peer was removed, or its speaker stopped, while somebody waited for its session. */
+/** The peer was removed, or its speaker stopped, before its session was established. */
 export class PeerClosedError extends Error {
   readonly code = 'ERR_BGP_PEER_CLOSED';
 
@@ -55,7 +55,7 @@ export function notificationStatus(direction: NotificationStatus['direction'], n
   return { direction, code, subcode, name: errorName(code, subcode), ...defined({ text }) };
 }
 
-/** Hands the events of one peer to listeners, to streams, and to whoever waits for the session. */
+/** Delivers the events of one peer to listeners, to streams, and to calls of `established`. */
 export class PeerEvents {
   readonly #listeners = new Map<PeerEventType, Set<(event: PeerEvent) => void>>();
   readonly #streams = new Set<EventStream<PeerEvent>>();
@@ -64,27 +64,27 @@ export class PeerEvents {
   #negotiated: NegotiatedStatus | undefined;
   #closed = false;
 
-  /** `onError` takes what a listener throws. */
+  /** `onError` receives errors that a listener throws. */
   constructor(onError: (error: unknown) => void = throwLater) {
     this.#onError = onError;
   }
 
   /**
-   * Calls the listener with every event of the type, in the same turn; the result takes it off again. What it throws does not
-   * disturb the session: it is an uncaught exception of the process.
+   * Calls the listener with every event of the type, in the same turn. The returned function removes it. An error in the listener does not
+   * disturb the session: it becomes an uncaught exception of the process.
    */
   on<T extends PeerEventType>(type: T, listener: (event: PeerEventOf<T>) => void): () => void {
     let listeners = this.#listeners.get(type);
     if (listeners === undefined) this.#listeners.set(type, (listeners = new Set()));
-    // A function of its own, so that one listener may be put on twice and taken off once.
+    // A new function, so that a listener added twice can be removed once.
     const call = (event: PeerEvent): void => listener(event as PeerEventOf<T>);
     listeners.add(call);
     return () => void listeners.delete(call);
   }
 
   /**
-   * Everything that happens from now on, until the peer is removed. Of events that nobody takes the latest 256 are kept
-   * (`maximumQueuedEvents`) and `lost` says how many are missing. When the signal aborts, the iteration throws its reason.
+   * Streams all events from now on, until the peer is removed. The latest 256 unread events are kept (`maximumQueuedEvents`), and `lost`
+   * has the number of dropped ones. If the signal aborts, the iteration throws its reason.
    */
   events({ signal }: { readonly signal?: AbortSignal } = {}): EventStream<PeerEvent> {
     const stream = new EventStream<PeerEvent>({ count: maximumQueuedEvents, onEnd: (ended) => this.#streams.delete(ended) }, signal);
@@ -94,8 +94,8 @@ export class PeerEvents {
   }
 
   /**
-   * Resolves with what was negotiated as soon as the session is established, at once if it is. Rejects with the reason of the signal, or with
-   * PeerClosedError when the peer is removed; a session that fails is no error, because it is tried again.
+   * Resolves with the negotiated values when the session is established, or at once if it already is. Rejects with the reason of the
+   * signal, or with PeerClosedError when the peer is removed. A failing session does not reject, because it is retried.
    */
   async established({ signal }: { readonly signal?: AbortSignal } = {}): Promise<NegotiatedStatus> {
     signal?.throwIfAborted();
@@ -113,7 +113,7 @@ export class PeerEvents {
     }
   }
 
-  /** For the peer. */
+  /** Called by the peer. */
   emit(event: PeerEvent): void {
     if (this.#closed) return;
     if (event.type === 'established') this.#negotiated = event.negotiated;
@@ -129,7 +129,7 @@ export class PeerEvents {
     if (event.type === 'established') for (const { resolve } of this.#waiting) resolve(event.negotiated);
   }
 
-  /** For the peer, when it is removed: streams end after what they hold, and nobody waits any longer. */
+  /** Called when the peer is removed. Streams end after their queued events, and waiting calls of `established` reject. */
   close(): void {
     this.#closed = true;
     this.#negotiated = undefined;
@@ -139,7 +139,7 @@ export class PeerEvents {
   }
 }
 
-/** In a turn of its own: the session that was in the middle of something goes on. */
+/** Throws in a later turn, so that the session can finish its current work. */
 export function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;

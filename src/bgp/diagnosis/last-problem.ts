@@ -3,26 +3,26 @@ import type { ResolvedOptions } from '../options/peer-options.ts';
 import { describeProblem, newDrops, withoutNumbers, type Problem, type ProblemContext } from './problem.ts';
 import type { KernelDrops, Transport } from '../transport/transport.ts';
 
-/** Why a session is down, or why it was the last time: as a value, and in words with what the kernel has dropped meanwhile. */
+/** The latest problem of a session, as a value and in words. The words mention what the kernel has dropped since the dial. */
 export class LastProblem {
   last: Problem | undefined;
   text: string | undefined;
   readonly #transport: Transport;
-  /** When the connection was dialed. */
+  /** The counters of the kernel when the connection was dialed. */
   #drops: KernelDrops | undefined;
-  /** The text without the numbers that differ each time. */
+  /** The text without counts, which differ each time. */
   #textWithoutCounts: string | undefined;
 
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  /** A connection is dialed: what the kernel drops from here on may be the reason why it fails. */
+  /** Reads the drop counters at the start of a dial: later drops may explain why it fails. */
   dialing(): void {
     this.#drops = this.#transport.kernelDrops();
   }
 
-  /** Answers with the words, and whether they say something else than the last time. */
+  /** Records a problem. Returns its text, and whether it differs from the last one. */
   record(problem: Problem, options: ResolvedOptions, address: Address | undefined): { readonly text: string; readonly changed: boolean } {
     const before = this.#textWithoutCounts;
     const context = this.#contextOf(options, address);

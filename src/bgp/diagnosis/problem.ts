@@ -52,7 +52,7 @@ export function describeProblem(problem: Problem, context: ProblemContext): stri
     case 'stopped':
       return `closed by us: ${describeNotification(problem.notification)}`;
     case 'suspended':
-      return 'closed by us without a word, so that the peer keeps our routes until we are back';
+      return 'closed by us without a NOTIFICATION, so that the peer keeps our routes until we are back';
     case 'peerRestarted':
       return 'the peer has restarted and connected again';
     case 'collision':
@@ -159,11 +159,11 @@ function describeDrops({ drops, hasPassword, ttlSecurityHops }: ProblemContext):
 function hint(notification: Notification, { localAsn }: ProblemContext): string {
   const { code, subcode } = innermost(notification);
   if (code === errorCode.cease && subcode === cease.connectionCollision) {
-    return ': it has an earlier connection with us, and takes another when it sees that this has ended';
+    return ': it still has an earlier connection with us, and accepts a new one when it notices that the earlier one has ended';
   }
   if (code !== errorCode.open) return '';
   if (subcode === openError.peerAs) return `: it expects another AS number of us than ${localAsn}`;
-  if (subcode === openError.routerId) return ': it takes our router ID for wrong, or it has the same';
+  if (subcode === openError.routerId) return ': it rejects our router ID, or it uses the same one';
   return '';
 }
 

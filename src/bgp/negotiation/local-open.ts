@@ -4,45 +4,47 @@ import { afi, asTrans, safi } from '../wire/codes.ts';
 import type { OpenMessage } from '../wire/open.ts';
 import { afiOf } from '../wire/update.ts';
 
-/** What we say in OPEN and what we expect of the peer's. */
+/** The values that the speaker sends in its OPEN, and those that it demands in the peer's. */
 export interface LocalOpen {
   readonly localAsn: number;
-  /** `internal`: ours. `external`: any other. `auto`: whichever the peer says. */
+  /** `internal`: the local AS. `external`: any other AS. `auto`: the AS that the peer sends. */
   readonly peerAsn: number | 'internal' | 'external' | 'auto';
   readonly routerId: number;
-  /** Seconds. */
+  /** In seconds. */
   readonly holdTime: number;
-  /** Seconds: less is refused (RFC 4271 6.2 leaves that to us). Absent or 0: whatever the RFC allows. */
+  /** In seconds. An OPEN with a smaller hold time is refused (RFC 4271 6.2 allows that). Absent or 0: only the limits of the RFC apply. */
   readonly minimumHoldTime?: number;
   readonly families: readonly Family[];
-  /** The session runs over IPv6: IPv4 routes need RFC 8950. */
+  /** The session runs over IPv6, so IPv4 routes need RFC 8950. */
   readonly overIpv6: boolean;
   readonly gracefulRestart?: LocalRestart;
-  /** Our role towards the peer (RFC 9234 4.1). Absent: none is said, and the peer's does not matter. */
+  /** The local role towards the peer (RFC 9234 4.1). When absent, the OPEN carries no role and the peer's role is ignored. */
   readonly role?: Role;
-  /** A peer that says no role is refused. */
+  /** Refuse a peer that sends no role. */
   readonly strictRole?: boolean;
-  /** Families of which we take several paths for one prefix (RFC 7911). */
+  /** Families for which the speaker accepts several paths of one prefix (RFC 7911). */
   readonly addPathReceive?: readonly Family[];
-  /** Seconds that the peer may keep our routes after graceful restart has given up on us (RFC 9494). Absent: not offered. */
+  /**
+   * Seconds that the peer may keep stale routes after the restart time has passed (RFC 9494). When absent, the capability is not offered.
+   */
   readonly longLivedStaleTime?: number;
-  /** Whether to try without optional parameters after the peer refused them (RFC 5492 3). */
+  /** Retry without optional parameters after the peer refused them (RFC 5492 3). */
   readonly capabilityFallback?: boolean;
-  /** OPEN goes without optional parameters. */
+  /** Send the OPEN without optional parameters. */
   readonly withoutOptionalParameters?: true;
 }
 
-/** What we say about our restarts (RFC 4724 3). */
+/** The local values of the graceful restart capability (RFC 4724 3). */
 export interface LocalRestart {
-  /** Seconds that the peer keeps our routes while we are gone. */
+  /** Seconds that the peer keeps the routes while this speaker restarts. */
   readonly restartTime: number;
-  /** This process follows another, and has not been in session with the peer yet. */
+  /** This process follows an earlier one and has not had a session with the peer yet. */
   readonly restarted: boolean;
-  /** Forwarding went on while we were gone. */
+  /** Forwarding went on during the restart. */
   readonly forwardingPreserved: boolean;
 }
 
-/** RFC 9234 4.1; the number is the code. */
+/** The roles of RFC 9234 4.1 with their codes. */
 export const roles = { provider: 0, routeServer: 1, routeServerClient: 2, customer: 3, peer: 4 } as const;
 export type Role = keyof typeof roles;
 
@@ -52,7 +54,7 @@ export function localOpenMessage(localOpen: LocalOpen): OpenMessage {
   return { version: 4, asn: localAsn > 0xffff ? asTrans : localAsn, holdTime, routerId, capabilities };
 }
 
-/** In ascending order of their codes, so that OPEN is the same bytes for the same configuration. */
+/** Lists the capabilities in ascending order of their codes, so that the same configuration gives the same octets. */
 function capabilitiesOf(localOpen: LocalOpen): Capability[] {
   const { families, gracefulRestart, role, addPathReceive = [], longLivedStaleTime } = localOpen;
   const each = families.map((family) => ({ afi: afiOf(family), safi: safi.unicast }));

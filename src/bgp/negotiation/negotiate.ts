@@ -7,41 +7,41 @@ import type { OpenMessage } from '../wire/open.ts';
 import { afiOf, familyOfAfi } from '../wire/update.ts';
 import { octets, u16 } from '../wire/writer.ts';
 
-/** What both sides agreed on. */
+/** The values that both sides agreed on. */
 export interface Negotiated {
   readonly peerAsn: number;
   readonly peerRouterId: number;
   readonly internal: boolean;
-  /** Seconds: the smaller of both, 0 for none. */
+  /** In seconds: the smaller of both hold times. 0: no hold timer. */
   readonly holdTime: number;
   readonly families: readonly Family[];
   readonly fourOctetAsn: boolean;
   readonly routeRefresh: boolean;
   readonly enhancedRouteRefresh: boolean;
-  /** Messages may have 65535 octets instead of 4096 (RFC 8654). */
+  /** Messages may have up to 65535 octets instead of 4096 (RFC 8654). */
   readonly extendedMessages: boolean;
-  /** The peer takes IPv4 routes with an IPv6 next hop. */
+  /** The peer accepts IPv4 routes with an IPv6 next hop. */
   readonly extendedNextHop: boolean;
-  /** Absent where one side does not offer it. */
+  /** Absent when one of the sides does not offer it. */
   readonly gracefulRestart?: NegotiatedRestart;
-  /** The peer's, where we said ours. */
+  /** The peer's role. Absent unless both sides sent one. */
   readonly peerRole?: Role;
   /** Families in which the peer sends path identifiers (RFC 7911). */
   readonly addPathReceive: readonly Family[];
-  /** Families whose routes the peer keeps for longer (RFC 9494). */
+  /** Families whose routes the peer keeps as stale after the restart time (RFC 9494). */
   readonly longLivedFamilies: readonly Family[];
 }
 
 interface NegotiatedRestart {
-  /** Seconds after which the peer counts as gone for good when it restarts. */
+  /** Seconds that a restart of the peer may take. */
   readonly peerRestartTime: number;
-  /** The peer has restarted, and does not wait for our End-of-RIB. */
+  /** The peer has restarted and does not wait for our End-of-RIB. */
   readonly peerRestarted: boolean;
-  /** A NOTIFICATION other than Hard Reset does not end the routes (RFC 8538). */
+  /** The peer keeps routes after a NOTIFICATION, unless it is a Hard Reset (RFC 8538). */
   readonly notification: boolean;
 }
 
-/** Judges the peer's OPEN (RFC 4271 6.2) and intersects the capabilities. */
+/** Checks the peer's OPEN (RFC 4271 6.2) and intersects the capabilities of both sides. */
 export function negotiate(open: OpenMessage, localOpen: LocalOpen): Decoded<Negotiated> {
   const plain = localOpen.withoutOptionalParameters === true;
   const theirs = summarize(open.capabilities);
@@ -53,7 +53,7 @@ export function negotiate(open: OpenMessage, localOpen: LocalOpen): Decoded<Nego
     checkHoldTime(open, holdTime, localOpen) ??
     checkRole(theirs.roles, localOpen);
   if (wrong !== undefined) return failed(wrong);
-  // Without any multiprotocol capability a peer speaks IPv4 unicast (RFC 4760 8).
+  // A peer without a multiprotocol capability speaks IPv4 unicast (RFC 4760 8).
   const offered = theirs.multiprotocol && !plain ? theirs.families : new Set<Family>([4]);
   const families = localOpen.families.filter((family) => offered.has(family));
   if (families.length === 0) return failed(noCommonFamily(offered, localOpen));
@@ -81,7 +81,7 @@ export function negotiate(open: OpenMessage, localOpen: LocalOpen): Decoded<Nego
         }),
     ...(localOpen.role === undefined || peerRole === undefined ? {} : { peerRole: roleName(peerRole) }),
     addPathReceive: plain ? [] : (localOpen.addPathReceive ?? []).filter((family) => theirs.addPathSend.has(family)),
-    // Without graceful restart the capability means nothing (RFC 9494 4.1).
+    // The capability has no meaning without graceful restart (RFC 9494 4.1).
     longLivedFamilies:
       localOpen.longLivedStaleTime === undefined || gracefulRestart === undefined || plain
         ? []
@@ -89,7 +89,7 @@ export function negotiate(open: OpenMessage, localOpen: LocalOpen): Decoded<Nego
   });
 }
 
-/** What matters to us of the peer's capabilities. */
+/** The peer's capabilities, as far as negotiation uses them. */
 interface Offer {
   readonly families: Set<Family>;
   readonly roles: Set<number>;
@@ -104,7 +104,7 @@ interface Offer {
   gracefulRestart: (Capability & { readonly kind: 'gracefulRestart' }) | undefined;
 }
 
-/** Duplicates are allowed (RFC 5492 4); of AS numbers and restart times the last one counts. */
+/** Collects the capabilities. Duplicates are allowed (RFC 5492 4); the last AS number and the last restart time count. */
 function summarize(capabilities: readonly Capability[]): Offer {
   const offer: Offer = {
     families: new Set(),
@@ -168,7 +168,7 @@ function addFamily(into: Set<Family>, { afi, safi }: { readonly afi: number; rea
   if (family !== undefined) into.add(family);
 }
 
-/** RFC 7607: AS 0 is no AS. AS_TRANS without the capability hides the real number. */
+/** Checks the peer's AS number. AS 0 is reserved (RFC 7607). AS_TRANS without the four-octet capability hides the real number. */
 function checkAsn(open: OpenMessage, asn: number, fourOctets: boolean, { localAsn, peerAsn }: LocalOpen): Fault | undefined {
   const refuse = (problem: string): Fault => fault('reset', errorCode.open, openError.peerAs, problem);
   if (open.asn === 0 || asn === 0) return refuse('peer says AS 0, which is reserved');
@@ -179,11 +179,16 @@ function checkAsn(open: OpenMessage, asn: number, fourOctets: boolean, { localAs
   return undefined;
 }
 
-/** RFC 6286 2.2: not zero, and different from ours where both are in one AS. */
+/** Checks the peer's BGP identifier: not 0, and different from the local one when both are in one AS (RFC 6286 2.2). */
 function checkRouterId(open: OpenMessage, asn: number, { routerId, localAsn }: LocalOpen): Fault | undefined {
   if (open.routerId === 0) return fault('reset', errorCode.open, openError.routerId, 'peer says router ID 0.0.0.0');
   if (open.routerId !== routerId || asn !== localAsn) return undefined;
-  return fault('reset', errorCode.open, openError.routerId, 'peer has the same router ID as we, and both are in one AS: give each its own');
+  return fault(
+    'reset',
+    errorCode.open,
+    openError.routerId,
+    'peer has the same router ID as this speaker, and both are in one AS: give each its own',
+  );
 }
 
 function checkHoldTime(open: OpenMessage, agreed: number, { minimumHoldTime = 0 }: LocalOpen): Fault | undefined {
@@ -194,7 +199,7 @@ function checkHoldTime(open: OpenMessage, agreed: number, { minimumHoldTime = 0 
   return undefined;
 }
 
-/** Which role of ours goes with which of the peer's (RFC 9234 4.2). */
+/** The role that the peer must have, for each local role (RFC 9234 4.2). */
 const counterpart: Readonly<Record<Role, Role>> = {
   provider: 'customer',
   customer: 'provider',

@@ -5,14 +5,14 @@ import type { Capability } from '../wire/capability.ts';
 import { familyName } from '../wire/codes.ts';
 import type { OpenMessage } from '../wire/open.ts';
 
-/** What both agreed on. */
+/** The negotiated values, for status and events. */
 export type NegotiatedStatus = Omit<Negotiated, 'peerRouterId'> & { readonly peerRouterId: string };
 
 export function negotiatedStatus(negotiated: Negotiated): NegotiatedStatus {
   return { ...negotiated, peerRouterId: formatAddress({ family: 4, value: BigInt(negotiated.peerRouterId) }) };
 }
 
-/** The capabilities of an OPEN in words, in the order they came in: what an operator compares. */
+/** Describes the capabilities of an OPEN in words, in the order of the message. An operator compares those of both sides. */
 export function describeOpen(open: OpenMessage | undefined): string[] {
   return open === undefined ? [] : open.capabilities.map((capability) => describeCapability(capability));
 }

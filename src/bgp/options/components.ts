@@ -4,12 +4,12 @@ import type { Random } from '../../system/random.ts';
 import type { RibStore } from '../rib/rib-store.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** The parts that a speaker hands to its peers and sessions. */
+/** The clock, network and other parts that a speaker passes to its peers and sessions. */
 export interface BgpComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly transport: Transport;
   readonly log: Log;
-  /** What the RIBs of all peers share. Default: each has its own. */
+  /** The storage shared by the RIBs of all peers. Default: each RIB has its own. */
   readonly store?: RibStore;
 }

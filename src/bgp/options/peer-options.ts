@@ -5,14 +5,14 @@ import { maximumPassword, maximumRestartTime, maximumStaleTime, openHoldTime } f
 import type { NextHops } from '../rib/update-format.ts';
 import type { MaximumPrefixes } from '../rib/adj-rib-in.ts';
 
-/** An address, or its text as `parseAddress` takes it. */
+/** An address, or its text as `parseAddress` reads it. */
 export type AddressInput = Address | string;
 
-/** All times in seconds. */
+/** The options of a peer. All times are in seconds. */
 export interface PeerOptions {
-  /** Unique in a speaker. Default: the address, or the interface where there is none. */
+  /** Unique in a speaker. Default: the address, or the interface if there is no address. */
   readonly name?: string;
-  /** Absent: the one router on `interface` that advertises itself (unnumbered peering). */
+  /** When absent, the peer is the router on `interface` that advertises itself (unnumbered peering). */
   readonly address?: AddressInput;
   /** The session uses this network interface only. A link-local address needs it. */
   readonly interface?: string;
@@ -20,25 +20,25 @@ export interface PeerOptions {
   readonly port?: number;
   /** Default: `asn` of the speaker. */
   readonly localAsn?: number;
-  /** A number, or whatever the peer says as long as it is ours (internal) or not ours (external), or either (auto). */
+  /** A number, `internal` (the local AS), `external` (any other AS) or `auto` (either). */
   readonly peerAsn: number | 'internal' | 'external' | 'auto';
-  /** Default: the kernel chooses. */
+  /** Default: the kernel's choice. */
   readonly sourceAddress?: AddressInput;
   /** An IPv4 address other than 0.0.0.0, unique in the AS. Default: that of the speaker. */
   readonly routerId?: AddressInput;
   /** 0 (none) or 3 to 65535. Default 90. */
   readonly holdTime?: number;
-  /** A peer that insists on less is refused. Default 0: whatever RFC 4271 allows. */
+  /** A peer with a smaller hold time is refused. Default 0: only the limits of RFC 4271 apply. */
   readonly minimumHoldTime?: number;
-  /** Default, and at most, a third of the negotiated hold time. */
+  /** Default and maximum: a third of the negotiated hold time. */
   readonly keepaliveTime?: number;
   /** Default 5. */
   readonly connectRetryTime?: number;
-  /** How long a peer that has taken the connection may take for its OPEN (RFC 4271 8.2.2 suggests the default). Default 240. */
+  /** How long a connected peer may take to send its OPEN. Default 240 (suggested by RFC 4271 8.2.2). */
   readonly openHoldTime?: number;
-  /** The pause after the peer said that it was shut down or that there were too many prefixes. It may connect before. Default 10. */
+  /** Pause after the peer reported that it was shut down or got too many prefixes. The peer may connect earlier. Default 10. */
   readonly shutdownRetryTime?: number;
-  /** Default: the family of `address`; both without an address. */
+  /** Default: the family of `address`; both families without an address. */
   readonly families?: readonly Family[];
   /** Default: the local address of the session, for its own family. */
   readonly nextHop?: { readonly [Family in keyof NextHops]: AddressInput };
@@ -47,41 +47,41 @@ export interface PeerOptions {
   /** The external peer is more than one hop away. Internal peers always may be. */
   readonly ebgpMultiHop?: boolean;
   /**
-   * RFC 5082: the peer is this many hops away at most, 1 for a neighbour, and both send with TTL 255: segments that have come
-   * further are dropped by the kernel. The peer must do the same. 1 to 254.
+   * TTL security (RFC 5082): the peer is at most this many hops away, 1 to 254; 1 for a neighbour. Both sides send with TTL 255, and the
+   * kernel drops segments that have come further. The peer must do the same.
    */
   readonly ttlSecurityHops?: number;
   /** Only wait for the peer to connect. The speaker must listen. */
   readonly passive?: boolean;
   /**
-   * RFC 4724: the peer keeps our routes while this process restarts, and after a NOTIFICATION too (RFC 8538). A node that dies
-   * keeps its routes as long, unless BFD or the link going down tells the peer. Absent: off.
+   * The peer keeps the routes while this process restarts (RFC 4724), and after a NOTIFICATION (RFC 8538). If the node dies, the peer keeps
+   * its routes for that time too, unless BFD or link-down tells it. Absent: off.
    */
   readonly gracefulRestart?: { readonly restartTime?: number };
-  /** RFC 9494, offered with graceful restart only: seconds that the peer may keep our routes after the restart time. */
+  /** Seconds that the peer may keep the routes after the restart time (RFC 9494). Offered only with graceful restart. */
   readonly longLivedStaleTime?: number;
-  /** RFC 9234: our role towards the peer. One that says a role that does not match is refused. */
+  /** The local role towards the peer (RFC 9234). A peer whose role does not match is refused. */
   readonly role?: Role;
-  /** A peer that says no role is refused, too. */
+  /** Also refuse a peer that sends no role. */
   readonly strictRole?: boolean;
-  /** RFC 7911: families of which the peer may send several paths for a prefix. Default: none. */
+  /** Families in which the peer may send several paths for a prefix (RFC 7911). Default: none. */
   readonly addPathReceive?: readonly Family[];
   /** More announcements than these end the session (Cease 6/1). Applies from the next session on. Default: no maximum. */
   readonly maximumPrefixes?: MaximumPrefixes;
-  /** Try once more without capabilities when the peer refuses them (RFC 5492 3), for IPv4. Default true. */
+  /** Retry once without capabilities if the peer refuses them (RFC 5492 3). Only for IPv4. Default true. */
   readonly capabilityFallback?: boolean;
-  /** A session that flaps is held back for a growing time, up to five minutes (RFC 4271 8.1.1). Default true. */
+  /** Hold a flapping session in Idle for a growing time, up to five minutes (RFC 4271 8.1.1). Default true. */
   readonly flapDamping?: boolean;
-  /** Keep the session closed, and tell the peer so. */
+  /** Keep the session closed and tell the peer so. */
   readonly adminDown?: boolean;
-  /** RFC 9003: told to the peer when the session is shut down. At most 255 octets of UTF-8 are sent. */
+  /** Text sent to the peer when the session is shut down (RFC 9003). At most 255 octets of UTF-8 are sent. */
   readonly shutdownMessage?: string;
 }
 
-/** What a speaker says for peers that do not say it themselves. */
+/** Values of a speaker for peers that do not set their own. */
 export type PeerDefaults = Partial<Pick<ResolvedOptions, 'localAsn' | 'routerId'>>;
 
-/** Options with values for text, and all defaults filled in. */
+/** The options with parsed values and all defaults filled in. */
 export interface ResolvedOptions extends PeerOptions {
   readonly name: string;
   readonly address?: Address;
@@ -106,7 +106,7 @@ export interface ResolvedOptions extends PeerOptions {
   readonly adminDown: boolean;
 }
 
-/** Options that cannot work. `field` is the name of the option at fault; the message says what to write, and never a password. */
+/** An option that cannot work. `field` names the option. The message says what to write and never contains a password. */
 export class PeerOptionsError extends Error {
   readonly code: 'ERR_BGP_PEER_OPTIONS' | 'ERR_BGP_PASSIVE_UNSUPPORTED';
   readonly field: keyof PeerOptions;
@@ -120,8 +120,11 @@ export class PeerOptionsError extends Error {
 }
 
 /**
- * What a change of each field costs.
- * live: nothing. soft: the routes are sent again. reset: the session closes (Cease 6/6) and comes back. start: closes or opens it.
+ * The cost of a change of each field:
+ * - live: none.
+ * - soft: the routes are sent again.
+ * - reset: the session closes (Cease 6/6) and opens again.
+ * - start: the session is closed or opened.
  */
 export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identity' | 'live' | 'soft' | 'reset' | 'start' } = {
   name: 'identity',
@@ -156,10 +159,13 @@ export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identit
   shutdownMessage: 'live',
 };
 
-/** Of those that reset: after such a change we do not come back to the speaker that was the peer, or it would not know us. */
-export const fieldsOfPeerIdentity: ReadonlySet<keyof PeerOptions> = new Set(['address', 'interface', 'port', 'sourceAddress']);
+/**
+ * Fields that identify the connection to the peer. After such a change the old peer would not see this speaker again, so it is told to drop
+ * the routes.
+ */
+export const endpointFields: ReadonlySet<keyof PeerOptions> = new Set(['address', 'interface', 'port', 'sourceAddress']);
 
-/** Reads text and fills in defaults. Throws PeerOptionsError. */
+/** Parses text and fills in defaults. Throws PeerOptionsError. */
 export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}): ResolvedOptions {
   const { gracefulRestart, address: _, sourceAddress: __, ...rest } = options;
   const address = read('address', options.address);
@@ -210,7 +216,7 @@ function needed<T>(field: keyof PeerOptions, value: T | undefined, ofSpeaker: st
 
 const sorted = (families: readonly Family[]): Family[] => [...new Set(families)].sort((a, b) => a - b);
 
-/** The fields in which two sets of options differ. */
+/** Returns the fields in which two sets of options differ. */
 export function changedFields(before: ResolvedOptions, after: ResolvedOptions): (keyof PeerOptions)[] {
   const fields = Object.keys(fieldClass) as (keyof PeerOptions)[];
   return fields.filter((field) => canonical(before[field]) !== canonical(after[field]));
@@ -238,7 +244,7 @@ function check(options: ResolvedOptions): void {
   demand(
     'sourceAddress',
     sourceAddress === undefined || sourceAddress.family === (address?.family ?? 6),
-    'is not of the family of address',
+    'must be of the same family as address',
   );
   demand('routerId', routerId.family === 4 && routerId.value !== 0n, 'a router ID is an IPv4 address other than 0.0.0.0');
   checkTimes(options, demand);
@@ -251,7 +257,7 @@ function check(options: ResolvedOptions): void {
   demand(
     'ttlSecurityHops',
     ttlSecurityHops === undefined || !options.ebgpMultiHop,
-    'excludes ebgpMultiHop: a peer that is further away has more ttlSecurityHops',
+    'cannot be combined with ebgpMultiHop: for a peer that is further away set more ttlSecurityHops',
   );
   demand('role', role === undefined || role in roles, `is one of ${Object.keys(roles).join(', ')}`);
   demand('strictRole', !options.strictRole || role !== undefined, 'needs a role of our own');
@@ -286,12 +292,12 @@ function checkTimes(options: ResolvedOptions, demand: Demand): void {
 
 const asnRule = 'an AS number is from 1 to 4294967295, but not 23456 (AS_TRANS)';
 
-/** What Linux takes (dev_valid_name): up to 15 octets without space, colon and slash. */
+/** The rule of Linux for interface names (dev_valid_name): up to 15 octets without space, colon and slash. */
 const isInterfaceName = (name: string): boolean => /^[^\s:/]{1,15}$/.test(name) && name !== '.' && name !== '../..';
 
 export const isAsn = (asn: number): boolean => wholeNumber(asn, 1, 0xffff_ffff) && asn !== 23456;
 
-/** Text that is equal for equal values of a field. */
+/** Returns a text that is equal for equal values of a field. */
 function canonical(value: PeerOptions[keyof PeerOptions]): string {
   return JSON.stringify(value, (_, part: unknown) => (isAddress(part) ? formatAddress(part) : part)) ?? '';
 }

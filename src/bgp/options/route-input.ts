@@ -4,15 +4,15 @@ import { parseCommunity } from './community-text.ts';
 import { maximumPrepend } from '../limits.ts';
 import type { Community, Route } from '../route.ts';
 
-/** A route as a program writes it: with text where the speaker has values. */
+/** A route as a program writes it: prefix and communities may be text. */
 export interface RouteInput extends Omit<Route, 'prefix' | 'communities'> {
-  /** "192.0.2.100/32", without bits beyond the length. */
+  /** For example "192.0.2.100/32", without bits beyond the length. */
   readonly prefix: Prefix | string;
   /** "64512:100" (RFC 1997), "64512:1:2" (RFC 8092), or a well-known name such as "no-export". */
   readonly communities?: readonly (Community | string)[];
 }
 
-/** A route that nobody can announce, because it is written wrongly. The message says what to write. */
+/** A route that cannot be announced because it is malformed. The message says what to write. */
 export class RouteError extends Error {
   readonly code = 'ERR_BGP_ROUTE';
   readonly field: keyof RouteInput;
@@ -24,7 +24,7 @@ export class RouteError extends Error {
   }
 }
 
-/** The route with values for text: the same object where there is none. Throws RouteError. */
+/** Parses the text in a route. Returns the same object if it has no text. Throws RouteError. */
 export function toRoute(input: RouteInput): Route {
   const { prefix, communities, med, localPref, asPathPrepend } = input;
   checkNumber('med', med, 0xffff_ffff);
@@ -38,11 +38,11 @@ export function toRoute(input: RouteInput): Route {
 }
 
 /**
- * All of them, made when they are read, so that a hundred thousand are never there at once unless the caller has them. Throws
- * RouteError before the first is given out.
+ * Parses routes as they are read, so that a hundred thousand parsed routes need not be in memory at once. Throws RouteError before it
+ * returns the first route.
  */
 export function toRoutes(inputs: Iterable<RouteInput>): Iterable<Route> {
-  // What can be read only once has to be kept.
+  // An iterable that can be read only once must be kept.
   const once: unknown = inputs[Symbol.iterator]();
   const kept = once === inputs ? [...inputs] : inputs;
   for (const input of kept) toRoute(input);
@@ -53,7 +53,7 @@ export function toRoutes(inputs: Iterable<RouteInput>): Iterable<Route> {
   };
 }
 
-/** A value is checked and returned as it is. Throws RouteError. */
+/** Parses a prefix. A parsed prefix is checked and returned as it is. Throws RouteError. */
 export function toPrefix(prefix: Prefix | string): Prefix {
   checkPrefix(prefix);
   if (typeof prefix !== 'string') return prefix;
@@ -63,8 +63,8 @@ export function toPrefix(prefix: Prefix | string): Prefix {
 }
 
 /**
- * A value that a program put together itself: a length that no address has would make the router end the session (RFC 4271 6.3), again
- * and again, and with bits beyond the length two routes would be one to it.
+ * Checks a prefix that a program built itself. With an impossible length the router would end the session each time (RFC 4271 6.3). With
+ * bits beyond the length two routes would be one to the router.
  */
 function checkPrefix(prefix: Prefix | string): void {
   if (typeof prefix === 'string') return;

@@ -10,44 +10,44 @@ import { RibStore } from '../rib/rib-store.ts';
 import { linuxTransport } from '../transport/linux.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** Where a speaker waits for its peers. */
+/** An address and port where a speaker listens for peers. */
 export interface ListenAddress {
-  /** Default: every address of both families. */
+  /** Default: all addresses of both families. */
   readonly address?: Address;
-  /** Default 179; 0 lets the kernel choose. */
+  /** Default 179. 0 lets the kernel choose. */
   readonly port?: number;
 }
 
-/** The options of a speaker, except for its listener for peers. */
+/** The options of a speaker, except for its `onChange` listener. */
 export interface SpeakerSettings {
-  /** The AS number of peers that have no `localAsn` of their own. */
+  /** AS number of peers without `localAsn`. */
   readonly asn?: number;
-  /** The identifier towards peers that have no `routerId` of their own: an IPv4 address other than 0.0.0.0, unique in the AS. */
+  /** BGP identifier for peers without `routerId`: an IPv4 address other than 0.0.0.0, unique in the AS. */
   readonly routerId?: AddressInput;
-  /** Where peers may connect. Default: nowhere, and passive peers are refused. */
+  /** Addresses where peers may connect. Default: none, and passive peers are refused. */
   readonly listen?: readonly ListenInput[];
   /**
-   * This process follows another that announced the same routes, and forwarding went on meanwhile: peers with graceful restart
-   * that kept the routes go on using them (RFC 4724 4.1). Default false: they drop what they kept. A function is asked whenever a
-   * peer is added, for a program that cannot know before.
+   * This process follows an earlier one that announced the same routes, and forwarding went on meanwhile. Peers with graceful restart then
+   * keep using the routes that they kept (RFC 4724 4.1). Default false: they drop them. A function is called whenever a peer is added, for
+   * programs that learn the answer later.
    */
   readonly restarted?: boolean | (() => boolean);
   /** Default: none. */
   readonly log?: Log;
   /** Default: `linuxTransport()`. */
   readonly transport?: Transport;
-  /** Default: the system's. */
+  /** Default: the system's clock. */
   readonly clock?: Clock;
-  /** Default: the system's. */
+  /** Default: the system's random numbers. */
   readonly random?: Random;
 }
 
 export interface ListenInput extends Omit<ListenAddress, 'address'> {
-  /** Default: every address of both families. */
+  /** Default: all addresses of both families. */
   readonly address?: AddressInput;
 }
 
-/** What the speaker refuses: options, or an operation in its present state. */
+/** An option that cannot work, or a call that the speaker refuses in its present state. */
 export class SpeakerError extends Error {
   readonly code: 'ERR_BGP_SPEAKER_OPTIONS' | 'ERR_BGP_PEER_EXISTS' | 'ERR_BGP_TOO_MANY_PEERS' | 'ERR_BGP_STOPPED';
 
@@ -58,7 +58,7 @@ export class SpeakerError extends Error {
   }
 }
 
-/** Fills in what a program on a real machine has no opinion about. */
+/** Fills in the defaults for clock, random numbers, log and transport. */
 export function componentsOf(options: SpeakerSettings): BgpComponents {
   const { clock = systemClock, random = systemRandom, log = silentLog } = options;
   return { clock, random, transport: options.transport ?? linuxTransport({ clock, random }), log, store: new RibStore() };

@@ -5,18 +5,18 @@ import { readPaths, type Nlri } from '../wire/nlri.ts';
 import { maximumPrefixesNotification } from '../wire/notification.ts';
 import type { UpdateMessage } from '../wire/update.ts';
 
-/** Prefixes of a family that a peer may announce. */
+/** The largest number of prefixes of each family that a peer may announce. */
 export interface MaximumPrefixes {
   readonly ipv4?: number;
   readonly ipv6?: number;
 }
 
 /**
- * What the peer announces is counted and not stored: this speaker learns nothing. Only where a maximum is set are the prefixes
- * remembered, one more than the maximum at most.
+ * An Adj-RIB-In that keeps counts only, because this speaker learns no routes. Where a maximum is set it also keeps the prefixes, at most
+ * one more than the maximum.
  */
 export class AdjRibIn {
-  /** Announcements since the session was established. */
+  /** Prefixes announced since the session was established. */
   readonly announced: Record<Family, number> = { 4: 0, 6: 0 };
   readonly #maximum: Readonly<Record<Family, number>>;
   readonly #present: Readonly<Record<Family, Set<string>>> = { 4: new Set(), 6: new Set() };
@@ -25,7 +25,7 @@ export class AdjRibIn {
     this.#maximum = { 4: maximum.ipv4 ?? Infinity, 6: maximum.ipv6 ?? Infinity };
   }
 
-  /** The family of which there are more prefixes than allowed now. */
+  /** Counts an UPDATE. Returns the family that now exceeds its maximum, if any. */
   recordUpdate(update: UpdateMessage): { readonly family: Family; readonly maximum: number } | undefined {
     for (const nlri of [...update.withdrawn, ...(update.treatAsWithdraw ? update.announced : [])]) {
       if (this.#maximum[nlri.family] === Infinity) continue;

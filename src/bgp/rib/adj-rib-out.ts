@@ -12,8 +12,8 @@ import type { UpdateGroup } from './update-groups.ts';
 const families = [4, 6] as const;
 
 /**
- * What one peer should have, what it has been sent, and the difference. Changes coalesce by themselves, and the session
- * takes out one UPDATE at a time as fast as the peer reads. After `close` it is empty and takes nothing more.
+ * The Adj-RIB-Out of one peer: the desired routes, the routes sent, and the difference. Changes of one prefix coalesce. The session takes
+ * one UPDATE at a time, as fast as the peer reads. After `close` the RIB is empty and accepts no more routes.
  */
 export class AdjRibOut {
   readonly #store: RibStore;
@@ -22,13 +22,13 @@ export class AdjRibOut {
   #format: UpdateFormat | undefined;
   #closed = false;
 
-  /** Without a store of the speaker, this peer shares nothing. */
+  /** Without the store of a speaker, this RIB shares nothing with other peers. */
   constructor(store = new RibStore()) {
     this.#store = store;
     this.#ribs = { 4: new FamilyAdjRibOut(store.tables[4], store.sets), 6: new FamilyAdjRibOut(store.tables[6], store.sets) };
   }
 
-  /** Makes the desired set exactly these routes; of two with one prefix the last counts. */
+  /** Makes these the desired routes, exactly. If a prefix comes twice, the last route counts. */
   replaceRoutes(routes: Iterable<Route>): void {
     if (this.#closed) return;
     for (const family of families) this.#ribs[family].beginSet();
@@ -49,38 +49,38 @@ export class AdjRibOut {
     }
   }
 
-  /** Withdrawing what is not desired is no error. */
+  /** Withdrawing a route that is not desired is no error. */
   withdraw(prefix: Prefix): void {
     this.#ribs[prefix.address.family].withdraw(prefix);
   }
 
-  /** Whether a route of the prefix is desired, possible or not. */
+  /** Tells whether a route of the prefix is desired, also when it cannot be sent. */
   desires(prefix: Prefix): boolean {
     return this.#ribs[prefix.address.family].desires(prefix);
   }
 
-  /** The session is gone, and with it everything that was sent. */
+  /** Forgets everything that was sent, because the session ended. */
   reset(): void {
     for (const family of families) this.#ribs[family].reset();
     this.#releaseGroup();
   }
 
-  /** The peer is gone: gives back what it holds of the store. */
+  /** Releases all slots and attribute sets of the store, because the peer was removed. */
   close(): void {
     this.#closed = true;
     this.#releaseGroup();
     for (const family of families) this.#ribs[family].release();
   }
 
-  /** The peer wants the family again (RFC 2918). What waits to be withdrawn is still withdrawn. */
+  /** Sends the routes of a family again, because the peer asked for them (RFC 2918). Pending withdrawals are still sent. */
   readvertise(family: Family): void {
     this.#ribs[family].readvertise();
   }
 
   /**
-   * The next UPDATE that brings the peer closer to the desired set: withdrawals first, then announcements, one set of
-   * attributes a message; undefined when there is none. Counts as advertised from here on, so the caller must send it.
-   * Peers of one kind may be given the same bytes: nobody may write to them.
+   * Returns the next UPDATE: withdrawals first, then announcements, one attribute set per message. Returns undefined when the peer has all
+   * desired routes. The routes count as sent from here on, so the caller must send the message. Peers with the same update format may get
+   * the same bytes, so the caller must not write to them.
    */
   next(format: UpdateFormat): Uint8Array | undefined {
     const group = this.#useFormat(format);
@@ -98,7 +98,7 @@ export class AdjRibOut {
       const rib = this.#ribs[family];
       for (const bucket of rib.announcements.values()) {
         const set = this.#store.sets.get(bucket.id);
-        assert(set !== undefined, 'a bucket of attributes that nobody holds');
+        assert(set !== undefined, 'the attribute set of a bucket has no holder');
         const { message, count } = group.announce(rib, bucket, set);
         rib.markSent(bucket, count);
         return message;
@@ -107,12 +107,12 @@ export class AdjRibOut {
     return undefined;
   }
 
-  /** Prefixes that were sent and not withdrawn since the session began. */
+  /** Counts the prefixes sent and not withdrawn in this session. */
   advertised(family: Family): number {
     return this.#ribs[family].advertised;
   }
 
-  /** What was sent and not withdrawn since the session began, from a position on. */
+  /** Yields the prefixes sent and not withdrawn in this session, starting at a position. */
   advertisedPrefixes(family: Family, from: number): Generator<AdvertisedPrefix> {
     return this.#ribs[family].advertisedPrefixes(from);
   }
@@ -121,7 +121,7 @@ export class AdjRibOut {
     return this.#ribs[prefix.address.family].advertisedPrefix(prefix);
   }
 
-  /** Desired routes that no UPDATE can carry, and those that this session cannot (none is known without a session). */
+  /** Yields the desired routes that no UPDATE can carry. With a session, also those that this session cannot carry. */
   *notPossible(format: UpdateFormat | undefined): Generator<NotPossible> {
     if (format !== undefined && !this.#closed) this.#useFormat(format);
     for (const family of families) {

@@ -5,27 +5,27 @@ import type { AttributeSet, ExtendedCommunity } from './attribute-set.ts';
 import type { UpdateFormat } from './update-format.ts';
 import type { Community } from '../route.ts';
 
-/** A route as the peer was sent it in this session. */
+/** A route as it was sent to the peer in this session. */
 export interface AdvertisedRoute {
   readonly prefix: Prefix;
-  /** One; behind a global IPv6 address the link-local one, where that is told too (RFC 2545 3). */
+  /** The next hop. A global IPv6 address may be followed by the link-local one (RFC 2545 3). */
   readonly nextHops: readonly Address[];
-  /** The nearest first; empty to a peer of the same AS. */
+  /** The nearest AS first. Empty for a peer of the same AS. */
   readonly asPath: readonly number[];
-  /** To a peer of the same AS. */
+  /** Present only for a peer of the same AS. */
   readonly localPref?: number;
   readonly med?: number;
-  /** In order of their kinds and values, without duplicates. */
+  /** Sorted by kind and value, without duplicates. */
   readonly communities: readonly Community[];
-  /** Octets per second. */
+  /** In octets per second. */
   readonly linkBandwidth?: number;
-  /** Its withdrawal, or another form of it, waits for the peer to read. */
+  /** A withdrawal or a changed announcement of this prefix has not been sent yet. */
   readonly isChanging: boolean;
-  /** Where `Peer.advertised` goes on behind this one. */
+  /** The position from which `Peer.advertised` continues after this route. */
   readonly at: number;
 }
 
-/** A prefix that was sent, where the rib of its family has it. */
+/** A prefix that was sent, with its slot and attribute set in the Adj-RIB-Out of its family. */
 export interface AdvertisedPrefix {
   readonly slot: number;
   readonly prefix: Prefix;
@@ -52,7 +52,7 @@ export function advertisedRoute(
 
 function nextHopsOf(nextHops: UpdateFormat['nextHops'], family: Family): Address[] {
   const encoding = nextHops[family];
-  // What was sent before the session could not carry it any more: it is about to be withdrawn.
+  // The route was sent while the session could carry the family. It is about to be withdrawn.
   if (encoding.kind === 'impossible') return [];
   const { nextHop } = encoding;
   return nextHop.length === 32
@@ -70,7 +70,7 @@ function communitiesOf({ standard, large, extended }: AttributeSet): Community[]
   ];
 }
 
-/** The opposite of `halvesOf`. */
+/** Inverse of `extendedCommunityWords`. */
 function extendedCommunityFromWords([high, low]: ExtendedCommunity): Community {
   return { kind: 'extended', type: high >>> 24, subtype: (high >>> 16) & 0xff, value: (high & 0xffff) * 0x1_0000_0000 + low };
 }

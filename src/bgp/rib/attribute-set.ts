@@ -43,7 +43,7 @@ function attributesOf(route: Route): AttributesResult {
   const { communities = noCommunities, asPathPrepend: prepend = 0, localPref = defaultLocalPref, med, linkBandwidth } = route;
   if (prepend > maximumPrepend) return { ok: false, why: `asPathPrepend ${prepend} is above ${maximumPrepend}` };
   if (linkBandwidth !== undefined && !(linkBandwidth >= 0 && linkBandwidth <= largestFloat)) {
-    return { ok: false, why: `linkBandwidth ${linkBandwidth} is no number of octets per second that an IEEE float of 32 bits holds` };
+    return { ok: false, why: `linkBandwidth ${linkBandwidth} is not a number of octets per second that a 32-bit IEEE float can hold` };
   }
   const value = { localPref, med, linkBandwidth, prepend, ...sortCommunities(communities) };
   const length = worstLength(value);

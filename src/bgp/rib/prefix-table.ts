@@ -82,7 +82,7 @@ export class PrefixTable {
     for (let word = 0; word < this.#words; word++) this.#addresses[at + word] = this.#key[word] ?? 0;
     this.#lengths[slot] = prefix.length;
     this.#holders[slot] = 1;
-    this.#enter(slot);
+    this.#addEntry(slot);
     return slot;
   }
 
@@ -95,9 +95,9 @@ export class PrefixTable {
     const left = (this.#holders[slot] ?? 0) - 1;
     this.#holders[slot] = left;
     if (left > 0) return;
-    this.#leave(slot);
+    this.#removeEntry(slot);
     this.#freed.push(slot);
-    if (this.size === 0) this.#startAnew();
+    if (this.size === 0) this.#shrink();
   }
 
   /**
@@ -106,7 +106,7 @@ export class PrefixTable {
    */
   releaseChain(first: number, next: Int32Array, count: number, except: Int32Array): void {
     // If more than half of the table goes, a new index is cheaper than removing each entry.
-    const anew = count > this.size / 2;
+    const rebuild = count > this.size / 2;
     let slot = first;
     for (let left = count; left > 0; left--) {
       const following = next[slot] ?? noSlot;
@@ -114,14 +114,14 @@ export class PrefixTable {
         const holders = (this.#holders[slot] ?? 0) - 1;
         this.#holders[slot] = holders;
         if (holders === 0) {
-          if (!anew) this.#leave(slot);
+          if (!rebuild) this.#removeEntry(slot);
           this.#freed.push(slot);
         }
       }
       slot = following;
     }
-    if (this.size === 0) this.#startAnew();
-    else if (anew) this.#indexAnew();
+    if (this.size === 0) this.#shrink();
+    else if (rebuild) this.#rebuildIndex();
   }
 
   prefix(slot: number): Prefix {
@@ -207,16 +207,16 @@ export class PrefixTable {
     this.#lengths = grown(this.#lengths, new Uint8Array(capacity));
     this.#holders = grown(this.#holders, new Int32Array(capacity));
     this.#index = new Int32Array(2 * capacity);
-    this.#indexAnew();
+    this.#rebuildIndex();
   }
 
-  #indexAnew(): void {
+  #rebuildIndex(): void {
     this.#index.fill(0);
-    for (let slot = 0; slot < this.#used; slot++) if ((this.#holders[slot] ?? 0) > 0) this.#enter(slot);
+    for (let slot = 0; slot < this.#used; slot++) if ((this.#holders[slot] ?? 0) > 0) this.#addEntry(slot);
   }
 
   /** Shrinks the table after the last prefix was released, so that the memory of the largest burst is returned. */
-  #startAnew(): void {
+  #shrink(): void {
     this.#generation++;
     this.#freed = [];
     this.#used = 0;
@@ -231,7 +231,7 @@ export class PrefixTable {
     return this.#hash(this.#addresses, slot * this.#words, this.#lengths[slot] ?? 0) & (this.#index.length - 1);
   }
 
-  #enter(slot: number): void {
+  #addEntry(slot: number): void {
     const mask = this.#index.length - 1;
     let at = this.#home(slot);
     while (this.#index[at] !== 0) at = (at + 1) & mask;
@@ -241,7 +241,7 @@ export class PrefixTable {
   /**
    * Removes an entry and moves up the entries that it displaced, so that no marks of deleted entries accumulate (Knuth 6.4, algorithm R).
    */
-  #leave(slot: number): void {
+  #removeEntry(slot: number): void {
     const mask = this.#index.length - 1;
     let hole = this.#home(slot);
     while (this.#index[hole] !== slot + 1) hole = (hole + 1) & mask;

@@ -3,7 +3,7 @@ import { AttributeSets } from './attribute-set.ts';
 import { PrefixTable } from './prefix-table.ts';
 import { UpdateGroups } from './update-groups.ts';
 
-/** What the RIBs of all peers of one speaker share: every prefix and every attribute set is there once. */
+/** The storage that the RIBs of all peers of one speaker share. It has every prefix and every attribute set once. */
 export class RibStore {
   readonly tables: Readonly<Record<Family, PrefixTable>> = { 4: new PrefixTable(4), 6: new PrefixTable(6) };
   readonly sets = new AttributeSets();

@@ -5,12 +5,12 @@ import { attributeFlags as flags, encodeAttribute } from '../wire/attributes/dec
 import { asTrans, attributeType as type } from '../wire/codes.ts';
 import { octets, u32 } from '../wire/writer.ts';
 
-/** draft-ietf-idr-link-bandwidth 2: non-transitive, two-octet AS specific. */
+/** The link bandwidth community: non-transitive, two-octet AS specific (draft-ietf-idr-link-bandwidth 2). */
 const linkBandwidth = { type: 0x40, subtype: 0x04 } as const;
 
 /**
- * The attributes of a set for one session, in ascending order of type, without MP_REACH_NLRI. All nodes send the same
- * bytes for the same route except the next hop, so that a router sees equal paths and uses all of them.
+ * Encodes an attribute set for one session, in ascending order of type and without MP_REACH_NLRI. All nodes send the same octets for the
+ * same route except for the next hop, so that a router sees equal paths and uses all of them.
  */
 export function encodeAttributes(set: Attributes, format: UpdateFormat, classicNextHop: Uint8Array | undefined): Uint8Array {
   const path = format.internal ? [] : Array<number>(1 + set.prepend).fill(format.localAsn);
@@ -40,7 +40,7 @@ export function encodeAttributes(set: Attributes, format: UpdateFormat, classicN
   return octets(...blocks);
 }
 
-/** Those of the routes and the link bandwidth, sorted, without duplicates. */
+/** Joins the extended communities of the routes and the link bandwidth, sorted and without duplicates. */
 function extendedCommunities(set: Attributes, localAsn: number): readonly ExtendedCommunity[] {
   if (set.linkBandwidth === undefined) return set.extended;
   const asn = localAsn > 0xffff ? asTrans : localAsn;

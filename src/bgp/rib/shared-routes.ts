@@ -1,22 +1,22 @@
 import { formatPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Route } from '../route.ts';
 
-/** The part of a RIB that says what a peer should have. */
+/** The part of an Adj-RIB-Out that sets the desired routes of a peer. */
 export interface DesiredRoutes {
   replaceRoutes(routes: Iterable<Route>): void;
   announce(route: Route): void;
   withdraw(prefix: Prefix): void;
-  /** Whether a route of the prefix is desired, possible or not. */
+  /** Tells whether a route of the prefix is desired, also when it cannot be sent. */
   desires(prefix: Prefix): boolean;
 }
 
-/** Routes for all peers of a speaker, also for those that are added later. Where a peer has its own route of a prefix, that one counts. */
+/** Routes for all peers of a speaker, including peers that are added later. A peer's own route of a prefix takes precedence. */
 export class SharedRoutes {
   readonly #routes = new Map<string, Route>();
   readonly #peers = new Set<PeerRouteSet>();
   #complete = false;
 
-  /** Somebody has said once that these are all there are. */
+  /** True once the full list of routes was given. */
   get complete(): boolean {
     return this.#complete;
   }
@@ -33,7 +33,7 @@ export class SharedRoutes {
     return this.#routes.values();
   }
 
-  /** Exactly these; of two with one prefix the last counts. */
+  /** Makes these the routes, exactly. If a prefix comes twice, the last route counts. */
   replaceRoutes(routes: readonly Route[]): void {
     const next = new Set(routes.map(({ prefix }) => formatPrefix(prefix)));
     for (const [key, { prefix }] of this.#routes) if (!next.has(key)) this.withdraw(prefix);
@@ -62,8 +62,8 @@ export class SharedRoutes {
 }
 
 /**
- * What one peer should have: its own routes over the shared ones. Only the prefixes that come from the shared routes are remembered, so
- * a peer that has nothing but its own costs nothing.
+ * The desired routes of one peer: its own routes, and the shared ones for all other prefixes. Only prefixes from the shared routes are
+ * remembered, so a peer with only own routes needs no memory here.
  */
 export class PeerRouteSet {
   readonly #shared: SharedRoutes;
@@ -79,7 +79,7 @@ export class PeerRouteSet {
     shared.addPeer(this);
   }
 
-  /** Its own routes are exactly these. */
+  /** Makes these the peer's own routes, exactly. */
   replaceRoutes(routes: Iterable<Route>): void {
     this.#fromShared.clear();
     this.#changed();
@@ -104,7 +104,7 @@ export class PeerRouteSet {
     this.#changed();
   }
 
-  /** What all peers have comes back in its place. */
+  /** Withdraws the peer's own route. A shared route of the prefix takes its place. */
   withdraw(prefix: Prefix): void {
     this.#changed();
     const shared = this.#shared.size === 0 ? undefined : this.#shared.get(prefix);
@@ -116,7 +116,7 @@ export class PeerRouteSet {
     this.#rib.announce(shared);
   }
 
-  /** For the shared routes. */
+  /** Called by the shared routes. */
   announceShared(route: Route): void {
     const key = formatPrefix(route.prefix);
     if (!this.#fromShared.has(key) && this.#rib.desires(route.prefix)) return;
@@ -125,14 +125,14 @@ export class PeerRouteSet {
     this.#changed();
   }
 
-  /** For the shared routes. */
+  /** Called by the shared routes. */
   withdrawShared(prefix: Prefix): void {
     if (!this.#fromShared.delete(formatPrefix(prefix))) return;
     this.#rib.withdraw(prefix);
     this.#changed();
   }
 
-  /** The peer is gone. */
+  /** Ends the subscription to the shared routes, because the peer was removed. */
   close(): void {
     this.#shared.removePeer(this);
   }

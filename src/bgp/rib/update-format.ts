@@ -2,7 +2,7 @@ import { addressBytes, isLinkLocal, type Address, type Family } from '../../net/
 import { maximumExtendedMessageLength, maximumMessageLength } from '../limits.ts';
 import type { Negotiated } from '../negotiation/negotiate.ts';
 
-/** How this session carries the routes of one family: the next hop and its place in the UPDATE. */
+/** How an UPDATE of this session carries the routes of one family: the next hop and its place, or why it cannot. */
 type NextHopEncoding =
   | { readonly kind: 'classic'; readonly nextHop: Uint8Array } // NLRI field and NEXT_HOP: 4 octets
   | { readonly kind: 'multiprotocol'; readonly nextHop: Uint8Array } // MP_REACH_NLRI: 16 octets, or 32 with the link-local address
@@ -12,8 +12,8 @@ export interface NextHops {
   readonly ipv4?: Address;
   readonly ipv6?: Address;
   /**
-   * The link-local address that goes with the IPv6 next hop, where the peer is on the same link (RFC 2545 3). The peer must know
-   * the link: FRR 8.4 without zebra does not, and ends the session.
+   * The link-local address sent with the IPv6 next hop when the peer is on the same link (RFC 2545 3). The peer must know the link: FRR 8.4
+   * without zebra does not, and ends the session.
    */
   readonly ipv6LinkLocal?: Address;
 }
@@ -22,14 +22,14 @@ export interface UpdateFormat {
   readonly internal: boolean;
   readonly localAsn: number;
   readonly fourOctetAsn: boolean;
-  /** Octets of a message. */
+  /** Largest length of a message, in octets. */
   readonly maximumLength: number;
   readonly nextHops: Readonly<Record<Family, NextHopEncoding>>;
 }
 
 /**
- * Decides the next hop of each family: the configured one, else the session's own address where it is of the right
- * family. A family without a next hop that is certainly right is not announced at all.
+ * Derives the update format of a session. The next hop of each family is the configured one, else the local address of the session if it
+ * has the right family. A family without a certain next hop is not announced at all.
  */
 export function updateFormatOf(
   negotiated: Negotiated,
@@ -68,8 +68,8 @@ function ipv6Encoding(localAddress: Address | undefined, nextHops: NextHops): Ne
 }
 
 /**
- * A global address, and its link-local one where it is known; on a session between link-local addresses (unnumbered
- * peering) the link-local address alone, because there the peer is on the same link for certain.
+ * Returns a global address, followed by its link-local one if that is known. On a session between link-local addresses (unnumbered peering)
+ * it returns the link-local address alone, because the peer is certainly on the same link.
  */
 function ipv6NextHop(localAddress: Address | undefined, { ipv6, ipv6LinkLocal }: NextHops): Uint8Array | undefined {
   const address = ipv6 ?? localAddress;

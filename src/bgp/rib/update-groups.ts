@@ -8,28 +8,27 @@ import { encodeAttributes } from './route-attributes.ts';
 import { noSlot } from './prefix-table.ts';
 
 interface SharedUpdate extends PackedUpdate {
-  /** Undefined: a withdrawal. */
+  /** Undefined for a withdrawal. */
   readonly set: AttributeSet | undefined;
   readonly slots: Int32Array;
-  /** Of the prefix table when this was packed. */
+  /** Generation of the prefix table at the time of packing. */
   readonly generation: number;
-  /** More would not have fitted. */
+  /** No further prefix would have fitted. */
   readonly full: boolean;
-  /** Members that have not taken it yet. */
+  /** Members that have not sent it yet. */
   pendingMembers: number;
 }
 
 /**
- * Sessions that are sent the same octets for the same routes. Attributes are encoded once for all of them, and an UPDATE
- * that one of them packed is handed to the others when their turn comes and they wait for the same prefixes in the same
- * order, which is so when all were told the same.
+ * Sessions that get identical UPDATEs for the same routes. Attributes are encoded once for the group. An UPDATE that one member packed is
+ * reused for the others if they wait for the same prefixes in the same order, which is so when all got the same routes.
  */
 export class UpdateGroup {
   readonly key: string;
   members = 0;
   readonly #format: UpdateFormat;
   readonly #announcements: Record<Family, WeakMap<AttributeSet, EncodedAttributes>> = { 4: new WeakMap(), 6: new WeakMap() };
-  /** By the first slot. */
+  /** By the first slot of the UPDATE. */
   readonly #shared: Record<Family, Map<number, SharedUpdate>> = { 4: new Map(), 6: new Map() };
 
   constructor(key: string, format: UpdateFormat) {
@@ -37,12 +36,12 @@ export class UpdateGroup {
     this.#format = format;
   }
 
-  /** UPDATEs that wait for other members. */
+  /** Number of UPDATEs kept for other members. */
   get kept(): number {
     return this.#shared[4].size + this.#shared[6].size;
   }
 
-  /** The only member left has nobody to share with. */
+  /** Drops the packed UPDATEs: a single member has no other member to share them with. */
   clearCache(): void {
     for (const family of [4, 6] as const) this.#shared[family].clear();
   }
@@ -98,7 +97,7 @@ export class UpdateGroup {
   }
 }
 
-/** Makes a group of the sessions that are sent the same. */
+/** Groups the sessions by update format. */
 export class UpdateGroups {
   readonly #byKey = new Map<string, UpdateGroup>();
 
@@ -106,7 +105,7 @@ export class UpdateGroups {
     return this.#byKey.size;
   }
 
-  /** UPDATEs that are kept for sessions that have not come to them. */
+  /** Number of UPDATEs kept for members that have not sent them yet. */
   get kept(): number {
     return this.#byKey.values().reduce((sum, group) => sum + group.kept, 0);
   }
@@ -134,7 +133,7 @@ function keyOf({ internal, localAsn, fourOctetAsn, maximumLength, nextHops }: Up
   return [internal, localAsn, fourOctetAsn, maximumLength, ...families].join();
 }
 
-/** Whether the bucket begins with just these prefixes, and could not have filled a longer message. */
+/** Tells whether the bucket begins with exactly these prefixes, and a new message could not carry more of them. */
 function isFor({ slots, generation, full }: SharedUpdate, rib: FamilyAdjRibOut, bucket: Bucket): boolean {
   if (generation !== rib.table.generation || (!full && slots.length < bucket.size)) return false;
   const { links } = rib;

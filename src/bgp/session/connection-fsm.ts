@@ -21,15 +21,18 @@ import { decodeOpen, encodeOpen, type OpenMessage } from '../wire/open.ts';
 import { decodeRouteRefresh } from '../wire/route-refresh.ts';
 import { decodeUpdate, familyOfAfi, type UpdateMessage } from '../wire/update.ts';
 
-/** What a connection's state machine asks of the session that it belongs to, and tells it. */
+/** Callbacks from the state machine of a connection to its session. */
 export interface SessionCallbacks {
   readonly components: BgpComponents;
   readonly counters: Counters;
   readonly tap: Tap;
   fsmConfig(): FsmConfig;
-  /** Or in words why there is nothing to dial. */
+  /** Returns the options, or why dialing is not possible yet. */
   dialOptions(): DialOptions | string;
-  /** Before the machine sees an OPEN: false where another connection is preferred, and the machine has been told. */
+  /**
+   * Called before the state machine handles an OPEN. Returns false if another connection is kept; the losing state machine then has its
+   * stop event already.
+   */
   resolveCollision(fsm: ConnectionFsm, open: OpenMessage): boolean;
   stepped(fsm: ConnectionFsm, event: FsmEvent, from: StateName): void;
   established(fsm: ConnectionFsm, negotiated: Negotiated): void;
@@ -37,19 +40,19 @@ export interface SessionCallbacks {
   readvertise(fsm: ConnectionFsm, family: Family): void;
   received(fsm: ConnectionFsm, update: UpdateMessage): void;
   notification(direction: 'sent' | 'received', notification: Notification): void;
-  /** What was written has left. */
+  /** Called when the written octets have left. */
   drained(fsm: ConnectionFsm): void;
   opened(connection: object): void;
   closed(connection: object): void;
 }
 
-/** What both have said in OPEN. */
+/** The OPEN messages of both sides. */
 export interface Opens {
   readonly sent: OpenMessage | undefined;
   readonly received: OpenMessage | undefined;
 }
 
-/** One connection, current or on its way out. */
+/** One connection: the current one, or one that is closing. */
 interface Link {
   readonly framer: Framer;
   readonly tap: TappedConnection;
@@ -57,9 +60,9 @@ interface Link {
   cancelLinger: (() => void) | undefined;
 }
 
-/** Runs the state machine for one connection at a time: carries out what it decides, and tells it what happens. */
+/** Runs the state machine for one connection at a time: carries out its effects and posts events to it. */
 export class ConnectionFsm {
-  /** Of the connection that there is or was last. */
+  /** Direction of the current or latest connection. */
   direction: Direction = 'dialed';
   localAddress: Address | undefined;
   remoteAddress: Address | undefined;
@@ -83,12 +86,12 @@ export class ConnectionFsm {
     return this.#state;
   }
 
-  /** The peer does not read as fast as we write. */
+  /** The peer reads more slowly than the speaker writes. */
   get isBackpressured(): boolean {
     return this.#isBackpressured;
   }
 
-  /** Events may cause events; they are handled one after the other. */
+  /** Handles an event. Events posted meanwhile are handled afterwards, one by one. */
   post(event: FsmEvent): void {
     this.#events.push(event);
     if (this.#processing) return;
@@ -100,7 +103,7 @@ export class ConnectionFsm {
     }
   }
 
-  /** Takes over a connection that the peer has opened. The state must admit it. */
+  /** Takes over a connection that the peer has opened. The current state must accept it. */
   accept(incoming: Incoming, options: SocketOptions): void {
     this.direction = 'accepted';
     this.remoteAddress = incoming.remoteAddress;
@@ -113,13 +116,16 @@ export class ConnectionFsm {
     this.post({ type: 'accepted' });
   }
 
-  /** The machine is of no use any more: nothing happens to it from here on. */
+  /** Cancels all timers and destroys the connection. The state machine is not used afterwards. */
   discard(): void {
     for (const timer of ['connectRetry', 'connect', 'hold', 'keepalive', 'sendHold', 'stable'] as const) this.#timers.cancel(timer);
     this.#dropLink()?.connection?.destroy();
   }
 
-  /** Makes the kernel of a peer that lost power say that it does not know the connection. At most once a second (RFC 4271 4.4). */
+  /**
+   * Sends a KEEPALIVE to test the connection: the kernel of a peer that lost power resets a connection that it does not know. At most once
+   * a second (RFC 4271 4.4).
+   */
   probe(): void {
     const now = this.#session.components.clock.now();
     if (now - this.#lastProbe < 1_000) return;
@@ -127,7 +133,7 @@ export class ConnectionFsm {
     this.#sendKeepalive();
   }
 
-  /** False: wait for `drained`. */
+  /** Writes a message. False: wait for `drained`. */
   write(bytes: Uint8Array): boolean {
     this.#link?.tap.sent(bytes, this.#state.negotiated);
     const free = this.#link?.connection?.write(bytes) ?? true;
@@ -153,7 +159,7 @@ export class ConnectionFsm {
     this.#session.stepped(this, event, from);
   }
 
-  /** Both have said what messages they take. */
+  /** Applies the message formats that both sides negotiated. */
   #applyNegotiated({ extendedMessages, enhancedRouteRefresh }: Negotiated): void {
     const framer = this.#link?.framer;
     if (extendedMessages) framer?.setMaximum(maximumExtendedMessageLength);
@@ -266,7 +272,7 @@ export class ConnectionFsm {
     };
   }
 
-  /** The bytes after a message that ends the session are never looked at. */
+  /** Octets after a message that ends the session are not read. */
   #receive(link: Link, bytes: Uint8Array): void {
     if (this.#link !== link) return;
     link.framer.push(bytes);
@@ -342,13 +348,16 @@ export class ConnectionFsm {
   }
 
   #sendKeepalive(): void {
-    // While the peer does not read there is a queue, and whatever is in it will keep the session alive as well.
+    // Queued octets keep the session alive at the peer as well as a KEEPALIVE does.
     if (this.#isBackpressured) return;
     this.#session.counters.sent.keepalive++;
     this.write(keepaliveMessage);
   }
 
-  /** Destroying the connection at once could discard what was just written, so it may linger until the peer has read it. */
+  /**
+   * Sends the NOTIFICATION, if any, and half-closes the connection. Destroying it at once could discard the message, so the connection
+   * lingers until the peer has read it.
+   */
   #closeWithNotification(notification: Notification | undefined): void {
     const link = this.#dropLink();
     const connection = link?.connection;

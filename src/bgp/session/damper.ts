@@ -3,36 +3,39 @@ import type { Clock } from '../../system/clock.ts';
 import type { Random } from '../../system/random.ts';
 import { recordFlap, noFlaps, penaltyAt, recentFlaps, type FlapRecord } from './flap-damping.ts';
 
-/** Plain values. */
+/** The flap damping of a session, as plain values. */
 export interface DampingStatus {
-  /** Each flap adds 1000, and it halves in 15 minutes. A session is held back above 3000. */
+  /** Each flap adds 1000, and the penalty halves in 15 minutes. Above 3000 the session is held in Idle. */
   readonly penalty: number;
   readonly flapsInLastHour: number;
-  /** While the session is held back: neither side begins one before. The same at each look. */
+  /** End of the current hold: neither side can begin a session earlier. The value stays the same during one hold. */
   readonly until?: Date;
 }
 
 interface Components {
   readonly clock: Clock;
   readonly random: Random;
-  /** Off: flaps are counted, and hold nothing back. */
+  /** When false, flaps are counted but do not hold the session. */
   readonly isOn: () => boolean;
 }
 
-/** What a session remembers of its flaps. */
+/** Counts the flaps of a session and holds it in Idle after too many. */
 export class Damper {
   readonly #components: Components;
   #record: FlapRecord = noFlaps;
-  /** `heldUntil` of the record as people read it. Worked out once: the wall clock is no multiple of the other, and whoever compares would see news. */
+  /**
+   * `heldUntil` of the record as wall-clock time. It is computed once, because the two clocks drift and callers compare the value to detect
+   * changes.
+   */
   #until: Date | undefined;
-  /** The hold of which nobody has heard yet that it is over. */
+  /** A hold has begun and `takeEnd` has not reported its end yet. */
   #holding = false;
 
   constructor(components: Components) {
     this.#components = components;
   }
 
-  /** Counts a flap; the milliseconds for which the session is now held back, or 0. */
+  /** Counts a flap. Returns the milliseconds for which the session is now held, or 0. */
   recordFlap(): number {
     const { clock, random } = this.#components;
     const now = clock.now();
@@ -43,19 +46,19 @@ export class Damper {
     return this.remainingHold;
   }
 
-  /** Milliseconds until the session may begin. */
+  /** Milliseconds until the session may begin, or 0. */
   get remainingHold(): number {
     return this.#components.isOn() ? Math.max(0, this.#record.heldUntil - this.#components.clock.now()) : 0;
   }
 
-  /** Whether a hold has ended since the last call. */
+  /** Tells whether a hold has ended since the last call. */
   takeEnd(): boolean {
     const ended = this.#holding && this.remainingHold === 0;
     if (ended) this.#holding = false;
     return ended;
   }
 
-  /** Somebody has seen to it. */
+  /** Clears all flaps, because an operator changed the options of the session. */
   clearFlaps(): void {
     this.#record = noFlaps;
     this.#until = undefined;

@@ -20,16 +20,15 @@ import { noData, type Fault } from '../wire/fault.ts';
 import { innermost, type Notification } from '../wire/notification.ts';
 
 /**
- * The state machine of RFC 4271 section 8 as a pure function, for one connection. Timers and sockets only post events; what
- * is to be done comes out as effects, in order. While the peer connects to us and we to it there are two of these machines,
- * until collision detection has ended one.
+ * The state machine of RFC 4271 section 8 for one connection, as a pure function. Timers and sockets only post events. The function returns
+ * the effects to carry out, in order. During a connection collision a session has two state machines, until collision detection ends one.
  */
 export function step(state: FsmState, event: FsmEvent, config: FsmConfig): Step {
   const cell = table[state.name][event.type] as (state: FsmState, event: FsmEvent, config: FsmConfig) => Step;
   return cell(state, event, config);
 }
 
-/** Whether a connection that the peer opens now may become the machine's own. */
+/** Tells whether the state machine takes a connection that the peer opens now. */
 export function admits(state: FsmState): boolean {
   return state.name === 'Active' || (state.name === 'Idle' && state.idleHold === 'accepting');
 }
@@ -39,7 +38,7 @@ type Row = { readonly [T in EventType]: Cell<T> };
 
 const ignore = (state: FsmState): Step => ({ state, effects: [] });
 
-/** Nothing is open, so there is nothing to say. */
+/** Stops without a NOTIFICATION: no connection is open. */
 const stopQuietly: Cell<'stop'> = (_, { problem }) => ({
   state: initialState,
   effects: [cancelAll, { type: 'close' }, { type: 'down', problem }],
@@ -50,10 +49,10 @@ const stopConnection: Cell<'stop'> = (_, { notification, problem }) => ({
   effects: [cancelAll, { type: 'finish', notification }, { type: 'down', problem }],
 });
 
-/** A stray event from a connection that is no longer ours, closed for safety. */
+/** Closes for safety: the event belongs to a connection that is no longer used. */
 const drop: (state: FsmState) => Step = (state) => ({ state, effects: [{ type: 'close' }] });
 
-/** Start, or start again: a passive peer is waited for, for as long as it takes. */
+/** Starts, or starts again. A passive session waits for the peer without a time limit. */
 const begin = (state: FsmState, _: unknown, config: FsmConfig): Step =>
   config.passive
     ? { state: enter(state, 'Active'), effects: [cancelAll] }
@@ -68,7 +67,7 @@ const startHandshake = (state: FsmState, _: unknown, config: FsmConfig): Step =>
   ],
 });
 
-/** While the pause lasts that an error of the peer's has earned, it is turned away. */
+/** Refuses the connection while the pause after a protocol error lasts. */
 const acceptInIdle: Cell<'accepted'> = (state, event, config) => (admits(state) ? startHandshake(state, event, config) : drop(state));
 
 const dialFailed: Cell<'connectFailed'> = (state, { failure }, config) => pause(state, { kind: 'connectFailed', failure }, config);
@@ -76,7 +75,7 @@ const dialFailed: Cell<'connectFailed'> = (state, { failure }, config) => pause(
 const dialTimedOut: Cell<'connectExpired'> = (state, _, config) =>
   pause(state, { kind: 'connectTimeout', seconds: config.connectTimeout }, config);
 
-/** RFC 4271 8.2.2: from Connect and OpenSent, a lost connection leads to Active, not Idle. */
+/** From Connect and OpenSent a lost connection leads to Active, not to Idle (RFC 4271 8.2.2). */
 const lostEarly: Cell<'closed'> = (state, { failure }, config) => pause(state, { kind: 'lost', failure, handshake: true }, config);
 
 const lost: Cell<'closed'> = (state, { failure }, config) => ({
@@ -119,7 +118,7 @@ const sendKeepalive: Cell<'keepaliveExpired'> = (state, _, config) => ({
   effects: [{ type: 'sendKeepalive' }, ...keepaliveTimer(negotiatedOf(state), config)],
 });
 
-/** A peer that fell silent is no protocol error: the next attempt follows after the usual pause. */
+/** An expired hold timer is no protocol error: the next attempt follows after the usual pause. */
 const holdExpired: Cell<'holdExpired'> = (state, _, config) => {
   const seconds = state.negotiated?.holdTime ?? config.openHoldTime;
   const notification = { code: errorCode.holdTimer, subcode: 0, data: noData };
@@ -136,7 +135,7 @@ const sendHoldExpired: Cell<'sendHoldExpired'> = (state, _, config) => {
   return closeWith(state, notification, { kind: 'sendHoldTimerExpired' }, config.connectRetryTime);
 };
 
-/** The pause that the end of the session has earned may be longer. */
+/** Holds the session in Idle. A longer pause that already runs stays. */
 const dampIdle: Cell<'hold'> = (state, { milliseconds }) => ({
   state: { ...state, idleHold: 'refusing' },
   effects: [{ type: 'prolong', timer: 'connectRetry', milliseconds }],
@@ -144,14 +143,18 @@ const dampIdle: Cell<'hold'> = (state, { milliseconds }) => ({
 
 const clearFailures: Cell<'stableExpired'> = (state) => ({ state: { ...state, failures: 0 }, effects: [] });
 
-/** The peer may come back whenever it wants after a Cease. After anything else it does not like us, and would not the next time. */
+/**
+ * After a Cease the peer may connect again at any time. After any other NOTIFICATION the session pauses, because the peer would refuse the
+ * next OPEN too.
+ */
 const received: Cell<'notification'> = (state, { notification }, config) => {
   const { code, subcode } = innermost(notification);
   const isCease = code === errorCode.cease;
   const shutDown = isCease && (subcode === cease.administrativeShutdown || subcode === cease.maximumPrefixes);
-  // It has an earlier connection of ours, perhaps of a node that lost power: soon it sees that it is dead, and need not be waited for longer.
+  // The peer still has an earlier connection, perhaps from a node that lost power. It will soon notice that this one is dead, so the usual
+  // pause is enough.
   const collided = isCease && subcode === cease.connectionCollision;
-  // Somebody wants it to begin anew, and to see that it does.
+  // The operator of the peer wants a new session and waits for it.
   const reset = isCease && subcode === cease.administrativeReset;
   const isNoError = collided || reset;
   const seconds = isNoError ? config.connectRetryTime : Math.max(backoff(state, config), shutDown ? config.shutdownRetryTime : 0);
@@ -168,7 +171,7 @@ const received: Cell<'notification'> = (state, { notification }, config) => {
 
 const faulty: Cell<'fault'> = (state, { fault }, config) => refuse(state, fault, config);
 
-/** RFC 6608: which state the message was unexpected in is the subcode. */
+/** Handles an unexpected message. The subcode names the state in which it came (RFC 6608). */
 const unexpected =
   (subcode: 1 | 2 | 3) =>
   (state: FsmState, event: FsmEvent, config: FsmConfig): Step => {
@@ -177,7 +180,10 @@ const unexpected =
     return protocolError(state, notification, detail, config);
   };
 
-/** Every state x event pair is here on purpose. Timers that a state never runs are ignored: they may fire while being cancelled. */
+/**
+ * The full matrix: every pair of state and event has an entry. Timers that a state never runs are ignored, because a timer may fire while
+ * it is being cancelled.
+ */
 const table: { readonly [S in StateName]: Row } = {
   Idle: {
     start: begin,
@@ -209,14 +215,14 @@ const table: { readonly [S in StateName]: Row } = {
     keepaliveExpired: ignore,
     sendHoldExpired: ignore,
     stableExpired: ignore,
-    // A session that has begun is not held back.
+    // A session that has begun is not held.
     hold: ignore,
     connected: startHandshake,
-    // While we dial, a connection of the peer's has a machine of its own.
+    // While the speaker dials, a connection of the peer gets a state machine of its own.
     accepted: ignore,
     connectFailed: dialFailed,
     closed: lostEarly,
-    // No connection, so no message can come.
+    // Without a connection no message can arrive.
     open: ignore,
     keepalive: ignore,
     update: ignore,
@@ -323,13 +329,13 @@ function negotiatedOf(state: FsmState): Negotiated {
   return state.negotiated;
 }
 
-/** Something valid was received. */
+/** Restarts the hold timer after a valid message. */
 function restartHoldTimer(state: FsmState): Effect[] {
   const { holdTime } = negotiatedOf(state);
   return holdTime === 0 ? [] : [arm('hold', holdTime)];
 }
 
-/** Hold time 0 means neither timer (RFC 4271 4.2). */
+/** Starts the timers of a session. Hold time 0 means neither timer (RFC 4271 4.2). */
 function runSessionTimers(negotiated: Negotiated, config: FsmConfig): Effect[] {
   if (negotiated.holdTime === 0) return [{ type: 'cancel', timers: ['hold'] }];
   return [arm('hold', negotiated.holdTime), ...keepaliveTimer(negotiated, config)];
@@ -340,17 +346,19 @@ function keepaliveTimer({ holdTime }: Negotiated, config: FsmConfig): Effect[] {
   return [arm('keepalive', Math.min(config.keepaliveTime ?? Infinity, holdTime / 3))];
 }
 
-/** What lasts from one connection to the next. */
+/** Enters a state with the fields that last from one connection to the next. */
 function enter({ failures, withoutOptionalParameters }: FsmState, name: StateName): FsmState {
   return { name, failures, ...defined({ withoutOptionalParameters }) };
 }
 
-/** Who we say we are: without optional parameters where the peer did not take them. */
+/** Returns the local OPEN, without optional parameters if the peer refused them. */
 function localOpenFor({ withoutOptionalParameters }: FsmState, { localOpen }: FsmConfig): LocalOpen {
   return withoutOptionalParameters === true ? { ...localOpen, withoutOptionalParameters } : localOpen;
 }
 
-/** RFC 5492 3. What is left without capabilities is IPv4 unicast and AS numbers of two octets. */
+/**
+ * Tells whether to retry without optional parameters (RFC 5492 3). Without capabilities only IPv4 unicast and two-octet AS numbers remain.
+ */
 function retryWithoutOptionalParameters(state: FsmState, { code, subcode }: Notification, { localOpen }: FsmConfig): boolean {
   const refused = code === errorCode.open && subcode === openError.optionalParameter && state.name === 'OpenSent';
   return (
@@ -358,13 +366,16 @@ function retryWithoutOptionalParameters(state: FsmState, { code, subcode }: Noti
   );
 }
 
-/** The pause stays the same however often the peer is not there: it must be found soon after it comes back. */
+/** Waits in Active before the next dial. The pause does not grow, because a peer that was absent must be found soon after its return. */
 function pause(state: FsmState, problem: Problem, config: FsmConfig): Step {
   const retry = config.passive ? [] : [retryLater(config.connectRetryTime)];
   return { state: enter(state, 'Active'), effects: [cancelAll, { type: 'close' }, ...retry, { type: 'down', problem }] };
 }
 
-/** Two speakers that disagree would do so every few seconds for ever, so the pause doubles (RFC 4271 8.1.1, DampPeerOscillations). */
+/**
+ * Returns the pause after a protocol error, in seconds. It doubles with each error, because two speakers that disagree would otherwise fail
+ * every few seconds for ever (RFC 4271 8.1.1, DampPeerOscillations).
+ */
 function backoff(state: FsmState, { connectRetryTime, maximumBackoff }: FsmConfig): number {
   return Math.max(connectRetryTime, Math.min(connectRetryTime * 2 ** Math.min(state.failures, 16), maximumBackoff));
 }

@@ -8,11 +8,11 @@ import { listenRetryTime, strangerLogInterval } from '../limits.ts';
 import type { Incoming, Listener, ListenOptions, PeerKey, Transport, TransportFailure } from '../transport/transport.ts';
 
 export interface ListeningStatus {
-  /** Absent: every address of both families. */
+  /** Absent: all addresses of both families. */
   readonly address?: string;
   readonly port: number;
   readonly listening: boolean;
-  /** Why it does not listen. */
+  /** Why the socket does not listen. */
   readonly lastError?: string;
 }
 
@@ -22,9 +22,9 @@ interface Components {
   readonly log: Log;
 }
 
-/** What the peers have to do with it. */
+/** Decides on incoming connections and knows the TCP MD5 keys of the peers. */
 interface IncomingHandler {
-  /** False: the address is no peer's, or the peer does not want the connection now. */
+  /** `stranger`: no peer has this address. `unwanted`: the peer takes no connection now. */
   accept(incoming: Incoming): 'accepted' | 'unwanted' | 'stranger';
   keys(): readonly PeerKey[];
 }
@@ -35,15 +35,15 @@ interface Socket {
   port: number | undefined;
   failure: TransportFailure | undefined;
   cancelRetry: Cancel | undefined;
-  /** Keys that the listener could not take: whoever should use one of them would get in without. */
+  /** Keys that the kernel refused. A peer with such a key could connect without a signature. */
   refused: readonly PeerKey[];
-  /** The same in words, as it was logged last. */
+  /** The refused keys in words, as logged last. */
   refusedInWords: string;
 }
 
-/** The listening sockets of a speaker: opened again for as long as they fail, with the keys of all peers. */
+/** The listening sockets of a speaker, with the TCP MD5 keys of all peers. A socket that fails is opened again. */
 export class Listeners {
-  /** Connections from addresses that are no peers. */
+  /** Connections from addresses of no peer. */
   strangers = 0;
   readonly #components: Components;
   readonly #handler: IncomingHandler;
@@ -56,7 +56,7 @@ export class Listeners {
     this.replaceAddresses(addresses);
   }
 
-  /** Makes these the sockets, exactly; those that stay are not touched, nor are connections that exist. */
+  /** Makes these the listening addresses, exactly. Sockets that stay and existing connections are not touched. */
   replaceAddresses(addresses: readonly ListenAddress[]): void {
     const before = new Map(this.#sockets.map((socket) => [keyOf(socket.options), socket]));
     const wanted = new Map(
@@ -90,11 +90,11 @@ export class Listeners {
       ...(options.address === undefined ? {} : { address: formatAddress(options.address) }),
       port: port ?? options.port,
       listening: port !== undefined,
-      ...(failure === undefined ? {} : { lastError: failure.detail }),
+      ...defined({ lastError: failure?.detail }),
     }));
   }
 
-  /** Peers were added, changed or removed. */
+  /** Sets the keys of all sockets again, because peers were added, changed or removed. */
   keysChanged(): void {
     for (const socket of this.#sockets) this.#setKeys(socket);
   }
@@ -142,7 +142,7 @@ export class Listeners {
   }
 
   #connection({ refused }: Socket, incoming: Incoming): void {
-    // The kernel did not check the signature: no session runs without what it was asked for.
+    // The kernel did not check the signature of this peer, and no session runs without the security that it asked for.
     if (refused.some((key) => concerns(key, incoming))) {
       incoming.reject();
       return;
@@ -153,7 +153,7 @@ export class Listeners {
     if (answer === 'stranger') this.#countStranger(incoming);
   }
 
-  /** A scanner must not fill the log. */
+  /** Counts the connection and logs at most one line per interval: a port scan must not fill the log. */
   #countStranger({ remoteAddress }: Incoming): void {
     const { clock, log } = this.#components;
     this.strangers++;

@@ -19,22 +19,22 @@ interface Components {
   readonly clock: Clock;
   readonly rib: AdjRibOut;
   readonly counters: Counters;
-  /** The connection that is established. */
+  /** Returns the established connection, if any. */
   established(): ConnectionFsm | undefined;
 }
 
 /**
- * Sends what a session has to say about routes: the marks of a refresh around the routes, End-of-RIB behind them. As fast as
- * the peer reads, and a bounded number of messages in one turn, so that timers and other sessions have theirs.
+ * Sends the routes of a session: refresh markers around the routes, then End-of-RIB. It sends as fast as the peer reads, with a limit of
+ * messages per turn, so that timers and other sessions get their turns.
  */
 export class Outbox {
-  /** How this session carries routes; undefined while it is not established. */
+  /** The update format of the session. Undefined while it is not established. */
   format: UpdateFormat | undefined;
   readonly #components: Components;
   readonly #refreshBegins = new Set<Family>();
   readonly #refreshEnds = new Set<Family>();
   readonly #endOfRib = new Set<Family>();
-  /** With graceful restart an early End-of-RIB would make the peer drop what is not here yet. */
+  /** With graceful restart an early End-of-RIB would make the peer drop routes that are not announced yet. */
   #holdsEndOfRib = false;
   #routesComplete = false;
   #scheduled = false;
@@ -43,7 +43,7 @@ export class Outbox {
     this.#components = components;
   }
 
-  /** A session begins: everything is due, and the end of each family has to be marked, also where there is nothing (RFC 4724 2). */
+  /** Starts a session: all routes are sent, then End-of-RIB for each family, even for a family without routes (RFC 4724 2). */
   begin({ families, gracefulRestart }: Negotiated, format: UpdateFormat): void {
     this.end();
     this.format = format;
@@ -52,7 +52,7 @@ export class Outbox {
     this.ribChanged();
   }
 
-  /** The session is gone, and with it everything that was sent. */
+  /** Forgets everything that was sent, because the session ended. */
   end(): void {
     this.#components.rib.reset();
     this.format = undefined;
@@ -62,8 +62,8 @@ export class Outbox {
   }
 
   /**
-   * The peer wants the family again (RFC 2918), with marks where it knows them. Before End-of-RIB they are forbidden: a peer that
-   * does not ignore them would drop what it kept for us and has not heard again yet (RFC 7313 4).
+   * Sends a family again because the peer asked for it (RFC 2918), between markers if the peer supports them. Markers are forbidden before
+   * End-of-RIB: a peer that does not ignore them would drop stale routes that have not been sent again yet (RFC 7313 4).
    */
   refresh(family: Family, marks: boolean): void {
     this.#components.rib.readvertise(family);
@@ -74,13 +74,16 @@ export class Outbox {
     this.ribChanged();
   }
 
-  /** The routes are all there is, so their end may be marked (RFC 4724 4.1: a peer drops what was not repeated by then). */
+  /**
+   * Records that the routes are complete, so End-of-RIB may be sent (RFC 4724 4.1: the peer drops stale routes that were not sent before
+   * it).
+   */
   completeRoutes(): void {
     this.#routesComplete = true;
     this.ribChanged();
   }
 
-  /** There is something to send, or there was and no longer is: changes of one turn are sent together. */
+  /** Schedules sending. Changes of one turn of the event loop are sent together. */
   ribChanged(): void {
     if (this.#scheduled || this.format === undefined) return;
     this.#scheduled = true;
@@ -90,7 +93,7 @@ export class Outbox {
     });
   }
 
-  /** Sends until the peer does not keep up, or until it is somebody else's turn. */
+  /** Sends until the peer is backpressured or the limit of messages per turn is reached. */
   send(): void {
     for (let i = 0; i < messagesPerTurn; i++) {
       const connection = this.#components.established();
@@ -103,7 +106,7 @@ export class Outbox {
     this.ribChanged();
   }
 
-  /** The next message; undefined when there is none. Counts as sent from here on. */
+  /** Returns the next message, or undefined if there is none. It counts as sent from here on. */
   #next(format: UpdateFormat): Outgoing | undefined {
     for (const family of this.#refreshBegins) {
       this.#refreshBegins.delete(family);

@@ -6,14 +6,14 @@ import { connectTimeout, maximumBackoff, minimumSendHoldTime, userTimeoutMargin 
 import type { ResolvedOptions } from '../options/peer-options.ts';
 import type { DialOptions, SocketOptions } from '../transport/transport.ts';
 
-/** What a peer's options mean for its state machine, for OPEN and for its sockets. */
+/** This file derives the settings of the state machine, the OPEN and the sockets from the options of a peer. */
 
 export function fsmConfigOf(options: ResolvedOptions, localOpen: LocalOpen): FsmConfig {
   const { connectRetryTime, keepaliveTime, openHoldTime, passive, shutdownRetryTime } = options;
   return { localOpen, passive, connectRetryTime, connectTimeout, openHoldTime, maximumBackoff, shutdownRetryTime, keepaliveTime };
 }
 
-/** `restart`: what of a graceful restart is true at this moment. */
+/** `restart`: the current values of the graceful restart capability. */
 export function localOpenOf(options: ResolvedOptions, restart: Omit<LocalRestart, 'restartTime'>): LocalOpen {
   const { localAsn, peerAsn, holdTime, minimumHoldTime, families, strictRole, addPathReceive, capabilityFallback } = options;
   const { address, routerId, gracefulRestart, role, longLivedStaleTime } = options;
@@ -44,8 +44,8 @@ export function dialOptionsOf(options: ResolvedOptions, address: Address): DialO
 }
 
 /**
- * An external peer that is one hop away is sent TTL 1, so that nothing leaves the link, and 255 where both check that it has
- * arrived undiminished (RFC 5082 3). A peer whose AS is not known beforehand may be internal, and so further away.
+ * Returns the socket options. An external peer one hop away gets TTL 1, so that packets do not leave the link. With TTL security both sides
+ * send and check TTL 255 (RFC 5082 3). A peer of unknown AS may be internal, and so more than one hop away.
  */
 export function socketOptionsOf(options: ResolvedOptions): SocketOptions {
   const { holdTime, ebgpMultiHop, peerAsn, localAsn, ttlSecurityHops, address } = options;
@@ -59,9 +59,9 @@ export function socketOptionsOf(options: ResolvedOptions): SocketOptions {
 }
 
 /**
- * Seconds that a peer may go without reading (RFC 9687 4). The kernel's user timeout ends such a connection too, as it does one whose segments
- * nobody acknowledges, and must not come first: a router that reads late, because it is busy with the tables of others, goes on sending keepalives
- * and is worth waiting for. A peer that is gone is found by the hold timer, long before either.
+ * Returns the seconds for which a peer may stop reading (RFC 9687 4). The kernel's user timeout also ends a connection whose data the peer
+ * does not read or acknowledge, and must be longer: a router that is busy with other sessions reads late but still sends KEEPALIVEs, and is
+ * worth waiting for. The hold timer detects a dead peer long before either.
  */
 export function sendHoldTime(holdTime: number): number {
   return Math.max(minimumSendHoldTime, 2 * holdTime);

@@ -28,7 +28,7 @@ import { ceaseNotification, hardReset, innermost, type Notification } from '../w
 import type { OpenMessage } from '../wire/open.ts';
 import type { UpdateMessage } from '../wire/update.ts';
 
-/** One step of a state machine, for the person who debugs it. */
+/** One step of a state machine, for debugging. */
 export interface HistoryEntry {
   readonly at: Date;
   readonly connection: Direction;
@@ -37,21 +37,21 @@ export interface HistoryEntry {
   readonly to: StateName;
 }
 
-/** The process follows another that announced the same, and forwarding went on meanwhile (RFC 4724 4.1). */
+/** This process follows an earlier one that announced the same routes, and forwarding went on meanwhile (RFC 4724 4.1). */
 export interface Restart {
   readonly restarted: boolean;
 }
 
 /**
- * The session with one peer. Usually there is one connection; while both sides have connected to each other there are two,
- * each with a state machine, until collision detection has chosen (RFC 4271 6.8).
+ * The session with one peer. It usually has one connection. During a connection collision it has two, each with its own state machine,
+ * until collision detection chooses one (RFC 4271 6.8).
  */
 export class Session {
   readonly counters: Counters = newCounters();
   readonly events = new PeerEvents();
   since: Date;
   readonly problem: LastProblem;
-  /** What passes on its connections, for whoever looks. */
+  /** Publishes the messages of the connections to traces. */
   readonly tap: Tap;
   adjRibIn = new AdjRibIn();
   readonly #components: BgpComponents;
@@ -64,17 +64,17 @@ export class Session {
   readonly #created: number;
   readonly #restarted: boolean;
   #options: ResolvedOptions;
-  /** Of a peer without an address: the one that it was discovered by last. */
+  /** The address discovered last, for a peer without a configured address. */
   #discovered: Address | undefined;
   #primary: ConnectionFsm;
-  /** A connection of the peer's beside ours. */
+  /** The second connection during a connection collision. */
   #colliding: ConnectionFsm | undefined;
   #establishedAt = -Infinity;
-  /** The state that was told last. */
+  /** The state in the latest `state` event. */
   #publishedState: StateName = 'Idle';
   #whenClosed: (() => void)[] = [];
 
-  /** `changed` is called when the session was established, went down, or fails for another reason than before. */
+  /** `changed` is called when the session is established, goes down, or fails for a new reason. */
   constructor(
     components: BgpComponents,
     options: ResolvedOptions,
@@ -96,12 +96,12 @@ export class Session {
     this.#primary = new ConnectionFsm(this.#callbacks, initialState);
   }
 
-  /** The one of the connection that has come furthest. */
+  /** State of the connection that has come furthest. */
   get state(): StateName {
     return this.#foremost.state.name;
   }
 
-  /** In OpenConfirm and Established. */
+  /** Present in OpenConfirm and Established. */
   get negotiated(): Negotiated | undefined {
     return this.#foremost.state.negotiated;
   }
@@ -114,7 +114,10 @@ export class Session {
     return this.#history;
   }
 
-  /** Of a peer without an address: the one of the connection that there is. Who is found meanwhile is tried when that has ended. */
+  /**
+   * For a peer without a configured address, the address of the current connection. An address discovered meanwhile is tried after that
+   * connection ended.
+   */
   get peerAddress(): Address | undefined {
     const { state, remoteAddress } = this.#foremost;
     const isConnected = rank(state) >= rank({ name: 'OpenSent' });
@@ -126,15 +129,18 @@ export class Session {
     this.#primary.post(left > 0 ? { type: 'hold', milliseconds: left } : { type: 'start' });
   }
 
-  /** Ends the session with a NOTIFICATION that makes the peer forget our routes, also one that keeps them after others. */
+  /**
+   * Ends the session with a NOTIFICATION that makes the peer drop the routes. A peer that keeps routes after a NOTIFICATION gets a Hard
+   * Reset.
+   */
   stop(notification: Notification): void {
     const final = this.negotiated?.gracefulRestart?.notification === true ? hardReset(notification) : notification;
     this.#stopAll(final, { kind: 'stopped', notification });
   }
 
   /**
-   * Ends the session so that the peer keeps our routes until we are back; where it would not, with the NOTIFICATION (RFC 4724 4). While
-   * the session comes back, the peer may hold routes of the one before.
+   * Ends the session without a NOTIFICATION, so that the peer keeps the routes until this speaker is back. A peer without graceful restart
+   * gets the NOTIFICATION (RFC 4724 4). During a handshake the peer may still hold routes of the previous session.
    */
   stopForRestart(notification: Notification): void {
     const { negotiated } = this;
@@ -142,23 +148,23 @@ export class Session {
     this.#stopAll(kept ? undefined : notification, kept ? { kind: 'suspended' } : { kind: 'stopped', notification });
   }
 
-  /** Resolves when no connection is left, neither a current one nor one that is still handing over its NOTIFICATION. */
+  /** Resolves when all connections are closed, including those that still deliver their NOTIFICATION. */
   async closed(): Promise<void> {
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#whenClosed.push(resolve));
   }
 
-  /** The peer has connected. False: not now. */
+  /** Takes a connection that the peer has opened. False: not now. */
   accept(incoming: Incoming): boolean {
     const { state } = this.#primary;
     if (state.name === 'Idle' && !admits(state)) return false;
-    // Whoever connects again and again without a word must not use up the descriptors of the process.
+    // A peer that connects repeatedly without sending an OPEN must not use up the file descriptors of the process.
     if (this.#open.size >= maximumConnections) return false;
     const target = admits(state) ? this.#primary : this.#newColliding(state);
     target.accept(incoming, socketOptionsOf(this.#options));
     return true;
   }
 
-  /** A peer without an address has shown itself. */
+  /** Records the discovered address of a peer without a configured one. */
   discovered(address: Address): void {
     if (this.#discovered?.value === address.value) return;
     this.#discovered = address;
@@ -171,9 +177,9 @@ export class Session {
     return connected && this.#options.gracefulRestart !== undefined;
   }
 
-  /** Takes options that apply to a running session. Others take effect with the next connection. */
+  /** Applies options that a running session can take. Other options take effect with the next connection. */
   configure(options: ResolvedOptions): void {
-    // What was found on one interface is not on another.
+    // A router discovered on one interface is not on another.
     if (options.interface !== this.#options.interface || options.address !== undefined) this.#discovered = undefined;
     const wasHeld = this.damper.remainingHold > 0;
     this.#options = options;
@@ -182,7 +188,7 @@ export class Session {
     if (isReleased && name === 'Idle' && idleHold === 'refusing') this.#primary.post({ type: 'connectRetryExpired' });
   }
 
-  /** The next hops changed: everything is sent again with the new ones. */
+  /** Sends all routes again, because the configured next hops changed. */
   renewNextHops(): void {
     const fsm = this.#established;
     if (fsm?.state.negotiated === undefined) return;
@@ -231,13 +237,16 @@ export class Session {
   }
 
   #newColliding({ failures }: FsmState): ConnectionFsm {
-    // A peer that connects again has given up its earlier connection.
+    // When the peer connects again, it has abandoned its earlier connection.
     if (this.#colliding !== undefined) endCollision(this.#colliding);
     this.#colliding = new ConnectionFsm(this.#callbacks, { name: 'Active', failures });
     return this.#colliding;
   }
 
-  /** An OPEN tells who the peer is, so that one of two connections can be chosen; the other one must have come as far. */
+  /**
+   * Resolves a connection collision. The OPEN identifies the peer; the other connection must have received its OPEN too. Returns false if
+   * `fsm` is closed.
+   */
   #resolveCollision(fsm: ConnectionFsm, open: OpenMessage): boolean {
     const other = fsm === this.#primary ? this.#colliding : this.#primary;
     if (other?.state.negotiated === undefined || fsm.state.name !== 'OpenSent') return true;
@@ -260,11 +269,11 @@ export class Session {
     if (other.state.name === 'Established') {
       const settled = this.#components.clock.now() - this.#establishedAt > collisionWindow * 1000;
       if (settled && hasRestartBit(open)) return 'restarted';
-      // Without keepalives nothing else would show that the old connection is dead.
+      // With hold time 0 nothing else would show that the old connection is dead.
       if (settled) other.probe();
       return fsm;
     }
-    // Two connections of the peer's: it has given up the earlier one.
+    // Both connections were opened by the peer, so it has abandoned the earlier one.
     if (fsm.direction === other.direction) return this.#primary;
     const winner = connectionToKeep({ routerId, asn: localAsn }, { routerId: peerRouterId, asn: peerAsn });
     return fsm.direction === winner ? other : fsm;
@@ -281,7 +290,7 @@ export class Session {
     if (from === 'Idle' && to !== from && this.damper.takeEnd()) this.#changed();
   }
 
-  /** The state of the session, when it is another one than the last time. */
+  /** Emits a `state` event if the state of the session has changed. */
   #publishState(): void {
     const [from, to] = [this.#publishedState, this.state];
     if (from === to) return;
@@ -290,7 +299,7 @@ export class Session {
     this.events.emit({ type: 'state', from, to, at: this.since });
   }
 
-  /** Of two connections only one may begin anew. */
+  /** Drops one of two connections when it is over, because only one may start again. */
   #dropIfOver(fsm: ConnectionFsm): void {
     const { name } = fsm.state;
     if ((name !== 'Idle' && name !== 'Active') || this.#colliding === undefined) return;
@@ -325,12 +334,15 @@ export class Session {
     const peerChose = problem.kind === 'received' && innermost(problem.notification).subcode === cease.connectionCollision;
     const continues = other !== undefined && rank(other.state) >= rank({ name: 'OpenSent' });
     if (problem.kind === 'collision' || (continues && peerChose)) return;
-    // What is wrong with a connection beside one that works is in the history, and is no end of the session.
+    // If another connection still works, this failure does not end the session. The history has it.
     if (!wasEstablished && other?.state.negotiated !== undefined) return;
     this.#publishDown(problem, wasEstablished);
   }
 
-  /** One flap too many: neither this connection nor one beside it goes on. Where we have stopped the session, the next start waits. */
+  /**
+   * Counts a flap. After too many, both connections end and the session is held in Idle. If the session was stopped locally, the next start
+   * is held instead.
+   */
   #dampFlap(fsm: ConnectionFsm, problem: Problem): void {
     const milliseconds = this.damper.recordFlap();
     if (milliseconds === 0) return;
@@ -344,7 +356,7 @@ export class Session {
 
   #publishDown(problem: Problem, wasEstablished: boolean): void {
     const { text: reason, changed: isOther } = this.problem.record(problem, this.#options, this.peerAddress);
-    if (!wasEstablished && !isOther) return; // the same again and again is no news
+    if (!wasEstablished && !isOther) return; // a repeated failure is not reported again
     const expected = problem.kind === 'stopped' || problem.kind === 'suspended';
     this.#components.log[expected ? 'info' : 'warn']({ peer: this.#options.name, reason }, 'session down');
     this.#publishState();
@@ -367,11 +379,14 @@ export class Session {
     this.problem.dialing();
     const address = this.peerAddress;
     return address === undefined
-      ? `no router advertisement was heard on ${this.#options.interface} yet`
+      ? `no router advertisement was received on ${this.#options.interface} yet`
       : dialOptionsOf(this.#options, address);
   }
 
-  /** The R bit goes out in the first session after the restart only; forwarding has been there ever since one was up. */
+  /**
+   * Returns the local OPEN. The restart bit is set in the first session after the restart only. Forwarding counts as preserved once a
+   * session was up.
+   */
   #localOpen(): LocalOpen {
     const first = this.counters.established === 0;
     const age = (this.#components.clock.now() - this.#created) / 1000;

@@ -2,8 +2,8 @@ import type { Cancel, Clock } from '../../system/clock.ts';
 import type { TimerName } from './fsm-events.ts';
 
 /**
- * The named timers of a session. Pushing a deadline back costs no timer: the running one looks at the deadline when it
- * fires and goes on for the rest, because the hold timer is pushed back by every message of a burst.
+ * The named timers of a connection. Extending a deadline does not restart the timer: when it fires early, it runs again for the rest. Every
+ * message of a burst extends the hold timer.
  */
 export class Timers {
   readonly #clock: Clock;
@@ -26,7 +26,7 @@ export class Timers {
     this.#schedule(timer, deadline, milliseconds);
   }
 
-  /** Not before: pushes the deadline back, and never forward. */
+  /** Extends the deadline. An existing later deadline stays. */
   prolong(timer: TimerName, milliseconds: number): void {
     const running = this.#running.get(timer);
     if (running === undefined || running.deadline < this.#clock.now() + milliseconds) this.arm(timer, milliseconds);
@@ -53,7 +53,7 @@ export class Timers {
     if (left > 0) {
       this.#schedule(timer, running.deadline, left);
     } else if (timer === 'hold') {
-      // If this process was held up, what the peer sent meanwhile waits in the socket: let it be read before judging.
+      // If this process stalled, messages from the peer wait in the socket. They are read before the hold timer expires.
       const cancel = this.#clock.after(0, () => this.#expireHold(timer));
       this.#running.set(timer, { ...running, cancel });
     } else {

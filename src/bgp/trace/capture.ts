@@ -7,20 +7,20 @@ import { tcpFlag, tcpPacket } from './tcp-packet.ts';
 import type { TracedConnection, TraceEvent } from './trace-event.ts';
 
 export interface CaptureOptions {
-  /** Who writes it: "herald 1.2.3". */
+  /** The program that writes the file, for example "herald 1.2.3". */
   readonly application: string;
-  /** What packets are of: the name of the peer. */
+  /** The name of the peer. */
   readonly name: string;
 }
 
-/** Octets of a message in one packet: most messages are in one, which is what a reader wants to see. */
+/** Octets of a message per packet. Most messages fit into one packet, which is easiest to read. */
 const segmentLength = 8_192;
 
-/** Ports where a transport does not tell them: that of BGP, and above this the number of the connection. */
+/** Ports used if the transport does not know them: the BGP port, and an ephemeral port plus the number of the connection. */
 const bgpPort = 179;
 const ephemeralPorts = { first: 49_152, count: 16_384 } as const;
 
-/** Sequence numbers of one connection, the next of each direction. */
+/** The next sequence number of each direction of a connection. */
 interface Conversation {
   readonly ends: Endpoints;
   sent: number;
@@ -28,9 +28,9 @@ interface Conversation {
 }
 
 /**
- * What a trace says as a capture file that Wireshark and tcpdump read. The IP and TCP headers are made: addresses, ports, the order, the times and
- * the octets of the messages are true, while segments, acknowledgements and the time to live are not those of the wire. A connection that was
- * there before the trace begins in the middle; messages that were lost leave no gap in the sequence numbers, so that those behind them can be read.
+ * Turns trace events into a capture file for Wireshark and tcpdump. The IP and TCP headers are synthetic. Addresses, ports, order, times
+ * and message octets are real; segments, acknowledgements and the time to live are not those of the wire. A connection that is older than
+ * the trace begins in the middle. Lost messages leave no gap in the sequence numbers, so that later messages stay readable.
  */
 export class Capture {
   readonly #options: CaptureOptions;
@@ -41,12 +41,12 @@ export class Capture {
     this.#options = options;
   }
 
-  /** What the file begins with. */
+  /** Returns the beginning of the file. */
   head(): Uint8Array {
     return captureHead(this.#options.application, this.#options.name);
   }
 
-  /** What an event adds to the file; nothing for one that has no packets. */
+  /** Returns the packets of an event; empty if it has none. */
   add(event: Streamed<TraceEvent>): Uint8Array {
     switch (event.type) {
       case 'lost':
@@ -90,7 +90,7 @@ export class Capture {
 
   #end({ at, connection, by, problem }: Extract<TraceEvent, { type: 'closed' }>): Uint8Array {
     const conversation = this.#conversations.get(connection.number);
-    // It was never made, or nothing of it has been seen.
+    // The connection was never made, or the trace has nothing of it.
     if (conversation === undefined) return joined();
     this.#conversations.delete(connection.number);
     const flags = tcpFlag.ack + (problem === undefined ? tcpFlag.fin : tcpFlag.rst);
@@ -120,13 +120,16 @@ export class Capture {
     return capturePacket(at, packet, { ...(notes === '' ? {} : { comment: notes }), lostBefore });
   }
 
-  /** A connection that was there before is joined behind its handshake, which Wireshark takes for a capture that began late. */
+  /**
+   * Returns the conversation of a connection. An older connection starts after its handshake, which Wireshark treats as a capture that
+   * began late.
+   */
   #conversationOf(connection: TracedConnection, start = 1): Conversation {
     const known = this.#conversations.get(connection.number);
     if (known !== undefined) return known;
     const conversation = { ends: endsOf(connection), sent: start, received: start };
     const [oldest] = this.#conversations.keys();
-    // The end of a connection may be among what was lost.
+    // The end of an old connection may be among the lost events.
     if (oldest !== undefined && this.#conversations.size >= maximumTracedConnections) this.#conversations.delete(oldest);
     this.#conversations.set(connection.number, conversation);
     return conversation;

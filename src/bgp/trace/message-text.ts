@@ -1,9 +1,9 @@
 import type { AttributeFacts, MessageFacts, PathFacts, UpdateFacts } from './message-facts.ts';
 
-/** Prefixes that are named in a line; there may be a thousand in an UPDATE. */
+/** Number of prefixes named in one line. An UPDATE may have a thousand. */
 const namedPrefixes = 20;
 
-/** A message in one line: what an engineer wants to read while it passes. */
+/** Describes a message in one line, for an engineer who watches a session. */
 export function messageText(facts: MessageFacts): string {
   switch (facts.kind) {
     case 'OPEN': {
@@ -37,7 +37,7 @@ function updateText({ announced, withdrawn, attributes, endOfRib, faults }: Upda
   return [parts.length === 0 ? 'without routes' : parts.join('; '), ...said].join(', ');
 }
 
-/** Prefixes of one next hop together. */
+/** Groups the prefixes by next hop. */
 function announcements(paths: readonly PathFacts[]): string {
   const byNextHop = Map.groupBy(paths, ({ nextHops = [] }) => nextHops.join(' and '));
   return [...byNextHop].map(([nextHop, some]) => `${pathList(some)}${nextHop === '' ? '' : ` via ${nextHop}`}`).join('; ');

@@ -1,18 +1,19 @@
 import { octets, u16, u32 } from '../wire/writer.ts';
 
 /**
- * A capture file, draft-ietf-opsawg-pcapng: blocks of
+ * Writes a capture file (draft-ietf-opsawg-pcapng). It consists of blocks,
  *   type (4) | length (4) | body | length (4)
- * each padded to 4 octets, in network byte order, which a reader knows by the first. It is chosen before the older pcap because it has a place for what was lost.
+ * each padded to 4 octets, in network byte order; the first block tells the reader so. The format is used instead of the older pcap because
+ * it has a field for lost packets.
  */
 
 const blockType = { section: 0x0a0d_0d0a, interface: 1, packet: 6 } as const;
 const option = { end: 0, comment: 1, interfaceName: 2, application: 4, dropCount: 4 } as const;
 const byteOrder = 0x1a2b_3c4d;
-/** Packets begin with the IP header. */
+/** Link type "raw": packets begin with the IP header. */
 const linkTypeRaw = 101;
 
-/** What a file begins with: one section, and one interface for all packets. */
+/** Returns the beginning of a file: one section, and one interface for all packets. */
 export function captureHead(application: string, interfaceName: string): Uint8Array {
   const version = octets(u16(1), u16(0));
   const anyLength = octets(u32(0xffff_ffff), u32(0xffff_ffff));
@@ -25,11 +26,11 @@ export function captureHead(application: string, interfaceName: string): Uint8Ar
 interface PacketNotes {
   /** Shown beside the packet. */
   readonly comment?: string;
-  /** Packets that were lost before it. */
+  /** Number of packets lost before this one. */
   readonly lostBefore?: number;
 }
 
-/** A packet and when it was seen, to the microsecond as the format has it by default. */
+/** Returns the block of one packet. Its time is in microseconds, the default of the format. */
 export function capturePacket(at: Date, packet: Uint8Array, { comment, lostBefore = 0 }: PacketNotes = {}): Uint8Array {
   const microseconds = BigInt(at.getTime()) * 1000n;
   const time = octets(u32(Number(microseconds >> 32n)), u32(Number(microseconds & 0xffff_ffffn)));
@@ -49,7 +50,7 @@ function block(type: number, body: Uint8Array): Uint8Array {
 
 const textOption = (code: number, text: string): Uint8Array => optionOf(code, new TextEncoder().encode(text).subarray(0, 0xffff));
 
-/** Code (2) | length without the padding (2) | value. */
+/** Encodes an option: code (2) | length without padding (2) | value. */
 function optionOf(code: number, value: Uint8Array): Uint8Array {
   return octets(u16(code), u16(value.length), padded(value));
 }

@@ -1,38 +1,38 @@
 import type { Endpoints } from '../transport/transport.ts';
 import type { WireSession } from '../wire/message.ts';
 
-/** A connection of a peer, of which there may be two at a time (RFC 4271 6.8). */
+/** A connection of a peer. There may be two at a time (RFC 4271 6.8). */
 export interface TracedConnection {
-  /** Counts the connections of the peer, attempts included. */
+  /** Number of the connection, counting all attempts of the peer and of this speaker. */
   readonly number: number;
   readonly openedBy: 'us' | 'peer';
-  /** Absent until it is made, or where the transport does not tell. */
+  /** Absent until the connection is made, and if the transport does not know the ends. */
   readonly ends?: Endpoints;
 }
 
 /**
- * What passes on the connections of a peer. Each event can be understood without those before it, as some may be lost. Passwords are in
- * none: TCP MD5 signs segments and is no part of a message.
+ * An event on the connections of a peer. Each event can be understood alone, because earlier ones may be lost. No event has a password: TCP
+ * MD5 signs segments and is not part of messages.
  */
 export type TraceEvent = {
   readonly at: Date;
   readonly connection: TracedConnection;
 } & (
   | { readonly type: 'opened' }
-  /** It was there when the trace began. */
+  /** The connection existed when the trace began. */
   | { readonly type: 'present' }
   | TracedMessage
-  /** What was received is no message: its octets as far as they have come. */
+  /** The received octets are no message. `octets` has those that arrived. */
   | { readonly type: 'unreadable'; readonly octets: Uint8Array; readonly problem: string }
-  /** Or was never opened. `problem`: absent where it ended in order. */
+  /** The connection ended or could not be made. `problem` is absent after an orderly end. */
   | { readonly type: 'closed'; readonly by: 'us' | 'peer'; readonly problem?: string }
 );
 
 export interface TracedMessage {
   readonly type: 'message';
   readonly direction: 'sent' | 'received';
-  /** Header included. */
+  /** With the header. */
   readonly octets: Uint8Array;
-  /** How they are to be read. */
+  /** Negotiated values that are needed to decode the message. */
   readonly session: WireSession;
 }

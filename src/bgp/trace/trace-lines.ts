@@ -5,8 +5,8 @@ import type { Endpoint, Endpoints } from '../transport/transport.ts';
 import type { TracedConnection, TraceEvent } from './trace-event.ts';
 
 /**
- * A trace as lines of JSON, one an event, for a program in another process: times are RFC 3339, addresses text, octets Base64.
- * What has no octets in JSON is as in `TraceEvent`.
+ * Writes an event as one line of JSON, for a program in another process. Times are RFC 3339, addresses text, octets Base64; all other
+ * fields are those of `TraceEvent`.
  */
 export function encodeTraceLine(event: Streamed<TraceEvent>): string {
   if (event.type === 'lost') return JSON.stringify(event);
@@ -30,7 +30,10 @@ interface WrittenEvent {
   readonly connection: Omit<TracedConnection, 'ends'> & { readonly ends?: { readonly local: WrittenEnd; readonly remote: WrittenEnd } };
 }
 
-/** What `encodeTraceLine` wrote, perhaps in another version; undefined: an event that this one does not know. Throws SyntaxError for what is no JSON. */
+/**
+ * Reads a line of `encodeTraceLine`, perhaps from another version. Returns undefined for an unknown event. Throws SyntaxError if the line
+ * is not JSON.
+ */
 export function decodeTraceLine(line: string): Streamed<TraceEvent> | undefined {
   const written = JSON.parse(line) as WrittenEvent;
   if (!known.has(written.type)) return undefined;

@@ -23,17 +23,17 @@ const details: Readonly<Record<string, string>> = {
   EPERM: 'the operating system forbids it, perhaps by a firewall rule of this host',
 };
 
-/** What a failed connection means to the person who operates it. */
+/** Classifies a failed connection and explains it to the operator. */
 export function failureOf(error: NodeJS.ErrnoException): TransportFailure {
   const code = error.code ?? '';
   if (code === 'EADDRNOTAVAIL' && error.syscall === 'connect') {
-    // Nobody asked for a source address.
+    // Without a configured source address, this error means that the host has no address to connect from.
     return { kind: 'unreachable', detail: 'this host has no address of that IP version to connect from, or no free port' };
   }
   return { kind: kinds[code] ?? 'other', detail: details[code] ?? error.message };
 }
 
-/** Why a socket cannot listen, and what to do about it. */
+/** Explains why a socket cannot listen, and how to fix it. */
 export function listenFailureOf(error: NodeJS.ErrnoException, address: string, port: number): TransportFailure {
   switch (error.code ?? '') {
     case 'EADDRINUSE':
@@ -51,7 +51,7 @@ export function listenFailureOf(error: NodeJS.ErrnoException, address: string, p
     case 'EINVAL':
       return { kind: 'other', detail: `cannot listen on ${address}: if it is link-local, leave the address out and listen on all` };
     case 'EAFNOSUPPORT':
-      return { kind: 'other', detail: `cannot listen on ${address}: this kernel does not speak its IP version` };
+      return { kind: 'other', detail: `cannot listen on ${address}: this kernel does not support its IP version` };
     default:
       return { kind: 'other', detail: `cannot listen on ${address} port ${port}: ${error.message}` };
   }

@@ -21,8 +21,8 @@ interface LinuxTransportComponents {
 }
 
 /**
- * The transport for production: sockets with MD5 signature, TTL and the smallest TTL to accept, traffic class, network interface
- * and user timeout. Where the native module cannot be loaded these are plain sockets, which refuse peers that need more.
+ * The transport for production. Its sockets have TCP MD5, TTL, minimum TTL, traffic class, network interface and user timeout. If the
+ * native module cannot be loaded, it uses plain Node sockets, which refuse peers that need more.
  */
 export function linuxTransport({ clock = systemClock, random = systemRandom }: LinuxTransportComponents = {}): Transport {
   const libc = loadLibc();
@@ -45,7 +45,7 @@ export function linuxTransport({ clock = systemClock, random = systemRandom }: L
   };
 }
 
-/** A socket that is ready to connect. Throws an error with the system's code, and leaves no descriptor behind. */
+/** Opens a socket that is ready to connect. On failure it closes the descriptor and throws an error with the system's code. */
 function openSocket(libc: Libc, options: DialOptions): Socket {
   const { address, sourceAddress, password, interface: networkInterface } = options;
   const socket = RawSocket.tcp(libc, address.family);

@@ -2,19 +2,19 @@ import type { Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Connection, ConnectionEvents, KernelDrops, SocketOptions, TransportFailure } from './transport.ts';
 
-/** Octets on their way after which a writer is asked to wait. */
+/** Octets in flight above which `write` asks the caller to wait. */
 const window = 65_536;
 
-/** A host, as far as its connections need it. */
+/** The host of a connection. */
 interface ConnectedHost {
   countDrop(kind: keyof KernelDrops): void;
 }
 
-/** The network between hosts, as far as connections need it. */
+/** The network between the hosts. */
 interface Network {
   readonly clock: Clock;
   hostOf(address: Address): ConnectedHost | undefined;
-  /** Carries something from one host to the other. */
+  /** Delivers something from one host to the other. */
   carry(from: ConnectedHost, to: ConnectedHost, deliver: () => void): void;
 }
 
@@ -24,17 +24,17 @@ interface ConnectionParts {
   options: SocketOptions;
   /** Undefined until the connection was accepted. */
   events: ConnectionEvents | undefined;
-  /** Called once, when nothing of this end is left on its host. */
+  /** Called once, when the host no longer has this end. */
   readonly gone: () => void;
 }
 
-/** One end of a connection of a MemoryNetwork. */
+/** One end of a connection in a MemoryNetwork. */
 export class MemoryConnection implements Connection {
   readonly #network: Network;
   readonly #parts: ConnectionParts;
   #other: MemoryConnection | undefined;
   #hosts: { readonly mine: ConnectedHost; readonly theirs: ConnectedHost } | undefined;
-  /** Arrived before anybody accepted the connection. */
+  /** Events that arrived before the connection was accepted. */
   #early: ((events: ConnectionEvents) => void)[] = [];
   #inFlight = 0;
   #blocked = false;
@@ -52,7 +52,7 @@ export class MemoryConnection implements Connection {
     this.#hosts = hosts;
   }
 
-  /** The answer to our SYN has come. */
+  /** Handles the SYN/ACK of the peer. */
   connect(): void {
     if (this.#closed) this.#send((other) => other.#receiveEnd(undefined));
     else this.#parts.events?.connected(this.#parts.local);
@@ -72,12 +72,15 @@ export class MemoryConnection implements Connection {
     this.#close();
   }
 
-  /** The connection could not be made. */
+  /** Ends a connection that could not be made. */
   fail(failure: TransportFailure): void {
     this.#network.clock.after(0, () => this.#finish(failure));
   }
 
-  /** The process that owns this end is dead, or with `told` false its whole host: none of its events come any more. */
+  /**
+   * Ends the connection without further events, because the process of this end died. With `told` false the whole host died, and the peer
+   * gets no FIN.
+   */
   sever(told: boolean): void {
     if (told && !this.#closed) this.#send((other) => other.#receiveEnd(undefined));
     this.#severed = true;
@@ -117,14 +120,14 @@ export class MemoryConnection implements Connection {
     const [other, hosts] = [this.#other, this.#hosts];
     if (other === undefined || hosts === undefined || this.#severed) return;
     this.#network.carry(hosts.mine, hosts.theirs, () => {
-      // A host that came back knows nothing of the connection and resets it; one that is away says nothing.
+      // A rebooted host does not know the connection and resets it. A host that is down does not answer.
       if (!other.#severed) deliver(other);
       else if (this.#network.hostOf(this.#parts.remote) !== undefined) this.#finish({ kind: 'reset', detail: 'reset by the peer' });
     });
   }
 
   #receive(bytes: Uint8Array): void {
-    // RFC 5082: hosts are neighbours here, so that what arrives has the TTL that it was sent with.
+    // Hosts are neighbours here, so a segment arrives with the TTL that it was sent with (RFC 5082).
     const arrived = this.#other === undefined ? 255 : this.#other.#parts.options.ttl;
     if (arrived < (this.#parts.options.minimumTtl ?? 0)) {
       this.#hosts?.mine.countDrop('belowMinimumTtl');
@@ -135,7 +138,7 @@ export class MemoryConnection implements Connection {
     });
   }
 
-  /** FIN. This end closes as well, unless it has already: nobody here wants to go on writing to a peer that ended. */
+  /** Handles a FIN. This end closes too, unless it has already: a session does not write to a peer that ended. */
   #receiveEnd(failure: TransportFailure | undefined): void {
     this.#whenAccepted(() => {
       if (this.#closed) return;

@@ -15,16 +15,16 @@ import type {
   Transport,
 } from './transport.ts';
 
-/** The port of `listen({ port: 0 })` in memory. */
+/** The port for `listen({ port: 0 })`. */
 const ephemeralPort = 49_152;
 
 /**
- * Hosts that reach each other inside the process: two real speakers can meet, on a virtual clock. Segments arrive in the order
- * in which they were sent, after the latency; what is sent while two hosts are cut off from each other arrives once they are not.
+ * A network of hosts inside the process, so that two real speakers can meet on a virtual clock. Segments arrive in the order of sending,
+ * after the latency. Segments sent while two hosts are cut off from each other arrive when the cut ends.
  */
 export class MemoryNetwork {
   readonly clock: Clock;
-  /** Milliseconds, one way. */
+  /** In milliseconds, one way. */
   readonly latency: number;
   readonly #hosts = new Set<MemoryHost>();
   readonly #cuts = new Set<{ readonly hosts: readonly MemoryHost[]; readonly held: (() => void)[] }>();
@@ -34,7 +34,10 @@ export class MemoryNetwork {
     this.latency = latency;
   }
 
-  /** A host with these addresses, whose only network interface has that name. A host that had one of them is forgotten: it was rebooted. */
+  /**
+   * Adds a host with these addresses and one network interface of that name. An earlier host with one of the addresses is powered off
+   * first, as in a reboot.
+   */
   host(addresses: readonly Address[], networkInterface = 'eth0'): MemoryHost {
     for (const address of addresses) this.hostOf(address)?.powerOff();
     const host = new MemoryHost(this, addresses, networkInterface);
@@ -42,7 +45,7 @@ export class MemoryNetwork {
     return host;
   }
 
-  /** Loses every packet between the two, both ways, until the result is called. */
+  /** Holds all packets between two hosts, in both directions, until the returned function is called. */
   cut(a: MemoryHost, b: MemoryHost): () => void {
     const cut = { hosts: [a, b], held: [] };
     this.#cuts.add(cut);
@@ -64,7 +67,7 @@ export class MemoryNetwork {
     this.#hosts.delete(host);
   }
 
-  /** Carries something from one host to the other. */
+  /** Delivers something from one host to the other. */
   carry(from: MemoryHost, to: MemoryHost, deliver: () => void): void {
     this.clock.after(this.latency, () => this.#deliver(from, to, deliver));
   }
@@ -82,11 +85,11 @@ interface MemoryListener {
   keys: readonly PeerKey[];
 }
 
-/** One host's view of the network. */
+/** A host of the network, as the transport of a speaker. */
 export class MemoryHost implements Transport {
   readonly addresses: readonly Address[];
   readonly interface: string;
-  /** All that this host dialed, in order. */
+  /** The options of all dials of this host, in order. */
   readonly dialed: DialOptions[] = [];
   readonly #network: MemoryNetwork;
   readonly #listeners = new Set<MemoryListener>();
@@ -100,7 +103,7 @@ export class MemoryHost implements Transport {
     this.interface = networkInterface;
   }
 
-  /** Connections that are open on this host. */
+  /** Number of open connections of this host. */
   get connections(): number {
     return this.#ends.size;
   }
@@ -147,7 +150,7 @@ export class MemoryHost implements Transport {
     return this.#drops;
   }
 
-  /** Every host on the network with a link-local address that discovers as well is found. */
+  /** Finds every other host with a link-local address that runs discovery too. */
   discover(networkInterface: string, events: DiscoveryEvents): { close(): void } {
     if (networkInterface !== this.interface) {
       this.#network.clock.after(0, () => events.failed({ kind: 'other', detail: `there is no network interface ${networkInterface}` }));
@@ -166,7 +169,7 @@ export class MemoryHost implements Transport {
     this.#drops = { ...this.#drops, [kind]: this.#drops[kind] + 1 };
   }
 
-  /** The process dies: its connections and listeners go, and the peers see it. None of its events come any more. */
+  /** Ends the process: its connections and listeners close, and the peers notice it. No more events come. */
   kill(): void {
     this.#listeners.clear();
     this.#discoveries.clear();
@@ -174,7 +177,7 @@ export class MemoryHost implements Transport {
     this.#ends.clear();
   }
 
-  /** The host is gone from one moment to the next, and nobody is told. */
+  /** Turns the host off at once, without a message to any peer. */
   powerOff(): void {
     this.#network.remove(this);
     for (const end of this.#ends) end.sever(false);
@@ -193,14 +196,14 @@ export class MemoryHost implements Transport {
 
   #receiveSyn(from: MemoryHost, remoteEnd: MemoryConnection, source: Address, options: DialOptions): void {
     const answer = (deliver: () => void): void => this.#network.carry(this, from, deliver);
-    if (!this.#has(options.address)) return; // powered off meanwhile: silence
+    if (!this.#has(options.address)) return; // powered off meanwhile: no answer
     const listener = this.#listenerFor(options.address, options.port);
     if (!this.#signatureIsRight(listener?.keys ?? [], source, options.password)) return;
     if (listener === undefined) {
       answer(() => remoteEnd.fail({ kind: 'refused', detail: 'connection refused' }));
       return;
     }
-    // The kernel completes the handshake before the program hears of it, so that data may come before `accept`.
+    // The kernel completes the handshake before the program learns of it, so data may come before `accept`.
     const end = this.#end(options.address, source, { ttl: 255 }, undefined);
     end.attach(remoteEnd, { mine: this, theirs: from });
     remoteEnd.attach(end, { mine: from, theirs: this });
@@ -222,7 +225,7 @@ export class MemoryHost implements Transport {
     });
   }
 
-  /** The kernel drops what is signed with another key than the one it knows for the address, or not as expected (RFC 2385 2). */
+  /** Tells whether the SYN has the expected signature. The kernel drops segments with a wrong, missing or unexpected one (RFC 2385 2). */
   #signatureIsRight(keys: readonly PeerKey[], source: Address, password: string | undefined): boolean {
     const [key] = keys.filter(({ prefix }) => prefixContains(prefix, source)).sort((a, b) => b.prefix.length - a.prefix.length);
     if (key?.password === password) return true;

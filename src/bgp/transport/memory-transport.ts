@@ -15,37 +15,37 @@ import type {
   TransportFailure,
 } from './transport.ts';
 
-/** The far end of a connection in memory, for tests: plays the peer. */
+/** The far end of a connection in memory. A test uses it to play the peer. */
 export interface RemoteEnd {
-  /** Of the side that is tested; of an accepted connection, the port is 0. */
+  /** The dial options of the tested side. For an accepted connection the port is 0. */
   readonly options: DialOptions;
-  /** All that arrived and was not taken yet. */
+  /** Returns the octets that arrived since the last call. */
   take(): Uint8Array;
   send(bytes: Uint8Array): void;
-  /** FIN, or a reset with a failure. */
+  /** Sends FIN, or a reset if there is a failure. */
   close(failure?: TransportFailure): void;
-  /** Our side sent FIN. */
+  /** The tested side sent FIN. */
   readonly ended: boolean;
-  /** The connection is gone on our side. */
+  /** The tested side has closed the connection. */
   readonly closed: boolean;
-  /** A peer that does not read: every write asks to wait, until it reads again. */
+  /** Plays a peer that does not read: every `write` asks to wait until the peer reads again. */
   block(): void;
   unblock(): void;
 }
 
 export type Answer = 'accept' | 'silent' | TransportFailure;
 
-/** Connections inside the process, whose events come in later turns of the given clock: same order as on a network. */
+/** A transport for tests with one scripted peer. Events come in later turns of the given clock, in the same order as on a network. */
 export class MemoryTransport implements Transport {
   readonly dialed: DialOptions[] = [];
   readonly remotes: RemoteEnd[] = [];
-  /** How the next dials end. */
+  /** Result of the next dials. */
   answer: Answer = 'accept';
   localAddress: Address | undefined;
   incapable: string | undefined;
   onAccept: ((remote: RemoteEnd) => void) | undefined;
   drops: KernelDrops | undefined;
-  /** What the listeners were told last. */
+  /** The keys that the listeners got last. */
   keys: readonly PeerKey[] = [];
   readonly listening: ListenOptions[] = [];
   readonly discoveries = new Map<string, DiscoveryEvents>();
@@ -60,10 +60,11 @@ export class MemoryTransport implements Transport {
     return this.incapable;
   }
 
-  /** The latest connection that was accepted. */
+  /** The far end of the latest accepted connection. */
   get remote(): RemoteEnd {
     const last = this.remotes.at(-1);
-    if (last === undefined) throw new Error(`nobody connected; dialed: ${this.dialed.map(({ address }) => formatAddress(address)).join()}`);
+    if (last === undefined)
+      throw new Error(`no connection was made; dialed: ${this.dialed.map(({ address }) => formatAddress(address)).join()}`);
     return last;
   }
 
@@ -99,7 +100,7 @@ export class MemoryTransport implements Transport {
     };
   }
 
-  /** A peer connects: its end of the connection, or undefined where it was turned away or nobody listens. */
+  /** Connects as a peer. Returns its end, or undefined if the connection was rejected or no socket listens. */
   connectFrom(remoteAddress: Address, networkInterface?: string): RemoteEnd | undefined {
     let accepted: Link | undefined;
     const [events] = this.#listeners;

@@ -17,8 +17,8 @@ import type {
 const needs = 'needs Linux and the native module koffi, which could not be loaded';
 
 /**
- * Plain sockets of Node: everything but socket options. The TTL stays the system's, which reaches every peer that a smaller one
- * reaches, and so does the time after which unacknowledged data is given up.
+ * The transport with plain Node sockets: it has no socket options. The system's TTL stays, which reaches every peer that a smaller TTL
+ * would reach. The system's timeout for unacknowledged data stays too.
  */
 export const nodeTransport: Transport = {
   cannot,

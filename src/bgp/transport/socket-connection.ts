@@ -13,7 +13,7 @@ export function connectSocket(socket: Socket, where: TcpSocketConnectOpts, event
   return connection;
 }
 
-/** Takes a connection that somebody else opened. The socket has not been read from yet. */
+/** Takes over an accepted socket that has not been read yet. */
 export function acceptSocket(socket: Socket, events: ConnectionEvents): Connection {
   const connection = new SocketConnection(socket, events);
   setImmediate(() => {
@@ -24,17 +24,17 @@ export function acceptSocket(socket: Socket, events: ConnectionEvents): Connecti
   return connection;
 }
 
-/** How a transport takes a connection over, with the options that whoever wants it gives. */
+/** Makes a connection of an accepted socket, with its options. */
 type Accept = (socket: Socket, options: SocketOptions, events: ConnectionEvents) => Connection;
 
-/** Somebody has connected: offers the connection, and ends it where nobody answers. */
+/** Offers an accepted socket to the listener's caller, and rejects it if the caller neither accepts nor rejects. */
 export function offerSocket(socket: Socket, accept: Accept, offer: (incoming: Incoming) => void): void {
   const remote = readSocketAddress(socket.remoteAddress ?? '');
   if (remote === undefined) {
-    socket.destroy(); // It is gone already.
+    socket.destroy(); // already closed
     return;
   }
-  socket.on('error', () => {}); // Whoever accepts it hears of errors; a rejected one has nobody to tell.
+  socket.on('error', () => {}); // a rejected socket has no other handler
   let answered = false;
   const incoming: Incoming = {
     remoteAddress: remote.address,
@@ -52,7 +52,7 @@ export function offerSocket(socket: Socket, accept: Accept, offer: (incoming: In
   if (!answered) incoming.reject();
 }
 
-/** A connection that fails before it begins, reported later as every event is. */
+/** Returns a connection that fails in a later turn, as all events come. */
 export function failedConnection(failure: TransportFailure, events: ConnectionEvents): Connection {
   let open = true;
   const close = (what: TransportFailure | undefined): void => {
@@ -63,13 +63,13 @@ export function failedConnection(failure: TransportFailure, events: ConnectionEv
   return { write: () => true, end: () => {}, destroy: () => void setImmediate(() => close(undefined)) };
 }
 
-/** Translates between a socket of Node and the contract of a connection. */
+/** Translates between a Node socket and a Connection. */
 class SocketConnection implements Connection {
   readonly #socket: Socket;
   readonly #events: ConnectionEvents;
   #failure: TransportFailure | undefined;
   #ended = false;
-  /** Nothing more is reported. */
+  /** No more events are reported. */
   #silent = false;
 
   constructor(socket: Socket, events: ConnectionEvents) {
@@ -77,7 +77,7 @@ class SocketConnection implements Connection {
     this.#events = events;
     socket.setNoDelay(true);
     readBeforeFailing(socket);
-    // A paused socket stays paused: `on('data')` alone makes only those flow that nobody has paused.
+    // A paused socket stays paused: `on('data')` does not resume it.
     socket.on('data', (chunk) => {
       if (!this.#silent) events.data(chunk);
     });
@@ -87,7 +87,7 @@ class SocketConnection implements Connection {
     socket.on('error', (error: NodeJS.ErrnoException) => {
       this.#failure = failureOf(error);
     });
-    // A peer that ended has gone, and a session must not wait until it has read what is still queued for it.
+    // A peer that ended is gone, and the session must not wait until it has read the queued data.
     socket.on('end', () => {
       if (!this.#ended) socket.destroy();
     });
@@ -107,8 +107,9 @@ class SocketConnection implements Connection {
   }
 
   /**
-   * After `end`, the kernel would throw away what was written if it closed a socket with unread data (RFC 1122 4.2.2.13), and Node
-   * what the kernel has no room for yet. So the socket lives on, unheard, until the peer ends as well, for a bounded time.
+   * Closes the socket. After `end`, the kernel would discard written data if it closed a socket with unread data (RFC 1122 4.2.2.13), and
+   * Node would discard data that the kernel has not taken yet. The socket therefore stays open without events until the peer ends too, for
+   * a limited time.
    */
   destroy(): void {
     const socket = this.#socket;
@@ -139,8 +140,8 @@ class SocketConnection implements Connection {
 }
 
 /**
- * A peer that closes while we write has told why, in a NOTIFICATION that the kernel holds for us when our next write fails. Node would
- * destroy the socket at once, so the failure waits until the event loop has read once more.
+ * Delays write errors. If the peer closes while this side writes, the kernel still holds its NOTIFICATION when the next write fails. Node
+ * would destroy the socket at once, so the error waits until the event loop has read once more.
  */
 function readBeforeFailing(socket: Socket): void {
   type Done = (error?: Error | null) => void;
@@ -162,7 +163,7 @@ function localAddressOf(socket: Socket): Address | undefined {
   return readSocketAddress(socket.localAddress ?? '')?.address;
 }
 
-/** An address as Node writes it: perhaps with a zone, perhaps an IPv4 address inside an IPv6 one. */
+/** Parses an address as Node prints it, perhaps with a zone, or as an IPv4 address inside an IPv6 one. */
 function readSocketAddress(text: string): { readonly address: Address; readonly zone?: string } | undefined {
   const [literal = '', zone] = text.split('%', 2);
   const address = parseAddress(literal.replace(/^::ffff:(?=[0-9.]+$)/, ''));

@@ -1,19 +1,19 @@
 import type { Address } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
 
-/** Why a connection could not be made or was lost below BGP. */
+/** Why a connection could not be made, or was lost below BGP. */
 export interface TransportFailure {
   readonly kind: 'refused' | 'unreachable' | 'timeout' | 'reset' | 'unsupported' | 'notReady' | 'inUse' | 'denied' | 'other';
   readonly detail: string;
 }
 
-/** How a connection to a peer is to behave, whoever opened it. */
+/** Socket options of a connection, dialed or accepted. */
 export interface SocketOptions {
-  /** TTL, or hop limit, of what we send. */
+  /** TTL or hop limit of sent packets. */
   readonly ttl: number;
-  /** RFC 5082: the kernel drops segments that arrive with a smaller TTL, or hop limit. Absent: none. */
+  /** The kernel drops segments that arrive with a smaller TTL or hop limit (RFC 5082). Absent: no minimum. */
   readonly minimumTtl?: number;
-  /** Milliseconds after which the kernel gives up data that the peer does not acknowledge. Absent: the kernel's own time. */
+  /** Milliseconds after which the kernel gives up on data that the peer does not acknowledge. Absent: the kernel's default. */
   readonly userTimeout?: number;
 }
 
@@ -23,19 +23,19 @@ export interface DialOptions extends SocketOptions {
   readonly sourceAddress?: Address;
   /** The connection uses this network interface only. A link-local address needs it. */
   readonly interface?: string;
-  /** TCP MD5 signature key (RFC 2385), at most 80 octets of UTF-8. Never to be logged. */
+  /** TCP MD5 signature key (RFC 2385), at most 80 octets of UTF-8. It must not be logged. */
   readonly password?: string;
 }
 
-/** What happens on a connection. Nothing is called before `dial` or `accept` has returned, and nothing after `closed`. */
+/** Events of a connection. None comes before `dial` or `accept` has returned, and none after `closed`. */
 export interface ConnectionEvents {
-  /** Our end's address. On an accepted connection it comes as well, first of all. */
+  /** The connection is open, with this local address. An accepted connection has this event too, before all others. */
   connected(localAddress: Address | undefined): void;
-  /** The receiver may keep the bytes: nobody writes to them again. */
+  /** Received octets. The receiver may keep them: they are not written to again. */
   data(bytes: Uint8Array): void;
-  /** What was written has left; only after a `write` that returned false. */
+  /** The written octets have left. Comes only after a `write` that returned false. */
   drain(): void;
-  /** Comes exactly once, also when the connection was never made or `destroy` was called. No failure: an orderly end. */
+  /** Comes exactly once, also if the connection was never made or `destroy` was called. Without a failure the end was orderly. */
   closed(failure: TransportFailure | undefined): void;
 }
 
@@ -51,42 +51,42 @@ export interface Endpoints {
 }
 
 export interface Connection {
-  /** False: stop until `drain`. What was written is sent in any case. */
+  /** Sends the octets. False: the caller should wait for `drain`; the octets are sent in any case. */
   write(bytes: Uint8Array): boolean;
-  /** Half close: what was written is sent, then FIN. Data still arrives. */
+  /** Half-closes: the written octets are sent, then FIN. Data still arrives. */
   end(): void;
-  /** Idempotent. */
+  /** May be called more than once. */
   destroy(): void;
-  /** For traces, from `connected` on. Absent: this transport does not tell. */
+  /** Returns both ends for traces, once connected. Absent if the transport does not know them. */
   endpoints?(): Endpoints | undefined;
 }
 
 export interface ListenOptions {
-  /** Absent: every address of both families. */
+  /** Absent: all addresses of both families. */
   readonly address?: Address;
   readonly port: number;
 }
 
-/** What happens to a listening socket. Nothing is called before `listen` has returned. */
+/** Events of a listening socket. None comes before `listen` has returned. */
 export interface ListenerEvents {
-  /** The port is the one that was asked for, or the one that the kernel chose for 0. */
+  /** The socket listens. The port is the requested one, or the kernel's choice for 0. */
   listening(port: number): void;
-  /** Somebody connected. One of `accept` and `reject` must be called before this returns. */
+  /** A peer connected. The receiver must call `accept` or `reject` before it returns. */
   connection(incoming: Incoming): void;
-  /** The listener does not work, or no longer; it is closed. */
+  /** The listener failed and is closed. */
   failed(failure: TransportFailure): void;
 }
 
-/** A connection that a peer opened, before anybody has taken it. */
+/** A connection that a peer opened and that is not accepted yet. */
 export interface Incoming {
   readonly remoteAddress: Address;
-  /** Where the remote address is link-local: the interface that it came in by. */
+  /** The interface of a link-local remote address. */
   readonly interface?: string;
   accept(options: SocketOptions, events: ConnectionEvents): Connection;
   reject(): void;
 }
 
-/** A TCP MD5 key that peers with these addresses must use towards a listener. */
+/** A TCP MD5 key for connections from these addresses. */
 export interface PeerKey {
   readonly prefix: Prefix;
   readonly interface?: string;
@@ -95,44 +95,44 @@ export interface PeerKey {
 
 export interface Listener {
   /**
-   * Makes these the listener's keys, exactly; connections that exist are not touched. Answers in words which could not be set,
-   * without the password, by the index in `keys`.
+   * Makes these the keys of the listener, exactly. Existing connections are not touched. Returns the keys that could not be set: the
+   * reason, without the password, by index in `keys`.
    */
   setKeys(keys: readonly PeerKey[]): ReadonlyMap<number, string>;
-  /** Idempotent. Connections that were accepted live on. */
+  /** May be called more than once. Accepted connections stay open. */
   close(): void;
 }
 
-/** TCP segments that the kernel has dropped since it started, of whatever connection: to us they look like silence. */
+/** TCP segments that the kernel has dropped since it started, on all connections. To BGP such drops look like silence. */
 export interface KernelDrops {
   /** Without an MD5 signature where one is expected. */
   readonly missing: number;
-  /** With one where none is. */
+  /** With an MD5 signature where none is expected. */
   readonly unexpected: number;
   readonly wrong: number;
-  /** RFC 5082. */
+  /** Below the minimum TTL (RFC 5082). */
   readonly belowMinimumTtl: number;
 }
 
-/** The router on an interface that advertises itself (RFC 4861 4.2), for peering without addresses. */
+/** Events of router discovery on an interface (RFC 4861 4.2), for peering without configured addresses. */
 export interface DiscoveryEvents {
-  /** Also when it has another address than before. */
+  /** A router was found, or it has a new address. */
   found(address: Address): void;
-  /** It does not work now, and is tried again until it is closed. The same failure is not reported again and again. */
+  /** Discovery fails at present and is retried until it is closed. The same failure is reported once. */
   failed(failure: TransportFailure): void;
 }
 
-/** The driver's only door to the network. */
+/** The interface between BGP and the network. */
 export interface Transport {
-  /** In words what of these options this transport cannot do, so that no session runs without what it was asked for. */
+  /** Returns which of these options the transport cannot provide, in words. No session runs without the options that it asked for. */
   cannot(options: DialOptions): string | undefined;
   dial(options: DialOptions, events: ConnectionEvents): Connection;
   listen(options: ListenOptions, events: ListenerEvents): Listener;
-  /** Undefined where they cannot be read. */
+  /** Undefined if the counters cannot be read. */
   kernelDrops(): KernelDrops | undefined;
   /**
-   * Sends router advertisements with lifetime 0 on the interface, so that the peer finds us, and reports the link-local address
-   * of the router there. The result ends both.
+   * Sends router advertisements with lifetime 0 on the interface, so that the peer finds this host, and reports the link-local address of
+   * the router there. The returned object ends both.
    */
   discover(networkInterface: string, events: DiscoveryEvents): { close(): void };
 }

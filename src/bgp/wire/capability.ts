@@ -3,7 +3,7 @@ import { capabilityCode } from './codes.ts';
 import { decodeText, Reader } from './reader.ts';
 import { encodeText, octets, u16, u32 } from './writer.ts';
 
-/** A capability of RFC 5492, read as far as we act upon it. */
+/** A capability (RFC 5492), decoded as far as the speaker uses it. */
 export type Capability =
   | { readonly kind: 'multiprotocol'; readonly afi: number; readonly safi: number } // RFC 4760 8
   | { readonly kind: 'routeRefresh' } // RFC 2918 2
@@ -27,11 +27,11 @@ export interface NextHopTuple {
 
 export interface GracefulRestart {
   readonly kind: 'gracefulRestart';
-  /** The speaker has restarted and does not wait for our End-of-RIB. */
+  /** The sender has restarted and does not wait for our End-of-RIB. */
   readonly restarted: boolean;
-  /** It keeps routes also after a NOTIFICATION (RFC 8538). */
+  /** The sender keeps routes after a NOTIFICATION too (RFC 8538). */
   readonly notification: boolean;
-  /** Seconds, at most 4095. */
+  /** In seconds, at most 4095. */
   readonly restartTime: number;
   readonly families: readonly GracefulRestartFamily[];
 }
@@ -39,7 +39,7 @@ export interface GracefulRestart {
 export interface GracefulRestartFamily {
   readonly afi: number;
   readonly safi: number;
-  /** Its forwarding survived the restart. */
+  /** Forwarding survived the restart of the sender. */
   readonly forwardingPreserved: boolean;
 }
 
@@ -51,13 +51,13 @@ export interface AddPathFamily {
 }
 
 export interface LongLivedFamily extends GracefulRestartFamily {
-  /** Seconds, 24 bits. */
+  /** In seconds, 24 bits. */
   readonly staleTime: number;
 }
 
 /**
- * The value of one capability; undefined where its length is wrong for its code, for which the OPEN is refused. An
- * optional service that cannot be read is as good as none (`other`): the peer is not to be punished for it.
+ * Decodes the value of a capability. Returns undefined if its length is wrong for its code; the OPEN is then refused. A malformed optional
+ * service counts as unknown (`other`), so that it does not cost the session.
  */
 export function decodeCapability(code: number, data: Uint8Array): Capability | undefined {
   const reader = new Reader(data);
@@ -102,7 +102,7 @@ export function decodeCapability(code: number, data: Uint8Array): Capability | u
   }
 }
 
-/** Code, length and value. A value of more than 255 octets is a defect of the caller. */
+/** Encodes code, length and value. The caller must not pass a value of more than 255 octets. */
 export function encodeCapability(capability: Capability): Uint8Array {
   const code = capability.kind === 'other' ? capability.code : capabilityCode[capability.kind];
   const value = encodeValue(capability);
@@ -152,7 +152,7 @@ function encodeValue(capability: Capability): Uint8Array {
   }
 }
 
-/** Flags R and N (4 bits) and time (12 bits), then per family AFI (2) | SAFI (1) | flags, of which F is 0x80 (1). */
+/** Flags R and N (4 bits) and time (12 bits). Then for each family: AFI (2) | SAFI (1) | flags (1), where F is 0x80. */
 function decodeGracefulRestart(reader: Reader): GracefulRestart {
   const head = reader.u16();
   const families: GracefulRestartFamily[] = [];
@@ -175,7 +175,7 @@ function encodeRestartFamily({ afi, safi, forwardingPreserved }: GracefulRestart
   return octets(u16(afi), safi, forwardingPreserved ? 0x80 : 0);
 }
 
-/** AFI (2) | SAFI (1) | send and receive (1), from the peer's point of view. Any other value makes it "not understood" (RFC 7911 4). */
+/** AFI (2) | SAFI (1) | send and receive (1), as seen by the peer. Any other value counts as "not understood" (RFC 7911 4). */
 function decodeAddPath(reader: Reader): Capability | undefined {
   const families: AddPathFamily[] = [];
   while (reader.left > 0) {
@@ -193,14 +193,14 @@ function decodeLongLived(reader: Reader): Capability {
   return { kind: 'longLivedGracefulRestart', families };
 }
 
-/** Length of the host's name (1) | name | length of the domain's name (1) | name. */
+/** Length of the host name (1) | host name | length of the domain name (1) | domain name. */
 function decodeFqdn(reader: Reader): Capability | undefined {
   const hostName = takeText(reader);
   const domainName = takeText(reader);
   return hostName === undefined || domainName === undefined || reader.left > 0 ? undefined : { kind: 'fqdn', hostName, domainName };
 }
 
-/** Length (1) | text. Undefined where it is cut off, or is not UTF-8. */
+/** Length (1) | text. Returns undefined if the text is cut off or not UTF-8. */
 function takeText(reader: Reader): string | undefined {
   const text = decodeText(reader.take(reader.u8()));
   return reader.overrun || text.includes('\ufffd') ? undefined : text;

@@ -1,4 +1,4 @@
-/** Numbers that IANA assigned to BGP-4, and their names. */
+/** IANA's numbers for BGP-4, and their names. */
 
 export const messageType = { open: 1, update: 2, notification: 3, keepalive: 4, routeRefresh: 5 } as const;
 
@@ -45,13 +45,13 @@ export const cease = {
   bfdDown: 10,
 } as const;
 
-/** RFC 7313 3.2: a request, and the marks before and after the routes that answer one. */
+/** A request, and the markers before and after the routes that answer it (RFC 7313 3.2). */
 export const refreshSubtype = { request: 0, begin: 1, end: 2 } as const;
 
 export const afi = { ipv4: 1, ipv6: 2 } as const;
 export const safi = { unicast: 1 } as const;
 
-/** "IPv6 unicast"; "AFI 25 SAFI 70" where this speaker does not know the family. */
+/** Returns "IPv6 unicast", or "AFI 25 SAFI 70" for an unknown family. */
 export function familyName(afiNumber: number, safiNumber: number): string {
   const known = safiNumber === safi.unicast && (afiNumber === afi.ipv4 || afiNumber === afi.ipv6);
   return known ? `IPv${afiNumber === afi.ipv4 ? 4 : 6} unicast` : `AFI ${afiNumber} SAFI ${safiNumber}`;
@@ -93,7 +93,7 @@ export const attributeType = {
   onlyToCustomer: 35,
 } as const;
 
-/** The 2-octet stand-in for an AS number that needs four (RFC 6793). */
+/** Stands for an AS number that needs four octets (RFC 6793). */
 export const asTrans = 23456;
 
 interface ErrorNames {
@@ -158,20 +158,20 @@ const errorNames: Readonly<Record<number, ErrorNames>> = {
   8: { name: 'Send Hold Timer Expired', subcodes: {} },
 };
 
-/** "Cease: Administrative Shutdown (6/2)". Unknown numbers stay numbers. */
+/** Returns for example "Cease: Administrative Shutdown (6/2)". Unknown numbers are shown as numbers. */
 export function errorName(code: number, subcode: number): string {
   const names = errorNames[code];
   const detail = names?.subcodes[subcode];
   return `${names?.name ?? 'Unknown Error'}${detail === undefined ? '' : `: ${detail}`} (${code}/${subcode})`;
 }
 
-/** Whether an RFC gives the error a name; the subcode 0 says nothing more than the code. */
+/** Tells whether an RFC names the error. Subcode 0 means the same as the code alone. */
 export function isKnownError(code: number, subcode: number): boolean {
   const names = errorNames[code];
   return names !== undefined && (subcode === 0 || names.subcodes[subcode] !== undefined);
 }
 
-/** The numbers of a name that `errorName` printed, or of its part before the parenthesis. */
+/** Inverse of `errorName`. The part in parentheses may be missing. */
 export function errorNumbers(name: string): { readonly code: number; readonly subcode: number } | undefined {
   const [head, detail] = name.replace(/ \(.*\)$/, '').split(': ');
   for (const [code, names] of Object.entries(errorNames)) {

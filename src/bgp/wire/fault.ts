@@ -1,7 +1,7 @@
-/** What RFC 7606 makes of an error, mildest first. */
+/** The treatment of an error according to RFC 7606, mildest first. */
 export type Disposition = 'discard' | 'withdraw' | 'reset';
 
-/** Something wrong with received bytes: how far it reaches, the NOTIFICATION it would cause, and the words for a person. */
+/** An error in received octets: its disposition, the NOTIFICATION that it causes, and a description. */
 export interface Fault {
   readonly disposition: Disposition;
   readonly code: number;
@@ -10,7 +10,7 @@ export interface Fault {
   readonly problem: string;
 }
 
-/** The outcome of decoding. A decoder returns one for any bytes and never throws. */
+/** The result of decoding. A decoder returns one for any octets and never throws. */
 export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: Fault };
 
 export const decoded = <T>(value: T): Decoded<T> => ({ ok: true, value });

@@ -6,18 +6,18 @@ import { headerLength } from './header.ts';
 export type Framing =
   | { readonly kind: 'needMore' }
   | { readonly kind: 'frame'; readonly type: number; readonly body: Uint8Array }
-  /** `octets`: what was received and is no message, as far as it is there. */
+  /** `octets`: the received octets that are no message, as far as they have arrived. */
   | { readonly kind: 'fault'; readonly fault: Fault; readonly octets: Uint8Array };
 
-/** What the capabilities of a session allow of the messages that arrive. */
+/** Negotiated values that change which messages are allowed. */
 export interface FramingSession {
-  /** Octets of the longest UPDATE, NOTIFICATION and ROUTE-REFRESH, header included. Default 4096. */
+  /** Largest length of an UPDATE, NOTIFICATION or ROUTE-REFRESH in octets, with header. Default 4096. */
   readonly maximum?: number;
-  /** Both sides have RFC 7313. */
+  /** Both sides support RFC 7313. */
   readonly enhancedRouteRefresh?: boolean;
 }
 
-/** Shortest message of each type, RFC 4271 4 and RFC 2918 3; a KEEPALIVE and a ROUTE-REFRESH have exactly this length. */
+/** Shortest message of each type (RFC 4271 4, RFC 2918 3). A KEEPALIVE and a ROUTE-REFRESH have exactly this length. */
 const shortest: Readonly<Record<number, number>> = {
   [messageType.open]: 29,
   [messageType.update]: 23,
@@ -30,44 +30,44 @@ const needMore: Framing = { kind: 'needMore' };
 const nothing = new Uint8Array(0);
 
 /**
- * Cuts a byte stream into messages. The caller takes frames until `needMore` before it pushes again, which bounds the
- * buffer to one message and one read. A fault is final: what follows it is dropped.
+ * Cuts a byte stream into messages. The caller takes frames until `needMore` before it pushes again, which limits the buffer to one message
+ * and one read. A fault is final: later octets are dropped.
  *
- * Time is linear in the number of octets, also where each comes in a chunk of its own.
+ * Time is linear in the number of octets, even if each comes in a chunk of its own.
  */
 export class Framer {
   #maximum: number;
   #enhancedRouteRefresh = false;
-  /** What was received lies between `start` and `end`. Octets before `end` are never written again: frames are views of them. */
+  /** The unread octets are between `start` and `end`. Octets before `end` are never overwritten, because frames are views of them. */
   #buffer: Uint8Array = nothing;
   #start = 0;
   #end = 0;
   #broken: Framing | undefined;
 
-  /** `maximum`: octets of the longest message, header included. */
+  /** `maximum`: length of the longest message in octets, with header. */
   constructor(maximum: number = maximumMessageLength) {
     this.#maximum = maximum;
   }
 
   /**
-   * From the next message on, an UPDATE, NOTIFICATION or ROUTE-REFRESH may have this many octets, header included: 65535
-   * after RFC 8654 was negotiated. An OPEN and a KEEPALIVE never have more than 4096 (RFC 8654 4).
+   * Sets the largest length of later UPDATE, NOTIFICATION and ROUTE-REFRESH messages in octets, with header: 65535 after RFC 8654 was
+   * negotiated. An OPEN or KEEPALIVE never has more than 4096 (RFC 8654 4).
    */
   setMaximum(length: number): void {
     this.#maximum = length;
   }
 
-  /** RFC 7313 was negotiated, or not: it changes the answer to a ROUTE-REFRESH of a wrong length. */
+  /** Tells the framer whether RFC 7313 was negotiated. It changes the answer to a ROUTE-REFRESH of wrong length. */
   setEnhancedRouteRefresh(negotiated: boolean): void {
     this.#enhancedRouteRefresh = negotiated;
   }
 
-  /** Octets that are held and not yet part of a frame. */
+  /** Octets received that are not part of a frame yet. */
   get pending(): number {
     return this.#end - this.#start;
   }
 
-  /** The framer may keep a view of the chunk: the caller does not write to it again. */
+  /** Adds received octets. The framer may keep a view of the chunk, so the caller must not write to it again. */
   push(chunk: Uint8Array): void {
     if (this.#broken !== undefined || chunk.length === 0) return;
     const pending = this.pending;
@@ -75,7 +75,7 @@ export class Framer {
       this.#buffer = chunk;
       this.#start = 0;
     } else if (this.#end + chunk.length > this.#buffer.length) {
-      // Twice as much as is there, so that a message in many small chunks is copied about once, but not more than it can need.
+      // The buffer doubles, so that a message in many small chunks is copied about once. It does not exceed the longest message.
       const grown = new Uint8Array(Math.max(pending + chunk.length, Math.min(2 * pending, this.#maximum)));
       grown.set(this.#buffer.subarray(this.#start, this.#end));
       grown.set(chunk, pending);
@@ -113,7 +113,7 @@ export class Framer {
   }
 }
 
-/** One whole message, as `Framer` would cut it out of a stream. */
+/** Frames one whole message, as `Framer` does for a stream. */
 export function frameOf(message: Uint8Array, session: FramingSession): Exclude<Framing, { readonly kind: 'needMore' }> {
   const framer = new Framer(session.maximum);
   framer.setEnhancedRouteRefresh(session.enhancedRouteRefresh ?? false);
@@ -126,7 +126,7 @@ export function frameOf(message: Uint8Array, session: FramingSession): Exclude<F
 
 const lengthOf = (header: Uint8Array): number => (header[16] ?? 0) * 256 + (header[17] ?? 0);
 
-/** RFC 4271 6.1, from the first 19 octets alone. */
+/** Checks the header (RFC 4271 6.1). It needs the first 19 octets only. */
 function checkHeader(header: Uint8Array, { maximum, enhancedRouteRefresh }: Required<FramingSession>): Fault | undefined {
   for (let i = 0; i < 16; i++) {
     if (header[i] !== 0xff) {
@@ -140,7 +140,7 @@ function checkHeader(header: Uint8Array, { maximum, enhancedRouteRefresh }: Requ
   if (minimum === undefined) {
     return fault('reset', errorCode.header, headerError.badType, `the message type ${type} is unknown`, header.slice(18, 19));
   }
-  // RFC 7313 5 has an answer of its own, for which the whole message is needed: see checkRouteRefresh.
+  // RFC 7313 5 answers with the whole message; see `checkRouteRefresh`.
   if (type === messageType.routeRefresh) return enhancedRouteRefresh || length === minimum ? undefined : badLength(header);
   const longest = type === messageType.keepalive ? minimum : type === messageType.open ? maximumMessageLength : maximum;
   return length < minimum || length > longest ? badLength(header) : undefined;
@@ -152,8 +152,8 @@ function badLength(header: Uint8Array): Fault {
 }
 
 /**
- * RFC 7313 5: a ROUTE-REFRESH of a wrong length is answered with the complete message, but one of an unknown subtype is
- * ignored, whatever its length. Without RFC 7313 the header alone was enough.
+ * Checks the length of a ROUTE-REFRESH. A wrong length is answered with the complete message, but an unknown subtype is ignored whatever
+ * its length (RFC 7313 5). Without RFC 7313 the header check was sufficient.
  */
 function checkRouteRefresh(message: Uint8Array): Fault | undefined {
   if (message[18] !== messageType.routeRefresh || message.length === shortest[messageType.routeRefresh]) return undefined;

@@ -8,8 +8,7 @@
  *     if (result.ok && result.value.kind === 'update') for (const nlri of result.value.announced) show([...readPaths(nlri)]);
  *   }
  *
- * Units are those of the wire: seconds for times, unsigned numbers for AS numbers and BGP identifiers, network byte order
- * for next hops.
+ * Units are those of the wire: seconds for times, unsigned numbers for AS numbers and BGP identifiers, network byte order for next hops.
  */
 export { decodeBody, decodeMessage, encodeMessage, type Message, type MessageContent, type WireSession } from './message.ts';
 export { Framer, type Framing, type FramingSession } from './framer.ts';

@@ -7,15 +7,15 @@ import { decodeOpen, encodeOpen, type OpenMessage } from './open.ts';
 import { decodeRouteRefresh, encodeRouteRefresh, type RouteRefresh } from './route-refresh.ts';
 import { decodeUpdate, encodeUpdateMessage, type UpdateContent, type UpdateMessage, type UpdateSession } from './update.ts';
 
-/** What both sides of a session agreed on, as far as it changes the meaning of octets. What is absent has its default. */
+/** Negotiated values that change the meaning of octets. Absent fields have their defaults. */
 export interface WireSession extends FramingSession {
-  /** RFC 6793: AS numbers in AS_PATH and AGGREGATOR have four octets. Default true. */
+  /** AS numbers in AS_PATH and AGGREGATOR have four octets (RFC 6793). Default true. */
   readonly fourOctetAsn?: boolean;
-  /** The peer is in our AS. Default false. */
+  /** The peer is in the local AS. Default false. */
   readonly internal?: boolean;
-  /** Families that were negotiated: prefixes of others are ignored. Default both. */
+  /** Negotiated families. Prefixes of other families are ignored. Default: both. */
   readonly families?: UpdateSession['families'];
-  /** Families whose prefixes come with path identifiers (RFC 7911). Default none. */
+  /** Families whose prefixes come with path identifiers (RFC 7911). Default: none. */
   readonly addPathReceive?: UpdateSession['families'];
 }
 
@@ -25,25 +25,25 @@ type OtherMessage =
   | { readonly kind: 'keepalive' }
   | ({ readonly kind: 'routeRefresh' } & RouteRefresh);
 
-/** Any message, decoded. */
+/** Any decoded message. */
 export type Message = OtherMessage | ({ readonly kind: 'update' } & UpdateMessage);
 
-/** Any message to encode: one that was decoded, or made. */
+/** Any message to encode: decoded before, or built by the program. */
 export type MessageContent = OtherMessage | ({ readonly kind: 'update' } & UpdateContent);
 
 /**
- * Decodes one whole message, header included. It never throws, and takes time linear in the number of octets. What is
- * wrong in a way that ends a session (RFC 4271 6, RFC 7606) is the `fault`, whose code, subcode and data are those of the
- * NOTIFICATION to answer with; what can be tolerated is in the `faults` of an UPDATE.
+ * Decodes one whole message with its header. Never throws; time is linear in the number of octets. An error that ends a session (RFC 4271
+ * 6, RFC 7606) is returned as `fault`; its code, subcode and data are those of the NOTIFICATION to answer with. Tolerated errors are in the
+ * `faults` of an UPDATE.
  *
- * The octets of prefixes, next hops, data and unread values are views of `bytes`. A stream is cut into messages with `Framer`.
+ * Prefixes, next hops, data and undecoded values are views of `bytes`. Use `Framer` to cut a stream into messages.
  */
 export function decodeMessage(bytes: Uint8Array, session: WireSession = {}): Decoded<Message> {
   const framing = frameOf(bytes, session);
   return framing.kind === 'fault' ? failed(framing.fault) : decodeBody(framing.type, framing.body, session);
 }
 
-/** Decodes what a `Framer` has cut out: the type of a message, which the framer has checked, and its octets behind the header. */
+/** Decodes a message that a `Framer` has cut out. `type` was checked by the framer; `body` has the octets after the header. */
 export function decodeBody(type: number, body: Uint8Array, session: WireSession = {}): Decoded<Message> {
   switch (type) {
     case messageType.open:
@@ -62,9 +62,9 @@ export function decodeBody(type: number, body: Uint8Array, session: WireSession 
 }
 
 /**
- * Encodes a message, header included. Numbers are taken to be in the range of their field, and it is an AssertionError if
- * the message would have more than `maximum` octets (default 4096; up to 65535 for an UPDATE or a NOTIFICATION to a peer
- * that has said the capability of RFC 8654). Only the data of a NOTIFICATION is cut to what fits.
+ * Encodes a message with its header. Numbers must be in the range of their fields. Throws AssertionError if the message would have more
+ * than `maximum` octets (default 4096; up to 65535 for an UPDATE or NOTIFICATION to a peer that sent the capability of RFC 8654). Only the
+ * data of a NOTIFICATION is cut to fit.
  */
 export function encodeMessage(message: MessageContent, session: Pick<WireSession, 'fourOctetAsn' | 'maximum'> = {}): Uint8Array {
   switch (message.kind) {

@@ -1,24 +1,24 @@
+import { defined } from '../../lang/defined.ts';
 import assert from 'node:assert';
 import { addressBytes, addressFromBytes, bitsOf, type Family } from '../../net/address.ts';
 import { maskedPrefix, type Prefix } from '../../net/prefix.ts';
 import { Reader } from './reader.ts';
 import { concat, octets, u32 } from './writer.ts';
 
-/** Prefixes of one family as they came, or as they go: nothing is allocated for each. `readPaths` reads them. */
+/** Encoded prefixes of one family. Nothing is allocated per prefix; `readPaths` decodes them. */
 export interface Nlri {
   readonly family: Family;
   readonly bytes: Uint8Array;
-  /** Number of prefixes. */
   readonly count: number;
-  /** In MP_REACH_NLRI or MP_UNREACH_NLRI. Otherwise in the fields of RFC 4271, which are for IPv4 only. */
+  /** The prefixes are in MP_REACH_NLRI or MP_UNREACH_NLRI. Otherwise they are in the fields of RFC 4271, which are for IPv4 only. */
   readonly multiprotocol: boolean;
-  /** Each prefix has a path identifier before it (RFC 7911 3). */
+  /** A path identifier precedes each prefix (RFC 7911 3). */
   readonly pathIds: boolean;
-  /** Announced prefixes: 4 octets, 16, or 32 (global and link-local). */
+  /** Next hop of announced prefixes: 4 octets, 16, or 32 (global and link-local). */
   readonly nextHop?: Uint8Array;
 }
 
-/** A prefix of an UPDATE, with its path identifier where the session has ADD-PATH. */
+/** A prefix of an UPDATE, with its path identifier on a session with ADD-PATH. */
 export interface Path {
   readonly prefix: Prefix;
   readonly pathId?: number;
@@ -26,7 +26,7 @@ export interface Path {
 
 const pathIdLength = 4;
 
-/** Number of prefixes, or what is wrong with one: its length is beyond the family's, or it is cut off (RFC 7606 5.3). */
+/** Counts the prefixes. Returns an error instead if a length is too long for the family or a prefix is cut off (RFC 7606 5.3). */
 export function countNlri(family: Family, bytes: Uint8Array, pathIds = false): number | 'tooLong' | 'cutOff' {
   const longest = bitsOf(family);
   const before = pathIds ? pathIdLength : 0;
@@ -44,12 +44,12 @@ export function countNlri(family: Family, bytes: Uint8Array, pathIds = false): n
   return count;
 }
 
-/** The prefixes of bytes that `countNlri` accepted. Bits beyond the length are of no meaning (RFC 4271 4.3). */
+/** Decodes the prefixes of octets that `countNlri` accepted. Bits beyond the length have no meaning (RFC 4271 4.3). */
 export function* readNlri(family: Family, bytes: Uint8Array): Generator<Prefix> {
   for (const { prefix } of readPaths({ family, bytes, pathIds: false })) yield prefix;
 }
 
-/** The prefixes of a decoded UPDATE, with their path identifiers where there are any. */
+/** Decodes the prefixes of an UPDATE, with their path identifiers if there are any. */
 export function* readPaths({ family, bytes, pathIds }: Pick<Nlri, 'family' | 'bytes' | 'pathIds'>): Generator<Path> {
   const reader = new Reader(bytes);
   const address = new Uint8Array(bitsOf(family) / 8);
@@ -63,14 +63,14 @@ export function* readPaths({ family, bytes, pathIds }: Pick<Nlri, 'family' | 'by
 }
 
 /**
- * The bytes of prefixes that are all of one family, and either all with a path identifier or all without one; 0 stands for
- * one that is missing. IPv6 prefixes go into the multiprotocol attributes, IPv4 ones only with a next hop of 16 or 32 octets.
+ * Encodes prefixes of one family, either all or none with a path identifier; 0 stands for a missing one. IPv6 prefixes go into the
+ * multiprotocol attributes; IPv4 ones only with a next hop of 16 or 32 octets.
  */
 export function nlriOf(family: Family, paths: readonly Path[], nextHop?: Uint8Array): Nlri {
   const pathIds = paths.some(({ pathId }) => pathId !== undefined);
   const bytes = concat(paths.map(({ prefix, pathId = 0 }) => octets(pathIds ? u32(pathId) : [], encodePrefix(family, prefix))));
   const multiprotocol = family === 6 || (nextHop !== undefined && nextHop.length !== 4);
-  return { family, bytes, count: paths.length, multiprotocol, pathIds, ...(nextHop === undefined ? {} : { nextHop }) };
+  return { family, bytes, count: paths.length, multiprotocol, pathIds, ...defined({ nextHop }) };
 }
 
 /** Length in bits (1) | as many octets of the address as the length covers (RFC 4271 4.3). */

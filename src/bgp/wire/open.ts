@@ -7,15 +7,15 @@ import { Reader } from './reader.ts';
 import { octets, u16, u32 } from './writer.ts';
 
 /**
- * OPEN, RFC 4271 4.2:
- *   version (1) | my AS (2) | hold time (2) | BGP identifier (4) | parameters' length (1) | parameters
- * and RFC 9072 2, where the parameters begin with one of type 255: their length and each one's length have two octets.
+ * OPEN (RFC 4271 4.2):
+ *   version (1) | my AS (2) | hold time (2) | BGP identifier (4) | length of parameters (1) | parameters
+ * In the extended form (RFC 9072 2) the parameters begin with type 255, and their lengths have two octets.
  */
 export interface OpenMessage {
   readonly version: number;
-  /** The 2-octet field: AS_TRANS where the number needs four. */
+  /** The 2-octet field: AS_TRANS if the number needs four octets. */
   readonly asn: number;
-  /** Seconds. */
+  /** In seconds. */
   readonly holdTime: number;
   readonly routerId: number;
   readonly capabilities: readonly Capability[];
@@ -24,12 +24,12 @@ export interface OpenMessage {
 const capabilitiesParameter = 2;
 const extendedLength = 255;
 
-/** Only the shape is judged here; `negotiate` judges the values. */
+/** Checks the format only; `negotiate` checks the values. */
 export function decodeOpen(body: Uint8Array): Decoded<OpenMessage> {
   const reader = new Reader(body);
   const version = reader.u8();
   if (version !== 4) {
-    // Before anything else: what follows the version may have another layout.
+    // The version is checked first, because another version may have another layout.
     return failed(fault('reset', errorCode.open, openError.version, `the peer speaks BGP version ${version}`, octets(u16(4))));
   }
   const asn = reader.u16();
@@ -38,7 +38,7 @@ export function decodeOpen(body: Uint8Array): Decoded<OpenMessage> {
   let length = reader.u8();
   if (reader.overrun) return malformed('it is too short');
   const parameters = reader.rest();
-  // The octet before it is 255 when sent by the book, but only 0 would be wrong: it is not looked at (RFC 9072 2).
+  // The length octet should be 255 here. Only 0 would be an error, so other values are accepted (RFC 9072 2).
   const extended = length !== 0 && parameters[0] === extendedLength;
   const inner = new Reader(parameters);
   if (extended) {
@@ -60,7 +60,7 @@ export function decodeOpen(body: Uint8Array): Decoded<OpenMessage> {
   return decoded({ version, asn, holdTime, routerId, capabilities });
 }
 
-/** The whole message. RFC 9072's long form is used only where it is needed: more than 255 octets of parameters. */
+/** Encodes the whole message. The extended form of RFC 9072 is used only for more than 255 octets of parameters. */
 export function encodeOpen(open: OpenMessage): Uint8Array {
   const head = octets(open.version, u16(open.asn), u16(open.holdTime), u32(open.routerId));
   const encoded = open.capabilities.map(encodeCapability);

@@ -1,6 +1,6 @@
 /**
- * A cursor over bytes that cannot leave them. Reading past the end returns zeros and sets `overrun`, which the caller
- * checks once where it matters, so that decoders stay total without a branch per field.
+ * A cursor that cannot leave its octets. Reading past the end returns zeros and sets `overrun`. The caller checks `overrun` once, so that a
+ * decoder accepts any octets without a branch per field.
  */
 export class Reader {
   overrun = false;
@@ -36,7 +36,7 @@ export class Reader {
     return this.u16() * 0x1_0000 + this.u16();
   }
 
-  /** A view of the next `length` bytes; of what is left, with `overrun` set, where there are fewer. */
+  /** Returns a view of the next `length` octets. If there are fewer, it returns the rest and sets `overrun`. */
   take(length: number): Uint8Array {
     if (length > this.left) this.overrun = true;
     const view = this.#bytes.subarray(this.#offset, this.#offset + length);
@@ -50,8 +50,8 @@ export class Reader {
 }
 
 /**
- * Text that a peer sent, for people: without characters that control a terminal or the direction of writing, and without
- * white space around it. What is not UTF-8 shows as U+FFFD: a receiver must not do more than show the text (RFC 9003 2).
+ * Decodes text from a peer for display, without surrounding white space and without characters that control a terminal or the writing
+ * direction. Invalid UTF-8 becomes U+FFFD: a receiver may only show the text (RFC 9003 2).
  */
 export function decodeText(bytes: Uint8Array): string {
   const text = new TextDecoder('utf-8').decode(bytes);

@@ -3,10 +3,10 @@ import { withHeader } from './header.ts';
 import { Reader } from './reader.ts';
 import { octets, u16 } from './writer.ts';
 
-/** ROUTE-REFRESH, RFC 2918 3 and RFC 7313 3.2: AFI (2) | subtype (1) | SAFI (1). The framer has checked its length. */
+/** ROUTE-REFRESH (RFC 2918 3, RFC 7313 3.2): AFI (2) | subtype (1) | SAFI (1). The framer has checked its length. */
 export interface RouteRefresh {
   readonly afi: number;
-  /** 0: please send again. Others mark the begin and end of an enhanced refresh, or are unknown and ignored. */
+  /** 0: a request. 1 and 2: begin and end of an enhanced refresh. Others are ignored. */
   readonly subtype: number;
   readonly safi: number;
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import assert from 'node:assert';
 import type { Family } from '../../net/address.ts';
 import { maximumMessageLength } from '../limits.ts';
@@ -21,19 +22,19 @@ import { octets, u16 } from './writer.ts';
 export type { Nlri } from './nlri.ts';
 
 /**
- * UPDATE, RFC 4271 4.3:
- *   withdrawn length (2) | withdrawn | attributes' length (2) | attributes | NLRI
- * Prefixes stay in their bytes: a speaker that only counts them allocates nothing for them. `readPaths` reads them.
+ * UPDATE (RFC 4271 4.3):
+ *   length of withdrawn (2) | withdrawn | length of attributes (2) | attributes | NLRI
+ * Prefixes stay encoded, so a speaker that only counts them allocates nothing. `readPaths` decodes them.
  */
 export interface UpdateMessage {
   readonly withdrawn: readonly Nlri[];
   readonly announced: readonly Nlri[];
   readonly attributes: PathAttributes;
-  /** The announced prefixes are to be treated as withdrawn (RFC 7606 2). */
+  /** The announced prefixes count as withdrawn (RFC 7606 2). */
   readonly treatAsWithdraw: boolean;
-  /** End-of-RIB, RFC 4724 2. */
+  /** Family of an End-of-RIB (RFC 4724 2). */
   readonly endOfRib?: Family;
-  /** What was wrong and could be tolerated, at most `maximumFaults`. */
+  /** Tolerated errors, at most `maximumFaults`. */
   readonly faults: readonly Fault[];
 }
 
@@ -45,13 +46,16 @@ export interface UpdateSession extends AttributeSession {
 
 export const afiOf = (family: Family): number => (family === 4 ? afi.ipv4 : afi.ipv6);
 
-/** The family of an AFI/SAFI pair, where it is one of the two this speaker knows. */
+/** Returns the family of AFI and SAFI, or undefined if the speaker does not support it. */
 export function familyOfAfi(afiNumber: number, safiNumber: number): Family | undefined {
   if (safiNumber !== safi.unicast) return undefined;
   return afiNumber === afi.ipv4 ? 4 : afiNumber === afi.ipv6 ? 6 : undefined;
 }
 
-/** Fails only with faults that reset the session; milder ones are in the message. Total, in time linear in the length. */
+/**
+ * Decodes an UPDATE. Fails only with faults that reset the session; milder faults are in the message. Accepts any octets, in time linear in
+ * their number.
+ */
 export function decodeUpdate(body: Uint8Array, session: UpdateSession): Decoded<UpdateMessage> {
   const reader = new Reader(body);
   const withdrawnBytes = reader.take(reader.u16());
@@ -70,7 +74,7 @@ export function decodeUpdate(body: Uint8Array, session: UpdateSession): Decoded<
     const carriesRoutes = routes.announced.some(({ count }) => count > 0);
     if (carriesRoutes) addMissing(has, nlriBytes.length > 0, faults);
     if (faults.strongest?.disposition === 'withdraw' && !carriesRoutes && !routes.ignored) {
-      // Without reachable routes there is no telling what the sender meant (RFC 7606 5.2).
+      // Without reachable routes the intention of the sender is unknown (RFC 7606 5.2).
       const { problem, ...rest } = faults.strongest;
       return failed({ ...rest, disposition: 'reset', problem: `malformed UPDATE: there are no routes, and ${problem}` });
     }
@@ -83,11 +87,11 @@ export function decodeUpdate(body: Uint8Array, session: UpdateSession): Decoded<
     attributes,
     treatAsWithdraw: faults.strongest?.disposition === 'withdraw',
     faults: faults.list,
-    ...(family === undefined ? {} : { endOfRib: family }),
+    ...defined({ endOfRib: family }),
   });
 }
 
-/** The whole message, of at most `maximum` octets. */
+/** Encodes the whole message, of at most `maximum` octets. */
 export function encodeUpdate(
   withdrawn: Uint8Array,
   attributes: Uint8Array,
@@ -97,7 +101,7 @@ export function encodeUpdate(
   return withHeader(messageType.update, octets(u16(withdrawn.length), withdrawn, u16(attributes.length), attributes, nlri), maximum);
 }
 
-/** RFC 4724 2: an empty UPDATE for IPv4 unicast, an MP_UNREACH_NLRI without prefixes for others. */
+/** Encodes End-of-RIB (RFC 4724 2): an empty UPDATE for IPv4 unicast, an MP_UNREACH_NLRI without prefixes for other families. */
 export function encodeEndOfRib(family: Family): Uint8Array {
   const nothing = new Uint8Array(0);
   if (family === 4) return encodeUpdate(nothing, nothing, nothing);
@@ -105,12 +109,12 @@ export function encodeEndOfRib(family: Family): Uint8Array {
   return encodeUpdate(nothing, encodeAttribute(attributeFlags.optionalNonTransitive, attributeType.mpUnreach, value), nothing);
 }
 
-/** What an UPDATE is made of. */
+/** The content of an UPDATE to encode. */
 export type UpdateContent = Pick<UpdateMessage, 'withdrawn' | 'announced' | 'attributes' | 'endOfRib'>;
 
 /**
- * The whole message of what was decoded, or made with `nlriOf`. There may be one `Nlri` for each of the four places where an
- * UPDATE has prefixes; more, or a message of more than `maximum` octets, is a defect of the caller.
+ * Encodes an UPDATE that was decoded, or built with `nlriOf`. There may be one `Nlri` for each of the four places for prefixes. The caller
+ * must not pass more, or a message of more than `maximum` octets.
  */
 export function encodeUpdateMessage(
   update: UpdateContent,
@@ -123,7 +127,7 @@ export function encodeUpdateMessage(
   const unreach = onlyOne(withdrawn, true);
   const nothing = new Uint8Array(0);
   const blocks = [
-    // MP_REACH_NLRI goes first, so that a receiver finds the prefixes even if a later attribute is broken (RFC 7606 5.1).
+    // MP_REACH_NLRI goes first, so that a receiver finds the prefixes even if a later attribute is malformed (RFC 7606 5.1).
     reach === undefined ? nothing : encodeMpReach(reach),
     unreach === undefined ? nothing : encodeMpUnreach(unreach),
     encodePathAttributes(attributes, session),
@@ -135,7 +139,7 @@ export function encodeUpdateMessage(
 interface Routes {
   readonly withdrawn: Nlri[];
   readonly announced: Nlri[];
-  /** There were reachable prefixes of a family that was not negotiated. */
+  /** The message has reachable prefixes of a family that was not negotiated. */
   ignored: boolean;
 }
 
@@ -156,7 +160,7 @@ function encodeMpUnreach({ family, bytes }: Nlri): Uint8Array {
   return encodeAttribute(attributeFlags.optionalNonTransitive, attributeType.mpUnreach, octets(u16(afiOf(family)), safi.unicast, bytes));
 }
 
-/** One of the two fields of RFC 4271, which are for IPv4. */
+/** Reads one of the two fields of RFC 4271, which carry IPv4 only. */
 function readPlain(
   bytes: Uint8Array,
   session: UpdateSession,
@@ -176,24 +180,24 @@ function readPlain(
     routes[into].push({ family: 4, bytes, count, multiprotocol: false, pathIds, ...(nextHop === undefined ? {} : { nextHop }) });
     if (nextHop !== undefined && !isUsableNextHop(nextHop)) {
       const data = encodeAttribute(attributeFlags.wellKnown, attributeType.nextHop, nextHop);
-      faults.add('withdraw', updateError.nextHop, () => `NEXT_HOP ${nextHop.join('.')} is no address of a router`, data);
+      faults.add('withdraw', updateError.nextHop, () => `NEXT_HOP ${nextHop.join('.')} is not the address of a router`, data);
     }
   }
 }
 
-/** MP_REACH_NLRI, RFC 4760 3: AFI (2) | SAFI (1) | next hop length (1) | next hop | reserved (1) | NLRI. */
+/** MP_REACH_NLRI (RFC 4760 3): AFI (2) | SAFI (1) | next hop length (1) | next hop | reserved (1) | NLRI. */
 function readMpReach(value: Uint8Array, session: UpdateSession, faults: UpdateFaults, routes: Routes): void {
   const reader = new Reader(value);
   const [afiNumber, safiNumber] = [reader.u16(), reader.u8()];
   const family = familyOfAfi(afiNumber, safiNumber);
-  // RFC 4760 6 leaves open what a family that was not negotiated does; daemons agree.
+  // RFC 4760 6 does not define the treatment of a family that was not negotiated. Other daemons ignore its routes too.
   if (family === undefined || !session.families.includes(family)) {
     ignoreFamily(familyName(afiNumber, safiNumber), true, faults, routes);
     return;
   }
   const nextHop = reader.take(reader.u8());
   reader.u8(); // reserved
-  // 4 octets only for IPv4; 16 and 32 also for IPv4, by RFC 8950.
+  // 4 octets only for IPv4; 16 and 32 for both families (RFC 8950).
   const lengths = family === 4 ? [4, 16, 32] : [16, 32];
   if (reader.overrun || !lengths.includes(nextHop.length)) {
     const data = encodeAttribute(attributeFlags.optionalNonTransitive, attributeType.mpReach, value);
@@ -207,7 +211,7 @@ function readMpReach(value: Uint8Array, session: UpdateSession, faults: UpdateFa
   else routes.announced.push({ family, bytes, count, multiprotocol: true, pathIds, nextHop });
 }
 
-/** MP_UNREACH_NLRI, RFC 4760 4: AFI (2) | SAFI (1) | withdrawn routes. */
+/** MP_UNREACH_NLRI (RFC 4760 4): AFI (2) | SAFI (1) | withdrawn routes. */
 function readMpUnreach(value: Uint8Array, session: UpdateSession, faults: UpdateFaults, routes: Routes): void {
   const reader = new Reader(value);
   const [afiNumber, safiNumber] = [reader.u16(), reader.u8()];
@@ -239,7 +243,7 @@ function addNetworkFault(what: 'tooLong' | 'cutOff', faults: UpdateFaults): void
   faults.add('reset', updateError.network, () => `malformed UPDATE: a prefix ${problem}`);
 }
 
-/** RFC 7606 3 d. The data is the type of the attribute (RFC 4271 6.3). */
+/** Reports missing well-known attributes (RFC 7606 3 d). The data is the type of the attribute (RFC 4271 6.3). */
 function addMissing(has: (type: number) => boolean, plainNlri: boolean, faults: UpdateFaults): void {
   const { origin, asPath, nextHop } = attributeType;
   for (const type of plainNlri ? [origin, asPath, nextHop] : [origin, asPath]) {
@@ -247,18 +251,21 @@ function addMissing(has: (type: number) => boolean, plainNlri: boolean, faults: 
   }
 }
 
-/** Not 0/8, 127/8, multicast or reserved. */
+/** Tells whether the address is none of 0/8, 127/8, multicast and reserved. */
 function isUsableNextHop(value: Uint8Array): boolean {
   const first = value[0] ?? 0;
   return first !== 0 && first !== 127 && first < 224;
 }
 
-/** Where there are no prefixes outside of the attributes, which have this many octets. */
+/**
+ * Returns the family of an End-of-RIB in a message that has prefixes only in its attributes. `length` is the length of these attributes in
+ * octets.
+ */
 function endOfRib(length: number, mpUnreach: Uint8Array | undefined, session: UpdateSession): Family | undefined {
   const negotiated = (family: Family | undefined): Family | undefined =>
     family !== undefined && session.families.includes(family) ? family : undefined;
   if (length === 0) return negotiated(4);
-  // Nothing but one MP_UNREACH_NLRI of three octets behind a header of three, or of four with the extended length.
+  // The only attribute must be an MP_UNREACH_NLRI of three octets, after a header of three octets, or four with extended length.
   if (mpUnreach?.length !== 3 || length > 7) return undefined;
   const reader = new Reader(mpUnreach);
   return negotiated(familyOfAfi(reader.u16(), reader.u8()));

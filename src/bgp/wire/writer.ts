@@ -1,9 +1,9 @@
 type Part = number | Uint8Array | readonly number[];
 
-/** Big-endian octets and whole blocks, joined. For messages; NLRI have their own fast path. */
+/** Joins big-endian octets and blocks. Used for messages; NLRI have a faster encoder. */
 export const octets = (...parts: readonly Part[]): Uint8Array => concat(parts);
 
-/** The same for a list that may be longer than a call may have arguments. */
+/** Joins a list that may be longer than an argument list can be. */
 export function concat(parts: readonly Part[]): Uint8Array {
   let length = 0;
   for (const part of parts) length += typeof part === 'number' ? 1 : part.length;
@@ -23,7 +23,7 @@ export function concat(parts: readonly Part[]): Uint8Array {
 export const u16 = (value: number): readonly number[] => [(value >>> 8) & 255, value & 255];
 export const u32 = (value: number): readonly number[] => [(value >>> 24) & 255, (value >>> 16) & 255, (value >>> 8) & 255, value & 255];
 
-/** At most `maximum` octets of UTF-8, cut between characters. */
+/** Encodes at most `maximum` octets of UTF-8, cut between characters. */
 export function encodeText(text: string, maximum: number): Uint8Array {
   const bytes = new Uint8Array(maximum);
   const { written } = new TextEncoder().encodeInto(text, bytes);

@@ -7,10 +7,10 @@ const SOCK_DGRAM = 2;
 const SO_RCVBUF = 8;
 const SO_RCVBUFFORCE = 33;
 const SO_MEMINFO = 55;
-/** Of the numbers of SO_MEMINFO, each 4 octets, the one of datagrams that the socket has dropped. */
+/** Index of the drop counter in SO_MEMINFO, an array of 4-octet numbers. */
 const dropsPlace = 8;
 
-/** A UDP socket; every call throws an error with the system's code. */
+/** A UDP socket. Every method throws an error with the system's code. */
 export class DatagramSocket extends InetSocket {
   readonly #libc: Libc;
 
@@ -29,7 +29,7 @@ export class DatagramSocket extends InetSocket {
     if (!attachFilter(this.#libc, this.fd, instructions)) throw systemError(this.#libc, 'filtering by TTL');
   }
 
-  /** Beyond the system's bound where that is permitted (CAP_NET_ADMIN), otherwise up to it. */
+  /** Sets the receive buffer, beyond the system's limit if that is permitted (CAP_NET_ADMIN). */
   setReceiveBuffer(bytes: number): void {
     try {
       this.setSocketOption(SOL_SOCKET, SO_RCVBUFFORCE, bytes, 'setting the receive buffer');
@@ -38,7 +38,7 @@ export class DatagramSocket extends InetSocket {
     }
   }
 
-  /** Datagrams that the filter dropped or that found no room. */
+  /** Returns the number of datagrams dropped by the filter or a full buffer. */
   drops(): number {
     const numbers = Buffer.alloc(36);
     if (this.#libc.getsockopt(this.fd, SOL_SOCKET, SO_MEMINFO, numbers, Uint32Array.of(numbers.length)) < 0) return 0;

@@ -6,17 +6,17 @@ import { multihopPort, singleHopPort, type TransportEvents } from '../transport.
 import { DatagramSocket } from './datagram-socket.ts';
 import { fromNeighbours, fromPeers } from './ttl-filter.ts';
 
-/** What sessions receive by together. */
+/** The properties that sessions share if they share a receiving socket. */
 export interface ReceiverKind {
   readonly family: Family;
   readonly multihop: boolean;
   readonly interface: string | undefined;
 }
 
-/** One of the well-known ports: opened by FFI, where it gets its filter before its port, and read by libuv. */
+/** A socket on one of the well-known ports. It is opened by FFI, so that its filter is set before its port, and read by libuv. */
 export class Receiver {
   readonly kind: ReceiverKind;
-  /** In words why it is closed. */
+  /** Why the socket is closed. */
   problem: string | undefined = 'not opened yet';
   readonly #libc: Libc;
   readonly #events: TransportEvents;
@@ -35,12 +35,12 @@ export class Receiver {
     return this.#reader !== undefined;
   }
 
-  /** Nobody receives by it any more. */
+  /** No session uses it. */
   get isIdle(): boolean {
     return this.#peers.size === 0;
   }
 
-  /** The peers of multihop sessions are in the filter, each with its own smallest TTL. One that is there already gets this one. */
+  /** Adds a peer, or changes its minimum TTL. The filter has each multihop peer with its own minimum TTL. */
   addPeer(user: object, peer: Address, minimumTtl: number): void {
     this.#peers.set(user, { peer, minimumTtl });
     this.#renewFilter();
@@ -51,12 +51,12 @@ export class Receiver {
     this.#renewFilter();
   }
 
-  /** Whether another socket of ours with this port may be bound, which is so for a moment only: others must not share it. */
+  /** Allows or forbids other sockets on this port. Herald allows it only while it opens another socket itself. */
   share(shared: boolean): void {
     this.#raw?.setReuseAddress(shared);
   }
 
-  /** `shared`: beside others of ours with this port. */
+  /** Opens the socket. `shared`: another own socket already has this port. */
   open(shared: boolean): void {
     const { family, interface: networkInterface, multihop } = this.kind;
     const port = multihop ? multihopPort : singleHopPort;
@@ -70,7 +70,7 @@ export class Receiver {
       raw.setReuseAddress(shared);
       raw.bindTo(undefined, port, `listening on UDP port ${port}`);
       this.#read(raw);
-      // libuv lets others share the port: they would take packets from us, and nobody would know.
+      // libuv allows port sharing. Another program could then take packets unnoticed.
       raw.setReuseAddress(false);
       this.#raw = raw;
       this.problem = undefined;
@@ -81,7 +81,7 @@ export class Receiver {
     }
   }
 
-  /** Where its interface is gone, or another one has its name now, the socket hears nothing any more, and does not say so: it is closed. */
+  /** Closes the socket if its interface is gone or another interface has its name: such a socket receives nothing and reports no error. */
   closeIfInterfaceGone(): void {
     const { interface: networkInterface } = this.kind;
     if (networkInterface !== undefined && this.#raw?.isBoundTo(networkInterface) === false) this.close();
@@ -139,7 +139,7 @@ function inWords(error: NodeJS.ErrnoException, port: number): string {
     case 'ENOMEM':
       return 'the kernel has no room for the filter of this many multihop peers: raise net.core.optmem_max';
     case 'EAFNOSUPPORT':
-      return 'this kernel does not speak the IP version of the peer';
+      return 'this kernel does not support the IP version of the peer';
     default:
       return error.message;
   }

@@ -9,10 +9,10 @@ import { nothing } from './ttl-filter.ts';
 
 const MSG_DONTWAIT = 0x40;
 
-/** The system's words for a socket that is bound to what is there no more: another one has to be made. */
+/** Errors of a socket whose interface or address is gone. A new socket is needed. */
 const staleSocketErrors = new Set(['ENODEV', 'ENXIO', 'EADDRNOTAVAIL', 'EINVAL']);
 
-/** Sends the packets of one session, by FFI: nothing is allocated for a packet, and it has left, or not, when the call returns. */
+/** Sends the packets of one session by FFI. It allocates nothing per packet, and the result is known when the call returns. */
 export class Sender {
   readonly #libc: Libc;
   readonly #random: Random;
@@ -20,10 +20,10 @@ export class Sender {
   readonly #to: Uint8Array;
   readonly #portsTaken: Set<number>;
   #socket: DatagramSocket | undefined;
-  /** One for the life of the session (RFC 5881 4), also where the socket is made anew. */
+  /** The same source port for the life of the session (RFC 5881 4), even with a new socket. */
   #port: number | undefined;
 
-  /** `portsTaken`: those of all sessions, which the kernel does not tell apart where their addresses or interfaces differ. */
+  /** `portsTaken`: source ports of all sessions. The kernel would allow one port twice if address or interface differ. */
   constructor(libc: Libc, random: Random, endpoint: Endpoint, portsTaken: Set<number>) {
     this.#libc = libc;
     this.#random = random;
@@ -33,7 +33,7 @@ export class Sender {
     this.#to = inetAddress(peer.family, addressBytes(peer), multihop === undefined ? singleHopPort : multihopPort);
   }
 
-  /** Undefined: it has left. */
+  /** Returns undefined if the packet was sent. */
   send(packet: Uint8Array): NodeJS.ErrnoException | undefined {
     try {
       this.#socket ??= this.#open();
@@ -46,13 +46,13 @@ export class Sender {
     return error;
   }
 
-  /** For IPv6 the error does not always say that an interface is gone. */
+  /** For IPv6 the error does not always show that the interface is gone. */
   #hasInterface(socket: DatagramSocket): boolean {
     const { interface: networkInterface } = this.#endpoint;
     return networkInterface === undefined || socket.isBoundTo(networkInterface);
   }
 
-  /** For good: another session may have the port. */
+  /** Closes the socket and releases its port for other sessions. */
   close(): void {
     this.#close();
     this.#releasePort();
@@ -72,7 +72,7 @@ export class Sender {
     const { peer, interface: networkInterface } = this.#endpoint;
     const socket = DatagramSocket.open(this.#libc, peer.family);
     try {
-      // What comes here is for nobody, and must not wait to be read.
+      // This socket receives nothing, so the filter drops all packets.
       socket.filter(nothing);
       if (networkInterface !== undefined) socket.bindToInterface(networkInterface);
       socket.setTtl(fullTtl);
@@ -102,7 +102,7 @@ export class Sender {
     }
   }
 
-  /** There are many more ports than sessions. */
+  /** Picks a random free port. There are many more ports than sessions. */
   #pickPort(): number {
     const { first, last } = sourcePorts;
     for (;;) {

@@ -11,11 +11,11 @@ import {
 import { fullTtl } from '../transport.ts';
 
 /**
- * Node does not tell how far a datagram has come, and the kernel does not enforce a smallest TTL for UDP as it does for TCP. So a
- * program on the socket looks at the TTL, and what has come too far never leaves the kernel.
+ * Socket filters for the TTL of packets. Node does not report the TTL, and the kernel does not enforce a minimum TTL for UDP as it does for
+ * TCP. With the filter, packets with a smaller TTL never leave the kernel.
  */
 
-/** Offsets from here on are in the network header (SKF_NET_OFF), wherever the socket's own data begin. */
+/** Offsets from here on are in the network header (SKF_NET_OFF), independent of where the data of the socket begin. */
 const networkHeader = 0x1_0000_0000 - 0x10_0000;
 const ttlAt: Record<Family, number> = { 4: networkHeader + 8, 6: networkHeader + 7 };
 const sourceAt: Record<Family, number> = { 4: networkHeader + 12, 6: networkHeader + 8 };
@@ -23,15 +23,15 @@ const sourceAt: Record<Family, number> = { 4: networkHeader + 12, 6: networkHead
 const accept: FilterInstruction = [returnVerdict, 0, 0, acceptWholePacket];
 const drop: FilterInstruction = [returnVerdict, 0, 0, 0];
 
-/** Of a socket that only sends. */
+/** Drops everything, for a socket that only sends. */
 export const nothing: readonly FilterInstruction[] = [drop];
 
-/** RFC 5881 5: only what was not forwarded by any router. */
+/** Accepts only packets that no router has forwarded (RFC 5881 5). */
 export function fromNeighbours(family: Family): readonly FilterInstruction[] {
   return [[loadOctet, 0, 0, ttlAt[family]], [jumpIfEqual, 0, 1, fullTtl], accept, drop];
 }
 
-/** Each peer by its own smallest TTL; nobody else. */
+/** Accepts the packets of these peers, each with its own minimum TTL. */
 export function fromPeers(
   family: Family,
   peers: readonly { readonly peer: Address; readonly minimumTtl: number }[],
@@ -42,7 +42,7 @@ export function fromPeers(
 function fromPeer(family: Family, peer: Address, minimumTtl: number): readonly FilterInstruction[] {
   const bytes = Buffer.from(addressBytes(peer));
   const words = bytes.length / 4;
-  // What follows the comparison of the last word.
+  // The instructions after the comparison of the last word.
   const verdict: readonly FilterInstruction[] = [[loadOctet, 0, 0, ttlAt[family]], [jumpIfAtLeast, 0, 1, minimumTtl], accept, drop];
   const comparisons = Array.from({ length: words }, (_, word): readonly FilterInstruction[] => {
     const toNextPeer = 2 * (words - word - 1) + verdict.length;

@@ -8,18 +8,21 @@ import type { Libc } from '../../../system/ffi/libc.ts';
 import { passwordProblem, setSignatureKey } from './md5.ts';
 import { RawSocket } from './socket.ts';
 
-/** Attempts to find one port that is free for both families. */
+/** Attempts to find a port that is free for both families. */
 const portAttempts = 8;
 
 interface ListeningSocket {
   readonly socket: RawSocket;
-  /** Undefined until it takes the socket over. */
+  /** Undefined until the server owns the socket. */
   server: Server | undefined;
   /** By prefix. */
   readonly keys: Map<string, PeerKey>;
 }
 
-/** Listens on one address, or on all: then a socket for each family, so that one family still works where the other is disabled. */
+/**
+ * Listens on one address, or on all addresses with one socket per family. With two sockets, one family still works when the other is
+ * disabled.
+ */
 export class LinuxListener implements Listener {
   readonly #libc: Libc;
   readonly #events: ListenerEvents;
@@ -41,7 +44,7 @@ export class LinuxListener implements Listener {
       setImmediate(() => fail(error));
       return;
     }
-    // In a later turn, so that keys that are set in this one are there before the first connection.
+    // Listening starts in a later turn, so that keys set in this turn apply to the first connection.
     setImmediate(() => {
       let waiting = this.#sockets.length;
       for (const listening of this.#sockets) {
@@ -90,7 +93,7 @@ export class LinuxListener implements Listener {
 
   #receive(socket: Socket, family: Family): void {
     if (this.#closed) {
-      socket.destroy(); // Nobody wants it any more.
+      socket.destroy(); // Accepted after `close`.
       return;
     }
     const accept = (taken: Socket, options: SocketOptions, events: ConnectionEvents): Connection => {
@@ -106,7 +109,7 @@ export class LinuxListener implements Listener {
   }
 }
 
-/** The keys that the sockets of a family must have, by prefix; notes those that cannot be. */
+/** Returns the keys for the sockets of a family, by prefix. Records the keys that cannot be set in `refused`. */
 function wantedKeys(keys: readonly PeerKey[], family: Family, refused: Map<number, string>): Map<string, { index: number; key: PeerKey }> {
   const wanted = new Map<string, { index: number; key: PeerKey }>();
   for (const [index, key] of keys.entries()) {
@@ -139,7 +142,10 @@ function openSockets(libc: Libc, { address, port }: ListenOptions): RawSocket[] 
   }
 }
 
-/** Bound, not listening yet. The TTL is for the SYN/ACK, which must pass a peer's GTSM (RFC 5082); accepted sockets get their own. */
+/**
+ * Opens a bound socket that does not listen yet. TTL 255 is for the SYN/ACK, which must pass the TTL security of the peer (RFC 5082).
+ * Accepted sockets get their own TTL.
+ */
 function openSocket(libc: Libc, family: Family, address: Address | undefined, port: number): RawSocket {
   const socket = RawSocket.tcp(libc, family);
   try {
@@ -156,12 +162,12 @@ function openSocket(libc: Libc, family: Family, address: Address | undefined, po
 }
 
 /**
- * The descriptor of a socket that Node accepted. Node documents no way to it, and none to set the options that BGP needs; a Node
- * that no longer has this property makes every incoming connection fail in words, rather than run without them.
+ * Returns the descriptor of a socket that Node accepted. Node documents no way to get it, or to set the options that BGP needs. If a
+ * version of Node lacks this property, every incoming connection fails with an explanation instead of running without its options.
  */
 function descriptorOf(socket: Socket): number {
   const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly fd?: unknown } | null };
   const fd = handle?.fd;
-  if (typeof fd !== 'number' || fd < 0) throw new Error('this version of Node does not tell the descriptor of an accepted connection');
+  if (typeof fd !== 'number' || fd < 0) throw new Error('this version of Node does not provide the descriptor of an accepted connection');
   return fd;
 }

@@ -19,15 +19,15 @@ export interface ReceivedPacket {
   readonly hopLimit: number;
 }
 
-/** A socket for router messages on one interface. Its calls throw errors with the system's code. */
+/** A socket for router messages on one interface. Its methods throw errors with the system's code. */
 export interface RouterSocket {
   send(message: Uint8Array, to: Address): void;
-  /** Undefined: nothing has come. */
+  /** Returns undefined if no packet waits. */
   receive(): ReceivedPacket | undefined;
   close(): void;
 }
 
-/** What the system knows of an interface of ours. */
+/** Facts about a local network interface. */
 export interface InterfaceFacts {
   readonly hardwareAddress: Uint8Array | undefined;
   readonly addresses: readonly Address[];
@@ -44,8 +44,8 @@ const allNodes = address('ff02::1');
 const allRouters = address('ff02::2');
 
 /**
- * Two routers on one cable that find each other by router advertisements, as FRR does for `neighbor INTERFACE interface`. Whatever
- * fails is tried again until `close`, for an interface may come later than its peer; each failure is reported once.
+ * Finds the router on the same link by router advertisements, as FRR does for `neighbor INTERFACE interface`. Failures are retried until
+ * `close`, because an interface may appear later than its peer. Each failure is reported once.
  */
 export class RouterDiscovery {
   readonly #components: DiscoveryComponents;
@@ -54,7 +54,7 @@ export class RouterDiscovery {
   #socket: RouterSocket | undefined;
   #router: Address | undefined;
   #reported = '';
-  /** Since the socket was opened. */
+  /** Advertisements sent since the socket was opened. */
   #sent = 0;
   #lastSent = -Infinity;
   #due = 0;
@@ -77,8 +77,8 @@ export class RouterDiscovery {
   }
 
   /**
-   * Node has no handle for raw sockets that would say when something has come, so the socket is asked, which takes the
-   * kernel less than a microsecond.
+   * Reads the socket on a timer: Node has no handle that reports when a raw socket is readable. One read takes the kernel less than a
+   * microsecond.
    */
   #poll(): void {
     const { clock } = this.#components;
@@ -96,7 +96,7 @@ export class RouterDiscovery {
     this.#socket ??= open(this.#interface);
     const { hardwareAddress } = factsOf(this.#interface);
     this.#socket.send(encodeRouterAdvertisement(hardwareAddress), allNodes);
-    // A router that advertises itself rarely would let us wait.
+    // A solicitation, because the router may advertise itself only rarely.
     if (this.#router === undefined && this.#sent < initialAdvertisements) {
       this.#socket.send(encodeRouterSolicitation(hardwareAddress), allRouters);
     }
@@ -111,24 +111,24 @@ export class RouterDiscovery {
     for (let i = 0; i < discoveryPackets && !this.#closed; i++) {
       const packet = socket.receive();
       if (packet === undefined) return;
-      // RFC 4861 6.1: a packet that a router has forwarded has a smaller hop limit, and is none from this cable.
+      // A smaller hop limit means that a router forwarded the packet, so it does not come from this link (RFC 4861 6.1).
       if (packet.hopLimit !== 255) continue;
       const type = readRouterMessage(packet.message);
-      if (type === routerAdvertisement) this.#heard(packet.source);
-      else if (type !== undefined) this.#solicited();
+      if (type === routerAdvertisement) this.#receiveAdvertisement(packet.source);
+      else if (type !== undefined) this.#receiveSolicitation();
     }
   }
 
-  /** Another program on this host may advertise on the interface as well. */
-  #heard(source: Address): void {
+  /** Handles an advertisement. Addresses of this host are ignored, because another program may advertise on the interface too. */
+  #receiveAdvertisement(source: Address): void {
     if (!isLinkLocal(source) || (this.#router !== undefined && sameAddress(this.#router, source))) return;
     if (this.#components.factsOf(this.#interface).addresses.some((own) => sameAddress(own, source))) return;
     this.#router = source;
     this.#events.found(source);
   }
 
-  /** RFC 4861 6.2.6: answered with a random delay, and by multicast at most every three seconds. */
-  #solicited(): void {
+  /** Answers a solicitation with a random delay, by multicast at most every three seconds (RFC 4861 6.2.6). */
+  #receiveSolicitation(): void {
     const { clock, random } = this.#components;
     const soonest = Math.max(clock.now() + random() * advertisementDelay, this.#lastSent + initialAdvertisementInterval);
     this.#due = Math.min(this.#due, soonest);
@@ -157,5 +157,5 @@ const details: Readonly<Record<string, (networkInterface: string) => string>> = 
   EADDRNOTAVAIL: (name) => `the network interface ${name} has no link-local address, or not yet`,
   ENETDOWN: isDown,
   ENETUNREACH: isDown,
-  EAFNOSUPPORT: () => 'peering without addresses needs IPv6, which this kernel does not speak',
+  EAFNOSUPPORT: () => 'peering without addresses needs IPv6, which this kernel does not support',
 };

@@ -2,17 +2,19 @@ import { asTrans } from '../codes.ts';
 import { Reader } from '../reader.ts';
 import { concat, octets, u16, u32 } from '../writer.ts';
 
-/** A segment of AS_PATH, RFC 4271 4.3 b and RFC 5065 3: type (1) | number of ASNs (1) | ASNs (2 or 4 octets each). */
+/** A segment of AS_PATH (RFC 4271 4.3 b, RFC 5065 3): type (1) | number of ASNs (1) | ASNs (2 or 4 octets each). */
 export interface AsPathSegment {
   readonly kind: 'set' | 'sequence' | 'confederationSequence' | 'confederationSet';
   readonly asns: readonly number[];
 }
 
 const kinds = [undefined, 'set', 'sequence', 'confederationSequence', 'confederationSet'] as const;
-/** What the octet for the number of ASNs can say. */
+/** Largest number of ASNs that the count octet can hold. */
 const longestSegment = 255;
 
-/** Undefined where the path is malformed: an unknown type, an empty segment, an overrun, AS 0 (RFC 7606 7.2, RFC 7607 2). */
+/**
+ * Decodes AS_PATH. Returns undefined if it is malformed: an unknown type, an empty segment, an overrun, or AS 0 (RFC 7606 7.2, RFC 7607 2).
+ */
 export function decodeAsPath(value: Uint8Array, fourOctets: boolean): AsPathSegment[] | undefined {
   const reader = new Reader(value);
   const segments: AsPathSegment[] = [];
@@ -28,8 +30,8 @@ export function decodeAsPath(value: Uint8Array, fourOctets: boolean): AsPathSegm
 }
 
 /**
- * For a 2-octet peer, ASNs that need four become AS_TRANS (RFC 6793 4.2.2). A segment of more than 255 ASNs is written as
- * several (RFC 4271 5.1.2 a 1), one of none not at all.
+ * Encodes AS_PATH. For a 2-octet peer, ASNs that need four octets become AS_TRANS (RFC 6793 4.2.2). A segment of more than 255 ASNs is
+ * split (RFC 4271 5.1.2 a 1), and an empty one is left out.
  */
 export function encodeAsPath(segments: readonly AsPathSegment[], fourOctets: boolean): Uint8Array {
   const encodeAsn = (asn: number): readonly number[] => (fourOctets ? u32(asn) : u16(asn > 0xffff ? asTrans : asn));
@@ -45,7 +47,9 @@ export function encodeAsPath(segments: readonly AsPathSegment[], fourOctets: boo
 
 export const isConfederation = ({ kind }: AsPathSegment): boolean => kind === 'confederationSequence' || kind === 'confederationSet';
 
-/** ASNs that count for the length of a path: a set counts as one (RFC 4271 9.1.2.2 a), confederations not at all (RFC 5065 5.3). */
+/**
+ * Returns the length of a path for route selection: a set counts as one (RFC 4271 9.1.2.2 a), confederations do not count (RFC 5065 5.3).
+ */
 export function asPathLength(segments: readonly AsPathSegment[]): number {
   return segments.reduce((sum, segment) => sum + lengthOf(segment), 0);
 }
@@ -56,9 +60,9 @@ function lengthOf(segment: AsPathSegment): number {
 }
 
 /**
- * The real path behind the AS_PATH of a 2-octet peer (RFC 6793 4.2.3): AS4_PATH, with what AS_PATH has more in front of it.
- * `aggregatorAsn` is the AS number of AGGREGATOR, where there is one: an aggregator that is not AS_TRANS made the AS4_PATH
- * out of date. An AS4_PATH that is longer than AS_PATH is out of date as well.
+ * Reconstructs the path behind a 2-octet peer (RFC 6793 4.2.3): AS4_PATH, preceded by the part of AS_PATH that it lacks. `aggregatorAsn` is
+ * the AS number of AGGREGATOR, if there is one. An aggregator other than AS_TRANS means that AS4_PATH is outdated. So does an AS4_PATH that
+ * is longer than AS_PATH.
  */
 export function mergeAs4Path(
   asPath: readonly AsPathSegment[],
@@ -66,13 +70,13 @@ export function mergeAs4Path(
   aggregatorAsn?: number,
 ): readonly AsPathSegment[] {
   if (as4Path === undefined || (aggregatorAsn !== undefined && aggregatorAsn !== asTrans)) return asPath;
-  // Segments of confederations have no business in AS4_PATH (RFC 6793 3).
+  // Confederation segments are not allowed in AS4_PATH (RFC 6793 3).
   const real = as4Path.filter((segment) => !isConfederation(segment));
   let more = asPathLength(asPath) - asPathLength(real);
   if (more < 0) return asPath;
   const front: AsPathSegment[] = [];
   for (const segment of asPath) {
-    // A confederation's segment goes along where it leads, or follows one that does.
+    // A confederation segment is kept if it leads the path or follows a kept one.
     if (more === 0 && !isConfederation(segment)) break;
     const length = lengthOf(segment);
     if (segment.kind === 'sequence' && length > more) {
@@ -85,7 +89,7 @@ export function mergeAs4Path(
   return joined([...front, ...real]);
 }
 
-/** Sequences that stand side by side are one. */
+/** Joins adjacent sequences. */
 function joined(segments: readonly AsPathSegment[]): AsPathSegment[] {
   const result: { readonly kind: AsPathSegment['kind']; readonly asns: number[] }[] = [];
   for (const { kind, asns } of segments) {

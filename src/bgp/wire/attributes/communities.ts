@@ -4,10 +4,10 @@ import { concat, octets, u16, u32 } from '../writer.ts';
 
 type StandardCommunity = Extract<Community, { readonly kind: 'standard' }>;
 type LargeCommunity = Extract<Community, { readonly kind: 'large' }>;
-/** RFC 4360 2: type (1) | subtype (1) | value (6), which is one number of 48 bits here. */
+/** An extended community (RFC 4360 2): type (1) | subtype (1) | value (6). The value is one 48-bit number here. */
 export type ExtendedCommunity = Extract<Community, { readonly kind: 'extended' }>;
 
-/** COMMUNITIES, RFC 1997: 4 octets each. */
+/** Decodes COMMUNITIES (RFC 1997): 4 octets each. */
 export function decodeCommunities(value: Uint8Array): StandardCommunity[] {
   const reader = new Reader(value);
   const communities: StandardCommunity[] = [];
@@ -15,7 +15,7 @@ export function decodeCommunities(value: Uint8Array): StandardCommunity[] {
   return communities;
 }
 
-/** LARGE_COMMUNITY, RFC 8092 3: three times 4 octets each. */
+/** Decodes LARGE_COMMUNITY (RFC 8092 3): three times 4 octets each. */
 export function decodeLargeCommunities(value: Uint8Array): LargeCommunity[] {
   const reader = new Reader(value);
   const communities: LargeCommunity[] = [];
@@ -25,7 +25,7 @@ export function decodeLargeCommunities(value: Uint8Array): LargeCommunity[] {
   return communities;
 }
 
-/** EXTENDED COMMUNITIES, RFC 4360 2: 8 octets each. */
+/** Decodes EXTENDED COMMUNITIES (RFC 4360 2): 8 octets each. */
 export function decodeExtendedCommunities(value: Uint8Array): ExtendedCommunity[] {
   const reader = new Reader(value);
   const communities: ExtendedCommunity[] = [];
@@ -35,7 +35,7 @@ export function decodeExtendedCommunities(value: Uint8Array): ExtendedCommunity[
   return communities;
 }
 
-/** The value of the attribute that carries communities of this kind, in the order given; other kinds are left out. */
+/** Encodes the communities of one kind, in the given order. Other kinds are left out. */
 export function encodeCommunities(kind: Community['kind'], communities: readonly Community[]): Uint8Array {
   return concat(communities.filter((community) => community.kind === kind).map(encodeCommunity));
 }
@@ -51,19 +51,19 @@ function encodeCommunity(community: Community): Uint8Array {
   }
 }
 
-/** Not to be passed on to another AS (RFC 4360 3): a bit of the type. */
+/** The type bit for "not transitive across ASes" (RFC 4360 3). */
 const nonTransitive = 0x40;
-/** Type "two-octet AS specific" (RFC 4360 3.1) and subtype of draft-ietf-idr-link-bandwidth. */
+/** Type "two-octet AS specific" (RFC 4360 3.1) with the subtype of draft-ietf-idr-link-bandwidth. */
 const linkBandwidthSubtype = 0x04;
 
 export interface LinkBandwidth {
-  /** The AS that attached it, AS_TRANS where its number needs four octets. */
+  /** The AS that attached the community; AS_TRANS if its number needs four octets. */
   readonly asn: number;
-  /** Octets per second: IEEE single precision on the wire. */
+  /** In octets per second. On the wire it is an IEEE single-precision float. */
   readonly bytesPerSecond: number;
 }
 
-/** What a link bandwidth community says; undefined for any other community. The transitive form is read too. */
+/** Decodes a link bandwidth community, transitive or not. Returns undefined for any other community. */
 export function linkBandwidthOf(community: Community): LinkBandwidth | undefined {
   if (community.kind !== 'extended' || (community.type & ~nonTransitive) !== 0 || community.subtype !== linkBandwidthSubtype) {
     return undefined;
@@ -73,7 +73,7 @@ export function linkBandwidthOf(community: Community): LinkBandwidth | undefined
   return { asn: Math.floor(community.value / 2 ** 32), bytesPerSecond: bits.getFloat32(0) };
 }
 
-/** The non-transitive form, as the draft wants it. `asn` has two octets. */
+/** Encodes the non-transitive form, as the draft requires. `asn` has two octets. */
 export function linkBandwidthCommunity({ asn, bytesPerSecond }: LinkBandwidth): ExtendedCommunity {
   const bits = new DataView(new ArrayBuffer(4));
   bits.setFloat32(0, bytesPerSecond);

@@ -16,17 +16,15 @@ import { octets, u16 } from '../writer.ts';
 
 export { attributeFlags, type AttributeSession } from './attribute-rules.ts';
 
-/** AGGREGATOR and AS4_AGGREGATOR, RFC 4271 5.1.7. */
+/** AGGREGATOR and AS4_AGGREGATOR (RFC 4271 5.1.7). */
 export interface Aggregator {
-  /** AS_TRANS in an AGGREGATOR of a 2-octet peer whose number needs four octets. */
+  /** AS_TRANS in the AGGREGATOR of a 2-octet peer if the number needs four octets. */
   readonly asn: number;
-  /** The BGP identifier of the speaker that aggregated, as an unsigned number. */
+  /** BGP identifier of the aggregating speaker, as an unsigned number. */
   readonly routerId: number;
 }
 
-/**
- * A path attribute, RFC 4271 4.3: flags (1) | type (1) | length (1, or 2 with the extended-length flag) | value.
- */
+/** A path attribute (RFC 4271 4.3): flags (1) | type (1) | length (1, or 2 with the extended-length flag) | value. */
 export interface RawAttribute {
   /** Without the extended-length flag. */
   readonly flags: number;
@@ -34,28 +32,31 @@ export interface RawAttribute {
   readonly value: Uint8Array;
 }
 
-/** The attributes of an UPDATE except the two multiprotocol ones, which carry prefixes. Absent: not there, or not usable. */
+/**
+ * The attributes of an UPDATE, except for the two multiprotocol ones, which carry prefixes. A field is absent if the attribute is missing
+ * or unusable.
+ */
 export interface PathAttributes {
   /** 0 IGP, 1 EGP, 2 INCOMPLETE. */
   readonly origin?: number;
   readonly asPath?: readonly AsPathSegment[];
-  /** 4 octets: of the prefixes in the NLRI field. Those of MP_REACH_NLRI have their own. */
+  /** Next hop of the prefixes in the NLRI field, 4 octets. MP_REACH_NLRI has its own next hop. */
   readonly nextHop?: Uint8Array;
   readonly med?: number;
   readonly localPref?: number;
   readonly atomicAggregate?: true;
   readonly aggregator?: Aggregator;
-  /** Of all three attributes: standard, then extended, then large ones, each in the order in which they came. */
+  /** From all three attributes: standard, extended, then large communities, each in the order of the message. */
   readonly communities?: readonly Community[];
-  /** RFC 4456: BGP identifiers as unsigned numbers. */
+  /** BGP identifiers as unsigned numbers (RFC 4456). */
   readonly originatorId?: number;
   readonly clusterList?: readonly number[];
-  /** Real AS numbers behind a 2-octet peer (RFC 6793): see `mergeAs4Path`. */
+  /** The real AS numbers behind a 2-octet peer (RFC 6793); see `mergeAs4Path`. */
   readonly as4Path?: readonly AsPathSegment[];
   readonly as4Aggregator?: Aggregator;
-  /** RFC 9234 5: the AS number in ONLY_TO_CUSTOMER. */
+  /** The AS number in ONLY_TO_CUSTOMER (RFC 9234 5). */
   readonly onlyToCustomer?: number;
-  /** Optional attributes that this codec does not read, one a type, in ascending order of type. */
+  /** Optional attributes that this codec does not decode, one per type, in ascending order of type. */
   readonly other?: readonly RawAttribute[];
 }
 
@@ -63,7 +64,7 @@ interface DecodedAttributes {
   readonly attributes: PathAttributes;
   readonly mpReach?: RawAttribute;
   readonly mpUnreach?: RawAttribute;
-  /** Whether the attribute was there, usable or not. */
+  /** Tells whether the attribute was present, usable or not. */
   readonly has: (type: number) => boolean;
 }
 
@@ -75,8 +76,8 @@ type Draft = { -readonly [K in keyof PathAttributes]: PathAttributes[K] } & {
 };
 
 /**
- * Reads the attribute block of an UPDATE and adds what is wrong with it to `faults`. Total; time is linear in the length
- * of the block. The values are views of it.
+ * Decodes the attribute block of an UPDATE and adds its errors to `faults`. It accepts any octets and takes time linear in their number.
+ * The values are views of the block.
  */
 export function decodeAttributes(block: Uint8Array, session: AttributeSession, faults: UpdateFaults): DecodedAttributes {
   const draft: Draft = {};
@@ -90,7 +91,7 @@ export function decodeAttributes(block: Uint8Array, session: AttributeSession, f
     const length = (flags & attributeFlags.extendedLength) === 0 ? reader.u8() : reader.u16();
     const value = reader.take(length);
     if (reader.overrun) {
-      // The NLRI field is where it is (RFC 7606 4), but the prefixes of a multiprotocol attribute are gone with it.
+      // The NLRI field can still be found (RFC 7606 4), but the prefixes of a multiprotocol attribute are lost.
       const disposition = isMultiprotocol(type) ? 'reset' : 'withdraw';
       faults.add(disposition, updateError.malformedAttributes, () => `${attributeName(type)} is longer than the attribute list`);
       break;
@@ -114,19 +115,19 @@ export function decodeAttributes(block: Uint8Array, session: AttributeSession, f
   return { attributes: finish(draft), ...carriers, has: (type) => seen[type] === 1 };
 }
 
-/** Header and value, with the extended length only where it is needed. */
+/** Encodes an attribute, with extended length only if it is needed. */
 export function encodeAttribute(flags: number, type: number, value: Uint8Array): Uint8Array {
   return value.length > 255
     ? octets(flags | attributeFlags.extendedLength, type, u16(value.length), value)
     : octets(flags, type, value.length, value);
 }
 
-/** Whether the value is worth reading. `data` is the attribute as it came, for the NOTIFICATION (RFC 4271 6.3). */
+/** Checks flags and length of an attribute. `data` is the attribute as received, for the NOTIFICATION (RFC 4271 6.3). */
 function isAcceptable({ flags, type, value }: RawAttribute, session: AttributeSession, faults: UpdateFaults, data: Uint8Array): boolean {
   const rule = attributeRules[type];
   if (rule === undefined) {
     if ((flags & attributeFlags.optionalNonTransitive) !== 0) return true;
-    // RFC 7606 3 i, where RFC 4271 resets the session.
+    // RFC 7606 3 i replaces the session reset of RFC 4271.
     faults.add('withdraw', updateError.unrecognizedWellKnown, () => `the well-known ${attributeName(type)} is unknown`, data);
     return false;
   }
@@ -136,7 +137,7 @@ function isAcceptable({ flags, type, value }: RawAttribute, session: AttributeSe
     return false;
   }
   if ((flags & flagsThatMatter) !== attributeFlags[rule.flags]) {
-    // RFC 7606 3 c. The prefixes of a multiprotocol attribute are needed all the same, to withdraw them.
+    // RFC 7606 3 c. The prefixes of a multiprotocol attribute are still read, so that they can be withdrawn.
     faults.add('withdraw', updateError.attributeFlags, () => `the flags of ${rule.name} are wrong`, data);
     if (!isMultiprotocol(type)) return false;
   }
@@ -148,7 +149,7 @@ function isAcceptable({ flags, type, value }: RawAttribute, session: AttributeSe
   return true;
 }
 
-/** False where the value is not acceptable. */
+/** Decodes a value. Returns false if it is not acceptable. */
 function readValue(raw: RawAttribute, session: AttributeSession, into: Draft): boolean {
   const { type, value } = raw;
   const reader = new Reader(value);
@@ -161,7 +162,7 @@ function readValue(raw: RawAttribute, session: AttributeSession, into: Draft): b
     }
     case t.asPath: {
       const path = decodeAsPath(value, session.fourOctetAsn);
-      // RFC 5065 5: nobody outside of a confederation has to know about its inside.
+      // An external peer must not send confederation segments (RFC 5065 5).
       if (path === undefined || (!session.internal && path.some(isConfederation))) return false;
       into.asPath = path;
       return true;
@@ -173,7 +174,7 @@ function readValue(raw: RawAttribute, session: AttributeSession, into: Draft): b
       return true;
     }
     case t.nextHop:
-      into.nextHop = value; // Whether it is usable matters only where there is an NLRI field.
+      into.nextHop = value; // checked only if there is an NLRI field
       return true;
     case t.med:
       into.med = reader.u32();
@@ -224,7 +225,7 @@ function finish({ standard, extended, large, ...attributes }: Draft): PathAttrib
   return lists.length === 0 ? attributes : { ...attributes, communities: lists.flat() };
 }
 
-/** The first one wins, but two of the multiprotocol ones make the message ambiguous (RFC 7606 3 g). */
+/** Reports a duplicate. The first attribute counts, but two multiprotocol ones make the message ambiguous (RFC 7606 3 g). */
 function addDuplicate(type: number, faults: UpdateFaults): void {
   const disposition = isMultiprotocol(type) ? 'reset' : 'discard';
   faults.add(disposition, updateError.malformedAttributes, () => `${attributeName(type)} is there twice`);

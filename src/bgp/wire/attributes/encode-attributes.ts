@@ -6,8 +6,8 @@ import { encodeCommunities } from './communities.ts';
 import { concat, octets, u16, u32 } from '../writer.ts';
 
 /**
- * The attribute block of an UPDATE, in ascending order of type (RFC 4271 5), without the two multiprotocol attributes. For
- * a 2-octet peer, AS4_PATH and AS4_AGGREGATOR are made where a number needs four octets (RFC 6793 4.2.2) and are not given.
+ * Encodes the attribute block of an UPDATE, in ascending order of type (RFC 4271 5), without the two multiprotocol attributes. For a
+ * 2-octet peer it derives AS4_PATH and AS4_AGGREGATOR if a number needs four octets (RFC 6793 4.2.2); given ones are not used.
  */
 export function encodePathAttributes(attributes: PathAttributes, { fourOctetAsn }: Pick<AttributeSession, 'fourOctetAsn'>): Uint8Array {
   const { asPath, aggregator, communities = [], other = [] } = attributes;
@@ -40,7 +40,7 @@ const flagsOf = (type: number): number => flags[attributeRules[type]?.flags ?? '
 
 const octet = (value: number | undefined): Uint8Array | undefined => (value === undefined ? undefined : octets(value));
 const number = (value: number | undefined): Uint8Array | undefined => (value === undefined ? undefined : octets(u32(value)));
-/** An empty list is no attribute: RFC 7606 7.8 calls it malformed. */
+/** An empty list is left out, because RFC 7606 7.8 treats it as malformed. */
 const list = (value: Uint8Array): Uint8Array | undefined => (value.length === 0 ? undefined : value);
 
 function as4PathOf(asPath: readonly AsPathSegment[]): AsPathSegment[] | undefined {

@@ -5,8 +5,8 @@ import { fault, type Disposition, type Fault } from '../fault.ts';
 const strength: Readonly<Record<Disposition, number>> = { discard: 1, withdraw: 2, reset: 3 };
 
 /**
- * The faults of one UPDATE, of which the strongest decides (RFC 7606 3 h). A bounded number is kept, so that a message of
- * nothing but faults costs no more than another; the first of the strongest is always among them.
+ * Collects the faults of one UPDATE; the strongest decides (RFC 7606 3 h). The number kept is limited, so that a message full of faults
+ * costs no more than others. The first of the strongest faults is always kept.
  */
 export class UpdateFaults {
   readonly list: Fault[] = [];
@@ -16,7 +16,7 @@ export class UpdateFaults {
     return this.#strongest;
   }
 
-  /** The words are made only where the fault is kept. `data` goes into the NOTIFICATION (RFC 4271 6.3). */
+  /** Adds a fault. The text is made only if the fault is kept. `data` goes into the NOTIFICATION (RFC 4271 6.3). */
   add(disposition: Disposition, subcode: number, problem: () => string, data?: Uint8Array): void {
     const stronger = this.#strongest === undefined || strength[disposition] > strength[this.#strongest.disposition];
     const full = this.list.length >= maximumFaults;
