@@ -7,20 +7,20 @@ export interface Credentials {
 
 export const credentials: Credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 
-/** What an account has before Herald comes: the network of a cluster of three nodes in two zones, and certificates. */
+/** The resources of an AWS account before Herald is started: the network of a cluster with three nodes in two zones, and certificates. */
 export interface Account {
   readonly vpcId: string;
-  /** One a zone. */
+  /** One subnet per zone. */
   readonly publicSubnets: readonly string[];
   readonly privateSubnets: readonly string[];
-  /** On each node, tagged for the cluster. */
+  /** The security group of each node, tagged for the cluster. */
   readonly nodeGroup: string;
-  /** With their zones. */
+  /** The nodes with their zones. */
   readonly nodes: readonly { readonly instance: string; readonly zone: string; readonly address: string }[];
-  /** ARNs: web.example.com and other.example.com of ACM, and one of IAM. */
+  /** ARNs: web.example.com and other.example.com in ACM, and one certificate in IAM. */
   readonly certificates: { readonly web: string; readonly other: string; readonly iam: string };
-  /** Of an Elastic IP for each public subnet. */
+  /** Allocation ids, one per public subnet. */
   readonly elasticIps: readonly string[];
-  /** Of S3, into which load balancers may write their logs. */
+  /** The S3 bucket to which load balancers may write their logs. */
   readonly logBucket: string;
 }

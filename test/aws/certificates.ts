@@ -1,6 +1,5 @@
 /**
- * Certificates for hosts that do not exist, signed by themselves, valid for a hundred years, with their keys: what an emulator wants to have
- * imported. Made by:
+ * Self-signed certificates for hosts that do not exist, valid for a hundred years, with their keys. An emulator imports them. Made by:
  *
  *   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=HOST -addext subjectAltName=DNS:HOST
  */

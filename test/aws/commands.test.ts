@@ -25,29 +25,29 @@ function web(annotations: Readonly<Record<string, string>>, ...ports: readonly P
   };
 }
 
-let bed: DirectoryFixture;
+let fixture: DirectoryFixture;
 beforeAll(async () => {
-  bed = await DirectoryFixture.start();
-  bed.write('service.yaml', [web({}, http)]);
+  fixture = await DirectoryFixture.start();
+  fixture.write('service.yaml', [web({}, http)]);
 });
-afterAll(() => bed?.stop());
+afterAll(() => fixture?.stop());
 
 const explain = async (): Promise<string> => {
-  const { code, stdout, stderr } = await bed.herald('explain', 'service', 'default/web', '--source', bed.directory);
+  const { code, stdout, stderr } = await fixture.herald('explain', 'service', 'default/web', '--source', fixture.directory);
   expect([code, stderr]).toEqual([0, '']);
   return stdout;
 };
 
-/** What is asked of AWS, call by call. */
+/** The AWS calls that the text lists. */
 const calls = (text: string): string[] => [...text.matchAll(/^ +((?:elbv2|elb|ec2):\w+) {2}/gm)].map(([, call = '']) => call);
 
-/** The manifests in force, with this one in the place of its file. */
+/** Runs herald plan with the present manifests, in which `service` replaces the Service. */
 async function plan(service: object): Promise<{ readonly code: number; readonly stdout: string }> {
   const proposed = mkdtempSync(join(tmpdir(), 'herald-proposed-'));
   try {
-    cpSync(join(bed.directory, 'cluster.yaml'), join(proposed, 'cluster.yaml'));
+    cpSync(join(fixture.directory, 'cluster.yaml'), join(proposed, 'cluster.yaml'));
     writeFileSync(join(proposed, 'service.yaml'), stringify(service));
-    const { code, stdout, stderr } = await bed.herald('plan', '-f', proposed, '--source', bed.directory);
+    const { code, stdout, stderr } = await fixture.herald('plan', '-f', proposed, '--source', fixture.directory);
     expect(stderr).toBe('');
     return { code, stdout };
   } finally {
@@ -56,12 +56,12 @@ async function plan(service: object): Promise<{ readonly code: number; readonly 
 }
 
 async function expectUnchanged(before: AccountState): Promise<void> {
-  expect(await bed.accountState()).toEqual(before);
+  expect(await fixture.accountState()).toEqual(before);
 }
 
-// One after the other, as a user would: what is there afterwards is what the next one starts from.
-test('before anything is made explain shows what would be, call by call, and makes none', async () => {
-  const before = await bed.accountState();
+// These tests run in order, as a user would: each starts from the state that the one before leaves.
+test('explain shows the planned calls before anything exists, and makes none', async () => {
+  const before = await fixture.accountState();
   const text = await explain();
   expect(text).toContain('Provider   aws: spec.loadBalancerClass is herald.dev/aws\n');
   expect(text).toMatch(
@@ -81,12 +81,12 @@ test('before anything is made explain shows what would be, call by call, and mak
   await expectUnchanged(before);
 });
 
-test('when the controller has made it, explain shows what there is and no difference, and plan no call', { timeout: 400_000 }, async () => {
-  await bed.startController();
-  await until('the Service has its host name', (note) => note(bed.hostname('default/web')) !== '', 60_000);
-  const [nlb] = (await bed.accountState()).nlbs;
+test('explain shows the existing load balancer without difference, and plan shows no call', { timeout: 400_000 }, async () => {
+  await fixture.startController();
+  await until('the Service has its host name', (note) => note(fixture.hostname('default/web')) !== '', 60_000);
+  const [nlb] = (await fixture.accountState()).nlbs;
   await until('nothing is left to do', async (note) => note(await explain()).includes('difference: none, no call would be made'), 120_000);
-  await bed.stopController();
+  await fixture.stopController();
   const text = await explain();
   expect(text).toContain(`NLB ${nlb?.name}, internal, ipv4, active, ${nlb?.dnsName}`);
   expect(text).toMatch(/\n {4}listener TCP 80\n {4}target group k8s-default-web-\w+, TCP 31080, instance: 3 healthy\n/);
@@ -95,8 +95,8 @@ test('when the controller has made it, explain shows what there is and no differ
   expect(stdout).toContain('No call to AWS would be made.');
 });
 
-test('plan shows the calls for another port, and makes none', async () => {
-  const before = await bed.accountState();
+test('plan shows the calls for a further port, and makes none', async () => {
+  const before = await fixture.accountState();
   const { code, stdout } = await plan(web({}, http, { name: 'alt', port: 8080, nodePort: 31_081 }));
   expect(code).toBe(2);
   expect(stdout).toContain('Calls to AWS\n  default/web\n');
@@ -106,30 +106,30 @@ test('plan shows the calls for another port, and makes none', async () => {
   await expectUnchanged(before);
 });
 
-test('plan shows what goes with a Service that goes', async () => {
-  const before = await bed.accountState();
+test('plan shows the deletions for a removed Service', async () => {
+  const before = await fixture.accountState();
   const { code, stdout } = await plan({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } });
   expect(code).toBe(2);
   expect(calls(stdout)).toEqual(expect.arrayContaining(['elbv2:DeleteLoadBalancer', 'elbv2:DeleteTargetGroup']));
   await expectUnchanged(before);
 });
 
-test('a mistake in an annotation is told with what to do, and what there is stays', async () => {
-  const before = await bed.accountState();
+test('plan reports a wrong annotation with its fix, and changes nothing', async () => {
+  const before = await fixture.accountState();
   const { stdout } = await plan(web({ 'service.beta.kubernetes.io/aws-load-balancer-scheme': 'public' }, http));
   expect(stdout).toContain('! annotation service.beta.kubernetes.io/aws-load-balancer-scheme is not one of internal, internet-facing');
   expect(calls(stdout)).toEqual([]);
   await expectUnchanged(before);
 });
 
-test('a Service that is no LoadBalancer any more is shown with what it has left, and with what keeps that', async () => {
-  const [nlb] = (await bed.accountState()).nlbs;
-  await motoCloud(bed.moto).call('elbv2:ModifyLoadBalancerAttributes', {
+test('explain shows what a former LoadBalancer Service has left, and why it stays', async () => {
+  const [nlb] = (await fixture.accountState()).nlbs;
+  await motoCloud(fixture.moto).call('elbv2:ModifyLoadBalancerAttributes', {
     LoadBalancerArn: nlb?.arn ?? '',
     Attributes: [{ Key: 'deletion_protection.enabled', Value: 'true' }],
   });
   const metadata = { name: 'web', namespace: 'default', finalizers: ['herald.dev/aws'] };
-  bed.write('service.yaml', [
+  fixture.write('service.yaml', [
     { apiVersion: 'v1', kind: 'Service', metadata, spec: { clusterIP: '10.96.0.20', ports: [{ name: 'http', port: 80 }] } },
   ]);
   const text = await explain();

@@ -27,31 +27,31 @@ const { examples } = parse(readFileSync(join(import.meta.dirname, 'aws-examples.
   readonly examples: readonly Example[];
 };
 
-let bed: DirectoryFixture;
+let fixture: DirectoryFixture;
 beforeEach(async () => {
-  bed = await DirectoryFixture.start();
+  fixture = await DirectoryFixture.start();
 });
-afterEach(() => bed.stop());
+afterEach(() => fixture.stop());
 
-const start = (): Promise<void> => bed.startController('--aws-classless=classic');
+const start = (): Promise<void> => fixture.startController('--aws-classless=classic');
 
-/** In the directory, with the certificate that this account has in the place of the one that is written. */
+/** Writes Services to the directory. Their certificate ARNs are replaced by that of this account. */
 function put(file: string, services: readonly Manifest[]): void {
   const withDefaults = services.map((service, index) => {
-    const text = JSON.stringify(service).replaceAll(/arn:aws:acm:[^",]*/g, bed.account.certificates.web);
+    const text = JSON.stringify(service).replaceAll(/arn:aws:acm:[^",]*/g, fixture.account.certificates.web);
     const { metadata, spec, ...rest } = JSON.parse(text) as Manifest;
     return { apiVersion: 'v1', kind: 'Service', ...rest, metadata, spec: { clusterIP: `10.96.0.${20 + index}`, ...spec } };
   });
-  bed.write(file, withDefaults);
+  fixture.write(file, withDefaults);
 }
 
-const look = (): Promise<AccountState> => bed.accountState();
-const hostname = (key: string): string => bed.hostname(key);
+const look = (): Promise<AccountState> => fixture.accountState();
+const hostname = (key: string): string => fixture.hostname(key);
 
 const byPort = (a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): number =>
   Number(a['port']) - Number(b['port']);
 
-/** What stands in AWS, in the words of aws-examples.yaml. */
+/** Describes the AWS account in the terms of aws-examples.yaml. */
 function described({ nlbs, classic }: AccountState): Example['becomes'] {
   const [nlb] = nlbs;
   const [balancer] = classic;
@@ -96,37 +96,40 @@ function expected({ kind, listeners, targetGroups, healthCheck }: Example['becom
   };
 }
 
-describe('the controller over a directory, against moto', () => {
-  test.each(examples.map((example) => [example.name, example] as const))('%s becomes what is written beside it', async (_, example) => {
-    put('service.yaml', [example.service]);
-    await start();
-    await until(
-      'AWS has what is written',
-      async (note) => {
-        expect(note(described(await look()))).toEqual(expected(example.becomes));
-        return true;
-      },
-      60_000,
-    );
-    const { namespace, name } = example.service.metadata;
-    await until(
-      'the status has the host name',
-      async (note) => {
-        const { nlbs, classic } = await look();
-        return note(hostname(`${namespace}/${name}`)) === (nlbs[0] ?? classic[0])?.dnsName;
-      },
-      60_000,
-    );
-  });
+describe('a controller with a directory, against moto', () => {
+  test.each(examples.map((example) => [example.name, example] as const))(
+    '%s becomes the load balancer in aws-examples.yaml',
+    async (_, example) => {
+      put('service.yaml', [example.service]);
+      await start();
+      await until(
+        'AWS has what is written',
+        async (note) => {
+          expect(note(described(await look()))).toEqual(expected(example.becomes));
+          return true;
+        },
+        60_000,
+      );
+      const { namespace, name } = example.service.metadata;
+      await until(
+        'the status has the host name',
+        async (note) => {
+          const { nlbs, classic } = await look();
+          return note(hostname(`${namespace}/${name}`)) === (nlbs[0] ?? classic[0])?.dnsName;
+        },
+        60_000,
+      );
+    },
+  );
 
-  test('examples/aws all become usable, and leave nothing when they go', async () => {
+  test('all of examples/aws become usable, and are deleted completely', async () => {
     const files = ['20-nlb-certificate', '30-classic-https', '40-local', '50-shared'];
     const services = files.flatMap((file) =>
       parseAllDocuments(readFileSync(join(import.meta.dirname, `../../examples/aws/${file}.yaml`), 'utf8')).map(
         (document) => document.toJS() as Manifest,
       ),
     );
-    // A directory has no API server that would choose node ports.
+    // In a directory no API server assigns node ports.
     let port = 31_000;
     const chosen = services.map(({ spec, ...rest }) => ({
       ...rest,
@@ -153,7 +156,7 @@ describe('the controller over a directory, against moto', () => {
       '80/HTTP 443/HTTPS',
     ]);
     expect(hostname('default/mqtt')).toBe(hostname('default/coap'));
-    rmSync(join(bed.directory, 'services.yaml'));
+    rmSync(join(fixture.directory, 'services.yaml'));
     await until(
       'nothing is left',
       async (note) => {

@@ -9,7 +9,7 @@ import { silentLog } from '../../src/system/log.ts';
 import { region } from './account.ts';
 import { result, StubAws } from './stub-aws.ts';
 
-/** With no credentials but those that the SDK's own chain finds. */
+/** Only with the credentials that the SDK's own chain finds. */
 function cloud(): SdkCloud {
   const components = { clock: systemClock, random: () => 0, log: silentLog, stopped: new AbortController().signal };
   return new SdkCloud(components, { region, version: 'test' });
@@ -32,7 +32,7 @@ const empty = result('DescribeLoadBalancers', '<LoadBalancers/>');
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
 describe('credentials', () => {
-  test('IRSA: the token of the service account is exchanged at STS, and its key signs', async () => {
+  test('IRSA: the token of the service account is exchanged at STS, and its key signs requests', async () => {
     await using aws = await StubAws.start(({ parameters }) =>
       parameters.get('Action') === 'AssumeRoleWithWebIdentity'
         ? result(
@@ -54,7 +54,7 @@ describe('credentials', () => {
     expect(request?.headers['x-amz-security-token']).toBe('session');
   });
 
-  test('EKS Pod Identity: its agent is asked with the token of the pod', async () => {
+  test('EKS Pod Identity: credentials come from its agent with the token of the pod', async () => {
     await using aws = await StubAws.start(({ path }) =>
       path === '/v1/credentials'
         ? {
@@ -73,7 +73,7 @@ describe('credentials', () => {
     expect(request?.headers.authorization).toContain('Credential=OF-THE-POD/');
   });
 
-  test('none at all is said to be that, and nothing is sent', async () => {
+  test('missing credentials are reported, and nothing is sent', async () => {
     await using aws = await StubAws.start(() => empty);
     process.env['AWS_ENDPOINT_URL'] = aws.endpoint;
     await expect(cloud().call('elbv2:DescribeLoadBalancers', {})).rejects.toMatchObject({ code: 'credentials' });

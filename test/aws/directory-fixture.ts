@@ -19,7 +19,7 @@ export interface Answer {
   readonly stderr: string;
 }
 
-/** A directory of manifests whose nodes are instances of an account in moto, and commands of Herald over both. */
+/** A directory of manifests whose nodes are instances of an account in moto, and Herald's commands for both. */
 export class DirectoryFixture {
   readonly moto: Moto;
   readonly account: Account;
@@ -44,7 +44,7 @@ export class DirectoryFixture {
       status: { conditions: [{ type: 'Ready', status: 'True' }] },
     }));
     const namespaces = ['default', 'prod'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
-    // A directory gives Services without a class to pools unless it is told otherwise.
+    // By default Services without a class in a directory belong to address pools.
     const config = {
       apiVersion: 'herald.dev/v1alpha1',
       kind: 'HeraldConfig',
@@ -69,7 +69,7 @@ export class DirectoryFixture {
     writeFileSync(join(this.directory, file), objects.map((one) => `---\n${stringify(one)}`).join(''));
   }
 
-  /** As it is started for a cluster of its own: region and VPC are those of the nodes. */
+  /** Starts the controller as for a new cluster: region and VPC are found by its nodes. */
   async startController(...further: readonly string[]): Promise<void> {
     const argv = [program, 'controller', '--source', this.directory, '--aws-cluster-name', clusterName, ...further];
     this.#controller = new LabProcess(endedWithUs(argv), {
@@ -85,7 +85,7 @@ export class DirectoryFixture {
     this.#controller = undefined;
   }
 
-  /** A command that answers and ends, with the options that say where AWS is. */
+  /** Runs a command to its end, with the options that select the AWS account. */
   herald(...command: readonly string[]): Promise<Answer> {
     const options = { timeout: 120_000, killSignal: 'SIGKILL', env: { ...process.env, ...this.#environment } } as const;
     return new Promise((resolve) => {
@@ -96,12 +96,11 @@ export class DirectoryFixture {
     });
   }
 
-  /** What stands in AWS. */
   accountState(): Promise<AccountState> {
     return readAccountState(motoCloud(this.moto), this.account.vpcId);
   }
 
-  /** In the status of a Service; "": none yet. */
+  /** Returns the hostname in the status of a Service. "": there is none yet. */
   hostname(key: string): string {
     const record = parse(readFileSync(join(this.directory, `.herald/status/services/${key}.yaml`), 'utf8')) as {
       readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly { readonly hostname?: string }[] } };

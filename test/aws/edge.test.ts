@@ -34,8 +34,8 @@ afterAll(() => moto.stop());
 
 const Tags = [{ Key: 'herald.dev/cluster', Value: clusterName }];
 
-describe('every operation of the port, over HTTP', () => {
-  test('the network', async () => {
+describe('operations of the AWS port, over HTTP', () => {
+  test('network resources are read', async () => {
     const { Vpcs } = await cloud.call('ec2:DescribeVpcs', { VpcIds: [account.vpcId] });
     expect(Vpcs).toEqual([
       { VpcId: account.vpcId, CidrBlockAssociationSet: [{ CidrBlock: '10.0.0.0/16' }], Ipv6CidrBlockAssociationSet: [] },
@@ -56,7 +56,7 @@ describe('every operation of the port, over HTTP', () => {
     ]);
   });
 
-  test('instances, those that are gone left out, and interfaces by address', async () => {
+  test('instances are read without missing ones, and interfaces by address', async () => {
     const [node] = account.nodes;
     const { Instances } = await cloud.call('ec2:DescribeInstances', { InstanceIds: [node?.instance ?? '', 'i-00000000000000000'] });
     expect(Instances).toEqual([
@@ -75,7 +75,7 @@ describe('every operation of the port, over HTTP', () => {
     ]);
   });
 
-  test('more values than AWS takes in one filter are asked for in several requests, and each answer counts once', async () => {
+  test('a filter with too many values is split, and each item is returned once', async () => {
     const { instance = '', address = '' } = account.nodes[0] ?? {};
     const ids = Array.from({ length: 450 }, (_, index) => `i-${String(index).padStart(17, '0')}`);
     const { Instances } = await cloud.call('ec2:DescribeInstances', { InstanceIds: [...ids, instance] });
@@ -85,7 +85,7 @@ describe('every operation of the port, over HTTP', () => {
     expect(NetworkInterfaces).toHaveLength(1);
   });
 
-  test('nodes and pods are opened for load balancers, and closed when none is left', async () => {
+  test('nodes and pods admit load balancers, and no longer when none is left', async () => {
     const settings = { ...defaultSettings, clusterName, region, vpcId: account.vpcId };
     const { GroupId: backend } = await cloud.call('ec2:CreateSecurityGroup', {
       GroupName: 'of-load-balancers',
@@ -99,7 +99,7 @@ describe('every operation of the port, over HTTP', () => {
     const ports = [{ protocol: 'tcp', port: 30_080 }] as const;
     const stacks = [
       { ports, instances: [node?.instance ?? ''], addresses: [] },
-      // A pod has its address on the interface of its node.
+      // The address of a pod is on the interface of its node.
       { ports: [{ protocol: 'udp', port: 53 }] as const, instances: [], addresses: [pods?.address ?? ''] },
     ];
     const rules = async (): Promise<unknown[]> => {
@@ -119,7 +119,7 @@ describe('every operation of the port, over HTTP', () => {
     expect(await rules()).toEqual(before);
   });
 
-  test('a security group from its creation to its deletion', async () => {
+  test('a security group is created, changed and deleted', async () => {
     const { vpcId: VpcId } = account;
     const { GroupId } = await cloud.call('ec2:CreateSecurityGroup', {
       GroupName: 'of-a-test',
@@ -152,7 +152,7 @@ describe('every operation of the port, over HTTP', () => {
     expect((await cloud.call('ec2:DescribeSecurityGroups', { Filters: [byName] })).SecurityGroups).toEqual([]);
   });
 
-  test('certificates', async () => {
+  test('certificates are listed and described', async () => {
     const { CertificateSummaryList } = await cloud.call('acm:ListCertificates', {});
     expect(CertificateSummaryList.map(({ CertificateArn }) => CertificateArn).toSorted()).toEqual(
       [account.certificates.web, account.certificates.other].toSorted(),
@@ -163,7 +163,7 @@ describe('every operation of the port, over HTTP', () => {
     await expect(cloud.call('acm:DescribeCertificate', { CertificateArn })).rejects.toMatchObject({ code: 'notFound' });
   });
 
-  test('an NLB from its creation to its deletion', async () => {
+  test('an NLB is created, changed and deleted', async () => {
     const { LoadBalancers } = await cloud.call('elbv2:CreateLoadBalancer', {
       Name: 'of-a-test',
       Type: 'network',
@@ -293,7 +293,7 @@ describe('every operation of the port, over HTTP', () => {
     expect((await cloud.call('elbv2:DescribeTargetGroups', {})).TargetGroups).toEqual([]);
   });
 
-  test('a Classic Load Balancer from its creation to its deletion', async () => {
+  test('a Classic Load Balancer is created, changed and deleted', async () => {
     const LoadBalancerName = 'of-a-test';
     const https = {
       Protocol: 'HTTPS',
@@ -305,7 +305,7 @@ describe('every operation of the port, over HTTP', () => {
     const tcp = { Protocol: 'TCP', LoadBalancerPort: 80, InstanceProtocol: 'TCP', InstancePort: 30_080 } as const;
     const created = await cloud.call('elb:CreateLoadBalancer', {
       LoadBalancerName,
-      // moto knows policies of the instance ports that a balancer was made with, and of no others.
+      // moto knows policies only for instance ports that the load balancer was created with.
       Listeners: [tcp],
       Subnets: account.publicSubnets.slice(0, 1),
       SecurityGroups: [account.nodeGroup],
@@ -383,7 +383,7 @@ describe('every operation of the port, over HTTP', () => {
     });
   });
 
-  test('and these were all', () => {
+  test('the tests above call every operation', () => {
     const all = Object.entries({ elbv2, elb, ec2, acm }).flatMap(([service, operations]) =>
       Object.keys(operations).map((name) => `${service}:${name}`),
     );

@@ -22,7 +22,7 @@ afterEach(() => moto.stop());
 
 const Version = '2010-05-08';
 
-/** A user who may do what the policy says, and nothing else, from now on. */
+/** Creates a user with this policy only, and switches the access check on. */
 async function userWith(PolicyDocument: string): Promise<Credentials> {
   const UserName = 'herald';
   await moto.query('iam', { Action: 'CreateUser', Version, UserName });
@@ -33,19 +33,19 @@ async function userWith(PolicyDocument: string): Promise<Credentials> {
   return { accessKeyId: field('AccessKeyId'), secretAccessKey: field('SecretAccessKey') };
 }
 
-const benchAs = (as: Credentials): ScenarioFixture =>
+const fixtureAs = (as: Credentials): ScenarioFixture =>
   new ScenarioFixture({ cloud: motoCloud(moto, silentLog, as), account, ...onVirtualTime(new VirtualClock()) });
 
-/** moto checks actions and resources, and looks at no condition. */
-describe('who may do only what the IAM policy says', () => {
-  const shown = scenarios.filter(({ name }) => /leaves nothing|by hand is put right|two certificates|HTTPS that speaks http/.test(name));
+/** moto checks actions and resources but ignores conditions. */
+describe('a user with only the documented IAM policy', () => {
+  const shown = scenarios.filter(({ name }) => /leaves no NLB|by hand are repaired|two certificates|terminates HTTPS/.test(name));
 
-  test.each(shown.map(({ name, run }) => [name, run] as const))('can: %s', async (_, run) => {
+  test.each(shown.map(({ name, run }) => [name, run] as const))('the scenario passes: %s', async (_, run) => {
     expect(shown).toHaveLength(4);
-    await run(benchAs(await userWith(policy)));
+    await run(fixtureAs(await userWith(policy)));
   });
 
-  test('is refused what it does not say, and that is told by its name', async () => {
+  test('an action that the policy does not grant is denied', async () => {
     const cloud = motoCloud(moto, silentLog, await userWith(policy.replace('"elasticloadbalancing:CreateListener",', '')));
     await cloud.call('elbv2:DescribeLoadBalancers', {});
     const input = {

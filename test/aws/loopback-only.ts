@@ -2,9 +2,8 @@ import { Socket } from 'node:net';
 import process from 'node:process';
 
 /**
- * Setup of every test of AWS: nothing here reaches the real one. A client that is not told of another endpoint goes to a port where
- * nobody listens, with credentials of nobody, and a connection to anything but loopback is refused before a name is looked up.
- * Programs that a test starts have the variables, too.
+ * Setup for all AWS tests: none of them reaches the real AWS. A client without an endpoint connects to a closed port with invalid
+ * credentials. Any connection outside of loopback is refused before name resolution. Programs that a test starts inherit the variables.
  */
 const variables = {
   AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
@@ -19,7 +18,7 @@ Object.assign(process.env, variables);
 
 interface Destination {
   readonly host?: string;
-  /** Of a socket file; null where the agents of HTTP mean none. */
+  /** The path of a Unix socket. HTTP agents pass null for none. */
   readonly path?: string | null;
 }
 
@@ -27,7 +26,7 @@ const loopback = new Set(['127.0.0.1', '::1', 'localhost', undefined]);
 type Connect = (this: Socket, ...args: unknown[]) => Socket;
 const connect = Reflect.get(Socket.prototype, 'connect') as Connect;
 Socket.prototype.connect = function connectToLoopback(this: Socket, ...args: unknown[]): Socket {
-  // Node's own callers hand over the list of arguments that net.connect has put in order.
+  // Callers inside Node pass the argument list that net.connect has normalised.
   const [first, second] = (Array.isArray(args[0]) ? args[0] : args) as [unknown, unknown];
   const { host, path }: Destination =
     typeof first === 'object' && first !== null ? first : typeof second === 'string' ? { host: second } : {};

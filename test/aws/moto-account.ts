@@ -17,7 +17,7 @@ import { clusterName, credentials, region, type Account } from './account.ts';
 import { otherCertificate, webCertificate, type TestCertificate } from './certificates.ts';
 import type { Moto } from './moto.ts';
 
-/** Makes an account with `clusterName` in moto. */
+/** Creates an account with `clusterName` in moto. */
 export async function makeAccount(moto: Moto): Promise<Account> {
   const client = new EC2Client({ region, endpoint: moto.endpoint, credentials });
   const vpcId = known((await client.send(new CreateVpcCommand({ CidrBlock: '10.0.0.0/16' }))).Vpc?.VpcId);
@@ -87,7 +87,7 @@ async function importCertificate(moto: Moto, { certificate, privateKey }: TestCe
   return known((await client.send(new ImportCertificateCommand(input))).CertificateArn);
 }
 
-/** By hand, for one call is no reason to have a client for IAM. */
+/** Sends the IAM request directly, because one call does not justify an IAM client. */
 async function uploadServerCertificate(moto: Moto, name: string, { certificate, privateKey }: TestCertificate): Promise<string> {
   const answer = await moto.query('iam', {
     Action: 'UploadServerCertificate',

@@ -6,7 +6,7 @@ import { systemRandom } from '../../src/system/random.ts';
 import { credentials, region } from './account.ts';
 import type { Moto } from './moto.ts';
 
-/** The port to AWS as it is in production, with the emulator on the other end. */
+/** The production implementation of the AWS port, connected to the emulator. */
 export function motoCloud(moto: Moto, log: Log = silentLog, as = credentials): Cloud {
   const stopped = new AbortController().signal;
   const components = { clock: systemClock, random: systemRandom, log, stopped };

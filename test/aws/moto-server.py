@@ -1,6 +1,6 @@
 """
-moto's server, with one mistake of it mended: of a listener of a Classic ELB it forgets the protocol to the instances, and shows that of
-the listener in its place (5.1.1 and 5.2.5). HTTPS with plain HTTP behind it is most of what there is to say about Classic ELBs.
+The moto server with one bug fixed. For a listener of a Classic ELB, moto (5.1.1 and 5.2.5) forgets the protocol to the instances and
+returns that of the listener instead. Many tests of Classic ELBs use HTTPS listeners with HTTP to the instances.
 """
 
 import sys
@@ -39,7 +39,7 @@ backend = models.ELBBackend
 backend.create_load_balancer = remembering(backend.create_load_balancer)
 backend.create_load_balancer_listeners = remembering(backend.create_load_balancer_listeners)
 models.FakeListener.instance_protocol = property(lambda self: getattr(self, "to_instances", self.protocol))
-# 5.1.1 has a template of the answer.
+# Version 5.1.1 builds the answer from a template.
 template = getattr(responses, "DESCRIBE_LOAD_BALANCERS_TEMPLATE", None)
 if template:
     responses.DESCRIBE_LOAD_BALANCERS_TEMPLATE = template.replace(

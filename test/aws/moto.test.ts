@@ -11,7 +11,7 @@ import { Moto } from './moto.ts';
 const credentials = { accessKeyId: 'a', secretAccessKey: 'b' };
 
 describe('the moto server', () => {
-  test('answers the SDK on loopback, and is gone when stopped', async () => {
+  test('the server answers the SDK on loopback, and has ended after stop', async () => {
     const moto = await Moto.start();
     const client = new EC2Client({ region: 'us-east-1', endpoint: moto.endpoint, credentials });
     expect((await client.send(new DescribeVpcsCommand({}))).Vpcs).toHaveLength(1);
@@ -19,12 +19,12 @@ describe('the moto server', () => {
     expect(existsSync(`/proc/${moto.pid}`)).toBe(false);
   });
 
-  test('does not outlive a test that is killed', async () => {
+  test('the server ends when its test is killed', async () => {
     const program = `
       const { Moto } = await import(${JSON.stringify(join(import.meta.dirname, 'moto.ts'))});
       console.log((await Moto.start()).pid);
       process.kill(process.pid, 'SIGKILL');`;
-    // A process that is killed cannot clean up its log.
+    // A killed process cannot remove its log.
     const scratch = mkdtempSync(join(tmpdir(), 'herald-killed-'));
     const env = { ...process.env, TMPDIR: scratch };
     const { stdout, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8', env });

@@ -11,7 +11,7 @@ import { until } from '../lab/until.ts';
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'herald');
 const wanted = /^moto==(.+)$/m.exec(readFileSync(join(import.meta.dirname, 'moto-requirements.txt'), 'utf8'))?.[1] ?? '';
 
-/** What scripts/setup-aws.sh may have installed, best first. HERALD_MOTO means the same to it. */
+/** Installations of scripts/setup-aws.sh, best first. The script reads HERALD_MOTO too, with the same meaning. */
 const installations = [
   { source: 'pypi', version: wanted, directory: join(cache, `moto-${wanted}`) },
   { source: 'debian', version: '5.1.1', directory: join(cache, 'moto-5.1.1-debian') },
@@ -33,7 +33,7 @@ export const installedVersion = (): string => installed().version;
  *   await moto.reset();                                   the account is empty again
  */
 export class Moto implements AsyncDisposable {
-  /** "http://127.0.0.1:34567" */
+  /** For example "http://127.0.0.1:34567". */
   readonly endpoint: string;
   readonly #directory: string;
   readonly #process: LabProcess;
@@ -66,7 +66,7 @@ export class Moto implements AsyncDisposable {
     return this.#process.pid;
   }
 
-  /** The last lines that it has written: a line a request. */
+  /** Returns the last lines of its log. Each request is one line. */
   log(): string {
     return this.#process.lines().slice(-20).join('\n');
   }
@@ -76,12 +76,12 @@ export class Moto implements AsyncDisposable {
     await this.#post('/moto-api/reset');
   }
 
-  /** From now on each request is checked against the IAM policies of its access key; `false` ends that. */
+  /** Switches the check of requests against the IAM policies of their access key on or off. */
   async checkAccess(on: boolean): Promise<void> {
     await this.#post('/moto-api/reset-auth', on ? '0' : 'inf');
   }
 
-  /** One call in AWS' query protocol, for services that Herald has no client of. Resolves with the XML of the answer. */
+  /** Sends one call in AWS' query protocol, for services without a client in Herald. Resolves with the XML of the answer. */
   async query(service: string, parameters: Readonly<Record<string, string>>): Promise<string> {
     const answer = await fetch(this.endpoint, {
       method: 'POST',

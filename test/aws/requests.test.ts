@@ -7,7 +7,7 @@ import { credentials, region } from './account.ts';
 import { refusal, result, StubAws, type StubRequest } from './stub-aws.ts';
 
 function cloudAt(endpoint: string, log: Log = silentLog): SdkCloud {
-  // No chance: it pauses as long as it may.
+  // Without randomness each pause has its shortest length.
   const components = { clock: systemClock, random: () => 0, log, stopped: new AbortController().signal };
   return new SdkCloud(components, { region, endpoint, credentials, version: '1.2.3' });
 }
@@ -20,13 +20,13 @@ function targetGroups(names: readonly string[], next?: string): string {
   return `<TargetGroups>${names.map(member).join('')}</TargetGroups>${next === undefined ? '' : `<NextMarker>${next}</NextMarker>`}`;
 }
 
-/** The values of a list in the query protocol, "ResourceArns.member.1" and so on. */
+/** Returns the values of a list in the query protocol: "ResourceArns.member.1" and so on. */
 function listed({ parameters }: StubRequest, name: string): string[] {
   return [...parameters].filter(([key]) => key.startsWith(`${name}.member.`)).map(([, value]) => value);
 }
 
 describe('requests to AWS', () => {
-  test('an answer in pages is read to its end', async () => {
+  test('all pages of an answer are read', async () => {
     const pages: Record<string, string> = { '': targetGroups(['a', 'b'], '2'), '2': targetGroups(['c'], '3'), '3': targetGroups(['d']) };
     await using aws = await StubAws.start(({ parameters }) => result('DescribeTargetGroups', pages[parameters.get('Marker') ?? ''] ?? ''));
     const { TargetGroups } = await cloudAt(aws.endpoint).call('elbv2:DescribeTargetGroups', {});
@@ -34,12 +34,12 @@ describe('requests to AWS', () => {
     expect(aws.requests.map(({ parameters }) => parameters.get('PageSize'))).toEqual(['400', '400', '400']);
   });
 
-  test('an answer without end is given up', async () => {
+  test('an answer with endless pages fails', async () => {
     await using aws = await StubAws.start(() => ({
       contentType: 'application/x-amz-json-1.1',
       body: JSON.stringify({ CertificateSummaryList: [], NextToken: 'more' }),
     }));
-    // So fast that nobody waits for a turn.
+    // A clock so fast that no request waits for its turn.
     const clock = { ...systemClock, now: () => performance.now() * 1000 };
     const components = { clock, random: () => 0, log: silentLog, stopped: new AbortController().signal };
     const cloud = new SdkCloud(components, { region, endpoint: aws.endpoint, credentials, version: '1.2.3' });
@@ -50,7 +50,7 @@ describe('requests to AWS', () => {
     expect(aws.requests).toHaveLength(limits.pages);
   });
 
-  test('tags are asked for 20 resources at a time', async () => {
+  test('tags are requested for 20 resources at a time', async () => {
     await using aws = await StubAws.start((request) => {
       const member = (one: string): string => `<member><ResourceArn>${one}</ResourceArn><Tags/></member>`;
       return result('DescribeTags', `<TagDescriptions>${listed(request, 'ResourceArns').map(member).join('')}</TagDescriptions>`);
@@ -61,7 +61,7 @@ describe('requests to AWS', () => {
     expect(aws.requests.map((request) => listed(request, 'ResourceArns').length)).toEqual([20, 20, 5]);
   });
 
-  test('one that AWS throttles is sent again, with a new signature', async () => {
+  test('a throttled request is sent again with a new signature', async () => {
     let sent = 0;
     await using aws = await StubAws.start(() => (++sent < 3 ? refusal('Throttling') : result('DescribeTargetGroups', targetGroups(['a']))));
     const { TargetGroups } = await cloudAt(aws.endpoint).call('elbv2:DescribeTargetGroups', {});
@@ -69,7 +69,7 @@ describe('requests to AWS', () => {
     expect(new Set(aws.requests.map(({ headers }) => headers['amz-sdk-invocation-id'])).size).toBe(3);
   });
 
-  test('the SDK repeats nothing by itself: a write without an answer is sent once', async () => {
+  test('the SDK itself repeats nothing: a write without an answer is sent once', async () => {
     await using aws = await StubAws.start(() => 'hang up');
     await expect(cloudAt(aws.endpoint).call('elbv2:DeleteTargetGroup', { TargetGroupArn: arn('a') })).rejects.toMatchObject({
       code: 'unreachable',
@@ -78,10 +78,10 @@ describe('requests to AWS', () => {
     expect(aws.requests).toHaveLength(1);
   });
 
-  test('who leads no more by the time a request is signed does not send it', async () => {
+  test('a write is not sent when leadership is lost before it is signed', async () => {
     await using aws = await StubAws.start(() => result('DescribeTargetGroups', targetGroups(['a'])));
     let asked = 0;
-    // When its turn comes it leads, and when it is signed not any more.
+    // The controller leads at its turn, but no longer when the request is signed.
     const mayWrite = (): boolean => ++asked < 3;
     const components = { clock: systemClock, random: () => 0, log: silentLog, stopped: new AbortController().signal, mayWrite };
     const cloud = new SdkCloud(components, { region, endpoint: aws.endpoint, credentials, version: '1.2.3' });
@@ -92,7 +92,7 @@ describe('requests to AWS', () => {
     expect([asked, aws.requests.length]).toEqual([3, 1]);
   });
 
-  test('an error has the code of AWS and the number by which AWS knows the request', async () => {
+  test("an error has AWS' code and AWS' request id", async () => {
     await using aws = await StubAws.start(() => refusal('TooManyTargetGroups'));
     const input = {
       Name: 'a',
@@ -111,7 +111,7 @@ describe('requests to AWS', () => {
     });
   });
 
-  test('an answer that lacks what AWS promises is an error that names it', async () => {
+  test('an answer without a guaranteed field is an error that names the field', async () => {
     await using aws = await StubAws.start(() => result('DescribeTargetGroups', '<TargetGroups><member/></TargetGroups>'));
     await expect(cloudAt(aws.endpoint).call('elbv2:DescribeTargetGroups', {})).rejects.toMatchObject({
       code: 'other',
@@ -119,7 +119,7 @@ describe('requests to AWS', () => {
     });
   });
 
-  test('Herald says who it is, and the log never shows what it signs with', async () => {
+  test("requests carry Herald's name and version, and the log contains no credentials", async () => {
     await using aws = await StubAws.start(() => result('DescribeTargetGroups', targetGroups([])));
     const lines: unknown[] = [];
     const write = (fields: object, message: string): void => void lines.push(fields, message);

@@ -14,17 +14,17 @@ afterAll(() => moto.stop());
 const present = differences.filter(({ versions }) => versions.includes(installedVersion()));
 const differing = new Set(present.map(({ scenario }) => scenario));
 
-describe('on moto, over HTTP', () => {
+describe('scenarios on moto, over HTTP', () => {
   test.each(scenarios.filter(({ name }) => !differing.has(name)).map(({ name, run }) => [name, run] as const))('%s', async (_, run) => {
     expect.hasAssertions();
     await run(new ScenarioFixture(await motoBackend(moto)));
   });
 });
 
-describe('where moto is not AWS', () => {
+describe('differences between moto and AWS', () => {
   test.each(present.map((difference) => [difference.what, difference] as const))('%s', async (_, { scenario, shows }) => {
     const { run } = scenarios.find(({ name }) => name === scenario) ?? expect.unreachable(`there is no scenario "${scenario}"`);
-    // As many passes as such a change takes on AWS, and some more.
+    // As many reconciles as such a change takes on AWS, and a few more.
     await expect(run(new ScenarioFixture(await motoBackend(moto), 8))).rejects.toThrow(shows);
   });
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
 export interface StubRequest {
-  /** Of the query protocol: Action and its parameters. */
+  /** The parameters of the query protocol, including Action. */
   readonly parameters: URLSearchParams;
   readonly headers: IncomingMessage['headers'];
   readonly path: string;
@@ -15,7 +15,7 @@ export interface StubAnswer {
   readonly contentType?: string;
 }
 
-/** An HTTP server on loopback that answers as a test says, and remembers what it was asked. */
+/** An HTTP server on loopback that answers as the test defines, and records its requests. */
 export class StubAws implements AsyncDisposable {
   readonly requests: StubRequest[] = [];
   readonly #server: Server;
@@ -60,7 +60,7 @@ export class StubAws implements AsyncDisposable {
   }
 }
 
-/** An answer of the query protocol. */
+/** An answer in the query protocol. */
 export function result(action: string, content: string): StubAnswer {
   const body = `<${action}Response><${action}Result>${content}</${action}Result><ResponseMetadata><RequestId>unread</RequestId></ResponseMetadata></${action}Response>`;
   return { body };

@@ -1,4 +1,4 @@
-import type { StackTargets } from '../node-rules/reconcile-node-rules.ts';
+import type { StackTargets } from '../model/stack-targets.ts';
 import type { TargetPort } from '../model/desired.ts';
 import type { Observed, ObservedClassic, ObservedTargetGroup } from '../model/observed.ts';
 

@@ -21,7 +21,7 @@ const handlers: Handlers = {
   ...acmHandlers,
 };
 
-/** What goes wrong with a call: an error without effect, an answer that is lost after the effect, or the end of the process. */
+/** How a call fails: an error without effect, a lost answer after the effect, or a crash of the process. */
 export type Fault =
   | { readonly kind: 'error'; readonly code: AwsErrorCode }
   | { readonly kind: 'lost' }
@@ -35,15 +35,15 @@ export interface Call {
 }
 
 /**
- * AWS in this process, stricter than any emulator: what AWS would refuse is refused, what takes time takes time on a virtual clock.
- * `fault` is asked at each call, which it gets with its number, and may make it fail.
+ * An in-process AWS that is stricter than any emulator. It refuses what AWS refuses, and operations that take time do so on a virtual
+ * clock. `fault` is called with each call and its number, and may make the call fail.
  */
 export class FakeCloud implements Cloud {
   readonly world: World;
-  /** All calls, also those that failed. */
+  /** All calls, including failed ones. */
   readonly calls: Call[] = [];
   fault: (call: Call, number: number) => Fault | undefined = () => undefined;
-  /** Awaited on the way of a call to AWS, and of its answer back: what is asked for at once arrives in any order. */
+  /** Awaited before and after each call, so that concurrent calls can arrive in any order. */
   latency: () => Promise<unknown> = () => Promise.resolve();
 
   constructor(world = new World()) {

@@ -24,7 +24,7 @@ function check(operation: Operation, world: World, permissions: readonly IpPermi
   }
 }
 
-/** One permission for each rule, as they were authorized; descriptions are kept. */
+/** Splits permissions into one per rule, as they were authorized. Descriptions are kept. */
 const single = (permissions: readonly IpPermission[]): { key: string; value: IpPermission }[] =>
   permissions.flatMap((one) => rulesOf([one]).map((rule) => ({ key: ruleKey(rule), value: permission(rule, descriptionOf(one)) })));
 

@@ -16,7 +16,7 @@ type Own =
   | 'elbv2:AddListenerCertificates'
   | 'elbv2:RemoveListenerCertificates';
 
-/** Which protocols of target groups a listener may forward to. */
+/** Protocols of the target groups to which a listener of each protocol may forward. */
 const pairs: Readonly<Record<NlbProtocol, readonly NlbProtocol[]>> = {
   TCP: ['TCP'],
   TLS: ['TCP', 'TLS'],
@@ -93,7 +93,7 @@ export const listenerHandlers: Pick<Handlers, Own> = {
     const found = listener(operation, world, ListenerArn);
     const { Certificates, SslPolicy, AlpnPolicy, ...rest } = { ...found.value, ...changes };
     const isTls = rest.Protocol === 'TLS';
-    // With another protocol what belongs to TLS goes, but nobody may ask for it.
+    // A listener that changes from TLS to another protocol loses its TLS settings, but a request must not set them.
     if (!isTls && (changes.Certificates ?? changes.SslPolicy ?? changes.AlpnPolicy) !== undefined)
       refuse(operation, 'invalid', 'InvalidConfigurationRequest');
     const value = {

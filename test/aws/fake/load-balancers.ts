@@ -17,7 +17,7 @@ type Own =
   | 'elbv2:AddTags'
   | 'elbv2:RemoveTags';
 
-/** What AWS gives to an NLB, by its documentation. */
+/** AWS' documented default attributes of an NLB. */
 const attributesOfNew: Readonly<Record<string, string>> = {
   'access_logs.s3.bucket': '',
   'access_logs.s3.enabled': 'false',
@@ -28,7 +28,7 @@ const attributesOfNew: Readonly<Record<string, string>> = {
   'zonal_shift.config.enabled': 'false',
 };
 
-/** Refuses what AWS refuses of subnets, and shows them as AWS does. */
+/** Checks subnets as AWS does, and returns the zones that AWS shows. */
 function zonesOf(
   operation: Operation,
   world: World,
@@ -67,7 +67,7 @@ function prefixes({ SourceNatIpv6Prefix: prefix }: SubnetMapping): { SourceNatIp
   return prefix === undefined ? {} : { SourceNatIpv6Prefixes: [prefix === 'auto_assigned' ? '2001:db8:0:1:2::/80' : prefix] };
 }
 
-/** An Elastic IP is in one place, also where that is just being left. */
+/** An Elastic IP is in one place only, also while its zone is being removed. */
 function checkFree(operation: Operation, world: World, mappings: readonly SubnetMapping[], arn?: string): void {
   for (const { value } of world.loadBalancers.values())
     for (const { SubnetId, LoadBalancerAddresses = [] } of value.AvailabilityZones)
@@ -186,7 +186,7 @@ export const loadBalancerHandlers: Pick<Handlers, Own> = {
       const [had = {}] = before.LoadBalancerAddresses ?? [];
       const [wanted = {}] = zone.LoadBalancerAddresses ?? [];
       for (const key of ['AllocationId', 'PrivateIPv4Address', 'IPv6Address'] as const) {
-        // The first address of the other family may come.
+        // The first IPv6 address may be added when the load balancer becomes dual stack.
         const comes = key === 'IPv6Address' && value.IpAddressType === 'ipv4';
         if (wanted[key] !== undefined && wanted[key] !== had[key] && !comes)
           refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'another address of the zone');

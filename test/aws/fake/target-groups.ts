@@ -16,7 +16,7 @@ type Own =
   | 'elbv2:RegisterTargets'
   | 'elbv2:DeregisterTargets';
 
-/** What AWS gives to a target group of an NLB, by its documentation. */
+/** AWS' documented default attributes of a target group of an NLB. */
 function attributesOfNew({ TargetType, Protocol }: Pick<TargetGroup, 'TargetType' | 'Protocol'>): Map<string, string> {
   return new Map([
     ['deregistration_delay.connection_termination.enabled', 'false'],
@@ -36,7 +36,7 @@ export function serversOf(world: World, targetGroupArn: string): string[] {
   return [...new Set(listeners.map(({ value }) => value.LoadBalancerArn))];
 }
 
-/** Health checks begin when a listener forwards to the group. */
+/** Starts the health checks when a listener forwards to the group. */
 export function startHealthChecks(world: World, targetGroupArn: string): void {
   for (const target of world.targetGroups.get(targetGroupArn)?.targets.values() ?? []) target.checkedSince ??= world.now();
 }
@@ -75,7 +75,7 @@ export function health(
   return world.unhealthy.has(target.Id) ? { State: 'unhealthy', Reason: 'Target.FailedHealthChecks' } : { State: 'healthy' };
 }
 
-/** Since when a load balancer that forwards to the group has had the zone of the target. Undefined: none has it. */
+/** Returns the time since which a load balancer that forwards to the group serves the target's zone. Undefined: none does. */
 function zoneServedSince(world: World, targetGroupArn: string, target: TargetDescription): number | undefined {
   const zone = target.AvailabilityZone === 'all' ? undefined : world.zoneOf(target);
   const since = serversOf(world, targetGroupArn).flatMap((arn) => {
@@ -86,7 +86,7 @@ function zoneServedSince(world: World, targetGroupArn: string, target: TargetDes
   return since.length === 0 ? undefined : Math.min(...since);
 }
 
-/** Targets that have been draining long enough are forgotten. */
+/** Deletes targets that have finished draining. */
 function removeDrained(world: World, { targets }: FakeTargetGroup): void {
   for (const [key, { drainingSince }] of targets)
     if (drainingSince !== undefined && world.now() - drainingSince >= delays.draining) targets.delete(key);

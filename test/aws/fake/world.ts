@@ -14,7 +14,7 @@ export interface FakeLoadBalancer {
   readonly value: Mutable<LoadBalancer>;
   readonly input: string;
   readonly createdAt: number;
-  /** Of zones that it did not have when it was made: since when it has them. */
+  /** By zone that was added after creation: the time of the addition. */
   readonly zonesSince: Map<string, number>;
   readonly attributes: Map<string, string>;
 }
@@ -27,7 +27,7 @@ export interface FakeListener {
 
 export interface FakeTarget {
   readonly target: TargetDescription;
-  /** Since when health checks have been asking it, while its group is attached. */
+  /** The time of the first health check while the group is attached. Undefined: not checked. */
   checkedSince: number | undefined;
   drainingSince: number | undefined;
 }
@@ -47,14 +47,14 @@ export interface FakeClassic {
   readonly registeredAt: Map<string, number>;
 }
 
-/** Seconds that AWS takes, or less, so that waiting for them shows. */
+/** The seconds that AWS takes, or fewer, but enough to require waiting. */
 export const delays = { provisioning: 120, healthCheck: 30, draining: 60, interfaces: 45 } as const;
 
 export const vpcId = 'vpc-1';
 export const region = 'us-east-1';
 const account = '123456789012';
 
-/** All that the fake knows. Everything in it can be looked at and changed by a test. */
+/** The complete state of the fake. Tests may read and change all of it. */
 export class World {
   readonly clock = new VirtualClock();
   readonly loadBalancers = new Map<string, FakeLoadBalancer>();
@@ -70,19 +70,19 @@ export class World {
   readonly instances = new Map<string, Instance>();
   readonly allocations = new Set<string>();
   readonly certificates = new Map<string, Certificate>();
-  /** Targets (instances, addresses) that no health check reaches. */
+  /** Instances and addresses whose health checks fail. */
   readonly unhealthy = new Set<string>();
-  /** Those of pods, or of nodes with the addresses of pods. */
+  /** Network interfaces of pods, or of nodes that carry pod addresses. */
   readonly podInterfaces: NetworkInterface[] = [];
   /** Network interfaces that AWS removes some time after their load balancer. */
   readonly interfaces: { readonly groups: readonly string[]; readonly until: number }[] = [];
-  /** Since when something is there, for what is not shown at once. */
+  /** Creation times, by which new resources are hidden for a while. */
   readonly createdAt = new Map<string, number>();
-  /** How long AWS hides what was made, and its tags. */
+  /** How long AWS hides a new resource. `tagDelaySeconds` is the same for its tags. */
   describeDelaySeconds = 0;
   tagDelaySeconds = 0;
   readonly quotas = { loadBalancers: 50, classic: 20, rules: 60, targets: 1000 };
-  /** By address. */
+  /** Zones by address. */
   readonly #zones = new Map<string, string | undefined>();
   #sequence = 0;
 
@@ -98,7 +98,7 @@ export class World {
     return `arn:aws:elasticloadbalancing:${region}:${account}:${kind}/${name}/${this.id('')}`;
   }
 
-  /** Whether AWS shows it already. */
+  /** True if AWS already shows the resource. */
   isVisible(id: string): boolean {
     return this.now() - (this.createdAt.get(id) ?? -Infinity) >= this.describeDelaySeconds;
   }
@@ -119,7 +119,7 @@ export class World {
     this.setTags(id, tags);
   }
 
-  /** The zone that a target is in; undefined: outside of the VPC, or in a part of it that nobody has furnished. */
+  /** Returns the zone of a target. Undefined: outside of the VPC, or in no subnet of the fake. */
   zoneOf({ Id }: TargetDescription): string | undefined {
     const instance = this.instances.get(Id);
     if (instance !== undefined) return instance.Placement.AvailabilityZone;
@@ -160,7 +160,7 @@ export function refuse(operation: Operation, code: AwsErrorCode, awsCode: string
   throw new AwsError({ code, operation, awsCode, message, requestId: `request-${++requests}` });
 }
 
-/** What every test needs of an account: a VPC with public and private subnets in three zones, instances and certificates. */
+/** Adds the resources that every test needs: a VPC with public and private subnets in three zones, instances and certificates. */
 export function populate(world: World, clusterName = 'test'): void {
   world.vpcs.set(vpcId, {
     VpcId: vpcId,

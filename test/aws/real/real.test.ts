@@ -43,17 +43,17 @@ async function readAccount(vpcId: string, region: string): Promise<Account> {
   };
 }
 
-describe('on the real AWS', () => {
-  let bench: ScenarioFixture;
+describe('the real AWS', () => {
+  let fixture: ScenarioFixture;
 
   afterEach(async () => {
-    await bench.removeAll();
+    await fixture.removeAll();
   });
 
   test.each(scenarios.map(({ name, run }) => [name, run] as const))('%s', async (_, run) => {
     expect.hasAssertions();
-    // AWS takes minutes for an NLB, and looks are five seconds apart.
-    bench = new ScenarioFixture({ cloud, account, now: () => Date.now(), wait: (seconds) => sleep(seconds * 1000) }, 400);
-    await run(bench);
+    // AWS takes minutes to create an NLB, and reconciles are five seconds apart.
+    fixture = new ScenarioFixture({ cloud, account, now: () => Date.now(), wait: (seconds) => sleep(seconds * 1000) }, 400);
+    await run(fixture);
   });
 });

@@ -3,13 +3,13 @@ import type { Cloud } from '../../../providers/aws/cloud/cloud.ts';
 import type { IpPermission } from '../../../providers/aws/cloud/ec2.ts';
 import type { TargetGroup } from '../../../providers/aws/cloud/elbv2.ts';
 
-/** All that stands in an account, in AWS' own words, in an order that does not depend on ids. */
+/** The load balancers and security groups of an account, in AWS' terms, in an order that does not depend on ids. */
 export interface AccountState {
   readonly nlbs: readonly NlbState[];
-  /** Those that no listener uses. */
+  /** Target groups that no listener uses. */
   readonly looseTargetGroups: readonly TargetGroupState[];
   readonly classic: readonly ClassicState[];
-  /** By name, of those that are not the account's own: "tcp 80-81 from 0.0.0.0/0". */
+  /** Rules by group name, for groups that the account did not have before: "tcp 80-81 from 0.0.0.0/0". */
   readonly securityGroups: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -33,7 +33,7 @@ export interface TargetGroupState {
   readonly port: number;
   readonly targetType: string;
   readonly healthCheck: { readonly protocol: string | undefined; readonly port: string | undefined; readonly path?: string | undefined };
-  /** "i-0123:30061" */
+  /** For example "i-0123:30061". */
   readonly targets: readonly string[];
 }
 

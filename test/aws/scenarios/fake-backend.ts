@@ -3,7 +3,7 @@ import { FakeCloud } from '../fake/cloud.ts';
 import { populate, vpcId } from '../fake/world.ts';
 import { onVirtualTime, type AwsBackend } from './scenario-fixture.ts';
 
-/** The strict fake, with the account that all tests of the fake have. */
+/** The strict fake with the account that all its tests use. */
 export function fakeBackend(): AwsBackend {
   const cloud = new FakeCloud();
   const { world } = cloud;

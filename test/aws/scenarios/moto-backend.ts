@@ -4,7 +4,7 @@ import { makeAccount } from '../moto-account.ts';
 import type { Moto } from '../moto.ts';
 import { onVirtualTime, type AwsBackend } from './scenario-fixture.ts';
 
-/** The emulator over HTTP, with an account that was emptied before. It has no time of its own: everything is ready at once. */
+/** The emulator over HTTP, with a newly emptied account. In the emulator everything is ready at once, so its time is virtual. */
 export async function motoBackend(moto: Moto): Promise<AwsBackend> {
   await moto.reset();
   return { cloud: motoCloud(moto), account: await makeAccount(moto), ...onVirtualTime(new VirtualClock()) };

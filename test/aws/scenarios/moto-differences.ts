@@ -1,35 +1,35 @@
-/** What the scenarios found where moto is not AWS. Each is seen to be there still: one that moto has mended fails its test. */
+/** Differences between moto and AWS that the scenarios found. Each is tested to still exist, so a fix in moto fails its test. */
 export interface Difference {
   readonly scenario: string;
   readonly versions: readonly string[];
   readonly what: string;
-  /** By what it shows. */
+  /** The failure that reveals the difference. */
   readonly shows: RegExp;
 }
 
 export const differences: readonly Difference[] = [
   {
-    scenario: 'another certificate on an NLB, without its listener being made anew',
+    scenario: 'a new certificate on an NLB keeps the listener',
     versions: ['5.1.1', '5.2.5'],
-    what: 'ModifyListener without a protocol ignores certificates, so that the provider sees the old one again and again',
+    what: 'ModifyListener without a protocol ignores certificates, so the old one stays',
     shows: /its certificate|no end after/,
   },
   {
-    scenario: 'a port that begins to have a certificate',
+    scenario: 'a port gets its first certificate',
     versions: ['5.1.1', '5.2.5'],
-    what: 'ModifyListener takes no protocol but HTTP, HTTPS and TCP',
+    what: 'ModifyListener accepts only the protocols HTTP, HTTPS and TCP',
     shows: /no end after/,
   },
   {
-    scenario: 'two certificates: the first is the default, the second is added, and goes when it is no longer wanted',
+    scenario: 'the first of two certificates is the default, and the second is added and removed',
     versions: ['5.1.1'],
     what: 'DescribeListenerCertificates does not say which one is the default',
     shows: /to deeply equal/,
   },
   {
-    scenario: 'source ranges are the rules of its security group, and change with them',
+    scenario: 'the rules of the security group follow the source ranges',
     versions: ['5.1.1'],
-    what: 'RevokeSecurityGroupIngress of a source that other ports have as well says that it is done, and is not',
+    what: 'RevokeSecurityGroupIngress reports success but keeps a source that other ports use too',
     shows: /no end after/,
   },
 ];

@@ -13,7 +13,7 @@ import { Store } from '../../../src/model/store/store.ts';
 import type { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { clusterName, region, type Account } from '../account.ts';
 
-/** An AWS to work on: the fake, the emulator, or the real one. */
+/** An AWS account to test with: the fake, the emulator, or the real one. */
 export interface AwsBackend {
   readonly cloud: Cloud;
   readonly account: Account;
@@ -22,20 +22,20 @@ export interface AwsBackend {
   readonly wait: (seconds: number) => Promise<void>;
 }
 
-/** A place whose time passes when it is waited for. */
+/** A virtual time that advances when a test waits. */
 export function onVirtualTime(clock: VirtualClock): Pick<AwsBackend, 'now' | 'wait'> {
   return { now: () => clock.date().getTime(), wait: async (seconds) => clock.advance(seconds * 1000) };
 }
 
-/** Passes until nothing is left to do are bounded: what does not come to an end is a failure of its own. */
+/** The number of reconciles until a scenario must have converged. More are a failure. */
 const defaultMaximumPasses = 40;
 
-/** The provider on an AWS, with Services that a scenario applies and removes. What is there is looked at through `cloud`. */
+/** The provider connected to an AWS account. A scenario applies and removes Services, and reads the account through `cloud`. */
 export class ScenarioFixture {
   readonly account: Account;
-  /** Not what the provider asks for: for a scenario to look, and to do by hand what users do. */
+  /** Not used by the provider. A scenario uses it to read the account and to make changes by hand. */
   readonly cloud: Cloud;
-  /** What the provider has asked AWS to change, in order. */
+  /** The write calls of the provider, in order. */
   readonly writes: { readonly operation: Operation; readonly input: unknown }[] = [];
   settings: AwsSettings;
   readonly #time: Pick<AwsBackend, 'now' | 'wait'>;
@@ -70,7 +70,7 @@ export class ScenarioFixture {
     this.#store.remove('Node', `node-${index}`);
   }
 
-  /** A Service manifest; the API server's part of its metadata is added. */
+  /** Applies a Service manifest. Metadata that the API server sets is added. */
   apply(manifest: { readonly metadata: { readonly name: string; readonly namespace?: string }; readonly spec: object }): void {
     const { name, namespace = 'default' } = manifest.metadata;
     const key: ServiceKey = `${namespace}/${name}`;
@@ -85,7 +85,7 @@ export class ScenarioFixture {
     this.#store.remove('Service', key);
   }
 
-  /** The pods behind a port of a Service, all of them ready. */
+  /** Sets the ready pods behind a port of a Service. */
   setPods(service: string, port: { readonly name: string; readonly port: number }, addresses: readonly string[]): void {
     this.#put({
       apiVersion: 'discovery.k8s.io/v1',
@@ -97,23 +97,23 @@ export class ScenarioFixture {
     });
   }
 
-  /** The Service lets go of what was made for it. */
+  /** Disowns the load balancer of the Service. */
   disown(key: ServiceKey): void {
     this.#disowned.add(key);
   }
 
-  /** All Services, and everything that was made for them. */
+  /** Removes all Services and waits until their resources are deleted. */
   async removeAll(): Promise<void> {
     for (const key of this.#store.services.keys()) this.remove(key);
     await this.settle();
   }
 
-  /** As many requests of the provider as this are refused as too many. */
+  /** Makes the next requests of the provider fail as throttled. */
   throttle(requests: number): void {
     this.#throttled = requests;
   }
 
-  /** One pass over everything. */
+  /** Reconciles all stacks once. */
   async pass(): Promise<ReadonlyMap<string, StackResult>> {
     const cloud = this.#watched();
     const certificates = this.settings.certificateDiscovery ? await observeCertificates(this.cloud) : [];
@@ -130,7 +130,7 @@ export class ScenarioFixture {
       const input = {
         stack: { key, namespace, name },
         members: membersOf(key, this.#store, this.settings),
-        disown: this.#disowned.has(key),
+        intent: { kind: this.#disowned.has(key) ? 'disown' : 'serve' } as const,
         known,
         circumstances,
         isVanished: () => false,
@@ -141,7 +141,10 @@ export class ScenarioFixture {
     return results;
   }
 
-  /** Passes, each when the one before has asked for it, until none does or awaits anything. `between` looks at what stands after each. */
+  /**
+   * Reconciles repeatedly, each time after the requested wait, until nothing is left to do or to wait for. `between` is called after each
+   * reconcile.
+   */
   async settle(between: () => Promise<void> = async () => undefined): Promise<ReadonlyMap<string, StackResult>> {
     let last: ReadonlyMap<string, StackResult> = new Map();
     for (let passes = 0; passes < this.#mostPasses; passes++) {
@@ -167,7 +170,7 @@ export class ScenarioFixture {
     throw new Error(`no end after ${this.#mostPasses} passes: ${JSON.stringify(open, undefined, 1)}`);
   }
 
-  /** What the provider has asked to be changed since the last call of this. */
+  /** Returns the write operations of the provider since the last call of this method. */
   takeWrites(): string[] {
     return this.writes.splice(0).map(({ operation }) => operation);
   }
@@ -178,7 +181,7 @@ export class ScenarioFixture {
     this.#store.upsert(parsed);
   }
 
-  /** Those that Services are in now. */
+  /** The stacks of the present Services. */
   #stacks(): string[] {
     return [...this.#store.services.values()].flatMap(({ metadata: { namespace, name, annotations } }) => {
       const shared = annotations['herald.dev/aws-shared-load-balancer'];
@@ -200,5 +203,5 @@ export class ScenarioFixture {
   }
 }
 
-/** A pass that finds nothing to do asks for the next one after this (providers/aws/model/limits.ts). */
+/** The requeue time of a reconcile with nothing to do (providers/aws/model/limits.ts). */
 const driftSeconds = 300;

@@ -2,10 +2,10 @@ import { expect } from 'vitest';
 import type { ScenarioFixture } from './scenario-fixture.ts';
 import { readAccountState, type NlbState, type AccountState } from './account-state.ts';
 
-/** What the provider makes of Services, told by what then stands in AWS. The same list runs against the fake and against the emulator. */
+/** A Service, and the AWS resources that the provider makes of it. The same scenarios run against the fake and against the emulator. */
 export interface Scenario {
   readonly name: string;
-  readonly run: (bench: ScenarioFixture) => Promise<void>;
+  readonly run: (fixture: ScenarioFixture) => Promise<void>;
 }
 
 const prefix = 'service.beta.kubernetes.io/aws-load-balancer-';
@@ -15,7 +15,7 @@ interface ServiceOptions {
   readonly spec?: object;
 }
 
-/** A Service for an NLB. Annotations without a "/" are AWS'. */
+/** A Service with an NLB. Annotation keys without "/" get AWS' prefix. */
 export function service(name: string, ports: readonly object[], { annotations = {}, spec = {} }: ServiceOptions = {}) {
   const keyed = Object.entries(annotations).map(([key, value]) => [key.includes('/') ? key : `${prefix}${key}`, value]);
   return {
@@ -30,27 +30,27 @@ export const https = { name: 'https', port: 443, targetPort: 8443, nodePort: 30_
 export const dnsUdp = { name: 'udp', port: 53, targetPort: 5353, nodePort: 30_053, protocol: 'UDP' };
 export const dnsTcp = { name: 'tcp', port: 53, targetPort: 5353, nodePort: 30_053, protocol: 'TCP' };
 
-export const accountState = (bench: ScenarioFixture): Promise<AccountState> => readAccountState(bench.cloud, bench.account.vpcId);
+export const accountState = (fixture: ScenarioFixture): Promise<AccountState> => readAccountState(fixture.cloud, fixture.account.vpcId);
 
-export async function onlyNlb(bench: ScenarioFixture): Promise<NlbState> {
-  const { nlbs } = await accountState(bench);
+export async function onlyNlb(fixture: ScenarioFixture): Promise<NlbState> {
+  const { nlbs } = await accountState(fixture);
   expect(nlbs).toHaveLength(1);
   return nlbs[0] as NlbState;
 }
 
-export const nodeTargets = (bench: ScenarioFixture, port: number): string[] =>
-  bench.account.nodes.map(({ instance }) => `${instance}:${port}`).toSorted();
+export const nodeTargets = (fixture: ScenarioFixture, port: number): string[] =>
+  fixture.account.nodes.map(({ instance }) => `${instance}:${port}`).toSorted();
 
-/** Rules of the security groups that load balancers of Services have, without the one of the cluster. */
+/** The rules of the Services' security groups, without those of the shared one. */
 export function clientRules({ securityGroups }: AccountState): readonly string[] {
   return Object.entries(securityGroups).flatMap(([name, rules]) => (name.startsWith('herald-backend-') ? [] : rules));
 }
 
 export const nothing = { nlbs: [], looseTargetGroups: [], classic: [] };
 
-/** A pass that comes much later finds nothing to do. */
-export async function expectStable(bench: ScenarioFixture): Promise<void> {
-  bench.takeWrites();
-  await bench.settle();
-  expect(bench.takeWrites()).toEqual([]);
+/** Checks that a later reconcile changes nothing. */
+export async function expectStable(fixture: ScenarioFixture): Promise<void> {
+  fixture.takeWrites();
+  await fixture.settle();
+  expect(fixture.takeWrites()).toEqual([]);
 }
