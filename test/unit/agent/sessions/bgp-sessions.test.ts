@@ -178,7 +178,7 @@ describe('peers of each kind', () => {
   test('one without an address is looked for on its interface, and the status says where', () => {
     reconcile({ name: 'tor', interface: 'eth1' });
     expect(sessions.status()).toMatchObject([{ peer: 'tor', address: 'unnumbered on eth1', interface: 'eth1', state: 'Active' }]);
-    expect(statuses()[0]).toContain('no router advertisement was heard on eth1 yet');
+    expect(statuses()[0]).toContain('no router advertisement was received on eth1 yet');
     routers.transport.discoveries.get('eth1')?.found(address('fe80::7'));
     routers.exchange();
     expect(sessions.status()).toMatchObject([{ peer: 'tor', address: 'fe80::7', interface: 'eth1', state: 'Established' }]);

@@ -168,7 +168,7 @@ describe('a peer without an address', () => {
     left.start();
     expect(left.peer.status()).toMatchObject({ address: '', interface: 'eth1' });
     clock.advance(1_000);
-    expect(left.peer.status().lastError).toMatch(/no router advertisement was heard on eth1 yet/);
+    expect(left.peer.status().lastError).toMatch(/no router advertisement was received on eth1 yet/);
     right.start();
     clock.advance(6_000);
     expect([left.state, right.state]).toEqual(['Established', 'Established']);

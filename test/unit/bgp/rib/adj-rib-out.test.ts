@@ -165,9 +165,9 @@ describe('an Adj-RIB-Out', () => {
   test.each([
     ['more prepends than routers accept', { asPathPrepend: 33 }, 'asPathPrepend 33 is above 32'],
     ['more communities than the longest message holds', { communities: standard(17_000) }, /attributes take 68\d+ octets/],
-    ['a bandwidth below zero', { linkBandwidth: -1 }, /^linkBandwidth -1 is no number/],
-    ['a bandwidth that is NaN', { linkBandwidth: Number.NaN }, /^linkBandwidth NaN is no number/],
-    ['an infinite bandwidth', { linkBandwidth: Infinity }, /^linkBandwidth Infinity is no number/],
+    ['a bandwidth below zero', { linkBandwidth: -1 }, /^linkBandwidth -1 is not a number/],
+    ['a bandwidth that is NaN', { linkBandwidth: Number.NaN }, /^linkBandwidth NaN is not a number/],
+    ['an infinite bandwidth', { linkBandwidth: Infinity }, /^linkBandwidth Infinity is not a number/],
   ] as const)('%s: the route is not sent in any session, and is reported even without one', (_, wrong, why) => {
     const rib = new AdjRibOut();
     const receiver = new Receiver();

@@ -381,7 +381,7 @@ describe('error messages of a session', () => {
     const peer = speaker.addPeer(options);
     clock.advance(31_000);
     expect(pauses).toEqual([0, 5, 5, 5, 5, 5, 5]);
-    expect(peer.status().lastError).toMatch(/Collision Resolution \(6\/7\): it has an earlier connection with us/);
+    expect(peer.status().lastError).toMatch(/Collision Resolution \(6\/7\): it still has an earlier connection with us/);
   });
 
   test('BGP-010 octets after a fatal error are not read', () => {

@@ -76,7 +76,7 @@ test('a router found on one interface is not dialed on another', async () => {
   peer.reconfigure({ ...options, interface: 'eth1' });
   await settle();
   expect(transport.dialed).toHaveLength(1);
-  expect(peer.status()).toMatchObject({ address: '', lastError: 'no router advertisement was heard on eth1 yet' });
+  expect(peer.status()).toMatchObject({ address: '', lastError: 'no router advertisement was received on eth1 yet' });
   transport.discoveries.get('eth1')?.found(address('fe80::2'));
   clock.advance(0);
   expect(transport.dialed[1]).toMatchObject({ address: address('fe80::2'), interface: 'eth1' });
