@@ -4,12 +4,16 @@ import {
   reason,
   serviceKey,
   type Change,
+  type ChangeListener,
   type Claim,
+  type PeriodicWork,
   type Provider,
   type ProviderComponents,
   type Reason,
   type Reconciliation,
+  type Recovery,
   type Released,
+  type ResourceHolder,
   type Service,
   type ServiceKey,
   type ServiceMetadata,
@@ -18,7 +22,7 @@ import {
 import { ApiError, HttpApi, type Balancer, type BalancerApi } from './api.ts';
 
 /**
- * An example of a provider: it gives Services of one class a load balancer of an API. To be loaded with
+ * An example of a provider: it gives each Service of one class a load balancer of an API. Load it with
  *
  *     BALANCER_API=http://192.0.2.1:8080 herald controller --provider examples/provider/provider.ts
  */
@@ -31,19 +35,18 @@ export function createProvider(components: ProviderComponents): Provider {
 const loadBalancerClass = 'example.com/balancer';
 const finalizer = 'example.com/balancer';
 
-export class BalancerProvider implements Provider {
+export class BalancerProvider implements Provider, Recovery, ResourceHolder, ChangeListener, PeriodicWork {
   readonly name = 'example';
-  /** It asks somebody outside, so that Services of other providers do not wait for it. */
+  /** It calls an API outside the cluster, so Services of other providers do not wait for it. */
   readonly remote = true;
   readonly #api: BalancerApi;
   readonly #components: ProviderComponents;
   readonly #metadata: ServiceMetadata | undefined;
-  /** Services for which something may be there, and when those that failed are tried again. */
+  /** Services that may have a balancer. */
   readonly #held = new Set<ServiceKey>();
+  /** When Services that failed are retried: milliseconds since the epoch. */
   readonly #retries = new Map<ServiceKey, { readonly failures: number; readonly at: number }>();
   #hosts = '';
-  /** A live view. */
-  #snapshot: Snapshot | undefined;
 
   constructor(api: BalancerApi, components: ProviderComponents) {
     this.#api = api;
@@ -59,21 +62,10 @@ export class BalancerProvider implements Provider {
     return theirs === loadBalancerClass ? { mine: true } : no(reason('OtherLoadBalancerClass', { class: theirs, ours: loadBalancerClass }));
   }
 
-  /** What there is can be found by the name of the Service, so that nothing need be remembered. */
+  /** Ignores the records: a balancer is found by the name of its Service. */
   adopt(snapshot: Snapshot): void {
-    this.#snapshot = snapshot;
     this.#hosts = hostsOf(snapshot).join();
   }
-
-  // The addresses are the API's to give: it never gives one twice, and there is nothing to take over from a record.
-  adoptOne(): readonly ServiceKey[] {
-    return [];
-  }
-  withhold(): void {}
-  written(): readonly ServiceKey[] {
-    return [];
-  }
-  leave(): void {}
 
   holds(key: ServiceKey, service: Service | undefined): boolean {
     return this.#held.has(key) || service?.metadata.finalizers?.includes(finalizer) === true;
@@ -82,8 +74,8 @@ export class BalancerProvider implements Provider {
   async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     const key = serviceKey(service.metadata);
     if (service.metadata.deleting) {
-      const left = await this.#vacate(key);
-      return left === undefined ? { ingress: [] } : { ingress: service.ingress, reason: left };
+      const remaining = await this.#deleteBalancer(key);
+      return remaining === undefined ? { ingress: [] } : { ingress: service.ingress, reason: remaining };
     }
     try {
       const ports = service.ports.flatMap(({ port, protocol, nodePort }) =>
@@ -92,35 +84,35 @@ export class BalancerProvider implements Provider {
       if (ports.length < service.ports.length)
         return {
           ingress: service.ingress,
-          reason: this.#says('ProviderRefused', 'it balances TCP to NodePorts, and a port of the Service is not that'),
+          reason: this.#because('ProviderRefused', 'it balances TCP to NodePorts, and a port of the Service is not that'),
         };
-      // First the finalizer: what is made is never forgotten.
+      // The finalizer comes first: then a balancer is never forgotten.
       await this.#metadata?.addFinalizer(key);
       this.#held.add(key);
-      const balancer = await this.#make(key, { ports, hosts: hostsOf(snapshot) });
+      const balancer = await this.#ensureBalancer(key, { ports, hosts: hostsOf(snapshot) });
       this.#retries.delete(key);
       const address = parseAddress(balancer.address);
       return address.ok
         ? { ingress: [{ address: address.value, ipMode: 'Proxy' }] }
-        : { ingress: service.ingress, reason: this.#says('ProviderFailed', `the API gave "${balancer.address}", which is no address`) };
+        : { ingress: service.ingress, reason: this.#because('ProviderFailed', `the API gave "${balancer.address}", which is no address`) };
     } catch (error) {
       return { ingress: service.ingress, reason: this.#failed(key, error) };
     }
   }
 
-  async release(key: ServiceKey): Promise<Released> {
-    // Most Services have never been ours; where there are no finalizers, whoever is gone may have been.
-    const isOurs = this.holds(key, this.#snapshot?.services.get(key)) || this.#metadata === undefined;
-    const left = isOurs ? await this.#vacate(key) : undefined;
-    return { addresses: [], retry: [], ...(left === undefined ? {} : { left }) };
+  async release(key: ServiceKey, { services }: Snapshot): Promise<Released> {
+    // Most Services never had a balancer. Without finalizers this is unknown for a Service that is gone.
+    const mayHaveOne = this.holds(key, services.get(key)) || this.#metadata === undefined;
+    const remaining = mayHaveOne ? await this.#deleteBalancer(key) : undefined;
+    return remaining === undefined ? {} : { remaining };
   }
 
-  /** Those whose time has come. */
-  expire(now: number): readonly ServiceKey[] {
+  /** Requeues the Services whose retry is due. */
+  runDue(now: number): readonly ServiceKey[] {
     return [...this.#retries].filter(([, { at }]) => at <= now).map(([key]) => key);
   }
 
-  /** A node that comes or goes is for every balancer; a Service that changes is looked at without being named here. */
+  /** Requeues every Service when the nodes change: each balancer lists them. The controller requeues changed Services itself. */
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
     if (!changes.some(({ kind }) => kind === 'Node')) return [];
     const hosts = hostsOf(snapshot).join();
@@ -129,8 +121,8 @@ export class BalancerProvider implements Provider {
     return [...this.#held];
   }
 
-  /** Asked for only what differs: to look costs little, and a write may cost a connection. */
-  async #make(key: ServiceKey, wanted: Pick<Balancer, 'ports' | 'hosts'>): Promise<Balancer> {
+  /** Writes to the API only when something differs: a read is cheap, and a write may cost connections. */
+  async #ensureBalancer(key: ServiceKey, wanted: Pick<Balancer, 'ports' | 'hosts'>): Promise<Balancer> {
     const name = nameOf(key);
     const found = await this.#api.get(name);
     if (found !== undefined && JSON.stringify([found.ports, found.hosts]) === JSON.stringify([wanted.ports, wanted.hosts])) return found;
@@ -138,12 +130,12 @@ export class BalancerProvider implements Provider {
     return this.#api.put(name, wanted);
   }
 
-  /** Undefined: nothing is there any more. */
-  async #vacate(key: ServiceKey): Promise<Reason | undefined> {
+  /** Resolves to undefined when the balancer is gone, else to why it is not. */
+  async #deleteBalancer(key: ServiceKey): Promise<Reason | undefined> {
     try {
       this.#mayWrite();
       await this.#api.delete(nameOf(key));
-      // Last the finalizer, for the same cause.
+      // The finalizer goes last, for the same reason.
       await this.#metadata?.removeFinalizer(key);
     } catch (error) {
       return this.#failed(key, error);
@@ -153,26 +145,26 @@ export class BalancerProvider implements Provider {
     return undefined;
   }
 
-  /** What is not an error of operation is a mistake of ours, and goes on its way. */
+  /** Schedules a retry after an operating error. Any other error is a bug and is rethrown. */
   #failed(key: ServiceKey, error: unknown): Reason {
     if (!(error instanceof ApiError)) throw error;
     const failures = (this.#retries.get(key)?.failures ?? 0) + 1;
     const at = this.#components.clock.date().getTime() + Math.min(2 ** failures, 300) * 1000;
     this.#retries.set(key, { failures, at });
-    return this.#says('ProviderFailed', error.message);
+    return this.#because('ProviderFailed', error.message);
   }
 
-  /** Another controller may lead by now: it is the one that writes. */
+  /** Throws when another controller leads: only the leader writes. */
   #mayWrite(): void {
-    if (!this.#components.mayWrite()) throw new ApiError('refused', 'this controller does not lead any more');
+    if (!this.#components.mayWrite()) throw new ApiError('refused', 'this controller no longer leads');
   }
 
-  #says(code: 'ProviderRefused' | 'ProviderFailed', problem: string): Reason {
+  #because(code: 'ProviderRefused' | 'ProviderFailed', problem: string): Reason {
     return reason(code, { provider: this.name, problem });
   }
 }
 
-/** The same for the same Service, always. */
+/** The name of a Service's balancer; always the same for the same Service. */
 function nameOf(key: ServiceKey): string {
   return key.replace('/', '.');
 }

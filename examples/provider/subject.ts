@@ -8,6 +8,7 @@ export function exampleSubject(
   make: (api: MemoryApi, components: ProviderComponents) => Provider = (api, components) => new BalancerProvider(api, components),
 ): ProviderSubject {
   return {
+    parts: ['Recovery', 'ResourceHolder', 'ChangeListener', 'PeriodicWork'],
     service: {
       apiVersion: 'v1',
       kind: 'Service',

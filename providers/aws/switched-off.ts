@@ -5,7 +5,7 @@ import { reason, type Reason } from '../../src/model/reasons.ts';
 import type { Service } from '../../src/model/objects/service.ts';
 import type { Snapshot } from '../../src/model/store/snapshot.ts';
 import { classes, decideAwsClaim } from './desire/claim.ts';
-import { finalizer, isHeld } from './model/service-metadata.ts';
+import { finalizer, hasOurFinalizer } from './model/service-metadata.ts';
 
 /**
  * Replaces AwsProvider when the controller runs without AWS. It calls nothing and reports this on the Services that need AWS. A Service that an
@@ -17,7 +17,7 @@ export class SwitchedOffAws implements Provider, ResourceHolder {
   /** Leaves the class of the AWS Load Balancer Controller to that controller, except for Services that Herald served before. */
   claim(service: Service, { config }: Snapshot): Claim {
     const claim = decideAwsClaim(service, config, { classless: 'off' });
-    if (!claim.mine || isHeld(service) || service.loadBalancerClass !== classes.nlbAlias) return claim;
+    if (!claim.mine || hasOurFinalizer(service) || service.loadBalancerClass !== classes.nlbAlias) return claim;
     return { mine: false, reason: reason('OtherLoadBalancerClass', { class: classes.nlbAlias, ours: classes.nlb }) };
   }
 
@@ -27,14 +27,14 @@ export class SwitchedOffAws implements Provider, ResourceHolder {
 
   release(key: ServiceKey, { services }: Snapshot): Promise<Released> {
     const service = services.get(key);
-    return Promise.resolve(service !== undefined && isHeld(service) ? { remaining: switchedOff(service) } : {});
+    return Promise.resolve(service !== undefined && hasOurFinalizer(service) ? { remaining: switchedOff(service) } : {});
   }
 
   holds(_: ServiceKey, service: Service | undefined): boolean {
-    return service !== undefined && isHeld(service);
+    return service !== undefined && hasOurFinalizer(service);
   }
 }
 
 function switchedOff(service: Service): Reason {
-  return reason('AwsSwitchedOff', { finalizer: isHeld(service) ? finalizer : '' });
+  return reason('AwsSwitchedOff', { finalizer: hasOurFinalizer(service) ? finalizer : '' });
 }

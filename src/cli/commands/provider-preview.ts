@@ -4,7 +4,10 @@ import { reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { ClaimingProvider } from '../context/command-context.ts';
 
-/** What a provider would do for a Service now. Undefined: it cannot say. An operating error (an Error with a `code`) is a preview that failed. */
+/**
+ * Previews what a provider would do for a Service now. Undefined: the provider has no preview. An operating error (an Error with a `code`)
+ * becomes a failed preview.
+ */
 export async function previewBy(provider: ClaimingProvider, key: ServiceKey, snapshot: Snapshot): Promise<Preview | undefined> {
   try {
     return await provider.preview?.(key, snapshot);

@@ -10,8 +10,8 @@ import { UsageError } from './command-context.ts';
 export type LoadModule = (url: string) => Promise<unknown>;
 
 /**
- * The providers of modules, in their order. `taken`: names of providers that there are already. Rejects with UsageError, which names the module and
- * what it lacks, so that nobody finds out by the first Service.
+ * Loads the providers of modules, in the order of `paths`. `taken` holds provider names that are in use already. Rejects with UsageError,
+ * which names the module and what it lacks, so that a faulty module is found at start and not at the first Service.
  */
 export async function loadProviders(
   paths: readonly string[],
@@ -24,7 +24,7 @@ export async function loadProviders(
   for (const path of paths) {
     const provider = await loadProvider(path, components, load);
     if ([...taken, ...providers.map(({ name }) => name)].includes(provider.name))
-      throw wrong(path, `its provider is called "${provider.name}", and there is one of that name: give it another \`name\``);
+      throw wrong(path, `its provider is called "${provider.name}", and another provider has that name: give it another \`name\``);
     components.log.info({ provider: provider.name, module: path }, 'provider loaded');
     providers.push(provider);
   }
@@ -44,7 +44,7 @@ async function loadProvider(path: string, components: ProviderComponents, load: 
     });
   if (typeof provider !== 'object' || provider === null) throw wrong(path, 'createProvider must return a provider');
   const { name } = provider as { readonly name?: unknown };
-  // It becomes a label of metrics, and part of messages.
+  // The name becomes a metric label and part of messages.
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,62}$/.test(name))
     throw wrong(path, 'the `name` of its provider must be lower-case letters, digits and "-", 63 at most, and begin with a letter');
   const missing = missingMethods(provider);
@@ -56,15 +56,15 @@ async function loadProvider(path: string, components: ProviderComponents, load: 
 const shared = Symbol.for('herald/provider');
 
 /**
- * `herald/provider` is that of the Herald that loads the module, wherever the module is: nothing has to be installed beside it. It is handed over in
- * memory, as there may be no file of it (`kubectl herald` is one file).
+ * Makes `import 'herald/provider'` resolve to this Herald, wherever the module is, so that nothing has to be installed beside the module.
+ * The contract is handed over in memory, because there may be no file of it (`kubectl herald` is one file).
  */
 function shareContract(): void {
   (globalThis as Record<symbol, unknown>)[shared] = contract;
   const names = Object.keys(contract).join(', ');
   const source = `export const { ${names} } = globalThis[Symbol.for('herald/provider')];`;
   const url = 'herald:provider';
-  // By way of the object: an older Node.js that has no such export must get as far as saying that it is too old.
+  // Accessed through the module object: an older Node.js lacks this export and must still start, to report that it is too old.
   nodeModule.registerHooks({
     resolve: (specifier, context, next) =>
       specifier === 'herald/provider' ? { url, format: 'module', shortCircuit: true } : next(specifier, context),

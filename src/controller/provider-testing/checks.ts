@@ -1,9 +1,11 @@
 import assert from 'node:assert';
 import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { catalogue } from '../../model/reasons.ts';
+import { catalogue, reason } from '../../model/reasons.ts';
+import { formatAddress } from '../../net/address.ts';
 import type { Service } from '../../model/objects/service.ts';
-import type { Claim, Reconciliation } from '../provider-module.ts';
+import { missingMethods, type Claim, type Reconciliation } from '../provider-module.ts';
+import { partMethods, partNames, type OptionalParts, type PartName } from '../provider-parts.ts';
 import type { Bed } from './in-memory-cluster.ts';
 import type { ProviderSubject } from './subject.ts';
 
@@ -12,6 +14,8 @@ interface Check {
   readonly name: string;
   /** Where the world has no such thing, there is nothing to check. */
   readonly needs?: 'left' | 'fail';
+  /** The optional part that the check is about. */
+  readonly part?: PartName;
   /** Rejects (AssertionError) where it is not so. */
   readonly run: (bed: Bed, subject: ProviderSubject) => Promise<void>;
 }
@@ -19,6 +23,15 @@ interface Check {
 const strangers = ['ClusterIP', 'NodePort'] as const;
 
 export const checks: readonly Check[] = [
+  {
+    name: 'the provider has exactly the optional parts that its subject names, each of them completely',
+    async run(bed, { parts = [] }) {
+      const provider = await bed.makeProvider();
+      assert.deepStrictEqual(missingMethods(provider), [], 'it lacks methods');
+      const has = partNames.filter((part) => partMethods[part].every((method: keyof OptionalParts) => provider[method] !== undefined));
+      assert.deepStrictEqual(has.toSorted(), parts.toSorted(), 'its subject names other parts');
+    },
+  },
   {
     name: 'claim says the same of a Service every time, changes nothing and asks nobody',
     async run(bed) {
@@ -89,11 +102,12 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'holds is true of what was given, and of nothing else',
+    part: 'ResourceHolder',
     async run(bed) {
       await bed.start();
       await given(bed);
-      assert(bed.provider.holds(bed.key, bed.served), 'it holds nothing of the Service that it serves');
-      assert(!bed.provider.holds('elsewhere/unknown', undefined), 'it holds something of a Service that there never was');
+      assert(bed.part('holds')(bed.key, bed.served), 'it holds nothing of the Service that it serves');
+      assert(!bed.part('holds')('elsewhere/unknown', undefined), 'it holds something of a Service that there never was');
     },
   },
   {
@@ -140,14 +154,83 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: 'to release what is not held succeeds, and so does to speak of Services that are not known',
+    name: 'to release what is not held succeeds',
     async run(bed) {
       await bed.start();
-      const { provider } = bed;
-      const released = await provider.release('elsewhere/unknown', 0);
-      assert.deepStrictEqual([[...released.addresses], [...released.retry]], [[], []]);
-      provider.leave('elsewhere/unknown');
-      assert.deepStrictEqual([[...provider.written('elsewhere/unknown')], [...provider.affected([], bed.snapshot)]], [[], []]);
+      const { addresses = [], requeue = [], remaining } = await bed.provider.release('elsewhere/unknown', bed.snapshot, 0);
+      assert.deepStrictEqual([[...addresses], [...requeue], remaining], [[], [], undefined]);
+    },
+  },
+  {
+    name: 'affected returns no Service when nothing has changed',
+    part: 'ChangeListener',
+    async run(bed) {
+      await bed.start();
+      await given(bed);
+      assert.deepStrictEqual([...bed.part('affected')([], bed.snapshot)], []);
+    },
+  },
+  {
+    name: 'runDue returns no Service before one was reconciled',
+    part: 'PeriodicWork',
+    async run(bed) {
+      await bed.start();
+      assert.deepStrictEqual([...bed.part('runDue')(bed.clock.date().getTime())], []);
+    },
+  },
+  {
+    name: 'disown and statusWritten of an unknown Service do nothing',
+    part: 'AddressPools',
+    async run(bed) {
+      await bed.start();
+      bed.part('disown')('elsewhere/unknown');
+      assert.deepStrictEqual([...bed.part('statusWritten')('elsewhere/unknown')], []);
+    },
+  },
+  {
+    name: 'a disowned Service keeps its address assigned until release',
+    part: 'AddressPools',
+    async run(bed) {
+      await bed.start();
+      const before = assigned(bed);
+      await given(bed);
+      const during = assigned(bed);
+      assert(during > before, 'usage does not count the address of the Service');
+      bed.part('disown')(bed.key);
+      assert.equal(assigned(bed), during, 'disown has freed the address');
+      const { addresses = [] } = await bed.provider.release(bed.key, bed.snapshot, bed.clock.date().getTime());
+      assert.deepStrictEqual(addresses.map(formatAddress), bed.ingress, 'release does not return what the Service had');
+      assert.equal(assigned(bed), before, 'usage counts an address that was released');
+    },
+  },
+  {
+    name: 'while allocation is suspended a Service gets no address and the reason for it',
+    part: 'AddressPools',
+    async run(bed) {
+      await bed.makeProvider();
+      bed.part('adopt')(bed.snapshot, new Map(), new Map());
+      const why = reason('RecordUnreadable', { file: 'web.yaml' });
+      bed.part('suspendAllocation')(why);
+      const suspended = await bed.provider.reconcile(bed.served, bed.snapshot);
+      assert.deepStrictEqual([suspended.ingress, suspended.reason], [[], why]);
+      bed.part('suspendAllocation')(undefined);
+      const { ingress } = await bed.provider.reconcile(bed.served, bed.snapshot);
+      assert.notDeepStrictEqual(ingress, [], 'the Service gets no address after allocation was resumed');
+    },
+  },
+  {
+    name: 'preview changes nothing, says what would be made, and has no action once it is made',
+    part: 'Previewable',
+    async run(bed) {
+      await bed.makeProvider();
+      const proposed = await bed.part('preview')(bed.key, bed.snapshotWithService());
+      assert.notDeepStrictEqual(proposed.actions, [], 'it says of no call that it would be made');
+      assert.deepStrictEqual(bed.left, [], 'preview has made something');
+      await bed.start();
+      await given(bed);
+      const { left } = bed;
+      const { actions } = await bed.part('preview')(bed.key, bed.snapshot);
+      assert.deepStrictEqual([actions, bed.left], [[], left], 'it would change what is as it should be, or has changed it');
     },
   },
   {
@@ -221,7 +304,12 @@ async function gone(bed: Bed): Promise<void> {
 }
 
 function holds({ provider, key, snapshot }: Bed): boolean {
-  return provider.holds(key, snapshot.services.get(key));
+  return provider.holds?.(key, snapshot.services.get(key)) === true;
+}
+
+/** How many addresses of all pools are assigned. */
+function assigned(bed: Bed): number {
+  return bed.part('usage')().reduce((sum, usage) => sum + usage.assigned, 0);
 }
 
 function describe({ metadata, type, headless, loadBalancerClass = 'none' }: Service): string {

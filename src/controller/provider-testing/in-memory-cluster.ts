@@ -10,6 +10,7 @@ import { silentLog } from '../../system/log.ts';
 import { VirtualClock } from '../../system/virtual-clock.ts';
 import { Controller } from '../controller.ts';
 import type { Provider, ProviderComponents, ServiceMetadata } from '../provider-module.ts';
+import type { OptionalParts } from '../provider-parts.ts';
 import type { StatusWriter } from '../status-writer.ts';
 import type { ProviderSubject, ProviderWorld } from './subject.ts';
 
@@ -38,6 +39,20 @@ export class Bed implements Source {
   get provider(): Provider {
     assert(this.#provider, 'start comes first');
     return this.#provider;
+  }
+
+  /** A method of an optional part, which the provider has. */
+  part<N extends keyof OptionalParts>(method: N): NonNullable<OptionalParts[N]> {
+    const found = this.provider[method] as NonNullable<OptionalParts[N]> | undefined;
+    assert(found, `the provider lacks ${method}`);
+    return found.bind(this.provider) as NonNullable<OptionalParts[N]>;
+  }
+
+  /** A copy of the cluster that also has the Service of the subject. */
+  snapshotWithService(): Snapshot {
+    const copy = new Store();
+    for (const object of [...(this.#subject.objects ?? []), this.#subject.service]) copy.upsert(read(object));
+    return copy;
   }
 
   /** The Service of the subject, as it is in the cluster or would come there. */

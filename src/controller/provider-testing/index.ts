@@ -18,7 +18,10 @@ export interface ProviderCheck {
  */
 export function providerChecks(subject: ProviderSubject): readonly ProviderCheck[] {
   const { world } = new Bed(subject);
-  const applicable = checks.filter(({ needs }) => needs === undefined || world[needs] !== undefined);
+  const parts = new Set(subject.parts);
+  const applicable = checks.filter(
+    ({ needs, part }) => (needs === undefined || world[needs] !== undefined) && (part === undefined || parts.has(part)),
+  );
   return applicable.map(({ name, run }) => ({
     name,
     run: async () => {

@@ -1,4 +1,4 @@
-import type { CreateProvider, ProviderComponents, Provider } from '../provider-module.ts';
+import type { CreateProvider, PartName, ProviderComponents, Provider } from '../provider-module.ts';
 
 /** A provider that is to be checked, and what it needs for that. */
 export interface ProviderSubject {
@@ -6,6 +6,8 @@ export interface ProviderSubject {
   readonly service: object;
   /** Manifests of what there has to be beside it: Nodes, pools, a HeraldConfig. */
   readonly objects?: readonly object[];
+  /** The optional parts that the provider has; absent: none. Each is checked. */
+  readonly parts?: readonly PartName[];
   /** Nothing can be written to Services (standalone). By default it can. */
   readonly withoutMetadata?: true;
   /** Other providers that it is to work beside, by what they claim. Herald's own one of pools is always among them. */

@@ -2,8 +2,12 @@ import { expect, test } from 'vitest';
 import type { MemoryApi } from '../../../examples/provider/memory-api.ts';
 import { BalancerProvider } from '../../../examples/provider/provider.ts';
 import { exampleSubject } from '../../../examples/provider/subject.ts';
-import type { Provider, ProviderComponents } from '../../../src/controller/provider-module.ts';
-import { providerChecks } from '../../../src/controller/provider-testing/index.ts';
+import type { Preview, Provider, ProviderComponents, ServiceKey, Snapshot } from '../../../src/controller/provider-module.ts';
+import { providerChecks, type ProviderSubject } from '../../../src/controller/provider-testing/index.ts';
+import { Store } from '../../../src/model/store/store.ts';
+import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
+import { cloudSubject, InMemoryCloudProvider } from './in-memory-cloud.ts';
+import { pools } from './pools-subject.ts';
 
 /** The example with one mistake, and the check that finds it. */
 interface Mistake {
@@ -76,9 +80,29 @@ const mistakes: readonly Mistake[] = [
     make: changed((right, api) => ({
       adopt(snapshot, recorded, uids) {
         api.balancers.clear();
-        right.adopt(snapshot, recorded, uids);
+        right.adopt?.(snapshot, recorded, uids);
       },
     })),
+  },
+  {
+    what: 'a part that its subject does not name',
+    found: /^the provider has exactly the optional parts/,
+    make: changed(() => ({ preview: async () => ({ observed: [], desired: [], actions: [], waits: [], reasons: [] }) })),
+  },
+  {
+    what: 'a part of which a method is missing',
+    found: /^the provider has exactly the optional parts/,
+    make: changed(() => ({ usage: () => [] })),
+  },
+  {
+    what: 'a change of nothing that concerns Services',
+    found: /^affected returns no Service/,
+    make: changed(() => ({ affected: () => ['default/web'] })),
+  },
+  {
+    what: 'work that is due for a Service that never was',
+    found: /^runDue returns no Service/,
+    make: changed((right) => ({ runDue: (now) => [...(right.runDue?.(now) ?? []), 'default/web'] })),
   },
   { what: 'a provider that holds everything', found: /^holds is true/, make: changed(() => ({ holds: () => true })) },
   { what: 'a provider that holds nothing', found: /^holds is true/, make: changed(() => ({ holds: () => false })) },
@@ -107,7 +131,7 @@ const mistakes: readonly Mistake[] = [
   {
     what: 'a release that does nothing',
     found: /^a Service that comes to be no load balancer/,
-    make: changed(() => ({ release: async () => ({ addresses: [], retry: [] }) })),
+    make: changed(() => ({ release: async () => ({}) })),
   },
   {
     what: 'no finalizer',
@@ -125,7 +149,7 @@ const mistakes: readonly Mistake[] = [
           seen.add(service.metadata.name);
           return right.reconcile(service, snapshot);
         },
-        release: async (key, now) => (seen.has(key.split('/')[1] ?? '') ? right.release(key, now) : { addresses: [], retry: [] }),
+        release: async (key, snapshot, now) => (seen.has(key.split('/')[1] ?? '') ? right.release(key, snapshot, now) : {}),
       };
     }),
   },
@@ -133,7 +157,8 @@ const mistakes: readonly Mistake[] = [
     what: 'a release that rejects what is not held',
     found: /^to release what is not held/,
     make: changed((right) => ({
-      release: async (key, now) => (key === 'default/web' ? right.release(key, now) : Promise.reject(new Error('not held'))),
+      release: async (key, snapshot, now) =>
+        key === 'default/web' ? right.release(key, snapshot, now) : Promise.reject(new Error('not held')),
     })),
   },
   {
@@ -156,7 +181,7 @@ const mistakes: readonly Mistake[] = [
   {
     what: 'a failure that is not tried again',
     found: /^while the outside fails a Service keeps/,
-    make: changed(() => ({ expire: () => [] })),
+    make: changed(() => ({ runDue: () => [] })),
   },
   {
     what: 'a deletion that is taken for done',
@@ -171,19 +196,58 @@ const mistakes: readonly Mistake[] = [
   },
 ];
 
-async function failing(make: Mistake['make']): Promise<string[]> {
+/** Mistakes in parts that the example does not have, made in the pools and in the in-memory cloud. */
+class FreesOnDisown extends BareMetalProvider {
+  override disown(key: ServiceKey): void {
+    void this.release(key, new Store(), 0);
+  }
+}
+class RequeuesUnknown extends BareMetalProvider {
+  override statusWritten(key: ServiceKey): readonly ServiceKey[] {
+    return [key, ...super.statusWritten(key)];
+  }
+}
+class AssignsWhileSuspended extends BareMetalProvider {
+  override suspendAllocation(): void {}
+}
+class ActsInPreview extends InMemoryCloudProvider {
+  override async preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
+    const service = snapshot.services.get(key);
+    if (service !== undefined) await this.reconcile(service);
+    return super.preview(key, snapshot);
+  }
+}
+
+const poolsSubject = (provider: BareMetalProvider): ProviderSubject => ({ ...pools, world: () => ({ createProvider: () => provider }) });
+const mistakesInParts: readonly { readonly what: string; readonly found: RegExp; readonly subject: ProviderSubject }[] = [
+  { what: 'a disown that frees the address', found: /^a disowned Service keeps/, subject: poolsSubject(new FreesOnDisown()) },
+  { what: 'a statusWritten that requeues itself', found: /^disown and statusWritten/, subject: poolsSubject(new RequeuesUnknown()) },
+  { what: 'a suspension that is ignored', found: /^while allocation is suspended/, subject: poolsSubject(new AssignsWhileSuspended()) },
+  {
+    what: 'a preview that makes what it shows',
+    found: /^preview changes nothing/,
+    subject: cloudSubject((cloud, components) => new ActsInPreview(cloud, components)),
+  },
+];
+
+async function failing(subject: ProviderSubject): Promise<string[]> {
   const failed: string[] = [];
-  for (const { name, run } of providerChecks(exampleSubject(make))) {
+  for (const { name, run } of providerChecks(subject)) {
     await run().catch(() => failed.push(name));
   }
   return failed;
 }
 
 test.each(mistakes.map(({ what, ...mistake }) => [what, mistake] as const))('%s is found', async (_, { found, make }) => {
-  expect((await failing(make)).join('\n')).toMatch(new RegExp(found.source, 'm'));
+  expect((await failing(exampleSubject(make))).join('\n')).toMatch(new RegExp(found.source, 'm'));
+});
+
+test.each(mistakesInParts.map(({ what, ...mistake }) => [what, mistake] as const))('%s is found', async (_, { found, subject }) => {
+  expect((await failing(subject)).join('\n')).toMatch(new RegExp(found.source, 'm'));
 });
 
 test('each check finds one of these mistakes', () => {
-  const unproved = providerChecks(exampleSubject()).filter(({ name }) => !mistakes.some(({ found }) => found.test(name)));
+  const all = [exampleSubject(), pools, cloudSubject()].flatMap((subject) => providerChecks(subject));
+  const unproved = all.filter(({ name }) => ![...mistakes, ...mistakesInParts].some(({ found }) => found.test(name)));
   expect(unproved).toEqual([]);
 });

@@ -8,6 +8,6 @@ describe('the example of a provider', () => {
     await expect(run()).resolves.toBeUndefined();
   });
   test('all checks are made', () => {
-    expect(checks).toHaveLength(14);
+    expect(checks).toHaveLength(17);
   });
 });

@@ -63,7 +63,7 @@ test('a Service of AWS without its credentials: who serves it and why, what is o
   const { code, stdout } = await explain([]);
   expect(code).toBe(0);
   expect(stdout).toContain('Address    none yet\nProvider   aws: spec.loadBalancerClass is herald.dev/aws\n');
-  expect(stdout).toContain('what is in AWS was not looked at: say --aws-cluster-name as the controller has it');
+  expect(stdout).toContain("what is in AWS was not looked at: use --aws-cluster-name with the controller's value");
   expect(stdout).toContain(
     'Condition  herald.dev/AddressAssigned is False for 10 min (AwsNoSubnets): No subnet was found for the load balancer\nEvent      AwsNoSubnets 12 times, last 5 min ago: no subnet has the tag\nEvent      AwsCallFailed, last 30 min ago: older\n',
   );

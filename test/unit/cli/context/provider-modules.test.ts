@@ -24,7 +24,7 @@ describe('a module that is no provider is refused with what it lacks', () => {
       'its provider lacks reconcile, release (',
     ],
     ['a name that is no label', renamed('ACME 1'), 'the `name` of its provider must be lower-case letters'],
-    ['a name that is taken', renamed('aws'), 'its provider is called "aws", and there is one of that name'],
+    ['a name that is taken', renamed('aws'), 'its provider is called "aws", and another provider has that name'],
     [
       'a failure',
       {
