@@ -4,35 +4,35 @@ import type { ServiceDifference, SessionStatus } from '../model/objects/node-sta
 import type { Reason } from '../model/reasons.ts';
 import type { RoutesByPeer } from './reconcile/announced-routes.ts';
 
-/** Who measures what an agent does. It is called in the middle of the work: it must be quick, and must not throw. */
+/** Measures the agent. The agent calls it during its work: the methods must be quick and must not throw. */
 export interface AgentObserver {
-  /** A pass begins over these Services; more may be added to the set. `routesOf`: what the sessions are to say of a Service, as it is when asked. */
+  /** A pass begins over these Services; the agent may add Services to the set later. `routesOf` returns the current routes of a Service. */
   pass(services: ReadonlySet<ServiceKey>, routesOf: (service: ServiceKey) => RoutesByPeer): PassObserver;
 }
 
-/** The stages of one pass, in order. Those after a failure are not called. */
+/** Observes the stages of one pass, in this order. After a failure only `ended` is called. */
 export interface PassObserver {
-  /** Routes that are not wanted any more have been taken back. */
+  /** The routes that are no longer planned are withdrawn. */
   withdrawn(): void;
-  /** The kernel has what the Services want. */
+  /** The kernel has the rules of the Services. */
   committed(): void;
-  /** The sessions have been given the routes. */
+  /** The sessions have the routes of the Services. */
   announced(): void;
-  /** Always, at last. */
+  /** Called last, in every case. */
   ended(): void;
 }
 
-/** How things are with an agent at this moment. */
+/** The current state of an agent. */
 export interface AgentStatus {
   /** Services that wait for the next pass. */
   readonly waiting: number;
-  /** When the pass that is running began, by the clock's `now`. */
+  /** When the running pass began, by the clock's `now`. Absent: no pass runs. */
   readonly passSince?: number;
-  /** A pass was carried out. */
+  /** True after the first successful pass. */
   readonly hasSynced: boolean;
-  /** No change waits for the kernel for too long. */
+  /** False when a change waits too long for the kernel. */
   readonly keepsUp: boolean;
-  /** Why the data plane did not take the last changes. */
+  /** Why the data plane did not take the last changes. Absent: it took them. */
   readonly dataplaneError?: string;
   readonly quarantined: ReadonlyMap<string, QuarantinedFrontend>;
   readonly differing: readonly ServiceDifference[];
@@ -42,6 +42,4 @@ export interface AgentStatus {
 
 export const noPassObserver: PassObserver = { withdrawn: ignore, committed: ignore, announced: ignore, ended: ignore };
 
-function ignore(): void {
-  // Nobody measures.
-}
+function ignore(): void {}

@@ -1,46 +1,55 @@
-/** Bounds of the agent. Listed in docs/reference/limits.md. */
+/** Bounds of the agent, listed in docs/reference/limits.md. */
 export const limits = {
-  /** First and longest wait before changes that the data plane did not take are tried again. */
+  /** First and longest delay before the agent retries changes that the data plane did not take. */
   retryMinimumMilliseconds: 100,
   retryMaximumMilliseconds: 30_000,
-  /** A NodeState without news is written this often at most, with jitter. */
+  /** Longest interval between two writes of an unchanged NodeState. The agent varies it at random. */
   reportEveryMilliseconds: 30_000,
-  /** News of a session or a Service is written after this pause, so that a burst of it is one write. */
+  /** Delay between a change of a session or a Service and the write of the NodeState, so that a burst of changes causes one write. */
   reportPauseMilliseconds: 50,
   /** Services listed in a NodeState because their actual state differs from the decision. */
   differingServices: 100,
-  /** What a NodeState says of the host itself. */
+  /** Problems of the host that a NodeState lists. */
   hostReasons: 100,
-  /** Settings of the kernel that are looked at: two for each interface that clients may come by, and a few. */
+  /** Kernel settings that the agent checks: two for each interface that clients may use, and a few more. */
   hostSettings: 200,
-  /** After the start of the host, kube-proxy is given this long to show its rules before routes go out without them. */
+  /** Time after the start of the host in which kube-proxy may install its rules before routes are announced without them. */
   foreignMilliseconds: 120_000,
-  /** Longest time between two looks at the host. */
+  /** Longest interval between two checks of the host. */
   hostCheckMilliseconds: 60_000,
-  /** Listeners for health-check node ports: the default range of NodePorts has 2768, and each may be of both families, and of several addresses. */
+  /**
+   * Listeners for health-check node ports. The default range has 2768 NodePorts; each may be served in both families and at several
+   * addresses.
+   */
   healthCheckListeners: 6_000,
-  /** Pause before a port that could not be listened on is tried again. */
+  /** Delay before the agent tries again to listen on a port. */
   listenRetryMilliseconds: 1_000,
-  /** Of one listener of health checks. Load balancers ask from a handful of addresses every few seconds. */
+  /** Bounds of one listener for health checks. Load balancers ask from a handful of addresses every few seconds. */
   healthConnections: 64,
   healthHeaderBytes: 8_192,
   healthRequestMilliseconds: 4_000,
   healthIdleMilliseconds: 5_000,
-  /** A router answers with its OPEN at once: one that does not for this long drops what we send, and the status has to say so. */
+  /**
+   * A working router answers with its OPEN at once. A router that does not answer within this time drops our packets, and the status says
+   * so.
+   */
   openHoldSeconds: 30,
   /**
-   * After BFD has lost the way to a peer, BGP waits this long, unless BFD is back before. Longer would help nobody: BGP cannot come up over a
-   * way that is still broken, and FRR has BFD with a dynamic neighbour only while it has BGP with it.
+   * After BFD lost the path to a peer, BGP waits this long, or less if BFD comes back earlier. A longer wait would not help: BGP cannot
+   * come up over a broken path, and FRR runs BFD with a dynamic neighbour only while it has a BGP session with it.
    */
   bfdHoldMilliseconds: 1_000,
-  /** Pause between two looks at what keeps BFD from sending or receiving. */
+  /** Interval at which the agent reads why BFD cannot send or receive. */
   bfdPollMilliseconds: 10_000,
-  /** While the node is drained: pause between two looks at other nodes, and at the connections that are left. */
+  /** While the node is drained: interval at which the agent checks the other nodes and counts the remaining connections. */
   nodeDrainPollMilliseconds: 5_000,
-  /** Before a stop for good: time that routers have to choose other ways. Routers hear of a change within a second or two; Kubernetes waits 30 s. */
+  /**
+   * Before a permanent stop: the time that routers have to choose other paths. They learn of a change within a second or two; Kubernetes
+   * waits 30 s before it kills the process.
+   */
   gracefulShutdownMilliseconds: 5_000,
   /** A change that the data plane has not taken for this long makes /healthz and all health checks fail: twice kube-proxy's sync period. */
   syncMilliseconds: 60_000,
-  /** Peers whose figures a scrape has: as many as a speaker takes. */
+  /** Peers that a scrape has metrics of: as many as a speaker takes. */
   measuredPeers: 256,
 } as const;

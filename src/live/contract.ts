@@ -1,40 +1,41 @@
 /**
- * What a running agent, controller or `herald run` tells of itself, read-only, as JSON over HTTP. All of it is on the process's Unix socket on its
- * host; `/live/...` is on the port of metrics besides, which the API server's pod proxy reaches, unless that was switched off.
+ * The live API: what a running agent, controller or `herald run` reports about itself, read-only, as JSON over HTTP. The Unix socket of the
+ * process on its host serves all of it. The metrics port serves `/live/...` too, where the API server's pod proxy reaches it, unless that
+ * is switched off.
  *
- *     GET /live                 LiveIndex: which process it is, and what it tells
+ *     GET /live                 LiveIndex: which process it is, and its paths
  *     GET /live/v1/sessions     Page of LiveSession                     agents   ?peer=
  *     GET /live/v1/routes       Page of LiveRoute                       agents   ?peer= &family=IPv4|IPv6 &service=NS/NAME
  *     GET /live/v1/history      Page of HistoryEntry, oldest first      all      ?kind=Service|BGPPeer &namespace= &name= &since=RFC 3339
  *
- * Every list takes `limit` (1 to 5000; default 1000; a page at the port has up to 500) and `after`: the `next` of the page before. A page is how things were in one moment; what
- * changes between two pages may be missed or come twice. 400 where a parameter is wrong, 404 where the process has no such thing, 429 at the
- * port while it answers somebody else: LiveProblem. At the port the connection ends with each answer. Fields are
- * added under `v1`, none changes its meaning; readers pass over what they do not know.
+ * Every list takes `limit` (1 to 5000; default 1000; a page at the port has up to 500) and `after`: the `next` of the previous page. A page
+ * shows one moment; entries that change between two pages may be missing or appear twice. Errors are LiveProblem: 400 for a wrong
+ * parameter, 404 for a path that the process does not have, 429 at the port while it answers another client. The port closes the connection
+ * after each answer. Later versions may add fields under `v1` but do not change the meaning of a field; clients must ignore unknown fields.
  *
- * What must not leave the host (messages of BGP) is answered on the socket alone, under `/debug/...`.
+ * Data that must not leave the host (BGP messages) is only on the socket, under `/debug/...`.
  */
 import type { SessionStatus } from '../model/objects/node-state.ts';
 
 export const livePaths = { index: '/live', sessions: '/live/v1/sessions', routes: '/live/v1/routes', history: '/live/v1/history' } as const;
 
 /**
- * What a process tells on its Unix socket alone, to its owner: nothing of this is ever on a port.
+ * Paths that only the Unix socket serves, to its owner; no port ever does.
  *
  *     GET /debug/bgp/trace?peer=NAME    the messages of the sessions with a BGPPeer as they pass: a line of JSON each (src/bgp/trace/trace-lines.ts), without end.
- *                                       404: LiveProblem, with the names of the peers there are
+ *                                       404: LiveProblem, with the names of the existing peers
  */
 export const debugPaths = { bgpTrace: '/debug/bgp/trace' } as const;
 
-/** Which process answers: whoever asks at a socket must know that it is the one that was meant. */
+/** Identifies the process that answers. A client of a socket must check that it reached the process that it wanted. */
 export interface LiveProcess {
   readonly command: 'agent' | 'controller' | 'run';
   readonly version: string;
-  /** Of an agent, once it has begun. */
+  /** The node of an agent. Absent until the agent has started. */
   readonly node?: string;
-  /** Where its objects come from: the absolute path of a directory; absent: a cluster. */
+  /** The absolute path of the directory that its objects come from. Absent: they come from a cluster. */
   readonly directory?: string;
-  /** RFC 3339. What happened before is not in its history. */
+  /** Start time, RFC 3339. The history has nothing older. */
   readonly started: string;
 }
 
@@ -46,10 +47,10 @@ export interface LiveIndex {
 
 export interface Page<T> {
   readonly process: LiveProcess;
-  /** When this was so, RFC 3339. */
+  /** The moment that the page shows, RFC 3339. */
   readonly at: string;
   readonly items: readonly T[];
-  /** There is more: `after` of the next request. */
+  /** Present if there are more items: the `after` of the next request. */
   readonly next?: string;
 }
 
@@ -59,29 +60,29 @@ export interface LiveProblem {
 }
 
 export interface LiveSession extends SessionStatus {
-  /** The capabilities in the OPEN of each side, in words, as far as they were exchanged. Absent: there is no session. */
+  /** The capabilities in the OPEN of each side, in words, as far as they were exchanged. Absent without a session. */
   readonly capabilities?: { readonly sent: readonly string[]; readonly received: readonly string[] };
 }
 
-/** A route as a router was sent it in the session that is up: of what the speaker holds, not of what it should. */
+/** A route that a router was sent in the current session. It shows the speaker's actual state, not the desired one. */
 export interface LiveRoute {
   readonly peer: string;
   readonly family: 'IPv4' | 'IPv6';
   readonly prefix: string;
-  /** One; behind a global IPv6 address the link-local one, where that is told too (RFC 2545 3). Empty: its withdrawal waits. */
+  /** One address; for IPv6, the link-local address may follow the global one (RFC 2545 3). Empty: the withdrawal is still unsent. */
   readonly nextHops: readonly string[];
-  /** The nearest first; empty to a peer of the same AS. */
+  /** Nearest AS first. Empty for a peer of the same AS. */
   readonly asPath: readonly number[];
-  /** To a peer of the same AS. */
+  /** Only for a peer of the same AS. */
   readonly localPref?: number;
   readonly med?: number;
-  /** "64512:100", "large:64512:1:2". */
+  /** As in "64512:100" or "large:64512:1:2". */
   readonly communities: readonly string[];
-  /** "namespace/name" of those that it is for; none: its withdrawal waits. */
+  /** The Services that announce the route, as "namespace/name". Empty: the withdrawal is still unsent. */
   readonly services: readonly string[];
-  /** Services beyond those. */
+  /** Number of further Services. */
   readonly moreServices?: number;
-  /** Its withdrawal, or another form of it, waits for the router to read. */
+  /** True while a withdrawal or a new version of the route waits to be sent because the router does not read. */
   readonly changing?: true;
 }
 
@@ -89,25 +90,29 @@ export const historyKinds = ['Service', 'BGPPeer'] as const;
 export type HistoryKind = (typeof historyKinds)[number];
 
 /**
- * What happened. By an agent, of a Service: Announced, Withdrawn, Changed (attributes of its routes), Programmed (the kernel has other frontends or
- * endpoints), Removed (it has none any more), Refused, Accepted (after that). Of a BGPPeer: SessionUp, SessionDown. By the controller: the reasons of
- * Events (docs/reference/events.md), such as AddressAssigned and AddressReleased.
+ * Something that happened to a Service or a BGPPeer. An agent records for a Service: Announced, Withdrawn, Changed (attributes of its
+ * routes), Programmed (the kernel has other frontends or endpoints), Removed (the kernel has none any more), Refused, Accepted (after
+ * Refused); and for a BGPPeer: SessionUp, SessionDown. The controller records the reasons of Events (docs/reference/events.md), such as
+ * AddressAssigned and AddressReleased.
  */
 export interface HistoryEntry {
-  /** RFC 3339, with milliseconds. */
+  /** RFC 3339 with milliseconds. */
   readonly at: string;
   readonly kind: HistoryKind;
-  /** "namespace/name" of a Service. */
+  /** "namespace/name" for a Service. */
   readonly name: string;
   readonly what: string;
-  /** In words, without the reason. */
+  /** The text without the reason. */
   readonly text: string;
   readonly reason?: { readonly code: string; readonly message: string; readonly fix: string };
-  /** What had changed before, the likeliest first. Absent: no object: a session, the kernel, the clock, or the start of the process. */
+  /**
+   * Objects that changed before, the likeliest cause first. Absent: the cause is no object but a session, the kernel, a timer or the start
+   * of the process.
+   */
   readonly causes?: readonly HistoryCause[];
-  /** Up to 16 of them. */
+  /** At most 16 routes. */
   readonly routes?: readonly HistoryRoute[];
-  /** Routes beyond those. */
+  /** Number of further routes. */
   readonly moreRoutes?: number;
 }
 
@@ -115,7 +120,7 @@ export interface HistoryCause {
   readonly kind: string;
   /** "namespace/name", or the name of a cluster-scoped object. */
   readonly name: string;
-  /** As the API server counts; of a directory the time of the file in nanoseconds. Absent where it is deleted. */
+  /** The version of the API server; for a directory, the file's time in nanoseconds. Absent for a deleted object. */
   readonly resourceVersion?: string;
   readonly deleted?: true;
 }

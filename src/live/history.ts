@@ -6,21 +6,21 @@ import { limits } from './limits.ts';
 import type { LiveList } from './live-api.ts';
 import { pageOf } from './query.ts';
 
-/** What is kept of an entry: small, and shared with others where it can be. */
+/** The data of a new entry. Entries share values where they can, to stay small. */
 export interface NewHistoryEntry {
   readonly what: string;
-  /** Without the routes, which follow it. */
+  /** The text without the routes, which are appended to it. */
   readonly text: string;
   readonly reason?: Reason | undefined;
   readonly causes?: readonly HistoryCause[] | undefined;
   readonly routes?: readonly HistoryRoute[] | undefined;
-  /** Beyond those. */
+  /** Number of further routes. */
   readonly moreRoutes?: number | undefined;
 }
 
 interface Kept extends NewHistoryEntry {
   readonly at: number;
-  /** Over all objects. */
+  /** Increases over all objects. */
   readonly sequence: number;
 }
 
@@ -31,17 +31,17 @@ interface ObjectHistory {
 }
 
 /**
- * The latest that happened to each object, in bounded memory: an object has so many entries, and where all together have too many, one that has the
- * most gives up its oldest. So a Service that flaps pushes out its own history, and nobody else's.
+ * Keeps the latest events of each object in bounded memory. An object has a maximum number of entries; if all objects together have too
+ * many, the object with the most entries loses its oldest. So a flapping Service evicts its own entries and not those of others.
  */
 export class History {
   readonly #clock: Clock;
   readonly #bounds: Bounds;
-  /** In the order of their latest entries. */
+  /** Ordered by their latest entries, oldest first. */
   readonly #objects = new Map<string, ObjectHistory>();
-  /** Objects that do not exist any more, in the order in which they went: these are forgotten first. */
+  /** Deleted objects in the order of their deletion. Their entries are evicted first. */
   readonly #gone = new Set<string>();
-  /** Objects by how many entries they have. */
+  /** Objects by number of entries. */
   readonly #bySize: Set<ObjectHistory>[] = [];
   #entries = 0;
   #sequence = 0;
@@ -51,7 +51,7 @@ export class History {
     this.#bounds = bounds;
   }
 
-  /** Constant time, whatever is kept already. */
+  /** Adds an entry. Takes constant time. */
   record(kind: HistoryKind, name: string, happening: NewHistoryEntry): void {
     const key = `${kind}/${name}`;
     const object = this.#objects.get(key) ?? { kind, name, entries: [] };
@@ -59,7 +59,7 @@ export class History {
     this.#objects.set(key, object);
     this.#gone.delete(key);
     const { what, text, reason, causes, routes, moreRoutes } = happening;
-    // Of one shape, whatever is absent: there are many of them.
+    // Every entry has the same shape even if fields are absent, because there are many entries.
     const kept = { what, text, reason, causes, routes, moreRoutes, at: this.#clock.date().getTime(), sequence: this.#sequence++ };
     if (object.entries.length >= this.#bounds.historyEntriesOfObject) {
       object.entries.shift();
@@ -71,13 +71,13 @@ export class History {
     while (this.#entries > this.#bounds.historyEntries) this.#dropOldest(this.#longest());
   }
 
-  /** The object does not exist any more. Its history stays while there is room. */
+  /** Marks an object as deleted. Its history stays while there is room. */
   markDeleted(kind: HistoryKind, name: string): void {
     const key = `${kind}/${name}`;
     if (this.#objects.has(key)) this.#gone.add(key);
   }
 
-  /** Oldest first. `since`: milliseconds since the epoch. */
+  /** Returns the entries, oldest first. `since`: milliseconds since the epoch. */
   entries({
     kind,
     name,
@@ -86,7 +86,7 @@ export class History {
     return this.#kept(kind, name, since).map(written);
   }
 
-  /** For whoever asks the process. */
+  /** Serves the entries in the live API. */
   readonly list: LiveList = {
     parameters: ['kind', 'namespace', 'name', 'since'],
     items: (query) => {
@@ -124,7 +124,7 @@ export class History {
     this.#resize(object, () => object.entries.shift());
   }
 
-  /** The one that has been among the longest for the longest time. */
+  /** Returns the object with the most entries; among several, the one that has had that many for the longest time. */
   #longest(): ObjectHistory {
     for (let size = this.#bySize.length - 1; size > 0; size--) for (const object of this.#bySize[size] ?? []) return object;
     throw new RangeError('entries without an object');
@@ -161,7 +161,7 @@ function written({ object: { kind, name }, entry: { at, what, text, reason, caus
   };
 }
 
-/** "192.0.2.1/32, 192.0.2.2/32 to tor1, tor2; 2001:db8::1/128 to tor2 and 3 more": prefixes that the same peers have in one. */
+/** Lists routes and groups prefixes with the same peers: "192.0.2.1/32, 192.0.2.2/32 to tor1, tor2; 2001:db8::1/128 to tor2 and 3 more". */
 function routesText(routes: readonly HistoryRoute[], more = 0): string {
   const peersOf = Map.groupBy(routes, ({ prefix }) => prefix);
   const together = Map.groupBy(peersOf, ([, ofPrefix]) => [...new Set(ofPrefix.map(({ peer }) => peer))].toSorted().join(', '));

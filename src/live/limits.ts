@@ -1,34 +1,37 @@
-/** Bounds of what a running process tells of itself. Listed in docs/reference/limits.md. */
+/** Bounds of the live API, listed in docs/reference/limits.md. */
 export const limits = {
-  /** Items of one answer, where nobody asks for fewer; and the most that may be asked for. */
+  /** Items of one answer, by default and at most. */
   pageItems: 1000,
   maximumPageItems: 5000,
-  /** At the port, which asks for no credentials: whatever is asked for. */
+  /** Items of one answer at the port, which needs no credentials, whatever the client asks for. */
   pageItemsOnPort: 500,
-  /** Services named with a route that several of them share. */
+  /** Services that are listed with a route. */
   servicesOfRoute: 10,
-  /** The history: objects that have one, entries of all of them, and of one. */
+  /** The history: objects, entries of all objects together, and entries of one object. */
   historyObjects: 20_000,
   historyEntries: 40_000,
   historyEntriesOfObject: 24,
-  /** What changed before something happened: changes that an entry names. */
+  /** Causes that a history entry lists. */
   causes: 3,
-  /** Changes of which a controller cannot tell which one it was, as they came within this time of each other. */
+  /** Changes within this time of each other: the controller cannot tell which of them was the cause. */
   togetherMilliseconds: 1000,
-  /** Age of a change of which a controller takes it that it has long been acted upon. */
+  /** The controller takes older changes as handled. */
   causeMilliseconds: 30_000,
-  /** Changes of objects that concern many Services, which are remembered until the work that they make is done. */
+  /** Changes of objects that concern many Services; they are kept until the work that they cause is done. */
   sharedChanges: 8,
-  /** Routes that an entry names; characters of the words of others. */
+  /** Routes that a history entry lists. */
   routesOfEntry: 16,
-  /** Entries of one change of a Service's routes: one for each reason why some went, or for each set of attributes. */
+  /**
+   * Entries for one change of a Service's routes: one for each reason of a withdrawal or each set of attributes. `words`: characters of a
+   * text.
+   */
   entriesOfChange: 4,
   words: 300,
-  /** Of the socket on the host. */
+  /** Bounds of the socket on the host. */
   connections: 16,
   headerBytes: 8192,
   requestMilliseconds: 10_000,
   idleMilliseconds: 5000,
-  /** Pause before a socket that could not be made is tried again. */
+  /** Delay before the process tries again to listen on the socket. */
   retryMilliseconds: 10_000,
 } as const;

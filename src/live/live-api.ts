@@ -4,15 +4,15 @@ import { livePaths, type LiveIndex, type LiveProblem, type LiveProcess, type Pag
 import { limits } from './limits.ts';
 import { LiveQuery, LiveQueryError } from './query.ts';
 
-/** A list that a part of the process can tell: of the moment at which it is asked. */
+/** A list of the live API. It shows the moment of the request. */
 export interface LiveList {
   /** Parameters besides `limit` and `after`. */
   readonly parameters: readonly string[];
-  /** Throws LiveQueryError where one is wrong. */
+  /** Throws LiveQueryError for a wrong parameter. */
   readonly items: (query: LiveQuery) => Pick<Page<unknown>, 'items' | 'next'>;
 }
 
-/** What a process tells of itself, as the contract says: its parts add what they know. */
+/** Answers the live API (src/live/contract.ts). Parts of the process register their lists here. */
 export class LiveApi {
   readonly #clock: Clock;
   readonly #lists = new Map<string, LiveList>();
@@ -23,18 +23,18 @@ export class LiveApi {
     this.#process = { ...process, started: clock.date().toISOString() };
   }
 
-  /** What is known only after the start. */
+  /** Adds facts about the process that are known only after the start. */
   setProcess(known: Partial<Pick<LiveProcess, 'node' | 'directory'>>): void {
     this.#process = { ...this.#process, ...known };
   }
 
-  /** The result takes it away. */
+  /** Returns a function that removes the list. */
   addList(path: Exclude<(typeof livePaths)[keyof typeof livePaths], '/live'>, list: LiveList): () => void {
     this.#lists.set(path, list);
     return () => void this.#lists.delete(path);
   }
 
-  /** Undefined: the path is not one of these. `most`: a page has no more items, whatever is asked for. */
+  /** Answers a request. Undefined: the path is not of the live API. `most`: maximum of items in a page, whatever the client asks for. */
   answer(path: string, query: URLSearchParams, most: number = limits.maximumPageItems): HttpAnswer | undefined {
     if (path !== livePaths.index && !path.startsWith('/live/')) return undefined;
     const paths = [...this.#lists.keys()].toSorted();

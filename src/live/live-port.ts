@@ -4,9 +4,9 @@ import { limits } from './limits.ts';
 import type { LiveApi } from './live-api.ts';
 
 /**
- * What a process tells to whoever reaches its port, without credentials: one list at a time and a small page of it, so that many who ask, or who ask and
- * do not read, cost neither memory nor the time that sessions need. The connection ends with each answer: those who scrape find one of the few that the
- * listener has. Those at the socket are the host's own, and get all that they ask for.
+ * Answers the live API at the metrics port, which needs no credentials: one list at a time and in small pages, so that many or slow clients
+ * cost neither memory nor the time that BGP sessions need. Each answer closes its connection, because the listener has few and scrapes need
+ * them. Clients of the socket are on the host itself and have no such limits.
  */
 export class LivePortHandler {
   readonly #live: LiveApi;
@@ -16,7 +16,7 @@ export class LivePortHandler {
     this.#live = live;
   }
 
-  /** Undefined: the path is not one of these. */
+  /** Undefined: the path is not of the live API. */
   answer(path: string, query: URLSearchParams): HttpAnswer | undefined {
     const isList = path.startsWith('/live/');
     if (isList && this.#telling) return busy();
@@ -29,7 +29,7 @@ export class LivePortHandler {
   }
 }
 
-/** One that stays open, idle or with an answer that nobody reads, would keep out a scrape. */
+/** A connection that stays open, idle or with an unread answer, could lock out a scrape. */
 const last = { Connection: 'close' } as const;
 
 function busy(): HttpAnswer {

@@ -1,6 +1,6 @@
 import { limits } from './limits.ts';
 
-/** A parameter that is wrong: 400. */
+/** A wrong parameter; the answer is 400. */
 export class LiveQueryError extends Error {
   readonly code = 'invalidParameter';
   readonly fix: string;
@@ -12,14 +12,14 @@ export class LiveQueryError extends Error {
   }
 }
 
-/** What is asked of a list. */
+/** The parameters of a request for a list. */
 export class LiveQuery {
   readonly limit: number;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after: string | undefined;
   readonly #parameters: URLSearchParams;
 
-  /** Throws LiveQueryError where a parameter is none of `known`. `most`: a page has no more items, whatever `limit` says. */
+  /** Throws LiveQueryError for an unknown parameter. `most`: maximum of items in a page, whatever `limit` says. */
   constructor(parameters: URLSearchParams, known: readonly string[], most: number = limits.maximumPageItems) {
     const all = ['limit', 'after', ...known];
     for (const name of parameters.keys())
@@ -33,12 +33,12 @@ export class LiveQuery {
     this.after = this.text('after');
   }
 
-  /** Undefined: it is not given. */
+  /** Returns the value; undefined if it is not given. */
   text(name: string): string | undefined {
     return this.#parameters.get(name) ?? undefined;
   }
 
-  /** Throws LiveQueryError where it is none of `values`. */
+  /** Throws LiveQueryError if the value is none of `values`. */
   oneOf<T extends string>(name: string, values: readonly T[]): T | undefined {
     const given = this.text(name);
     const found = values.find((value) => value === given);
@@ -47,7 +47,7 @@ export class LiveQuery {
     return found;
   }
 
-  /** Milliseconds since the epoch. Throws LiveQueryError where it is no time. */
+  /** Returns milliseconds since the epoch. Throws LiveQueryError if the value is not a time. */
   time(name: string): number | undefined {
     const given = this.text(name);
     if (given === undefined) return undefined;
@@ -58,7 +58,7 @@ export class LiveQuery {
   }
 }
 
-/** A page of a list that is sorted by a key, each item having its own. Linear, and cheap beside writing the items as JSON. */
+/** Returns a page of a list that is sorted by a unique key. Takes linear time, which is little compared to writing the items as JSON. */
 export function pageOf<T>(
   items: Iterable<T>,
   keyOf: (item: T) => string,
@@ -66,7 +66,7 @@ export function pageOf<T>(
 ): { items: T[]; next?: string } {
   const page: T[] = [];
   for (const item of items) {
-    // The item behind which to go on may be gone by now.
+    // The item with the key `after` may be gone by now.
     if (after !== undefined && keyOf(item) <= after) continue;
     const last = page.at(-1);
     if (last !== undefined && page.length === limit) return { items: page, next: keyOf(last) };

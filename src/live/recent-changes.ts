@@ -11,17 +11,17 @@ interface RecentChange {
   readonly at: number;
 }
 
-/** Reports of agents, which come all the time. */
-const silent: ReadonlySet<KindName> = new Set<KindName>(['NodeState']);
+/** NodeStates change all the time and are never a cause. */
+const ignored: ReadonlySet<KindName> = new Set<KindName>(['NodeState']);
 
 /**
- * Which objects have changed and not been acted upon yet, so that what then happens to a Service can name them. An object that concerns one Service is
- * remembered with it, others (a pool, a peer, a Node) for all, the latest few.
+ * Remembers which objects changed and were not reconciled yet, so that an event of a Service can name its likely causes. A change that
+ * concerns one Service is kept with that Service; others (a pool, a peer, a Node) are kept for all Services, the latest few.
  */
 export class RecentChanges {
   readonly #ofService = new Map<ServiceKey, RecentChange[]>();
   readonly #shared: RecentChange[] = [];
-  /** What `lately` was asked last, of each Service: what was heard by then is taken. */
+  /** For each Service, the position at the last `takeRecentCauses`: changes up to there were returned already. */
   readonly #taken = new Map<ServiceKey, number>();
   readonly #clock: Pick<Clock, 'now'>;
   #sequence = 0;
@@ -32,33 +32,36 @@ export class RecentChanges {
 
   recordChanges(changes: readonly Change[], snapshot: Snapshot): void {
     for (const { kind, key, services } of changes) {
-      if (silent.has(kind)) continue;
+      if (ignored.has(kind)) continue;
       const own = kind === 'Service' ? [key as ServiceKey] : kind === 'EndpointSlice' ? (services ?? []) : undefined;
-      const heard = { cause: causeOf(snapshot, kind, key, own?.[0]), sequence: ++this.#sequence, at: this.#clock.now() };
+      const change = { cause: causeOf(snapshot, kind, key, own?.[0]), sequence: ++this.#sequence, at: this.#clock.now() };
       if (own === undefined) {
-        add(this.#shared, heard, limits.sharedChanges);
+        addChange(this.#shared, change, limits.sharedChanges);
         continue;
       }
       for (const service of own) {
         const before = this.#ofService.get(service);
-        if (before === undefined) bounded(this.#ofService).set(service, [heard]);
-        else add(before, heard, limits.causes);
+        if (before === undefined) bounded(this.#ofService).set(service, [change]);
+        else addChange(before, change, limits.causes);
       }
     }
   }
 
-  /** Everything that was heard by now. */
+  /** The position of the latest change. */
   get position(): number {
     return this.#sequence;
   }
 
-  /** What may have made something happen to the Service: its own first, and the latest. `mark`: what was heard later did not. */
-  causesOf(service: ServiceKey, mark = this.#sequence): readonly HistoryCause[] | undefined {
-    const all = [...latest(this.#ofService.get(service), mark), ...latest(this.#shared, mark)].slice(0, limits.causes);
+  /**
+   * Returns changes that may have caused an event of the Service: its own objects first, the latest first. Later changes than `until` do
+   * not count.
+   */
+  causesOf(service: ServiceKey, until = this.#sequence): readonly HistoryCause[] | undefined {
+    const all = [...latest(this.#ofService.get(service), until), ...latest(this.#shared, until)].slice(0, limits.causes);
     return all.length === 0 ? undefined : all;
   }
 
-  /** What may have made something happen to a peer. */
+  /** Returns changes that may have caused an event of a peer. */
   causesOfPeer(peer: string): readonly HistoryCause[] | undefined {
     const all = latest(this.#shared, this.#sequence).filter(({ kind, name }) => kind !== 'BGPPeer' || name === peer);
     const about = all.filter(({ kind }) => aboutPeers.has(kind)).slice(0, limits.causes);
@@ -66,14 +69,14 @@ export class RecentChanges {
   }
 
   /**
-   * For who does not know when a change was acted upon: what changed since this was asked of the Service before, and a short while ago. Its own
-   * objects first, then those that changed with the latest of all.
+   * For callers that do not know when a change was reconciled: returns the changes since the last call for the Service, if they are recent.
+   * Its own objects come first, then shared ones that changed at nearly the same time as the latest change.
    */
   takeRecentCauses(service: ServiceKey): readonly HistoryCause[] | undefined {
     const taken = this.#taken.get(service) ?? 0;
     const since = this.#clock.now() - limits.causeMilliseconds;
-    const recent = (heard: readonly RecentChange[] = []): RecentChange[] =>
-      heard.filter(({ sequence, at }) => sequence > taken && at >= since).toReversed();
+    const recent = (changes: readonly RecentChange[] = []): RecentChange[] =>
+      changes.filter(({ sequence, at }) => sequence > taken && at >= since).toReversed();
     const [own, shared] = [recent(this.#ofService.get(service)), recent(this.#shared)];
     this.#taken.delete(service);
     bounded(this.#taken).set(service, this.#sequence);
@@ -83,49 +86,49 @@ export class RecentChanges {
     return all.length === 0 ? undefined : all.slice(0, limits.causes).map(({ cause }) => cause);
   }
 
-  /** The Service is gone. */
+  /** Forgets the changes of a deleted Service. */
   forgetService(service: ServiceKey): void {
     this.#taken.delete(service);
     this.#ofService.delete(service);
   }
 
-  /** What was heard up to the mark was acted upon, for these Services. */
-  markReconciled(services: Iterable<ServiceKey>, mark: number): void {
+  /** Forgets the changes up to `until`, which these Services have been reconciled with. */
+  markReconciled(services: Iterable<ServiceKey>, until: number): void {
     for (const service of services) {
-      const left = this.#ofService.get(service)?.filter(({ sequence }) => sequence > mark) ?? [];
+      const left = this.#ofService.get(service)?.filter(({ sequence }) => sequence > until) ?? [];
       if (left.length === 0) this.#ofService.delete(service);
       else this.#ofService.set(service, left);
     }
-    this.#shared.splice(0, this.#shared.length, ...this.#shared.filter(({ sequence }) => sequence > mark));
+    this.#shared.splice(0, this.#shared.length, ...this.#shared.filter(({ sequence }) => sequence > until));
   }
 }
 
 const aboutPeers: ReadonlySet<string> = new Set(['BGPPeer', 'BFDProfile', 'Secret', 'HeraldConfig']);
 
-/** What is not acted upon is forgotten at last: of a Service that nobody serves. */
+/** Evicts the oldest key when the map is full: changes of a Service that no provider serves are never reconciled. */
 function bounded<K, V>(map: Map<K, V>): Map<K, V> {
   const [oldest] = map.keys();
   if (oldest !== undefined && map.size >= limits.historyObjects) map.delete(oldest);
   return map;
 }
 
-function latest(heard: readonly RecentChange[] | undefined, mark: number): HistoryCause[] {
-  return (heard ?? [])
-    .filter(({ sequence }) => sequence <= mark)
+function latest(changes: readonly RecentChange[] | undefined, until: number): HistoryCause[] {
+  return (changes ?? [])
+    .filter(({ sequence }) => sequence <= until)
     .map(({ cause }) => cause)
     .toReversed();
 }
 
-function together(heard: readonly RecentChange[], latestAt: number): RecentChange[] {
-  return heard.filter(({ at }) => latestAt - at <= limits.togetherMilliseconds);
+function together(changes: readonly RecentChange[], latestAt: number): RecentChange[] {
+  return changes.filter(({ at }) => latestAt - at <= limits.togetherMilliseconds);
 }
 
-/** An object that changes twice is remembered as it was last. */
-function add(heard: RecentChange[], one: RecentChange, most: number): void {
-  const before = heard.findIndex(({ cause }) => cause.kind === one.cause.kind && cause.name === one.cause.name);
-  if (before >= 0) heard.splice(before, 1);
-  heard.push(one);
-  if (heard.length > most) heard.shift();
+/** Adds a change. An object that changed before keeps only the latest change. */
+function addChange(changes: RecentChange[], one: RecentChange, most: number): void {
+  const before = changes.findIndex(({ cause }) => cause.kind === one.cause.kind && cause.name === one.cause.name);
+  if (before >= 0) changes.splice(before, 1);
+  changes.push(one);
+  if (changes.length > most) changes.shift();
 }
 
 function causeOf(snapshot: Snapshot, kind: KindName, key: string, service: ServiceKey | undefined): HistoryCause {

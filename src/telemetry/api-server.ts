@@ -1,11 +1,11 @@
 import type { Clock } from '../system/clock.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Counts what passes between us and the API server: a ClientObserver and a WatchObserver of src/kube. */
+/** Counts requests to the API server and watch events: a ClientObserver and a WatchObserver of src/kube. */
 export class ApiServerMetrics {
   readonly #metrics: Metrics;
   readonly #clock: Clock;
-  /** By resource: when something was last said of it, in milliseconds since the epoch, and how many follow it. */
+  /** By resource: the time of the last event, in milliseconds since the epoch. */
   readonly #heard = new Map<string, number>();
 
   constructor(metrics: Metrics, clock: Clock) {
@@ -37,13 +37,16 @@ export class ApiServerMetrics {
     this.#metrics.add('herald_watch_failures_total', { resource: resourceOf(path), code });
   }
 
-  /** Of several that follow one resource (Secrets, each by its name) the others say so again. */
+  /** Several watches may follow one resource (Secrets, one by name each). The next event of the others adds it again. */
   watchEnded(path: string): void {
     this.#heard.delete(resourceOf(path));
   }
 }
 
-/** "/apis/herald.dev/v1alpha1/namespaces/x/bgppeers" is "bgppeers.herald.dev", "/api/v1/services" is "services". */
+/**
+ * Returns the resource of a path: "/apis/herald.dev/v1alpha1/namespaces/x/bgppeers" is "bgppeers.herald.dev", "/api/v1/services" is
+ * "services".
+ */
 export function resourceOf(path: string): string {
   const parts = path.split('/').filter((part) => part !== '');
   const plural = parts.at(-1) ?? '';

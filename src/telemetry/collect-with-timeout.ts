@@ -2,7 +2,10 @@ import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import { limits } from './limits.ts';
 
-/** Whether work for a scrape is done within its bound; what fails is logged once, as each scrape would say it again. */
+/**
+ * Returns a function that resolves to true if the work of a collector ends in time and without error. Logs only the first error, because
+ * every scrape would repeat it.
+ */
 export function collectWithTimeout({
   clock,
   log,

@@ -1,11 +1,11 @@
-/** What one metric is. The table of all of them is the reference: nothing is exposed that is not in it. */
+/** The declaration of one metric. The table of all of them is the reference: a process exposes no metric that is not in it. */
 export interface MetricDeclaration {
   readonly type: 'counter' | 'gauge' | 'histogram';
   /** One sentence, for the scrape and for docs/reference/metrics.md. */
   readonly help: string;
-  /** By name, what its values are: a bounded set, never the name of a Service. */
+  /** What the values of each label are. They are a bounded set, never names of Services. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Which process has it. */
+  /** The processes that have the metric. */
   readonly of: 'all' | 'agent' | 'controller';
   /** Upper bounds of a histogram, ascending. */
   readonly buckets?: readonly number[];
@@ -13,10 +13,10 @@ export interface MetricDeclaration {
 
 export type MetricTable = Readonly<Record<string, MetricDeclaration>>;
 
-/** From a millisecond to half a minute, each twice the one before; kube-proxy has these for its passes. */
+/** From a millisecond to half a minute, doubling. kube-proxy has these buckets for its passes. */
 export const passBuckets = doubling(0.001, 15);
 
-/** From a tenth of a millisecond to a minute and a half: what is in memory is quick, what waits for others may not be. */
+/** From a tenth of a millisecond to a minute and a half, doubling: work in memory is quick, work that waits for others may not be. */
 export const workBuckets = doubling(0.0001, 20).map((bound) => Number(bound.toPrecision(6)));
 
 function doubling(first: number, count: number): readonly number[] {

@@ -6,7 +6,7 @@ import { controllerMetrics } from './table/controller.ts';
 import { kubeProxyMetrics } from './table/kube-proxy.ts';
 import { processMetrics } from './table/process.ts';
 
-/** Every metric of Herald's own. docs/reference/metrics.md is written from it (`npm run generate`). */
+/** All metrics of Herald. `npm run generate` writes docs/reference/metrics.md from it. */
 export const metricTable = {
   ...processMetrics,
   ...apiServerMetrics,
@@ -19,7 +19,7 @@ export const metricTable = {
 
 export type MetricName = keyof typeof metricTable;
 
-/** Each label of the metric, as text. */
+/** The labels of a metric with their values. */
 export type LabelsOf<N extends MetricName> = { readonly [L in keyof (typeof metricTable)[N]['labels']]: string };
 
 type OfType<T> = { [N in MetricName]: (typeof metricTable)[N]['type'] extends T ? N : never }[MetricName];

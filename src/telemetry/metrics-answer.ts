@@ -3,7 +3,7 @@ import type { Metrics } from './metrics.ts';
 
 const headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const;
 
-/** What is answered to whoever scrapes. Others do not keep a connection. */
+/** Answers a scrape. Any other request closes its connection. */
 export async function metricsAnswer(metrics: Metrics, path: string): Promise<HttpAnswer> {
   if (path !== '/metrics') {
     const plain = { ...headers, 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' };

@@ -3,39 +3,39 @@ import type { MetricDeclaration } from './declaration.ts';
 import { limits } from './limits.ts';
 import { metricTable, type CounterName, type GaugeName, type HistogramName, type LabelsOf, type MetricName } from './metric-table.ts';
 
-/** Sets one value of a part of the scrape. */
+/** Sets one value of a collector's metrics. */
 export type Put<N extends MetricName> = <M extends N>(name: M, labels: LabelsOf<M>, value: number) => void;
 
-interface Part {
+interface Collector {
   readonly name: string;
   readonly metrics: readonly (CounterName | GaugeName)[];
   readonly read: (put: Put<CounterName | GaugeName>) => void | Promise<void>;
 }
 
 /**
- * The metrics of a process, by the names and labels of the table. What happens is counted when it happens (`add`, `observe`); what is
- * known anyway is read when somebody scrapes (`part`), so that it costs nothing otherwise. What nobody fills is not exposed.
+ * The metrics of a process, with the names and labels of the table. Events are counted when they happen (`add`, `observe`); values that
+ * exist anyway are read at a scrape (`addCollector`), so that they cost nothing otherwise. Metrics without a value are not exposed.
  */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #made = new Map<MetricName, Counter | Gauge | Histogram>();
   readonly #bounds = new Map<MetricName, SeriesBound>();
-  readonly #parts: Part[] = [];
+  readonly #collectors: Collector[] = [];
   #scrape: Promise<string> | undefined;
   readonly #within: (work: Promise<void>) => Promise<boolean>;
 
-  /** `within` resolves to whether the work was done in time (`inTime`). It never rejects: what fails was not. */
+  /** `within` resolves to true if the work ended in time (`collectWithTimeout`). It never rejects: failed work resolves to false. */
   constructor(within: (work: Promise<void>) => Promise<boolean> = done) {
     this.#within = within;
     this.describe('herald_scrape_failures_total', 'herald_series_dropped_total');
   }
 
-  /** For what is not in the table: the figures of the process, by the library's own names. */
+  /** For metrics that are not in the table: those of the process, with the library's own names. */
   get registry(): Registry {
     return this.#registry;
   }
 
-  /** Exposes metrics before they have a value; those without labels begin at 0. */
+  /** Exposes metrics before they have a value. Metrics without labels start at 0. */
   describe(...names: readonly MetricName[]): void {
     for (const name of names) this.#metric(name);
   }
@@ -53,24 +53,24 @@ export class Metrics {
   }
 
   /**
-   * Metrics that `read` fills anew at each scrape, each with the values it has then; a series that is not put is gone. `name` is for
-   * herald_scrape_failures_total. The result ends it.
+   * Registers a collector: `read` sets the values of its metrics at each scrape, and a series that it does not set disappears. `name` is
+   * for herald_scrape_failures_total. Returns a function that removes the collector.
    */
   addCollector<N extends CounterName | GaugeName>(
     name: string,
     metrics: readonly N[],
     read: (put: Put<N>) => void | Promise<void>,
   ): () => void {
-    const part: Part = { name, metrics, read };
-    this.#parts.push(part);
+    const collector: Collector = { name, metrics, read };
+    this.#collectors.push(collector);
     this.describe(...metrics);
     return () => {
-      this.#parts.splice(this.#parts.indexOf(part), 1);
+      this.#collectors.splice(this.#collectors.indexOf(collector), 1);
       for (const metric of metrics) this.#clear(metric);
     };
   }
 
-  /** In the text format 0.0.4 of Prometheus. Two who ask at the same time get the same. */
+  /** Returns the metrics in the Prometheus text format 0.0.4. Scrapes at the same time share one result. */
   text(): Promise<string> {
     this.#scrape ??= this.#read().finally(() => (this.#scrape = undefined));
     return this.#scrape;
@@ -81,12 +81,12 @@ export class Metrics {
   }
 
   async #read(): Promise<string> {
-    await Promise.all(this.#parts.map((part) => this.#readPart(part)));
+    await Promise.all(this.#collectors.map((collector) => this.#collect(collector)));
     return this.#registry.metrics();
   }
 
-  async #readPart(part: Part): Promise<void> {
-    for (const metric of part.metrics) this.#clear(metric);
+  async #collect(collector: Collector): Promise<void> {
+    for (const metric of collector.metrics) this.#clear(metric);
     let isOver = false;
     const put = (name: CounterName | GaugeName, labels: Readonly<Record<string, string>>, value: number): void => {
       if (isOver) return;
@@ -95,11 +95,11 @@ export class Metrics {
       if (metric instanceof Counter) metric.inc(bounded, value);
       else (metric as Gauge).set(bounded, value);
     };
-    // An error in what is told of must not stop what is done.
-    const read = async (): Promise<void> => part.read(put);
+    // An async function turns an exception into a rejection: an error in a collector must not stop other work.
+    const read = async (): Promise<void> => collector.read(put);
     const inTime = await this.#within(read());
     isOver = true;
-    if (!inTime) this.add('herald_scrape_failures_total', { part: part.name });
+    if (!inTime) this.add('herald_scrape_failures_total', { part: collector.name });
   }
 
   #clear(name: MetricName): void {
@@ -143,7 +143,7 @@ function done(work: Promise<void>): Promise<boolean> {
   );
 }
 
-/** How many series a metric may have: whoever could make up labels must not be able to fill the memory. */
+/** Limits the series of a metric, so that invented label values cannot fill the memory. */
 class SeriesBound {
   readonly #most: number;
   readonly #seen = new Set<string>();
@@ -152,7 +152,7 @@ class SeriesBound {
     this.#most = most;
   }
 
-  /** Whether the series is there already, or there is room for it. */
+  /** Returns true if the series exists or there is room for it. */
   admits(labels: Readonly<Record<string, string>>): boolean {
     const values = Object.values(labels);
     const [only = ''] = values;

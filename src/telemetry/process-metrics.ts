@@ -1,7 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client';
 import type { Metrics } from './metrics.ts';
 
-/** What the library tells of the process itself, by names that dashboards for Node.js know. */
+/** A metric of the registry, under the library's names that dashboards for Node.js know. */
 interface RegisteredMetric {
   readonly name: string;
   readonly type: string;
@@ -9,8 +9,8 @@ interface RegisteredMetric {
 }
 
 /**
- * Gauges that are called counters, and an older spelling of others: they say nothing that is not in the rest, and some cost a look
- * at each open socket.
+ * Metrics of the library that are left out: gauges that are called counters and older spellings of other metrics. They repeat what the
+ * others tell, and some read every open socket.
  */
 const leftOut = [
   'nodejs_active_resources',
@@ -22,15 +22,15 @@ const leftOut = [
   'nodejs_version_info',
 ];
 
-/** Exposes memory, processor time, delay of the event loop and garbage collection of this process. */
+/** Registers metrics of this process: memory, processor time, delay of the event loop and garbage collection. */
 export function registerProcessMetrics({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry });
   for (const name of leftOut) registry.removeSingleMetric(name);
 }
 
-/** Everything that a scrape has, in its order. */
+/** Returns all metrics of a scrape in its order. */
 export function registeredMetrics({ registry }: Metrics): RegisteredMetric[] {
-  // The library's types leave out what kind a metric is, and each object has it.
+  // The library's types lack `type`, though every metric has it.
   return registry
     .getMetricsAsArray()
     .map((metric) => ({ name: metric.name, type: (metric as unknown as { readonly type: string }).type, help: metric.help }));

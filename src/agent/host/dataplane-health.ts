@@ -2,9 +2,9 @@ import type { Clock } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
 
 /**
- * Whether the data plane keeps up, as kube-proxy defines it: no change waits for longer than a minute. It begins healthy, so
- * that a node that starts is not taken out for that. Other than kube-proxy, which stays healthy until its first
- * sync however long that takes, the first changes have no more time than the later ones.
+ * Tells whether the data plane keeps up, as kube-proxy defines it: no change waits longer than a minute. It starts healthy, so that load
+ * balancers keep a node that starts. kube-proxy stays healthy until its first sync, however long that takes; here the first changes have
+ * the same limit as later ones.
  */
 export class DataplaneHealth {
   readonly #clock: Clock;
@@ -15,12 +15,12 @@ export class DataplaneHealth {
     this.#clock = clock;
   }
 
-  /** There is a change that the kernel has not. */
+  /** Records that a change waits for the kernel. */
   changeQueued(): void {
     this.#oldestWaiting ??= this.#clock.now();
   }
 
-  /** The kernel has everything that was queued. */
+  /** Records that the kernel has all changes. */
   changesCommitted(): void {
     this.#oldestWaiting = undefined;
     this.#lastUpdated = this.#clock.date();
@@ -30,7 +30,7 @@ export class DataplaneHealth {
     return this.#oldestWaiting === undefined || this.#clock.now() - this.#oldestWaiting < limits.syncMilliseconds;
   }
 
-  /** Undefined: nothing was committed yet. */
+  /** Undefined before the first commit. */
   get lastUpdated(): Date | undefined {
     return this.#lastUpdated;
   }

@@ -21,21 +21,21 @@ interface DirectReturnCheckComponents extends HostCheckComponents {
 interface DirectReturnCheckOptions {
   readonly node: string;
   readonly snapshot: () => Snapshot;
-  /** report: nothing is set, what is wrong is only said. */
+  /** `set`: the check corrects kernel settings. `report`: it only reports them. */
   readonly kernelSettings: 'set' | 'report';
-  /** Called when `content` or `problems` say something else. */
+  /** Called when the results of `reportPart` or `problems` changed. */
   readonly onStatusChanged: () => void;
 }
 
-/** What direct server return is to do here. */
+/** The settings of direct server return that this node must support. */
 interface RequestedMode {
   readonly mode: DirectReturnMode;
   readonly addresses: readonly Address[];
 }
 
 /**
- * Finds out what this node can do for direct server return, as soon as a Service wants it, and again and again. Its answer goes into the
- * node's report, by which all nodes decide, this one as well.
+ * Finds out which kinds of direct server return this node supports, from the moment a Service wants it, and repeats the check. The result
+ * goes into the node's report, which all nodes base their decisions on, this one included.
  */
 export class DirectReturnCheck {
   readonly #components: DirectReturnCheckComponents;
@@ -43,7 +43,7 @@ export class DirectReturnCheck {
   readonly #requesting = new Set<ServiceKey>();
   #requested = '';
   #found: Preflight | undefined;
-  /** Whether it is known what this node can do, or that nobody wants to know. */
+  /** True once the node's support is known, or once no Service wants it. */
   #hasAnswered = false;
   #cancel: Cancel | undefined;
   #checking: Promise<void> = Promise.resolve();
@@ -55,8 +55,8 @@ export class DirectReturnCheck {
   }
 
   /**
-   * Of the node's report. Until this process has looked, what the one before it has said: the rules are there still, and without a word from
-   * this node all others would translate for a moment what its pods are to get unchanged, which resets their connections.
+   * Returns the part of the node's report. Before the first check it repeats the report of the previous process: the rules still exist, and
+   * without a report all other nodes would briefly translate packets that our pods expect unchanged, which resets their connections.
    */
   reportPart(): { readonly directReturn?: DirectReturnReport } {
     const { snapshot, node } = this.#options;
@@ -68,7 +68,7 @@ export class DirectReturnCheck {
     return this.#found?.reasons ?? [];
   }
 
-  /** These Services were planned. A look now, if other things are wanted than at the last one. */
+  /** Takes Services that were planned. Checks at once if the requested mode changed. */
   reconcile(planned: Iterable<ServiceKey>): void {
     const { config, services } = this.#options.snapshot();
     for (const key of planned) {
@@ -80,7 +80,7 @@ export class DirectReturnCheck {
     const requested = this.#requestedMode();
     const text = requested === undefined ? '' : `${requested.mode} ${requested.addresses.map(formatAddress).join()}`;
     if (text === this.#requested) {
-      // Nobody wants it, as nobody did before: an earlier process may have said otherwise.
+      // No Service wants direct server return. A report of an earlier process may say otherwise, so this is an answer too.
       if (requested === undefined) this.#answered();
       return;
     }
@@ -110,8 +110,8 @@ export class DirectReturnCheck {
       this.#found = requested === undefined ? undefined : await this.#preflight(requested);
       this.#answered();
     } catch (error) {
-      // What was found last is the best that is known.
-      log.warn({ error }, 'it cannot be told what this node can do for direct server return');
+      // The result of the last successful check stays valid.
+      log.warn({ error }, 'the support of this node for direct server return cannot be determined');
     }
     if (JSON.stringify(this.#found, bigintText) !== before) {
       const { receives, passes } = this.#found?.report ?? { receives: [], passes: [] };
@@ -124,7 +124,7 @@ export class DirectReturnCheck {
     });
   }
 
-  /** Undefined: no Service wants it. */
+  /** Undefined: no Service wants direct server return. */
   #requestedMode(): RequestedMode | undefined {
     const snapshot = this.#options.snapshot();
     const { services, directReturnMode: mode } = snapshot.config;
@@ -143,7 +143,7 @@ export class DirectReturnCheck {
     for (const name of [...own, ...Object.values(tunnelNames)]) if (await this.#isStrict(name)) strict.add(name);
     const mtu = new Map<string, number>();
     for (const name of own) {
-      // The kernel has it for every interface in one place that may be read: that of IPv6, which is the link's unless somebody made it less.
+      // The IPv6 setting is the one place that tells the MTU of every interface. It is the link's MTU unless it was lowered.
       const octets = Number(await host.readSetting(`net/ipv6/conf/${name}/mtu`));
       if (octets > 0) mtu.set(name, octets);
     }
@@ -151,7 +151,10 @@ export class DirectReturnCheck {
     return directReturnPreflight(mode, { addresses, interfaces, strict, mtu, filters: await hostFilters(), lacks, picksUp });
   }
 
-  /** Of a tunnel, which is ours, strictness is taken away where that is permitted. */
+  /**
+   * Returns true if strict reverse path filtering drops packets on the interface. Relaxes it first on our own tunnels, if that is
+   * permitted.
+   */
   async #isStrict(name: string): Promise<boolean> {
     const { host } = this.#components;
     const path = `net/ipv4/conf/${name}/rp_filter`;

@@ -8,9 +8,9 @@ import { retryingHttpListener, type ListenerComponents } from './retrying-http-l
 import { limits } from '../limits.ts';
 
 interface HealthCheckServersOptions {
-  /** Whether the data plane keeps up: else every health check fails. */
+  /** Returns whether the data plane keeps up. If not, every health check fails. */
   readonly healthy: () => boolean;
-  /** Called when `problems` may have changed. */
+  /** Called when the result of `problems` may have changed. */
   readonly onStatusChanged: () => void;
 }
 
@@ -21,22 +21,22 @@ interface Server {
   localEndpoints: number;
   /** By address. */
   readonly listeners: Map<string, RetryingListener>;
-  /** Addresses without a listener, as there are as many as there may be. */
+  /** Addresses without a listener because the limit of listeners is reached. */
   missing: readonly string[];
 }
 
 const families: readonly Family[] = [4, 6];
 
 /**
- * The health-check node ports of a node. What stays is not touched: its connections and its socket live through every change
- * of other Services and of its own endpoints.
+ * Serves the health-check node ports of a node. A port that stays keeps its socket and connections through changes of other Services and of
+ * its own endpoints.
  */
 export class HealthCheckServers {
   readonly #components: ListenerComponents;
   readonly #options: HealthCheckServersOptions;
   /** By Service and family. */
   readonly #servers = new Map<string, Server>();
-  /** Those in `#servers` that are not served at all of their addresses for want of room, oldest first. */
+  /** Servers that lack listeners at some addresses because the limit is reached, oldest first. */
   readonly #waiting = new Set<Server>();
   #addresses: HealthCheckAddresses = new Map();
   #listeners = 0;
@@ -47,7 +47,7 @@ export class HealthCheckServers {
     this.#options = options;
   }
 
-  /** Where all of them are served from now on. */
+  /** Sets the addresses that all servers listen on. */
   listenOn(addresses: HealthCheckAddresses): void {
     this.#addresses = addresses;
     for (const server of this.#servers.values()) {
@@ -58,7 +58,10 @@ export class HealthCheckServers {
     this.#openWaiting();
   }
 
-  /** Undefined: the Service has none any more. Ports that go are free before others are opened, so that Services may exchange theirs. */
+  /**
+   * Sets the health checks of Services; undefined removes a Service's. Closes ports before it opens others, so that Services may swap
+   * ports.
+   */
   applyChecks(wanted: ReadonlyMap<ServiceKey, HealthCheck | undefined>): void {
     const opening: Server[] = [];
     for (const [service, check] of wanted) {
@@ -75,7 +78,7 @@ export class HealthCheckServers {
     return [...this.#servers.values()].map(({ port, service }) => [port, `health check of ${service}`]);
   }
 
-  /** The Services whose port is not served in one of their families, and why. */
+  /** Returns the Services whose port is not served in one of their families, and why. */
   problems(): { readonly service: ServiceKey; readonly reason: Reason }[] {
     return [...this.#servers.values()].flatMap(({ service, port, family, listeners, missing }) => {
       const [problem] = [...listeners.values()].flatMap((listener) => listener.problem ?? []);
@@ -94,7 +97,7 @@ export class HealthCheckServers {
     await this.#closing;
   }
 
-  /** Takes over what a Service wants in one family; the server that is to be opened for it, if any. */
+  /** Updates the server of a Service for one family. Returns a new server that must be opened, if any. */
   #keep(service: ServiceKey, family: Family, check: HealthCheck | undefined): Server | undefined {
     const key = `${service} ${family}`;
     const count = check?.localEndpoints.get(family);

@@ -4,7 +4,7 @@ import type { DataplaneHealth } from './dataplane-health.ts';
 
 const headers = { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' } as const;
 
-/** What a health-check node port answers on every path: kube-proxy 1.36, pkg/proxy/healthcheck, to the byte. */
+/** Returns the response of a health-check node port on every path: that of kube-proxy 1.36 (pkg/proxy/healthcheck), byte for byte. */
 export function healthCheckResponse(service: ServiceKey, localEndpoints: number, healthy: boolean): HttpAnswer {
   const [namespace = '', name = ''] = service.split('/', 2);
   const content = { service: { namespace, name }, localEndpoints, serviceProxyHealthy: healthy };
@@ -18,11 +18,11 @@ export function healthCheckResponse(service: ServiceKey, localEndpoints: number,
 interface NodeCondition {
   readonly health: DataplaneHealth;
   readonly now: Date;
-  /** Whether load balancers should send to the node: /healthz only. /livez tells whether the process works. */
+  /** True if load balancers should send traffic to the node. Only /healthz reports it; /livez reports whether the process works. */
   readonly eligible: boolean;
 }
 
-/** What kube-proxy answers at its --healthz-bind-address. */
+/** Returns the response of kube-proxy at its --healthz-bind-address. */
 export function nodeHealthResponse(path: string, { health, now, eligible }: NodeCondition): HttpAnswer {
   if (path !== '/healthz' && path !== '/livez') {
     return { status: 404, headers: { ...headers, 'Content-Type': 'text/plain; charset=utf-8' }, body: '404 page not found\n' };
@@ -31,7 +31,7 @@ export function nodeHealthResponse(path: string, { health, now, eligible }: Node
   const ok = healthy && (path === '/livez' || eligible);
   const family = { lastUpdated: lastUpdated?.toISOString(), healthy };
   const content = {
-    // Where all is well, a time that is not now would look like a data plane that has stopped: it is one without changes.
+    // When healthy, the response has the current time: an older one would look like a stopped data plane, while there were only no changes.
     lastUpdated: ok ? now.toISOString() : (lastUpdated?.toISOString() ?? never),
     currentTime: now.toISOString(),
     ...(path === '/livez' ? {} : { nodeEligible: eligible }),
@@ -42,5 +42,5 @@ export function nodeHealthResponse(path: string, { health, now, eligible }: Node
   return { status: ok ? 200 : 503, headers, body: JSON.stringify(content) };
 }
 
-/** Go's zero time, which kube-proxy writes where there is none. */
+/** Go's zero time, which kube-proxy writes for a missing time. */
 const never = '0001-01-01T00:00:00Z';

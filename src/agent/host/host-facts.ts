@@ -7,12 +7,12 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { ServicePlan } from '../reconcile/service-plan.ts';
 
-/** The facts about a host that Kubernetes objects define. The kernel tells the others. */
+/** The facts about a host that Kubernetes objects define; the kernel provides the others. */
 export type ObjectFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'> & {
   readonly nodePorts: () => NodePorts;
 };
 
-/** Returns what the objects say about the node's network. `plans` are those of this node; its NodePorts come from them. */
+/** Returns what the objects say about the node's network. `plans` are the plans of this node, which contain its NodePorts. */
 export function hostFacts(snapshot: Snapshot, node: string, plans: ReadonlyMap<ServiceKey, ServicePlan> = new Map()): ObjectFacts {
   const peerInterfaces = [...snapshot.peers.values()].flatMap((peer) => peer.interface ?? []);
   const { podPrefixes, podInterfaces = [] } = nodeForwarding(snapshot, node);

@@ -13,16 +13,19 @@ import { DataplaneHealth } from './dataplane-health.ts';
 
 interface NodeHealthOptions {
   readonly node: string;
-  /** Where /healthz and /livez are served. Empty: nowhere. */
+  /** Addresses and ports that serve /healthz and /livez. Empty: none. */
   readonly healthz: readonly SocketAddress[];
   readonly snapshot: () => Snapshot;
   /** The addresses of this node, as text. */
   readonly addresses: () => readonly string[];
-  /** Called when what `problems` or `serviceProblems` say may have changed. */
+  /** Called when the results of `problems` or `serviceProblems` may have changed. */
   readonly onStatusChanged: () => void;
 }
 
-/** What a node tells load balancers, by HTTP: its own health, and for each Service with policy Local whether it has an endpoint here. */
+/**
+ * Serves health checks for load balancers over HTTP: the node's own health, and for each Service with policy Local whether this node has an
+ * endpoint.
+ */
 export class NodeHealth {
   readonly #components: ListenerComponents;
   readonly #options: NodeHealthOptions;
@@ -38,7 +41,7 @@ export class NodeHealth {
     this.#checks = new HealthCheckServers(components, { healthy: () => this.dataplane.healthy, onStatusChanged: options.onStatusChanged });
   }
 
-  /** Beside a kube-proxy, load balancers ask that one. */
+  /** Serves /healthz and /livez only if Herald forwards all Services. Otherwise load balancers ask kube-proxy. */
   applyScope(services: ServicesScope): void {
     const { node, healthz, snapshot, onStatusChanged } = this.#options;
     if (services !== 'all') {
@@ -56,13 +59,13 @@ export class NodeHealth {
     }));
   }
 
-  /** The settings of the node, or its addresses, may have changed. */
+  /** Called when the settings or the addresses of the node may have changed. */
   onNodeChanged(): void {
     const { snapshot, addresses } = this.#options;
     this.#checks.listenOn(healthCheckAddresses(snapshot().config.nodePortAddresses, addresses));
   }
 
-  /** The kernel has taken what was queued, and these Services are in it as they are now: load balancers may hear of it. */
+  /** Called when the kernel has all queued changes, including these Services in their current form. Updates the health checks. */
   onCommitted(services: Iterable<ServiceKey>): void {
     const { node, snapshot } = this.#options;
     this.dataplane.changesCommitted();
@@ -74,7 +77,7 @@ export class NodeHealth {
     this.#checks.applyChecks(new Map(checks));
   }
 
-  /** The health-check node ports, with what they are for. */
+  /** Returns the health-check node ports, each with its use. */
   ports(): [number, string][] {
     return this.#checks.ports();
   }

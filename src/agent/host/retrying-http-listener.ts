@@ -14,11 +14,11 @@ export interface ListenerComponents {
 export interface ListenerOptions {
   readonly place: SocketAddress;
   readonly answer: AnswerHttp;
-  /** Called when `problem` has changed. */
+  /** Called when the listener's `problem` changed. */
   readonly onStatusChanged: () => void;
-  /** Default: those of health checks. */
+  /** Default: the bounds of health checks. */
   readonly bounds?: HttpBounds;
-  /** Sockets that are being closed, perhaps on this very port. */
+  /** Resolves when sockets that may use the same port are closed. Absent: there are none. */
   readonly after?: Promise<unknown>;
 }
 
@@ -31,7 +31,7 @@ const healthBounds = {
 
 const unspecified: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/** Answers at a port, as soon as it is free. */
+/** Listens at an address and port, and retries while it cannot. */
 export function retryingHttpListener({ listenHttp, clock, log }: ListenerComponents, options: ListenerOptions): RetryingListener {
   const { place, answer, onStatusChanged, bounds = healthBounds, after } = options;
   return new RetryingListener(clock, {
@@ -39,10 +39,11 @@ export function retryingHttpListener({ listenHttp, clock, log }: ListenerCompone
     retryMilliseconds: limits.listenRetryMilliseconds,
     onProblemChanged: (problem) => {
       if (problem === undefined) log.info({ ...place }, 'listens now');
-      else log.warn({ ...place, problem }, 'cannot listen, it is tried again');
+      else log.warn({ ...place, problem }, 'cannot listen; retrying');
       onStatusChanged();
     },
-    // All addresses of a family that the host has not are none; one address that it has not is somebody's mistake.
+    // A host without a family lacks that family's unspecified address: that is no problem. Any other missing address is a configuration
+    // error.
     isExpected: ({ code }) => code === 'noAddress' && unspecified.has(place.address),
     ...defined({ after }),
   });

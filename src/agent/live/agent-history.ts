@@ -14,13 +14,15 @@ import type { RoutesByPeer, WhyWithdrawn } from '../reconcile/announced-routes.t
 import { programmedText, sameForwarding, type ForwardingChange } from '../reconcile/forwarding-change.ts';
 import { RouteGroup } from './route-group.ts';
 
-/** Tells the history of an agent's process what becomes of Services and sessions. Of a Service that stays as it is, nothing. */
+/**
+ * Records what happens to Services and sessions in the history of the agent's process. Records nothing for a Service that does not change.
+ */
 export class AgentHistory {
   readonly #history: History;
   readonly #causes: RecentChanges;
-  /** What was heard when the pass began that is running. */
-  #mark: number | undefined;
-  /** Services whose latest forwarding the kernel was not told of yet. */
+  /** The position in the recent changes when the running pass began. */
+  #passPosition: number | undefined;
+  /** Services whose latest forwarding the kernel does not have yet. */
   readonly #unprogrammed = new Map<ServiceKey, ForwardingChange>();
   readonly #refused = new Map<ServiceKey, string>();
 
@@ -34,17 +36,17 @@ export class AgentHistory {
   }
 
   passStarted(): void {
-    this.#mark = this.#causes.position;
+    this.#passPosition = this.#causes.position;
   }
 
-  /** `done`: the pass was carried out, for these Services. */
+  /** `done`: the Services of a successful pass; undefined after a failed one. */
   passEnded(done: Iterable<ServiceKey> | undefined, snapshot: Snapshot): void {
-    if (done !== undefined && this.#mark !== undefined) {
+    if (done !== undefined && this.#passPosition !== undefined) {
       const services = [...done];
-      this.#causes.markReconciled(services, this.#mark);
+      this.#causes.markReconciled(services, this.#passPosition);
       for (const service of services) if (!snapshot.services.has(service)) this.#history.markDeleted('Service', service);
     }
-    this.#mark = undefined;
+    this.#passPosition = undefined;
   }
 
   readonly routesChanged = (service: ServiceKey, before: RoutesByPeer, after: RoutesByPeer, why: WhyWithdrawn | undefined): void => {
@@ -74,24 +76,27 @@ export class AgentHistory {
       this.#record(service, { what: 'Changed', text: `announced with other attributes (${said}):`, ...pile.toHistory() });
   };
 
-  /** What the kernel is to do for a Service may be another. */
+  /** Notes that the forwarding of a Service may have changed. */
   readonly servicePlanned = (service: ServiceKey, { before, after }: ForwardingChange): void => {
     const first = this.#unprogrammed.get(service)?.before ?? before;
     if (sameForwarding(first, after)) this.#unprogrammed.delete(service);
     else this.#unprogrammed.set(service, { before: first, after });
   };
 
-  /** The kernel was told of all that was planned. `refused`: Services of which it refuses something, or refuses it no longer. */
+  /**
+   * Called when the kernel has everything that was planned. `refused`: Services for which the kernel refuses something, or no longer
+   * refuses it.
+   */
   forwardingCommitted(refused: Iterable<ServiceKey>, quarantined: ReadonlyMap<string, QuarantinedFrontend>): void {
     for (const [service, change] of this.#unprogrammed) {
       const what = change.after.frontends.length === 0 ? 'Removed' : 'Programmed';
       this.#record(service, { what, text: programmedText(change) });
     }
     this.#unprogrammed.clear();
-    for (const service of refused) this.#tellRefusal(service, quarantined);
+    for (const service of refused) this.#recordRefusal(service, quarantined);
   }
 
-  /** Follows the sessions with a peer, until the peer is removed. */
+  /** Records the sessions with a peer until the peer is removed. */
   recordSessionsOf(peer: Peer): void {
     const record = (what: string, text: string): void =>
       this.#history.record('BGPPeer', peer.name, { what, text: shortened(text), causes: this.#causes.causesOfPeer(peer.name) });
@@ -102,31 +107,31 @@ export class AgentHistory {
     peer.on('down', ({ reason }) => record('SessionDown', reason));
   }
 
-  /** The peer is none of this node any more. */
+  /** Called when the node no longer has the peer. */
   peerRemoved(peer: string, why: string): void {
     this.#history.record('BGPPeer', peer, { what: 'SessionDown', text: why, causes: this.#causes.causesOfPeer(peer) });
     this.#history.markDeleted('BGPPeer', peer);
   }
 
-  #tellRefusal(service: ServiceKey, quarantined: ReadonlyMap<string, QuarantinedFrontend>): void {
+  #recordRefusal(service: ServiceKey, quarantined: ReadonlyMap<string, QuarantinedFrontend>): void {
     const error = [...quarantined].find(([, { services }]) => services.includes(service));
     const before = this.#refused.get(service);
     if (error === undefined) {
       this.#refused.delete(service);
-      if (before !== undefined) this.#record(service, { what: 'Accepted', text: 'the kernel takes all of it now' });
+      if (before !== undefined) this.#record(service, { what: 'Accepted', text: 'the kernel accepts all frontends now' });
       return;
     }
     const [frontend, { error: words, owner }] = error;
     const text =
-      owner === undefined ? `the kernel refuses ${frontend}: ${words}` : `${frontend} is of Service ${owner}, which has it in the kernel`;
+      owner === undefined ? `the kernel refuses ${frontend}: ${words}` : `${frontend} belongs to Service ${owner}, whose rules the kernel has`;
     if (text === before) return;
     this.#refused.set(service, text);
     this.#record(service, { what: 'Refused', text });
   }
 
-  #record(service: ServiceKey, happening: NewHistoryEntry): void {
-    const causes = this.#causes.causesOf(service, this.#mark);
-    this.#history.record('Service', service, { ...happening, text: shortened(happening.text), causes });
+  #record(service: ServiceKey, entry: NewHistoryEntry): void {
+    const causes = this.#causes.causesOf(service, this.#passPosition);
+    this.#history.record('Service', service, { ...entry, text: shortened(entry.text), causes });
   }
 }
 
@@ -145,7 +150,7 @@ function shortened(text: string): string {
   return text.length <= limits.words ? text : `${text.slice(0, limits.words - 1)}…`;
 }
 
-/** Nearly always they are, so this is quick. Both are sorted by prefix. */
+/** Compares routes. Both lists are sorted by prefix. Quick for equal routes, the usual case. */
 function sameRoutes(before: RoutesByPeer, after: RoutesByPeer): boolean {
   if (before.size !== after.size) return false;
   for (const [peer, routes] of after) {

@@ -3,7 +3,7 @@ import type { LiveProblem } from '../../live/contract.ts';
 import type { HttpAnswer } from '../../system/http/http-listener.ts';
 import type { AnswerLocal } from '../../system/http/local-socket.ts';
 
-/** Answers with what passes between the speaker and one of its peers, for as long as somebody reads it (src/live/contract.ts). */
+/** Streams the messages between the speaker and one of its peers for as long as the client reads (src/live/contract.ts). */
 export function traceEndpoint(speaker: Pick<Speaker, 'peer' | 'peers'>): AnswerLocal {
   return ({ query, signal }) => {
     const name = query.get('peer') ?? '';
@@ -14,7 +14,7 @@ export function traceEndpoint(speaker: Pick<Speaker, 'peer' | 'peers'>): AnswerL
   };
 }
 
-/** A reader that goes ends the trace at once, also while no message passes. */
+/** A client that disconnects ends the trace at once, even while no message passes. */
 async function* linesOf(trace: TraceStream, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const end = (): void => void trace.return();
   signal.addEventListener('abort', end, { once: true });

@@ -4,14 +4,14 @@ import type { LiveApi } from '../../live/live-api.ts';
 import { pageOf, type LiveQuery } from '../../live/query.ts';
 import { routeParameters } from './live-routes.ts';
 
-/** What an agent can be asked. */
+/** The queries about an agent that the live API answers. */
 export interface AgentLiveQueries {
   sessions(): readonly LiveSession[];
   /** Throws LiveQueryError. */
   routes(query: LiveQuery): Pick<Page<LiveRoute>, 'items' | 'next'>;
 }
 
-/** Has the process tell what its agent does. The result ends it. */
+/** Registers the agent's lists with the live API. Returns a function that removes them. */
 export function registerAgentQueries(live: LiveApi, agent: AgentLiveQueries): () => void {
   const taken = [
     live.addList(livePaths.sessions, {

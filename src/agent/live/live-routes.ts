@@ -13,7 +13,7 @@ const familyNames = ['IPv4', 'IPv6'] as const;
 
 export const routeParameters = ['peer', 'family', 'service'] as const;
 
-/** Throws LiveQueryError. */
+/** Returns a page of the routes that the peers were sent. Throws LiveQueryError. */
 export function liveRoutes(
   peers: ReadonlyMap<string, Peer>,
   table: AnnouncedRoutes,
@@ -33,7 +33,7 @@ export function liveRoutes(
       const order = compare(peer.name, families[name], after);
       if (order < 0) continue;
       for (const route of peer.advertised(families[name], order === 0 ? after?.at : 0)) {
-        // One more than fits tells that there is more.
+        // A route beyond the limit shows that there is another page.
         if (items.length === query.limit) return { items, next: `${peer.name} ${families[name]} ${route.at - 1}` };
         items.push(liveRoute(peer.name, name, route, table));
       }
@@ -42,7 +42,7 @@ export function liveRoutes(
   return { items };
 }
 
-/** Few, and found without a look at the others. */
+/** Returns the routes of one Service. They are few, and this finds them without reading all routes. */
 function routesOfService(peer: Peer, table: AnnouncedRoutes, service: ServiceKey, inFamilies: readonly LiveRoute['family'][]): LiveRoute[] {
   return (table.routesOf(service).get(peer.name) ?? []).flatMap(({ prefix }) => {
     const family = familyNames.find((name) => families[name] === prefix.address.family);
@@ -68,7 +68,7 @@ function liveRoute(peer: string, family: LiveRoute['family'], route: AdvertisedR
   };
 }
 
-/** In numbers, as all tables have them. */
+/** Writes a community in numbers, as the tables of the command line do. */
 function communityText(community: Community): string {
   if (community.kind !== 'standard') return formatCommunity(community);
   return `${community.value >>> 16}:${community.value & 0xffff}`;
@@ -86,7 +86,7 @@ function parsePosition(text: string): PagePosition {
   return { peer, family: family === '4' ? 4 : 6, at: Number(at) };
 }
 
-/** Whether the routes of a peer and a family are before the place (negative), behind it, or those in which it is (0). */
+/** Compares the routes of a peer and a family with a position: negative: they come before it; positive: after it; 0: it is among them. */
 function compare(peer: string, family: Family, place: PagePosition | undefined): number {
   if (place === undefined) return 1;
   return peer === place.peer ? family - place.family : peer < place.peer ? -1 : 1;

@@ -2,7 +2,7 @@ import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import type { HistoryRoute } from '../../live/contract.ts';
 import { limits } from '../../live/limits.ts';
 
-/** Routes of a Service to which the same happened. */
+/** Routes of a Service to which the same thing happened. */
 export class RouteGroup {
   readonly #all: { readonly peer: string; readonly prefix: string; readonly route: RouteIntent }[] = [];
 
@@ -14,7 +14,9 @@ export class RouteGroup {
     return this.#all.length === 0;
   }
 
-  /** Those of which the same is to be said, in one pile; where there is too much to say, nothing is said of the rest. */
+  /**
+   * Groups the routes by what `say` returns for them. Beyond the limit of groups, the remaining routes form a last group without a text.
+   */
   groupBy<T>(
     say: (peer: string, route: RouteIntent) => T,
     textOf: (said: T) => string,
@@ -33,7 +35,7 @@ export class RouteGroup {
     return [...piles.values(), ...(rest.isEmpty ? [] : [{ said: undefined, pile: rest }])];
   }
 
-  /** For an entry of the history. */
+  /** Returns the routes in the form of a history entry. */
   toHistory(): { readonly routes: readonly HistoryRoute[]; readonly moreRoutes?: number } {
     const routes = this.#all.slice(0, limits.routesOfEntry).map(({ peer, prefix }) => ({ peer, prefix }));
     const more = this.#all.length - routes.length;

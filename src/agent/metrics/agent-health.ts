@@ -4,8 +4,8 @@ import { limits } from '../../telemetry/limits.ts';
 import type { AgentStatus } from '../agent-observer.ts';
 
 /**
- * An agent is ready once the kernel has taken a pass over everything, and while it goes on taking changes. It hangs when one pass does not
- * end: a data plane that refuses, a router or an API server that is away are no reason to begin anew.
+ * Returns the health check of an agent. It is ready once the kernel has committed a pass over everything, and while the kernel keeps taking
+ * changes. It is not live if a pass does not end. A data plane that refuses, a missing router or API server are no reason for a restart.
  */
 export function agentHealth(
   status: () => Pick<AgentStatus, 'hasSynced' | 'keepsUp' | 'dataplaneError' | 'passSince'>,

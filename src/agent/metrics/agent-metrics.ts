@@ -14,14 +14,14 @@ interface AgentMetricsComponents {
   readonly clock: Clock;
 }
 
-/** Measures passes: how long they take, and how long changes wait for them. */
+/** Measures how long passes take and how long changes wait for them. */
 export class AgentMetrics implements AgentObserver {
   readonly #components: AgentMetricsComponents;
   readonly #times: ChangeTimes;
   readonly #inPass = new Map<ServiceKey, ServiceChange>();
   readonly #ends: (() => void)[] = [];
 
-  /** To be made before the agent, so that it hears of changes before it. */
+  /** Construct it before the agent, so that it sees each change first. */
   constructor(components: AgentMetricsComponents) {
     const { metrics, source, clock } = components;
     this.#components = components;
@@ -54,7 +54,7 @@ export class AgentMetrics implements AgentObserver {
     );
   }
 
-  /** Exposes how things are with the agent. */
+  /** Exposes the agent's current state as metrics. */
   expose(status: () => AgentStatus): void {
     const { metrics } = this.#components;
     this.#ends.push(
@@ -99,7 +99,7 @@ export class AgentMetrics implements AgentObserver {
         routes.set(service, now);
       }
     };
-    /** Messages are sent in the next turn of the event loop: see Outbox of src/bgp. */
+    /** The speaker sends messages in the next turn of the event loop: see Outbox of src/bgp. */
     const sent = (services: ReadonlySet<ServiceKey>): void => {
       if (services.size > 0) clock.after(0, () => this.#observeRoutes([...services].flatMap((service) => taken.get(service) ?? [])));
     };

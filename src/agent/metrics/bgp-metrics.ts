@@ -6,9 +6,9 @@ import { limits } from '../limits.ts';
 
 interface BgpMetricsSources {
   readonly speaker: Speaker;
-  /** Those of peers that were refused included. */
+  /** Returns the status of all peers, including refused ones. */
   readonly sessions: () => readonly SessionStatus[];
-  /** Undefined: nobody wants BFD. */
+  /** Undefined: no peer has BFD. */
   readonly bfd: () => Promise<ManagerStatus> | undefined;
 }
 
@@ -40,11 +40,11 @@ const ofBfd = [
 ] as const;
 
 const families = ['ipv4', 'ipv6'] as const;
-/** A series that begins with its first flap would hide that one from `increase()`. */
+/** A series that starts with its first flap would hide that flap from `increase()`, so these start at 0. */
 const unflapped = { lost: 0, holdTimerExpired: 0, received: 0, sent: 0, bfdDown: 0, stopped: 0 };
 const directions = ['sent', 'received'] as const;
 
-/** Exposes what the speaker and BFD count themselves. The result ends it. */
+/** Exposes the counters of the speaker and of BFD. Returns a function that ends this. */
 export function exposeBgp(metrics: Metrics, { speaker, sessions, bfd }: BgpMetricsSources): () => void {
   const ends = [
     metrics.addCollector('sessions', ofSessions, (put) => {

@@ -6,25 +6,25 @@ import type { Clock } from '../../system/clock.ts';
 
 type ChangedKind = 'Service' | 'EndpointSlice';
 
-/** What has changed of a Service and is not in the kernel, or not announced: since when, by the clock's `now`. */
+/** The changes of a Service that are not in the kernel or not announced yet. Times are by the clock's `now`. */
 export interface ServiceChange {
   /** The earliest change of each kind. */
   readonly since: Map<ChangedKind, number>;
-  /** The earliest change of endpoints that says when it came about, by family. */
+  /** The earliest endpoint change that has a trigger time, by family. */
   readonly triggered: Map<Family, number>;
-  /** The kernel had it already when the pass failed later. */
+  /** True if the kernel had the change before the pass failed. */
   isCommitted: boolean;
 }
 
-/** kube-controller-manager writes when the pod or the Service changed, from which the change of endpoints came. */
+/** kube-controller-manager writes here when the pod or the Service changed that caused the change of endpoints. */
 const trigger = 'endpoints.kubernetes.io/last-change-trigger-time';
 
-/** Since when the Services that have changed wait. What was there at the start has not changed. */
+/** Tracks how long changed Services have been waiting. Objects that exist at the start do not count as changed. */
 export class ChangeTimes {
   readonly #clock: Clock;
   readonly #started: number;
   readonly #waiting = new Map<ServiceKey, ServiceChange>();
-  /** What the annotation of a slice said last: other changes of the slice leave it as it was. */
+  /** The last trigger time of each slice. Other changes of a slice leave the annotation as it was. */
   readonly #triggers = new Map<string, string>();
 
   constructor(clock: Clock) {
@@ -36,7 +36,7 @@ export class ChangeTimes {
     return this.#waiting;
   }
 
-  /** Returns how old, in milliseconds, the changes are that say when they came about. */
+  /** Records changes. Returns the age in milliseconds of each change that has a trigger time. */
   recordChanges(changes: readonly Change[], snapshot: Snapshot): number[] {
     const now = this.#clock.now();
     const ages: number[] = [];
@@ -55,20 +55,20 @@ export class ChangeTimes {
     return ages;
   }
 
-  /** What waits of these Services is taken by a pass. */
+  /** Returns the pending changes of these Services and removes them, for a pass. */
   take(services: ReadonlySet<ServiceKey>): Map<ServiceKey, ServiceChange> {
     const taken = new Map([...this.#waiting].filter(([service]) => services.has(service)));
     for (const service of taken.keys()) this.#waiting.delete(service);
     return taken;
   }
 
-  /** The pass failed. */
+  /** Makes the changes of a failed pass pending again. */
   restore(taken: ReadonlyMap<ServiceKey, ServiceChange>): void {
     for (const [service, before] of taken) {
       const later = this.#waiting.get(service);
       for (const [kind, since] of later?.since ?? []) note(before.since, kind, since);
       for (const [family, since] of later?.triggered ?? []) note(before.triggered, family, since);
-      // What has changed since then is not in the kernel.
+      // The kernel does not have the later change.
       if (later !== undefined) before.isCommitted = false;
       this.#waiting.set(service, before);
     }
@@ -82,7 +82,7 @@ export class ChangeTimes {
     return fresh;
   }
 
-  /** Milliseconds since the change that the slice tells of; undefined: it tells of none that is new, or of one before our start. */
+  /** Returns the milliseconds since the trigger time of the slice. Undefined: there is none, it is not new, or it is before our start. */
   #ageOf(key: string, slice: EndpointSlice | undefined): number | undefined {
     const text = slice?.metadata.annotations[trigger];
     const before = this.#triggers.get(key);
@@ -94,7 +94,7 @@ export class ChangeTimes {
     // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
     const at = Date.parse(text);
     if (text === before || Number.isNaN(at) || at < this.#started) return undefined;
-    // Clocks of two machines differ.
+    // The clocks of two machines differ.
     return Math.max(0, this.#clock.date().getTime() - at);
   }
 }

@@ -7,7 +7,7 @@ import { ipFamilies, WithoutLocalEndpoints } from './no-local-endpoints.ts';
 
 type Call = 'replace' | 'node' | 'apply';
 
-/** A data plane whose calls are counted and timed. */
+/** Counts and times the calls of a data plane. */
 export class MeasuredDataplane extends DataplaneLayer {
   readonly #metrics: Metrics;
   readonly #clock: Clock;

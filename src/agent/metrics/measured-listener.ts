@@ -1,7 +1,10 @@
 import type { AnswerHttp, SocketAddress, ListenHttp } from '../../system/http/http-listener.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
-/** Counts the sockets of health checks and what they answer. `healthz`: where /healthz and /livez are served; all others are of Services. */
+/**
+ * Counts the sockets of health checks and their responses. `healthz`: the addresses that serve /healthz and /livez; all others serve
+ * Services.
+ */
 export function measuredListener(listen: ListenHttp, metrics: Metrics, healthz: readonly SocketAddress[]): ListenHttp {
   const nodeHealth = new Set(healthz.map(textOf));
   let open = 0;

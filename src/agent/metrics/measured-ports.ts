@@ -6,7 +6,7 @@ import type { Clock } from '../../system/clock.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { ipFamilies } from './no-local-endpoints.ts';
 
-/** Counts the transactions of nf_tables. What the kernel refuses is tried again in parts, which count as well. */
+/** Counts the transactions of nf_tables. A refused transaction is retried in parts, which count as well. */
 export function measuredExecutor(inner: NftExecutor, metrics: Metrics): NftExecutor {
   for (const result of ['committed', 'refused']) metrics.add('herald_dataplane_transactions_total', { result }, 0);
   const generation = inner.generation?.bind(inner);
@@ -28,7 +28,7 @@ export function measuredExecutor(inner: NftExecutor, metrics: Metrics): NftExecu
   };
 }
 
-/** Counts the flows that the kernel is made to forget, and the time of it, for each address family by itself, as kube-proxy does. */
+/** Counts the flows that the cleaner deletes and its time, separately for each address family as kube-proxy does. */
 export function measuredConntrack(inner: ConntrackCleaner, metrics: Metrics, clock: Clock): ConntrackCleaner {
   for (const ip_family of ipFamilies) metrics.add('kubeproxy_conntrack_reconciler_deleted_entries_total', { ip_family }, 0);
   return {
@@ -49,7 +49,7 @@ export function measuredConntrack(inner: ConntrackCleaner, metrics: Metrics, clo
   };
 }
 
-/** Counts the reports of the node. */
+/** Counts the writes of the NodeState. */
 export function countedReports(write: (state: NodeState) => Promise<void>, metrics: Metrics): (state: NodeState) => Promise<void> {
   return async (state) => {
     let result = 'failed';

@@ -4,14 +4,14 @@ import { frontendFamily, type Frontend, type FrontendScope, type ServiceForwardi
 /** The address families as kube-proxy labels them. One pass of Herald programs both. */
 export const ipFamilies = ['IPv4', 'IPv6'] as const;
 type IpFamily = (typeof ipFamilies)[number];
-/** Ports of a Service by policy and family; absent: none. */
+/** Number of ports of a Service by policy and family. An absent key is 0. */
 type Counts = ReadonlyMap<string, number>;
 
 const policies = ['internal', 'external'] as const satisfies readonly FrontendScope[];
 
 /**
- * Ports of Services whose traffic policy is Local, and which have endpoints, but none that this node may use: what comes here is dropped. Counted as kube-proxy
- * does (serviceNoLocalEndpointsTotal* of pkg/proxy/nftables), once a port however many addresses it has.
+ * Counts the ports of Services with traffic policy Local that have endpoints, but none that this node may use: the kernel drops their
+ * traffic. Counts as kube-proxy does (serviceNoLocalEndpointsTotal* of pkg/proxy/nftables): a port once, however many addresses it has.
  */
 export class WithoutLocalEndpoints {
   readonly #services = new Map<string, Counts>();
@@ -47,6 +47,6 @@ function countsOf(frontends: readonly Frontend[]): Counts {
     ports.set(kind, seen);
     seen[match.kind].add(`${match.protocol} ${match.port}`);
   }
-  // A port of the Service has one NodePort at most, by another number.
+  // A port of a Service has at most one NodePort, with another number.
   return new Map([...ports].map(([kind, { address, nodePort }]) => [kind, Math.max(address.size, nodePort.size)]));
 }

@@ -17,30 +17,30 @@ export interface AggregateRoutesComponents {
 }
 
 /**
- * The unreachable routes of aggregates: each is there before its aggregate is announced, and until it is withdrawn. One that
- * cannot be had holds back the routes that need it and nothing else, and is tried again.
+ * Keeps the unreachable routes of aggregates in the kernel: each is there before its aggregate is announced, and until the aggregate is
+ * withdrawn. A route that the kernel does not take holds back only the announcements that need it, and is retried.
  */
 export class AggregateRoutes {
   readonly #components: AggregateRoutesComponents;
   readonly #retry: RetryTimer;
-  /** What the kernel has. Undefined: nothing was set yet, so there may be some from an earlier run. */
+  /** The unreachable routes in the kernel. Undefined before the first call: an earlier process may have left some. */
   #present: readonly Prefix[] | undefined;
   #missing: ReadonlyMap<string, string> = new Map();
   /** Services with routes that are held back. */
   readonly #held = new Set<ServiceKey>();
 
-  /** `again` is called when it is time to announce Services anew. */
+  /** `requeue` is called with Services whose routes are held back, when it is time to announce them again. */
   constructor(components: AggregateRoutesComponents, requeue: (services: ReadonlySet<ServiceKey>) => void) {
     this.#components = components;
     this.#retry = new RetryTimer(components, () => requeue(this.#held));
   }
 
-  /** Adds unreachable routes to those that are there. What cannot be had shows in `permit`. */
+  /** Adds unreachable routes. `permittedRoutes` holds back the announcements whose route could not be added. */
   async addUnreachable(prefixes: readonly Prefix[]): Promise<void> {
     this.#missing = await this.#set([...(this.#present ?? []), ...prefixes]);
   }
 
-  /** The routes of a Service without those that must wait. An aggregate that is announced already stays so. */
+  /** Returns the routes of a Service without those that must wait. An aggregate that is announced already stays announced. */
   permittedRoutes(
     service: ServiceKey,
     routes: RoutesByPeer,
@@ -59,7 +59,7 @@ export class AggregateRoutes {
     return { routes: permitted, held: [...held.values()] };
   }
 
-  /** Leaves only the unreachable routes of aggregates that are announced, after the others were withdrawn. */
+  /** Removes the unreachable routes of aggregates that are no longer announced. Call it after their withdrawal. */
   async removeUnannounced(announced: readonly Prefix[]): Promise<void> {
     await this.#set(announced);
     if (this.#held.size === 0) this.#retry.succeeded();
@@ -73,7 +73,7 @@ export class AggregateRoutes {
     this.#retry.stop();
   }
 
-  /** Resolves to the prefixes that have no route, and why. */
+  /** Sets the unreachable routes. Resolves to the prefixes whose route is missing, with the error. */
   async #set(wanted: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
     const prefixes = [...new Map(wanted.map((prefix) => [formatPrefix(prefix), prefix])).values()].toSorted(comparePrefixes);
     const texts = prefixes.map(formatPrefix);
@@ -84,7 +84,7 @@ export class AggregateRoutes {
       return missing;
     } catch (error) {
       if (!(error instanceof DataplaneError)) throw error;
-      // The data plane goes on trying to reach the set that it was given last, so what was there is there or comes back.
+      // The data plane keeps trying to reach the last set, so the earlier routes are still there or come back.
       const before = new Set(this.#present?.map(formatPrefix));
       this.#components.log.warn({ error }, 'unreachable routes could not be set');
       return new Map(texts.filter((text) => !before.has(text)).map((text) => [text, error.message]));

@@ -4,13 +4,13 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { comparePrefixes, formatPrefix, type Prefix } from '../../net/prefix.ts';
 
-/** The routes of one Service by name of the peer. */
+/** The routes of one Service, by name of the peer. */
 export type RoutesByPeer = ReadonlyMap<string, readonly RouteIntent[]>;
 
-/** Why a route that a Service had goes: undefined where nobody can say. Asked in the same turn. */
+/** Returns why a route of a Service is withdrawn; undefined when the reason is not known. Called before `replaceRoutes` returns. */
 export type WhyWithdrawn = (peer: string, route: RouteIntent) => Reason | undefined;
 
-/** Told of every `set`, also of one that changes nothing. */
+/** Called for every `replaceRoutes`, even if no route changes. */
 type RoutesObserver = (service: ServiceKey, before: RoutesByPeer, after: RoutesByPeer, why: WhyWithdrawn | undefined) => void;
 
 export interface PeerRouteChanges {
@@ -24,14 +24,14 @@ interface WantedPrefix {
 }
 
 /**
- * Which Service wants which prefix at which peer. Several may want the same one (a shared address, an aggregate): it is
- * announced once with their merged attributes, and withdrawn when the last of them lets go.
+ * The routes that each Service announces to each peer. Several Services may announce the same prefix (a shared address, an aggregate): a
+ * peer gets it once with merged attributes, and it is withdrawn when the last of them no longer announces it.
  */
 export class AnnouncedRoutes {
   readonly #peers = new Map<string, Map<string, WantedPrefix>>();
   readonly #services = new Map<ServiceKey, RoutesByPeer>();
   readonly #touched = new Map<string, Map<string, Prefix>>();
-  /** How often each aggregate is wanted, over all Services and peers. */
+  /** How many Services announce each aggregate, counted for each peer. */
   readonly #aggregates = new Map<string, { readonly prefix: Prefix; wanted: number }>();
   readonly #observe: RoutesObserver | undefined;
 
@@ -43,9 +43,9 @@ export class AnnouncedRoutes {
     return this.#services.get(service) ?? new Map();
   }
 
-  /** Replaces what the Service wants. The cost follows its own routes. */
+  /** Replaces the routes of a Service. The cost depends on the number of its own routes only. */
   replaceRoutes(service: ServiceKey, routes: RoutesByPeer, why?: WhyWithdrawn): void {
-    // Two addresses of one Service may lead to the same aggregate.
+    // Two addresses of one Service may have the same aggregate.
     const merged = new Map([...routes].map(([peer, after]) => [peer, mergeRoutes(after)]));
     this.#observe?.(service, this.routesOf(service), merged, why);
     for (const [peer, before] of this.routesOf(service)) for (const route of before) this.#drop(peer, route, service);
@@ -54,7 +54,9 @@ export class AnnouncedRoutes {
     else this.#services.set(service, merged);
   }
 
-  /** Of the routes that the Service has, leaves those that are also wanted, with the wanted attributes: withdraws, and announces nothing more. */
+  /**
+   * Withdraws the routes of a Service that are not in `wanted` and gives the others the attributes of `wanted`. Announces no new prefix.
+   */
   retainRoutes(service: ServiceKey, wanted: RoutesByPeer, why?: WhyWithdrawn): void {
     const left = new Map<string, readonly RouteIntent[]>();
     for (const [peer, routes] of this.routesOf(service)) {
@@ -65,7 +67,7 @@ export class AnnouncedRoutes {
     this.replaceRoutes(service, left, why);
   }
 
-  /** What to tell each peer about the prefixes that were touched since the last call. */
+  /** Returns, for each peer, the changes since the last call. */
   takeChanges(): Map<string, PeerRouteChanges> {
     const changes = new Map<string, PeerRouteChanges>();
     for (const [peer, prefixes] of this.#touched) {
@@ -82,17 +84,17 @@ export class AnnouncedRoutes {
     return changes;
   }
 
-  /** The Services that want a prefix at a peer, by its text. */
+  /** Returns the Services that announce a prefix to a peer. `prefix` is in text form. */
   wantedBy(peer: string, prefix: string): Iterable<ServiceKey> {
     return this.#peers.get(peer)?.get(prefix)?.byService.keys() ?? [];
   }
 
-  /** Everything that one peer should be told, for a session that begins. */
+  /** Returns all routes of a peer, for a new session. */
   allRoutes(peer: string): RouteIntent[] {
     return [...(this.#peers.get(peer)?.values() ?? [])].flatMap(({ byService }) => mergeRoutes(byService.values()));
   }
 
-  /** The aggregates that are announced to anyone, sorted. */
+  /** Returns the aggregates that are announced to any peer, sorted. */
   aggregates(): Prefix[] {
     return [...this.#aggregates.values()].map(({ prefix }) => prefix).toSorted(comparePrefixes);
   }

@@ -6,25 +6,24 @@ import { AggregateRoutes, type AggregateRoutesComponents } from './aggregate-rou
 import type { RoutesByPeer, AnnouncedRoutes } from './announced-routes.ts';
 import { routesPassingBarrier, type ServicePlan } from './service-plan.ts';
 
-/** What an Announcer asks and tells. */
 interface AnnouncerOptions {
   readonly plan: (service: ServiceKey) => ServicePlan | undefined;
-  /** What the kernel refused. */
+  /** The frontends that the kernel does not have in their latest form, by frontendKey. */
   readonly quarantined: () => ReadonlyMap<string, QuarantinedFrontend>;
-  /** Whether another program has a frontend. */
+  /** True if another program forwards the frontend. */
   readonly isForwarded: (frontend: string) => boolean;
-  /** Sends the changes of the route table to the peers. */
+  /** Sends the changes of `AnnouncedRoutes` to the peers. */
   readonly flushRoutes: () => void;
-  /** It is time to announce Services anew. */
+  /** Called when Services should be announced again. */
   readonly requeue: (services: ReadonlySet<ServiceKey>) => void;
 }
 
-/** Routes that may go out: those of plans that the kernel has committed, and whose aggregates have an unreachable route. */
+/** Announces the routes that may go out: the kernel has committed their plans and has the unreachable routes of their aggregates. */
 export class Announcer {
   readonly #routes: AnnouncedRoutes;
   readonly #options: AnnouncerOptions;
   readonly #aggregates: AggregateRoutes;
-  /** Services whose routes may differ from what their plan and the data plane's latest answer allow. */
+  /** Services whose announced routes may differ from those that their plan and the data plane's latest answer allow. */
   readonly #waiting = new Set<ServiceKey>();
   readonly #held = new Map<ServiceKey, readonly Reason[]>();
 
@@ -34,17 +33,17 @@ export class Announcer {
     this.#aggregates = new AggregateRoutes(components, options.requeue);
   }
 
-  /** Why routes are held back. */
+  /** Why routes of a Service are held back. */
   get held(): ReadonlyMap<ServiceKey, readonly Reason[]> {
     return this.#held;
   }
 
-  /** The Services are to be announced after the next commit. */
+  /** Queues Services for announcement after the next commit. */
   queue(services: Iterable<ServiceKey>): void {
     for (const service of services) this.#waiting.add(service);
   }
 
-  /** Takes every route of the Services back; they are announced anew after the next commit. */
+  /** Withdraws all routes of the Services. They are announced again after the next commit. */
   withdraw(services: Iterable<ServiceKey>, why: Reason): void {
     for (const service of services) {
       this.#routes.replaceRoutes(service, new Map(), () => why);
@@ -54,12 +53,12 @@ export class Announcer {
   }
 
   /**
-   * Announces what has passed the commit barrier, unless `isIntact` says meanwhile that the commit is void. What fails here is done again in
-   * the next pass; until then nothing is in the route table that is not out.
+   * Announces the routes that pass the commit barrier, unless `isIntact` says that the commit became void. The next pass repeats an
+   * announcement that failed; until then `AnnouncedRoutes` has no route that was not sent.
    */
   async announce(isIntact: () => boolean): Promise<void> {
     const passed = new Map([...this.#waiting].map((key) => [key, this.#routesPassingBarrier(key)]));
-    // Routes whose frontends the kernel refused go first, whatever becomes of the rest.
+    // First withdraw the routes whose frontends the kernel refused, even if the steps below fail.
     for (const [key, routes] of passed) this.#routes.retainRoutes(key, routes, () => this.#held.get(key)?.[0]);
     this.#options.flushRoutes();
     const aggregates = [...passed.values()].flatMap((routes) => [...routes.values()].flat()).filter(({ aggregate }) => aggregate);
@@ -83,7 +82,8 @@ export class Announcer {
   #routesPassingBarrier(key: ServiceKey): RoutesByPeer {
     const { plan: planOf, quarantined, isForwarded } = this.#options;
     const plan = planOf(key);
-    const { routes, held } = plan === undefined ? { routes: new Map(), held: [] } : routesPassingBarrier(key, plan, quarantined(), isForwarded);
+    const { routes, held } =
+      plan === undefined ? { routes: new Map(), held: [] } : routesPassingBarrier(key, plan, quarantined(), isForwarded);
     if (held.length === 0) this.#held.delete(key);
     else this.#held.set(key, held);
     return routes;

@@ -13,15 +13,15 @@ interface DataplaneSyncComponents {
   readonly random: Random;
 }
 
-/** What the kernel is given: everything at first, changes from then on, nothing where another program forwards. */
+/** Sends forwarding to the data plane: everything at first, then changes. Clears it where another program forwards. */
 export class DataplaneSync {
   readonly #components: DataplaneSyncComponents;
   readonly #node: string;
   readonly #quarantine: Quarantine;
-  /** The data plane has what the Services want, and takes changes of it. */
+  /** True once the data plane has the forwarding of all Services and takes changes. */
   #programs = false;
 
-  /** `again` is called with Services whose frontends were refused, when it is time to try them once more. */
+  /** `requeue` is called with Services whose frontends the kernel refused, when it is time to retry them. */
   constructor(components: DataplaneSyncComponents, node: string, requeue: (services: Iterable<ServiceKey>) => void) {
     this.#components = components;
     this.#node = node;
@@ -32,12 +32,15 @@ export class DataplaneSync {
     return this.#quarantine.frontends;
   }
 
-  /** Services that wait for a frontend of one of these. */
+  /** Returns the Services that wait for a frontend that one of `services` has. */
   waitingFor(services: ReadonlySet<string>): ServiceKey[] {
     return this.#quarantine.waitingFor(services);
   }
 
-  /** `drains`: rules are to stay for a while although the scope has none. Returns Services of which the kernel refuses something, or refuses it no longer. */
+  /**
+   * Commits changes of forwarding. `drains`: rules of draining frontends must stay although the scope is `none`. Returns the Services for
+   * which the kernel refuses something, or no longer refuses it.
+   */
   async commit(
     snapshot: Snapshot,
     changes: ReadonlyMap<string, ServiceForwarding | undefined>,

@@ -5,31 +5,31 @@ import type { Cancel, Clock } from '../../system/clock.ts';
 
 interface DrainingFrontend {
   readonly frontend: Frontend;
-  /** The call of `leave` that it came with, whose time it has. */
+  /** The `startDrain` call that added it. Its frontends expire together. */
   readonly call: number;
 }
 
 /**
- * Keeps the rules of a frontend for a while after its route was withdrawn: routers go on sending until they have heard of it.
- * Each frontend has a time of its own.
+ * Keeps the rules of a frontend for a while after its route was withdrawn, because routers send until they have processed the withdrawal.
+ * Each frontend has its own deadline.
  */
 export class DrainingFrontends {
   readonly #clock: Clock;
   readonly #expired: (service: ServiceKey) => void;
   /** By frontendKey. */
   readonly #draining = new Map<ServiceKey, Map<string, DrainingFrontend>>();
-  /** Who drains a frontend, by frontendKey: several where they contended for it. */
+  /** The Services that drain a frontend, by frontendKey. Several Services drain it if they contended for it. */
   readonly #drainedBy = new Map<string, Set<ServiceKey>>();
   readonly #timers = new Map<number, Cancel>();
   #calls = 0;
 
-  /** `expired` is called when the time of frontends of a Service is over; `keep` then no longer adds them. */
+  /** `expired` is called when frontends of a Service have drained. From then on `mergeInto` does not add them. */
   constructor(clock: Clock, expired: (service: ServiceKey) => void) {
     this.#clock = clock;
     this.#expired = expired;
   }
 
-  /** Starts the time of `frontends`, which the Service no longer has; that of others, which drain already, goes on. */
+  /** Starts to drain `frontends`, which the Service no longer has. Frontends that drain already keep their deadline. */
   startDrain(service: ServiceKey, frontends: readonly Frontend[], seconds: number): void {
     const call = this.#calls++;
     for (const frontend of frontends) {
@@ -47,8 +47,8 @@ export class DrainingFrontends {
   }
 
   /**
-   * Ends the draining of frontends that `service` now has: an address that was given on belongs to its new holder at once.
-   * Returns the Services that drained them.
+   * Ends the draining of frontends that `service` now has: a reassigned address belongs to its new Service at once. Returns the Services
+   * that drained them.
    */
   cancelDrainsOf(service: ServiceKey, { frontends }: ServiceForwarding): Set<ServiceKey> {
     const others = new Set<ServiceKey>();
@@ -64,8 +64,9 @@ export class DrainingFrontends {
   }
 
   /**
-   * The forwarding with the frontends that are draining, where it does not have them anew or has no backend behind them while those
-   * from before have: with those of their backends that `isAlive`, as nobody else takes a backend away that has ended meanwhile.
+   * Returns `forwarding` with the Service's draining frontends added. A frontend that `forwarding` defines is replaced only if it has no
+   * backend there while its draining form has one. Draining frontends keep only the backends for which `isAlive` holds: no other step
+   * removes backends that end during the drain.
    */
   mergeInto(service: ServiceKey, forwarding: ServiceForwarding, isAlive: (backend: Backend) => boolean): ServiceForwarding {
     const leaving = this.#draining.get(service);

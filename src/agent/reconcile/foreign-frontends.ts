@@ -16,24 +16,24 @@ export interface ForeignFrontendsComponents {
 
 interface ForeignFrontendsOptions {
   readonly config: () => HeraldConfig;
-  /** What these Services may announce may differ. */
+  /** Called when the routes that these Services may announce may differ. */
   readonly onForwardingChanged: (services: ReadonlySet<ServiceKey>) => void;
-  /** What `problems` and `missing` say may differ. */
+  /** Called when the results of `problems` and `missingByService` may differ. */
   readonly onStatusChanged: () => void;
 }
 
 /**
- * The part of the commit barrier for frontends that HeraldConfig leaves to another program: whether that one has them, as far as can
- * be seen. Where nothing was ever seen, nobody knows: routes go out, and a reason says so. A host that has just started is given
- * time first. What was seen and is seen no more is gone.
+ * The commit barrier for frontends that HeraldConfig leaves to another program: it tracks which of them that program forwards. If its rules
+ * were never visible, Herald cannot tell: routes are announced, and a reason says so. A host that just started gets time first. Rules that
+ * were visible and vanish count as gone.
  */
 export class ForeignFrontends {
   readonly #components: ForeignFrontendsComponents;
   readonly #options: ForeignFrontendsOptions;
-  /** By Service: the frontends that are left to the other program and have somewhere to go, by frontendKey. */
+  /** The frontends that each Service leaves to the other program and that have backends, by frontendKey. */
   readonly #expected = new Map<ServiceKey, readonly string[]>();
   readonly #services = new Map<string, Set<ServiceKey>>();
-  /** By Service: the first of them that is not there. */
+  /** For each Service the first of its frontends that the other program does not forward. */
   readonly #missing = new Map<ServiceKey, string>();
   #everSeen = false;
   #waitUntil = Number.NEGATIVE_INFINITY;
@@ -60,7 +60,7 @@ export class ForeignFrontends {
     await this.#components.foreign.stop();
   }
 
-  /** What a Service leaves to the other program, in place of what it left before. */
+  /** Replaces the frontends that a Service leaves to the other program. */
   expectFrontends(service: ServiceKey, frontends: readonly string[]): void {
     for (const frontend of this.#expected.get(service) ?? []) {
       const services = this.#services.get(frontend);
@@ -73,19 +73,19 @@ export class ForeignFrontends {
     this.#updateMissing(service);
   }
 
-  /** Whether a route that leads to the frontend may go out. */
+  /** Returns true if a route that leads to the frontend may be announced. */
   isForwarded(frontend: string): boolean {
     const { foreign, clock } = this.#components;
     if (foreign.view.seen || this.#everSeen) return foreign.has(frontend);
     return clock.now() >= this.#waitUntil;
   }
 
-  /** The Services that the other program does not forward as it should, each with one frontend. */
+  /** Returns the Services with a frontend that the other program should forward and does not; for each, one such frontend. */
   missingByService(): ReadonlyMap<ServiceKey, string> {
     return this.#missing;
   }
 
-  /** What is to be said of the node. */
+  /** Returns the problems of the node that come from the other program. */
   problems(): Reason[] {
     const { services, masqueradeBit } = this.#options.config();
     const { view } = this.#components.foreign;
@@ -98,9 +98,9 @@ export class ForeignFrontends {
   #changed(frontends: ReadonlySet<string> | undefined): void {
     const { foreign, log } = this.#components;
     if (frontends === undefined) {
-      log.info({ view: foreign.view }, 'what can be seen of another program that forwards has changed');
+      log.info({ view: foreign.view }, 'the visible rules of another forwarding program changed');
       for (const problem of this.problems())
-        log.warn({ problem: reasonText(problem), fix: remedyText(problem) }, 'beside another program that forwards');
+        log.warn({ problem: reasonText(problem), fix: remedyText(problem) }, 'another program forwards on this node');
     }
     if (foreign.view.seen) this.#everSeen = true;
     const services = frontends === undefined ? new Set(this.#expected.keys()) : this.#servicesOf(frontends);

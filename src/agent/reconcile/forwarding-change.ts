@@ -1,17 +1,17 @@
 import type { Backend, Frontend, ServiceForwarding } from '../../net/frontend.ts';
 
-/** What the kernel is to do for a Service, and what it was to do before. */
+/** The forwarding of a Service before and after a change. */
 export interface ForwardingChange {
   readonly before: ServiceForwarding;
   readonly after: ServiceForwarding;
 }
 
-/** As far as somebody would call it a change: the frontends, and the backends that take their connections. */
+/** Returns true if nothing changed that a user would notice: same frontends, same backends. */
 export function sameForwarding({ frontends: a }: ServiceForwarding, { frontends: b }: ServiceForwarding): boolean {
   return a.length === b.length && a.every((frontend, index) => sameFrontend(frontend, b[index]));
 }
 
-/** "2 frontends, 3 endpoints (before: 2)". Endpoints are counted by address. */
+/** Describes a change: "2 frontends, 3 endpoints (before: 2)". Endpoints are counted by address. */
 export function programmedText({ before, after }: ForwardingChange): string {
   const [then, now] = [endpoints(before), endpoints(after)];
   if (after.frontends.length === 0) return `the rules of ${counted(before.frontends.length, 'frontend')} are to go`;
@@ -36,7 +36,7 @@ function sameFrontend(a: Frontend, b: Frontend | undefined): boolean {
   return sameBackends(a.backends, b.backends) && sameBackends(a.localBackends, b.localBackends);
 }
 
-/** Both are sorted. */
+/** Compares backends. Both lists are sorted. */
 function sameBackends(a: readonly Backend[], b: readonly Backend[]): boolean {
   if (a === b) return true;
   return (

@@ -14,13 +14,13 @@ export interface NodeDrainingComponents {
   readonly log: Log;
 }
 
-/** How far the plans of Services are with the drain. */
+/** The progress of a node drain, from the plans of the Services. */
 export interface DrainProgress {
-  /** Services with routes that are yet to go. */
+  /** Number of Services with routes that are still to be withdrawn. */
   readonly withdrawing: number;
-  /** Services whose routes stay, as nobody else announces them. */
+  /** Number of Services whose routes stay because no other node announces them. */
   readonly kept: number;
-  /** Frontends, by frontendKey, whose address is no longer announced because of the drain. */
+  /** Frontends, by frontendKey, of addresses that are no longer announced because of the drain. */
   readonly unannounced: ReadonlySet<string>;
 }
 
@@ -28,12 +28,12 @@ interface NodeDrainingOptions {
   readonly node: string;
   readonly snapshot: () => Snapshot;
   readonly progress: () => DrainProgress;
-  /** Every Service is to be planned anew. */
+  /** Plans every Service again. */
   readonly requeueAll: () => void;
   readonly onStatusChanged: () => void;
 }
 
-/** What is said is by the wall clock, which somebody may set; how much time has passed is not. Both in milliseconds. */
+/** A time by the wall clock, for reports, and by the monotonic clock, for durations: the wall clock may be set. Both in milliseconds. */
 interface Moment {
   readonly epoch: number;
   readonly clock: number;
@@ -42,21 +42,21 @@ interface Moment {
 interface NodeDrainState {
   readonly since: Moment;
   settled: boolean;
-  /** When the routes were gone, as long as they are. */
+  /** When the last route was withdrawn. Absent while there are routes. */
   withdrawn?: Moment;
   connections?: number;
-  /** At the last look nothing was left, or nobody waited for it any longer. */
+  /** True if the last check found no connection, or the deadline had passed. */
   isOver: boolean;
-  /** What of the other nodes the decision depends upon, at the last look. */
+  /** The state of the other nodes that the drain decision depends on, as text, at the last check. */
   otherNodes: string;
-  /** What the agent before said of it. */
+  /** The report of the previous agent process. */
   readonly resumed: NodeDrainReport | undefined;
 }
 
 /**
- * Carries out the drain of this node. It knows what the pure decision does not: how much time has passed, and how many connections are left.
- * The drain of an agent that was restarted goes on where its report says that it was, and is not said to be any further before everything was
- * planned and committed: without plans there are no routes, no last next hop and no connections.
+ * Runs the drain of this node. It supplies what the pure decision lacks: elapsed time and the number of open connections. After a restart
+ * the agent continues the drain that its last report describes. It reports no further progress until everything is planned and committed:
+ * without plans there are no routes, no last next hop and no connections.
  */
 export class NodeDraining {
   readonly #components: NodeDrainingComponents;
@@ -73,7 +73,7 @@ export class NodeDraining {
     this.#options = options;
   }
 
-  /** Begins, goes on or ends as the snapshot wants it; before Services are planned. */
+  /** Starts, continues or ends the drain as the snapshot requests. Called before Services are planned. */
   reconcile(snapshot: Snapshot): void {
     const { node: name } = this.#options;
     const node = snapshot.nodes.get(name);
@@ -85,7 +85,7 @@ export class NodeDraining {
     if (this.#drain?.settled === false) this.#settleAfter(snapshot.config.nodeDrain.settleSeconds);
   }
 
-  /** Every Service has been planned, and the kernel has it. */
+  /** Called when every Service has been planned and the kernel has committed the plans. */
   onPassCommitted(): void {
     if (this.#planned) return;
     this.#planned = true;
@@ -93,7 +93,7 @@ export class NodeDraining {
     this.#options.onStatusChanged();
   }
 
-  /** For the decision about this node. */
+  /** Returns the state of the drain for the announcement decision. */
   view(): DrainView {
     const now = this.#now();
     return this.#drain === undefined ? { now } : { now, settled: this.#drain.settled };
@@ -104,8 +104,8 @@ export class NodeDraining {
     if (drain === undefined) return {};
     const since = formatTime(drain.since.epoch);
     if (!this.#planned) return { drain: { phase: 'Draining', kept: 0, ...drain.resumed, since } };
-    const { withdrawing: leaving, kept } = this.#options.progress();
-    const phase = phaseOf(drain, leaving, kept);
+    const { withdrawing, kept } = this.#options.progress();
+    const phase = phaseOf(drain, withdrawing, kept);
     const hasLeft = phase === 'Withdrawn' || phase === 'Drained';
     const withdrawn = hasLeft && drain.withdrawn !== undefined ? { withdrawn: formatTime(drain.withdrawn.epoch) } : {};
     const connections = hasLeft && drain.connections !== undefined ? { connections: drain.connections } : {};
@@ -140,11 +140,11 @@ export class NodeDraining {
     this.#settling?.();
     this.#nextCheck?.();
     this.#settling = undefined;
-    this.#components.log.info({ node: this.#options.node }, 'the node is not drained any more');
+    this.#components.log.info({ node: this.#options.node }, 'the drain of the node has ended');
     this.#options.onStatusChanged();
   }
 
-  /** Since the beginning, so that the time of a changed setting counts from there as well. */
+  /** Counts from the start of the drain, so that a changed setting counts from there too. */
   #settleAfter(seconds: number): void {
     const drain = this.#drain;
     if (drain === undefined) return;
@@ -170,10 +170,10 @@ export class NodeDraining {
       drain.otherNodes = others;
       this.#options.requeueAll();
     }
-    const { withdrawing: leaving, kept, unannounced: left } = this.#options.progress();
-    if (leaving === 0 && kept === 0) {
+    const { withdrawing, kept, unannounced } = this.#options.progress();
+    if (withdrawing === 0 && kept === 0) {
       drain.withdrawn ??= this.#moment();
-      const connections = await this.#count(left);
+      const connections = await this.#count(unannounced);
       if (connections === undefined) delete drain.connections;
       else drain.connections = connections;
       const deadline = drain.withdrawn.clock + this.#options.snapshot().config.nodeDrain.deadlineSeconds * 1000;
@@ -188,7 +188,7 @@ export class NodeDraining {
     this.#checkLater(drain);
   }
 
-  /** Undefined: that cannot be told, and the deadline ends the drain. No trouble with counting is a reason to stop forwarding. */
+  /** Returns undefined if connections cannot be counted; the deadline then ends the drain. A counting error never stops forwarding. */
   async #count(frontends: ReadonlySet<string>): Promise<number | undefined> {
     try {
       return await this.#components.countConnections(frontends);
@@ -198,7 +198,10 @@ export class NodeDraining {
     }
   }
 
-  /** That reports grow old is no event, so everything is looked at now and then: other nodes, what they are asked, and whether they are heard. */
+  /**
+   * Describes the other nodes: their settings, their drains and whether their reports are recent. A report that goes stale causes no event,
+   * so the drain polls this text.
+   */
   #otherNodes(): string {
     const snapshot = this.#options.snapshot();
     const now = this.#now();
@@ -217,7 +220,7 @@ export class NodeDraining {
     return texts.toSorted().join('\n');
   }
 
-  /** Of a time in the report of the agent before, which is not later than now; else now. */
+  /** Returns the time that a previous report names, but never a time in the future. Without `text`: now. */
   #moment(text?: string): Moment {
     const now = this.#now();
     const epoch = Math.min(parseTime(text) ?? now, now);
@@ -230,8 +233,8 @@ export class NodeDraining {
   }
 }
 
-function phaseOf({ settled, isOver: over }: NodeDrainState, leaving: number, kept: number): DrainPhase {
-  if (!settled || leaving > 0) return 'Draining';
+function phaseOf({ settled, isOver }: NodeDrainState, withdrawing: number, kept: number): DrainPhase {
+  if (!settled || withdrawing > 0) return 'Draining';
   if (kept > 0) return 'Settled';
-  return over ? 'Drained' : 'Withdrawn';
+  return isOver ? 'Drained' : 'Withdrawn';
 }

@@ -5,16 +5,16 @@ import type { NodeState } from '../../model/objects/node-state.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Change, HeraldObject, KindName, Snapshot } from '../../model/store/snapshot.ts';
 
-/** What one pass has to look at. */
+/** The work of one pass. */
 interface Work {
   readonly services: readonly ServiceKey[];
-  /** The node's own settings or its sessions may differ. */
+  /** True: the node's own settings or sessions may differ. */
   readonly node: boolean;
   /** Highest resourceVersion among the changes, by kind. */
   readonly versions: ReadonlyMap<KindName, bigint>;
 }
 
-/** Kinds on which every Service and every session may depend. They are few and change rarely. */
+/** Kinds that any Service or session may depend on. Their objects are few and change rarely. */
 const shared: ReadonlySet<KindName> = new Set<KindName>([
   'IPAddressPool',
   'BGPPeer',
@@ -27,26 +27,26 @@ const shared: ReadonlySet<KindName> = new Set<KindName>([
   'Secret',
 ]);
 
-/** Gathers changes until a pass takes them: which Services to plan again, each once, however often it changed. */
+/** Collects changes until a pass takes them: the Services to plan again, each once however often it changed. */
 export class PendingWork {
   readonly #node: string;
   readonly #services = new Set<ServiceKey>();
-  /** Those that were put back and not named by a change since. */
+  /** Services of a failed pass that no later change named. */
   readonly #retriedServices = new Set<ServiceKey>();
   #nodeChanged = false;
-  /** As `#retriedServices`, of the node. */
+  /** Same, for the node's own settings and sessions. */
   #retryNode = false;
   #versions = new Map<KindName, bigint>();
   readonly #consumed = new Map<KindName, bigint>();
   #begun = false;
-  /** What nodes last said of direct server return, by name. */
+  /** The direct server return part of each node's last report, by name of the node. */
   readonly #directReturn = new Map<string, string>();
 
   constructor(node: string) {
     this.#node = node;
   }
 
-  /** The first pass has been carried out. */
+  /** True after the first successful pass. */
   get hasSynced(): boolean {
     return this.#begun;
   }
@@ -55,12 +55,12 @@ export class PendingWork {
     return this.#services.size === 0 && this.#retriedServices.size === 0 && !this.#nodeChanged && !this.#retryNode;
   }
 
-  /** Services that wait for a pass. */
+  /** Number of Services that wait for a pass. */
   get waiting(): number {
     return this.#services.union(this.#retriedServices).size;
   }
 
-  /** Highest resourceVersion acted upon, by kind. */
+  /** Highest resourceVersion that a successful pass used, by kind. */
   get consumed(): Record<string, string> {
     return Object.fromEntries([...this.#consumed].map(([kind, version]) => [kind, version.toString()]));
   }
@@ -84,7 +84,8 @@ export class PendingWork {
       for (const service of change.services ?? []) this.#services.add(service);
       if (kind === 'Service') this.#services.add(key as ServiceKey);
       if (kind === 'Namespace') this.#addNamespace(key, snapshot);
-      // Of another node only its podCIDRs matter, and its address where its pods are behind slots; of our own its labels and conditions, to everything.
+      // Of other nodes, only podCIDRs matter, and the address if its pods are backends by consistent hashing. Our own labels and conditions
+      // matter to all Services.
       if (kind === 'Node') {
         this.#nodeChanged = true;
         this.#addServicesWithSlotsAt(key, snapshot);
@@ -109,7 +110,7 @@ export class PendingWork {
     return work;
   }
 
-  /** The part of the work that was not there when the last was put back; the rest stays. */
+  /** Takes the work that came after the failed pass; the work of the failed pass stays. */
   takeNew(): Work {
     const work = { services: [...this.#services], node: this.#nodeChanged, versions: new Map() };
     this.#services.clear();
@@ -122,7 +123,7 @@ export class PendingWork {
     for (const [kind, version] of work.versions) raise(this.#consumed, kind, version);
   }
 
-  /** The pass failed: its work is to be done again, together with what has come since. */
+  /** Makes the work of a failed pass pending again, together with later work. */
   requeueFailed(work: Work): void {
     for (const key of work.services) this.#retriedServices.add(key);
     this.#retryNode ||= work.node;
@@ -133,7 +134,7 @@ export class PendingWork {
     for (const [key, service] of snapshot.services) if (service.metadata.namespace === namespace) this.#services.add(key);
   }
 
-  /** Most reports only say that an agent lives. */
+  /** Most reports only show that an agent is alive. */
   #directReturnChanged(node: string, snapshot: Snapshot): boolean {
     const says = directReturnText(snapshot.nodeStates.get(node));
     if (says === (this.#directReturn.get(node) ?? '')) return false;
@@ -141,7 +142,7 @@ export class PendingWork {
     return true;
   }
 
-  /** Services with direct server return depend on what all nodes say that they can do. */
+  /** Services with direct server return depend on what every node reports about it. */
   #addDirectReturn(snapshot: Snapshot): void {
     this.#nodeChanged = true;
     for (const [key, service] of snapshot.services) if (wantsDirectReturn(snapshot.config, service)) this.#services.add(key);

@@ -18,13 +18,13 @@ export interface PlansComponents {
   readonly clock: Clock;
   readonly routes: AnnouncedRoutes;
   readonly foreignFrontends: ForeignFrontends;
-  /** Told of every plan, also of one that changes nothing. */
+  /** Called for every plan, even if nothing changes. */
   readonly onPlanned?: (service: ServiceKey, change: ForwardingChange) => void;
 }
 
 /**
- * What this node should do for each Service, by the latest look at it. A new plan takes away at once the routes that are not in it, and keeps
- * the rules that such routes led to until routers have heard of it.
+ * The current plan of each Service on this node. A new plan withdraws the routes that are not in it at once, and keeps the rules behind
+ * such routes until routers have processed the withdrawal.
  */
 export class Plans {
   readonly #components: PlansComponents;
@@ -32,7 +32,7 @@ export class Plans {
   readonly #plans = new Map<ServiceKey, ServicePlan>();
   readonly #draining: DrainingFrontends;
 
-  /** `again` is called when rules of a Service need not be kept any longer. */
+  /** `requeue` is called when a Service has frontends that have drained. */
   constructor(components: PlansComponents, node: string, requeue: (service: ServiceKey) => void) {
     this.#components = components;
     this.#node = node;
@@ -43,12 +43,12 @@ export class Plans {
     return this.#plans;
   }
 
-  /** Whether rules are kept for routes that are gone. */
+  /** True while rules are kept for withdrawn routes. */
   get hasDrainingFrontends(): boolean {
     return !this.#draining.isEmpty;
   }
 
-  /** How far the drain of the node is. */
+  /** Returns the progress of the node drain. */
   drainProgress(): DrainProgress {
     const plans = [...this.#plans.values()];
     return {
@@ -58,7 +58,9 @@ export class Plans {
     };
   }
 
-  /** Plans a Service anew, withdraws what is not in the plan, and returns what the kernel should do for it. */
+  /**
+   * Plans a Service again, withdraws routes that are not in the plan, and returns the forwarding for the kernel. Undefined: it has none.
+   */
   plan(snapshot: Snapshot, key: ServiceKey, drainView: DrainView): ServiceForwarding | undefined {
     const before = this.#plans.get(key);
     const { plan, why } = planService(snapshot, key, this.#node, drainView);
@@ -72,7 +74,7 @@ export class Plans {
     return kept.frontends.length === 0 ? undefined : kept;
   }
 
-  /** Withdraws what is not in the plan, and what leads to frontends that another program has not. */
+  /** Withdraws routes that are not in the plan, and routes to frontends that another program should forward and does not. */
   withdrawUnplanned(key: ServiceKey, why: WhyWithdrawn = (peer, route) => this.#whyNotForwarded(key, peer, route)): void {
     const { routes, foreignFrontends } = this.#components;
     const plan = this.#plans.get(key) ?? emptyPlan;
@@ -83,7 +85,7 @@ export class Plans {
     );
   }
 
-  /** What a Service has now, others need not keep. Returns those that kept it: they are to be planned anew. */
+  /** Ends the draining, by other Services, of frontends that this Service now has. Returns those Services: they must be planned again. */
   cancelDrainsOf(key: ServiceKey): ReadonlySet<ServiceKey> {
     const plan = this.#plans.get(key);
     return plan === undefined ? new Set() : this.#draining.cancelDrainsOf(key, plan.forwarding);
@@ -100,7 +102,7 @@ export class Plans {
     return frontend === undefined ? undefined : reason('AwaitsForwarding', { frontend });
   }
 
-  /** Frontends whose address is announced at this moment drain; others (NodePorts, ClusterIPs of this cluster) go at once. */
+  /** Drains only frontends of addresses that are announced now. Others (NodePorts, ClusterIPs of this cluster) end at once. */
   #drainRemoved(key: ServiceKey, before: ServicePlan | undefined, plan: ServicePlan, seconds: number): void {
     if (before === undefined || seconds === 0 || this.#components.routes.routesOf(key).size === 0) return;
     const removed = frontendsToDrain(before, plan);

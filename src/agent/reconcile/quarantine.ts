@@ -4,12 +4,17 @@ import type { Clock } from '../../system/clock.ts';
 import type { Random } from '../../system/random.ts';
 import { RetryTimer } from './retry-timer.ts';
 
-/** The frontends whose latest form the kernel has not, by the data plane's latest answer. What it refused is tried again after a while. */
+/**
+ * The frontends whose latest form the kernel does not have, by the data plane's latest answer. Frontends that the kernel refused are
+ * retried with back-off.
+ */
 export class Quarantine {
   readonly #retry: RetryTimer;
   #frontends: ReadonlyMap<string, QuarantinedFrontend> = new Map();
 
-  /** `again` is called with the services of frontends that were refused: the reason may have passed, and no change of theirs may ever come. */
+  /**
+   * `requeue` is called with the Services of refused frontends: the cause of the refusal may have passed without any change of an object.
+   */
   constructor(components: { readonly clock: Clock; readonly random: Random }, requeue: (services: Iterable<ServiceKey>) => void) {
     this.#retry = new RetryTimer(components, () => requeue(new Set(this.#refused())));
   }
@@ -18,7 +23,7 @@ export class Quarantine {
     return this.#frontends;
   }
 
-  /** Takes the latest answer. The services that depend on a frontend that went into quarantine or came out of it. */
+  /** Takes the data plane's latest answer. Returns the Services that depend on a frontend that entered or left quarantine. */
   update(frontends: ReadonlyMap<string, QuarantinedFrontend>): Set<ServiceKey> {
     const before = this.#frontends;
     this.#frontends = frontends;
@@ -33,7 +38,7 @@ export class Quarantine {
     return services;
   }
 
-  /** Services that wait for a frontend of one of these. */
+  /** Returns the Services that wait for a frontend that one of `services` has. */
   waitingFor(services: ReadonlySet<string>): ServiceKey[] {
     const waiting = [...this.#frontends.values()].filter(({ owner }) => owner !== undefined && services.has(owner));
     return waiting.flatMap(({ services }) => services as readonly ServiceKey[]);
@@ -48,7 +53,7 @@ export class Quarantine {
   }
 }
 
-/** The services whose announcements depend on a frontend in quarantine: its owner, and those that have not got it. */
+/** Returns the Services whose announcements depend on a frontend in quarantine: its owner, and the Services that wait for it. */
 function concerned(entry: QuarantinedFrontend | undefined): readonly ServiceKey[] {
   return [entry?.owner ?? [], entry?.services ?? []].flat() as readonly ServiceKey[];
 }

@@ -39,13 +39,13 @@ export interface ReconcileHandlers {
   readonly onStatusChanged: () => void;
 }
 
-/** When a pass runs, and over what: one at a time, over everything that has changed meanwhile; one that failed is done again after a pause. */
+/** Runs passes, one at a time, each over everything that changed meanwhile. A failed pass is retried with back-off. */
 export class ReconcileLoop {
   readonly #components: ReconcileLoopComponents;
   readonly #handlers: ReconcileHandlers;
   readonly #work: PendingWork;
   readonly #retry: RetryTimer;
-  /** How often the data plane has lost what was committed. */
+  /** Counts how often the data plane lost the committed forwarding. */
   #dataplaneLosses = 0;
   #error: string | undefined;
   #pass: Promise<void> | undefined;
@@ -59,49 +59,49 @@ export class ReconcileLoop {
     this.#retry = new RetryTimer(components, () => this.#run());
   }
 
-  /** Why the data plane did not take the last changes. */
+  /** Why the data plane did not take the last changes. Undefined: it took them. */
   get error(): string | undefined {
     return this.#error;
   }
 
-  /** A pass was carried out. */
+  /** True after the first successful pass. */
   get hasSynced(): boolean {
     return this.#work.hasSynced;
   }
 
-  /** Services that wait for the next pass. */
+  /** Number of Services that wait for the next pass. */
   get waiting(): number {
     return this.#work.waiting;
   }
 
-  /** When the pass that is running began. */
+  /** When the running pass began. Undefined: no pass runs. */
   get runningSince(): number | undefined {
     return this.#runningSince;
   }
 
-  /** Highest resourceVersion acted upon, by kind. */
+  /** Highest resourceVersion that a successful pass used, by kind. */
   get consumed(): Readonly<Record<string, string>> {
     return this.#work.consumed;
   }
 
-  /** Whatever pass comes first is over everything. */
+  /** Marks everything as pending, so that the next pass covers it. Does not start a pass. */
   markAll(): void {
     this.#work.addAll(this.#components.source.snapshot);
   }
 
-  /** A pass over everything. */
+  /** Marks everything as pending and starts a pass. */
   requeueAll(): void {
     this.markAll();
     this.#run();
   }
 
-  /** Resolves after the first pass, also when it failed. */
+  /** Starts the first pass and resolves when it ends, also when it failed. */
   async start(): Promise<void> {
     this.#run();
     await this.#pass;
   }
 
-  /** Resolves when no pass is running or wanted. */
+  /** Resolves when no pass runs and none is pending. */
   async settled(): Promise<void> {
     while (this.#pass !== undefined) await this.#pass;
   }
@@ -116,7 +116,7 @@ export class ReconcileLoop {
     this.#run();
   }
 
-  /** What the kernel has is unknown: everything is work again. */
+  /** Called when the content of the kernel is unknown: makes everything pending again. */
   onDataplaneLost(error: DataplaneError): void {
     this.#dataplaneLosses++;
     this.#error = error.message;
@@ -150,7 +150,7 @@ export class ReconcileLoop {
     });
   }
 
-  /** While the data plane is left alone after a failure, routes that are no longer wanted go all the same. */
+  /** After a failure the loop waits before it uses the data plane again. Routes that are no longer planned are withdrawn meanwhile. */
   #withdrawOnly(): void {
     const work = this.#work.takeNew();
     this.#handlers.withdraw(this.#components.source.snapshot, work.services, work.node);

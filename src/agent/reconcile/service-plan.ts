@@ -13,40 +13,43 @@ import { prefixContains } from '../../net/prefix.ts';
 import { frontendKey, type Frontend, type ServiceForwarding } from '../../net/frontend.ts';
 import type { RoutesByPeer, WhyWithdrawn } from './announced-routes.ts';
 
-/** What this node should do for one Service. */
+/** The forwarding and the routes of one Service on this node. */
 export interface ServicePlan {
   readonly forwarding: ServiceForwarding;
-  /** What another program should do for it, by frontendKey: the frontends that have backends. */
+  /** Frontends with backends that another program should forward, by frontendKey. */
   readonly foreignFrontends: readonly string[];
   readonly routes: readonly BarrierRoute[];
-  /** Where the node is drained. */
+  /** Set while the node is drained. */
   readonly drain?: ServiceDrain;
 }
 
-/** What the drain of the node makes of a Service. */
+/** How the node drain affects a Service. */
 interface ServiceDrain {
-  /** Its routes stay: no other node announces them. */
+  /** True: the routes stay because no other node announces them. */
   readonly kept: boolean;
   /** Frontends of addresses that are no longer announced, by frontendKey. */
   readonly unannounced: readonly string[];
 }
 
-/** A route to a peer, and the frontends that the kernel must have before it goes out. */
+/** A route to a peer, and the frontends that must be forwarded before it is announced. */
 interface BarrierRoute {
   readonly peer: string;
   readonly route: RouteIntent;
-  /** Text of the address that led to the route. */
+  /** The address that led to the route, as text. */
   readonly address: string;
-  /** By frontendKey. */
+  /** Frontends that the kernel must have from Herald, by frontendKey. */
   readonly needs: readonly string[];
-  /** Those of them that another program must have. Where both are empty nothing on this node answers the address, and it is not announced. */
+  /**
+   * Frontends that another program must forward. If this and `needs` are empty, nothing on this node answers the address, and it is not
+   * announced.
+   */
   readonly needsForeign: readonly string[];
 }
 
-/** Of a Service that is gone. */
+/** The plan of a deleted Service. */
 export const emptyPlan: ServicePlan = { forwarding: { frontends: [] }, foreignFrontends: [], routes: [] };
 
-/** `why`: routes that are not in the plan. */
+/** Plans a Service. `why` returns the reason for a route that is not in the plan. */
 export function planService(
   snapshot: Snapshot,
   key: ServiceKey,
@@ -79,7 +82,7 @@ export function planService(
   return { plan, why: (peer, route) => whyNotAnnounced(announcement, peer, route) };
 }
 
-/** The rule that says no to what a route was for. */
+/** Returns the reason why the decision does not announce a route. */
 function whyNotAnnounced({ addresses, reason }: ServiceAnnouncement, peer: string, { prefix }: RouteIntent): Reason | undefined {
   const covered = addresses.filter(({ address }) => prefixContains(prefix, address));
   for (const { result } of covered) {
@@ -91,8 +94,8 @@ function whyNotAnnounced({ addresses, reason }: ServiceAnnouncement, peer: strin
 }
 
 /**
- * Frontends that routes of the plan before led to, and to which none leads in the new one because it does not have them, or has them
- * without a backend for who comes from outside: policy Local, where no endpoint is on this node.
+ * Returns the frontends to drain: routes of the previous plan led to them, and none leads to them now, because the new plan drops them or
+ * leaves them without a backend for external clients (policy Local without an endpoint on this node).
  */
 export function frontendsToDrain(before: ServicePlan, plan: ServicePlan): Frontend[] {
   const [routed, routedStill] = [before, plan].map(({ routes }) => new Set(routes.flatMap(({ needs }) => needs)));
@@ -103,15 +106,16 @@ export function frontendsToDrain(before: ServicePlan, plan: ServicePlan): Fronte
   });
 }
 
-/** The routes as if the kernel had everything of ours, and of another program what it has: `isForwarded`. */
+/** Returns the routes as if the kernel had all frontends of Herald; frontends of another program count only if `isForwarded`. */
 export function routesOfPlan(plan: ServicePlan, isForwarded: (frontend: string) => boolean): RoutesByPeer {
   return byPeer(plan.routes.filter(({ needs, needsForeign: needsForeign }) => needs.length > 0 || needsForeign.some(isForwarded)));
 }
 
 /**
- * The commit barrier, after a commit: a route goes out when the kernel has a frontend of its address for this Service.
- * `quarantined` are those that it has not. One that the kernel refused does not take the address away from the other ports;
- * one that another Service has does, as its clients would reach that one's pods. `isForwarded` speaks of frontends of another program.
+ * The commit barrier, applied after a commit: a route may go out when the kernel has a frontend of its address for this Service.
+ * `quarantined` lists the frontends that the kernel does not have. A refused frontend does not stop the other ports of its address; a
+ * frontend that another Service owns does, because clients would reach that Service's pods. `isForwarded` is about frontends of another
+ * program.
  */
 export function routesPassingBarrier(
   key: ServiceKey,
@@ -124,7 +128,7 @@ export function routesPassingBarrier(
     const owner = quarantined.get(frontend)?.owner;
     return owner !== undefined && owner !== key;
   };
-  // Where Services contend for a frontend, the kernel has that of its owner.
+  // Where Services contend for a frontend, the kernel has the owner's.
   const isCommitted = (frontend: string): boolean => !quarantined.has(frontend) || quarantined.get(frontend)?.owner === key;
   const passed = plan.routes.filter(({ address, needs, needsForeign: [foreign, ...others] }) => {
     if (needs.length === 0 && foreign !== undefined) {

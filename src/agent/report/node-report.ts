@@ -12,10 +12,10 @@ interface NodeReportComponents {
   readonly log: Log;
 }
 
-/** What a NodeState says, without who says it and when. */
+/** The content of a NodeState without the node's name and the time. */
 export type ReportContent = Omit<NodeState, 'kind' | 'metadata' | 'updated'>;
 
-/** Writes the NodeState: soon after news, and now and then without, one write at a time. */
+/** Writes the NodeState: soon after a change and at intervals without one, one write at a time. */
 export class NodeReport {
   readonly #components: NodeReportComponents;
   readonly #node: string;
@@ -31,12 +31,12 @@ export class NodeReport {
     this.#content = content;
   }
 
-  /** Something changed that readers wait for. */
+  /** Schedules a write soon, because the content changed. */
   scheduleWrite(): void {
     this.#schedule(limits.reportPauseMilliseconds);
   }
 
-  /** Writes the last state and stops. */
+  /** Writes the final state and stops. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancel?.();
@@ -51,7 +51,7 @@ export class NodeReport {
     this.#cancel?.();
     this.#due = due;
     this.#cancel = clock.after(milliseconds, () => {
-      // Until it begins, this write is due: news that come while the one before it takes its time are in it.
+      // Changes that come before this write begins are part of it, so none needs another write.
       this.#writing = this.#writing.then(() => this.#write());
     });
   }
@@ -62,7 +62,7 @@ export class NodeReport {
     try {
       await writeNodeState({ kind: 'NodeState', metadata: metadata(this.#node), updated: clock.date().toISOString(), ...this.#content() });
     } catch (error) {
-      log.warn({ error }, 'the state of the node was not written, it is tried again');
+      log.warn({ error }, 'the state of the node was not written; retrying');
     }
     this.#schedule(limits.reportEveryMilliseconds * (0.75 + 0.25 * random()));
   }

@@ -3,21 +3,21 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { ServiceDifference } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 
-/** What of the Services is not as it was decided, as each part of the agent knows it. */
+/** The differences between Services and their decisions, as each part of the agent knows them. */
 interface ServiceDifferenceSources {
-  /** By frontend. */
+  /** By frontendKey. */
   readonly quarantined: ReadonlyMap<string, QuarantinedFrontend>;
-  /** Frontends that another program should have. */
+  /** For each Service a frontend that another program should forward and does not. */
   readonly missing: ReadonlyMap<ServiceKey, string>;
-  /** Why routes are held back. */
+  /** Why routes of a Service are held back. */
   readonly held: ReadonlyMap<ServiceKey, readonly Reason[]>;
-  /** Routes that a peer cannot be sent, and the Services that want them. */
+  /** Routes that a session cannot carry. `wantedBy` returns the Services that announce them. */
   readonly unsupportedRoutes: readonly { readonly peer: string; readonly prefix: string; readonly why: string }[];
   readonly wantedBy: (peer: string, prefix: string) => Iterable<ServiceKey>;
   readonly healthChecks: readonly Omit<ServiceDifference, 'aspect'>[];
 }
 
-/** For the node's report. Of several reasons to hold back routes of one Service, the first. */
+/** Returns the differences for the node's report. If several reasons hold back routes of one Service, it lists the first. */
 export function serviceDifferences(from: ServiceDifferenceSources): ServiceDifference[] {
   const differing: ServiceDifference[] = [];
   for (const [frontend, { services, error, owner }] of from.quarantined) {

@@ -10,7 +10,7 @@ import type { Log } from '../../system/log.ts';
 import { limits } from '../limits.ts';
 import { noProfile, MonitoredPath, sessionKeyOf } from './monitored-path.ts';
 
-/** What is used of src/bfd: `Bfd`, or a double of it. */
+/** The part of src/bfd that the monitor uses: `Bfd`, or a test double. */
 export interface BfdSessions {
   set(sessions: readonly SessionOptions[]): Promise<readonly Refusal[]>;
   onChange(listener: (name: string, transition: Transition) => void): () => void;
@@ -19,7 +19,7 @@ export interface BfdSessions {
 }
 
 export interface BfdMonitorComponents {
-  /** Called when the first session with BFD is wanted: it runs in a thread. Throws where this host cannot have it. */
+  /** Starts BFD, which runs in a thread. Called for the first session with BFD. Throws if this host cannot run it. */
   readonly startBfd: () => BfdSessions;
   readonly clock: Clock;
   readonly log: Log;
@@ -27,26 +27,26 @@ export interface BfdMonitorComponents {
 
 interface BfdMonitorOptions {
   readonly peer: (name: string) => Peer | undefined;
-  /** What `status` and `problem` say is another than before. */
+  /** Called when the results of `status` and `problem` changed. */
   readonly onStatusChanged: () => void;
 }
 
 /**
- * BFD beside the BGP sessions: where it was up and is lost it closes the BGP session and holds it back for a moment, or until the path is
- * there again. BFD that never came up holds nothing back: the peer may have none, or only while it has BGP (RFC 5882 4.1). Where strictness
- * is requested for, BGP waits for BFD from the beginning, and as long as it takes.
+ * Runs BFD beside the BGP sessions. When BFD loses a path that was up, the monitor closes the BGP session and holds it back for a moment,
+ * or until the path is up again. BFD that never came up holds nothing back: the peer may not have it, or only while it has BGP (RFC 5882
+ * 4.1). In strict mode BGP waits for BFD from the start, for as long as it takes.
  */
 export class BfdMonitor {
   readonly #components: BfdMonitorComponents;
   readonly #options: BfdMonitorOptions;
   readonly #paths = new Map<string, MonitoredPath>();
-  /** Of those that are held back for a while. */
+  /** Timers of the paths that are held back for a limited time. */
   readonly #holdTimers = new Map<MonitoredPath, Cancel>();
   #bfd: BfdSessions | undefined;
   #intents: readonly SessionIntent[] = [];
-  /** What was requested for last, as text. */
+  /** The last request to BFD, as text. */
   #requested = '[]';
-  /** Requests made of BFD, and the latest of them that was answered. */
+  /** Number of requests made to BFD, and the latest one that BFD answered. */
   #requests = 0;
   #answered = 0;
   #cancelCheck: Cancel | undefined;
@@ -57,16 +57,13 @@ export class BfdMonitor {
     this.#options = options;
   }
 
-  /**
-   * These are the BGP sessions that there are; those with `bfd` are path, those that have `bfdStrict` without it wait for their BFDProfile.
-   * To be called again when peers without an address are found.
-   */
+  /** Takes the current BGP sessions. Monitors the sessions with `bfd`; a session with `bfdStrict` and no `bfd` waits for its BFDProfile. */
   reconcile(intents: readonly SessionIntent[]): void {
     this.#intents = intents;
     this.refresh();
   }
 
-  /** Looks at the sessions again: one may have ended, and another peer been found. */
+  /** Checks the sessions again: one may have ended, and the speaker may have found a peer that has no configured address. */
   refresh(): void {
     if (this.#stopped) return;
     const intents = this.#intents.filter(({ bfd, bfdStrict }) => bfd !== undefined || bfdStrict);
@@ -88,7 +85,7 @@ export class BfdMonitor {
     return path?.sessionKey === noProfile ? undefined : path?.status;
   }
 
-  /** What a peer has to wait for, or why it has no BFD although it should. */
+  /** Returns why a peer waits for BFD, or why it has no BFD although it should. */
   problem(peer: string): Reason | undefined {
     const path = this.#paths.get(peer);
     if (path === undefined) return undefined;
@@ -96,7 +93,7 @@ export class BfdMonitor {
     return path.problem === undefined ? undefined : reason('BFDNotPossible', { peer, problem: path.problem });
   }
 
-  /** Says AdminDown to all, so that they keep our routes whatever becomes of the sessions; resolves when they have heard it. */
+  /** Sends AdminDown to all peers, so that they keep our routes when the sessions end. Resolves when the peers have it. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelCheck?.();
@@ -146,7 +143,7 @@ export class BfdMonitor {
 
   #sessionOf({ peer: name, bfd, peerAddress, interface: networkInterface, sourceAddress }: SessionIntent): SessionOptions | undefined {
     if (bfd === undefined) return undefined;
-    // A peer that is looked for has the address that it was found with.
+    // A peer without a configured address has the address at which the speaker found it.
     const peer = peerAddress === undefined ? this.#options.peer(name)?.status().address : formatAddress(peerAddress);
     if (peer === undefined || peer === '') return undefined;
     const { minimumTtl, ...profile } = bfd;
@@ -165,14 +162,14 @@ export class BfdMonitor {
     if (path === undefined || path.request > this.#answered || this.#stopped) return;
     const { clock, log } = this.#components;
     if (path.step(transition, clock.now())) {
-      log.warn({ peer: name, reason: path.status.reason }, 'BFD: the way to the peer is lost');
+      log.warn({ peer: name, reason: path.status.reason }, 'BFD lost the path to the peer');
       this.#hold(name, path);
     }
     this.#decide(name, path);
     this.#options.onStatusChanged();
   }
 
-  /** A session that is up without BFD is not ended because it ought to have waited for it: it waits before the next one. */
+  /** Holds the BGP session back or lets it go. A session that came up without BFD continues; only its successor must wait. */
   #decide(name: string, path: MonitoredPath): void {
     const now = this.#components.clock.now();
     if (path.mayEstablish(now)) {
@@ -187,7 +184,7 @@ export class BfdMonitor {
   }
 
   #hold(name: string, path: MonitoredPath): void {
-    // The end of the session is told to us as well, and then it is held already.
+    // Set first: the speaker reports the end of the session back to this class.
     path.isHeld = true;
     this.#options.peer(name)?.pathLost();
     if (path.strict) this.#components.log.info({ peer: name, reason: path.holdReason() }, 'the session waits for BFD');
@@ -226,7 +223,7 @@ export class BfdMonitor {
     for (const [name, path] of this.#paths) this.#update(name, path, () => void (path.refusal = problems.get(name)));
   }
 
-  /** What keeps a session from sending or receiving, and is unsafe about it, is nothing that a state machine tells. */
+  /** BFD transitions do not tell why a session cannot send or receive, nor what is unsafe about it, so the monitor polls for that. */
   #checkLater(): void {
     this.#cancelCheck?.();
     this.#cancelCheck = this.#components.clock.after(limits.bfdPollMilliseconds, () => {
@@ -260,7 +257,7 @@ export class BfdMonitor {
       log.warn({ peer: name, reason: reasonText(now) }, 'no BFD with the peer');
     }
     if (path.warning !== '' && path.warning !== warning)
-      log.warn({ peer: name, reason: path.warning }, 'BFD is not as it was requested for');
+      log.warn({ peer: name, reason: path.warning }, 'BFD runs differently than requested');
     if (path.problem !== before || path.warning !== warning) this.#options.onStatusChanged();
   }
 }

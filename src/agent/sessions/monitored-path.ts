@@ -2,29 +2,32 @@ import { diagnosticName, isLoss, mayEstablish, type SessionOptions, type Session
 import type { BfdStatus } from '../../model/objects/node-state.ts';
 import { limits } from '../limits.ts';
 
-/** The way of a peer that is to wait for BFD whose BFDProfile does not exist yet. */
+/** The session key of a strict peer whose BFDProfile does not exist yet. */
 export const noProfile = 'no profile';
 
-/** What BFD has said of the way to one peer, and what that means to BGP (RFC 5882). */
+/** The state of BFD on the path to one peer, and its consequences for BGP (RFC 5882). */
 export class MonitoredPath {
-  /** Another way is another BFD session: nothing is known of it yet. Empty: where the peer is has to be found out. */
+  /**
+   * Identifies the BFD session. A different key is a new session, about which nothing is known yet. Empty: the peer's address is not known
+   * yet.
+   */
   readonly sessionKey: string;
-  /** The request to BFD that began it. What is heard before the answer to that one is of the session before. */
+  /** The request to BFD that created the session. Transitions that arrive before its answer belong to the previous session. */
   readonly request: number;
-  /** BGP waits for BFD, however long that takes. */
+  /** True: BGP waits for BFD for as long as it takes. */
   strict = false;
-  /** BGP is held back. */
+  /** True: BGP is held back. */
   isHeld = false;
-  /** Why BFD cannot be as it was asked for, and what keeps it from working, in words. */
+  /** Why BFD refused the session (`refusal`), and what keeps it from working (`fault`), in words. */
   refusal: string | undefined;
   fault: string | undefined;
-  /** What is not safe about it, in words; empty: nothing. */
+  /** What is unsafe about the session, in words. Empty: nothing. */
   warning = '';
   #status: BfdStatus;
   #state: SessionState = 'Down';
   #remoteState: SessionState = 'Down';
   #failed = false;
-  /** Counts once it has failed. */
+  /** Valid while `#failed` is true. */
   #lostAt = 0;
 
   constructor(way: string, request: number, since: Date) {
@@ -49,7 +52,7 @@ export class MonitoredPath {
     return this.fault ?? this.refusal;
   }
 
-  /** A step of the state machine. True: the way was there, and is lost. */
+  /** Applies a transition of BFD. Returns true if the path was up and is lost. */
   step(transition: Transition, now: number): boolean {
     const { to, remoteState } = transition;
     const lost = isLoss(transition);
@@ -61,7 +64,7 @@ export class MonitoredPath {
     return lost;
   }
 
-  /** The peer may say another state without a step of ours: that it is shut down ends the waiting. */
+  /** The peer may report another state without a transition of ours. AdminDown of the peer ends the wait. */
   recordRemoteState(remoteState: SessionState): void {
     this.#remoteState = remoteState;
   }
@@ -71,12 +74,12 @@ export class MonitoredPath {
     return mayEstablish(path, { strict: this.strict, holdTime: this.#holdTime }, now - this.#lostAt);
   }
 
-  /** Milliseconds until BGP may try again whatever BFD says; undefined: that is up to BFD. */
+  /** Returns the milliseconds until BGP may retry without BFD. Undefined: BGP waits until BFD allows it. */
   holdRemaining(now: number): number | undefined {
     return this.#holdTime === Infinity ? undefined : Math.max(0, this.#lostAt + this.#holdTime - now);
   }
 
-  /** Why BGP waits. */
+  /** Returns why BGP waits. */
   holdReason(): string {
     if (this.problem !== undefined) return this.problem;
     if (this.sessionKey === noProfile) return 'its BFDProfile does not exist';
@@ -90,7 +93,7 @@ export class MonitoredPath {
   }
 }
 
-/** Whatever makes it another session of BFD. */
+/** Returns a key that differs for settings that need a new BFD session. */
 export function sessionKeyOf(session: SessionOptions | undefined): string {
   if (session === undefined) return '';
   const { peer, interface: networkInterface, localAddress, multihop } = session;

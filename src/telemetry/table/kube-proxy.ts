@@ -2,7 +2,10 @@ import { passBuckets, type MetricTable } from '../declaration.ts';
 
 const ip_family = 'IPv4 or IPv6; one pass programs both, so both have the same figures';
 
-/** kube-proxy's names, types and buckets (1.36, pkg/proxy/metrics), where they mean the same, so that dashboards go on working. */
+/**
+ * Metrics with kube-proxy's names, types and buckets (1.36, pkg/proxy/metrics) where they mean the same, so that dashboards continue to
+ * work.
+ */
 export const kubeProxyMetrics = {
   kubeproxy_sync_proxy_rules_duration_seconds: {
     type: 'histogram',
