@@ -5,21 +5,21 @@ const entries: readonly AnnotationEntry<unknown>[] = Object.values(annotationTab
 
 const opening = `# Annotations of AWS load balancers
 
-What a Service may say about its load balancer. Keys of upstream begin with \`service.beta.kubernetes.io/\`, our own with \`${heraldPrefix}\`.
-All mistakes of a Service are reported at once, and nothing is changed until they are corrected. A key that is not known, and one that does
-nothing on the kind of load balancer that the Service has, is a warning. Items of lists are trimmed. Key=value lists divide at the first
-\`=\`; \`\\\` makes the character after it an ordinary one.
+The annotations that configure the load balancer of a Service. Keys of upstream start with \`service.beta.kubernetes.io/\`, Herald's own keys with
+\`${heraldPrefix}\`. All errors of a Service are reported at once, and nothing is changed until they are corrected. An unknown key causes a warning, and so
+does a key without effect on the Service's kind of load balancer. Items of lists are trimmed. In key=value lists the first \`=\` separates key and
+value, and \`\\\` escapes the next character.
 
-This page is written by \`npm run generate\` from \`providers/aws/annotations/\`. Edit the table, not the page.
+\`npm run generate\` writes this page from \`providers/aws/annotations/\`. Edit the table, not the page.
 `;
 
 const middle = `## Fidelity
 
-How annotations of the AWS Load Balancer Controller (LBC, v3.5) and of the cloud provider AWS (CPA, v1.36) are taken: \`yes\` as there, \`differs\`
-as the last column says, \`no\` not at all; \`-\` means that the program does not have it.
+How Herald treats the annotations of the AWS Load Balancer Controller (LBC, v3.5) and of the cloud provider AWS (CPA, v1.36). \`yes\`: the same.
+\`differs\`: as the last column describes. \`no\`: not supported. \`-\`: that program does not define the annotation.
 `;
 
-/** Without the part that all keys of upstream have in common. */
+/** The key without the prefix that all keys of upstream share. */
 const shown = ({ key, family }: AnnotationEntry<unknown>): string =>
   `\`${key.replace('service.beta.kubernetes.io/', '')}${family === undefined ? '' : `.${family}`}\``;
 const cell = (text: string): string => text.replaceAll('|', '\\|');
@@ -36,8 +36,8 @@ export function awsAnnotationsPage(): string {
   const fidelity = upstream.map((one) => `| ${shown(one)} | ${one.lbc ?? '-'} | ${one.cpa ?? '-'} | ${cell(one.difference ?? '')} |`);
   return [
     opening,
-    chapter('Of upstream', upstream),
-    chapter('Our own', entries.filter(isOwn)),
+    chapter('Annotations of upstream', upstream),
+    chapter('Annotations of Herald', entries.filter(isOwn)),
     middle,
     ['| annotation | LBC | CPA | difference |', '|---|---|---|---|', ...fidelity, ''].join('\n'),
   ].join('\n');

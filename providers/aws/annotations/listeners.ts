@@ -29,28 +29,28 @@ const sharingName: ValueType<string> = {
   read: (text) =>
     /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,61}[a-zA-Z0-9])?$/.test(text)
       ? parsed(text)
-      : invalid('is not at most 63 letters, digits, "-" and "."'),
+      : invalid('is not a name of at most 63 letters, digits, "-" and "."'),
 };
 
 const hosts = list('host names', (text) =>
   /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$/i.test(text) ? parsed(text.toLowerCase()) : invalid('is not a host name'),
 );
 
-const restoredWhenRemoved = 'one that is listed no more goes back to what it was';
+const restoredWhenRemoved = 'an attribute that is no longer listed returns to its previous value';
 
 /** Annotations about listeners, encryption and target groups. */
 export const listenerAnnotations = {
   certificates: both('ssl-cert', certificates, {
     default: '-',
     description:
-      'Certificates of ACM or IAM; the first is the default, the others are chosen by SNI (NLB). Turns TLS on for the ports of `ssl-ports`.',
+      'Certificates of ACM or IAM. The first is the default; the others are selected by SNI (NLB only). Enables TLS on the ports of `ssl-ports`.',
     lbc: 'yes',
     cpa: 'differs',
     difference: 'several on an NLB',
   }),
   sslPorts: both('ssl-ports', texts('port names and numbers, or `*`'), {
-    default: '`*`: all ports but UDP',
-    description: 'The ports that the certificate is for. Items are trimmed, names are in any case.',
+    default: '`*`: all ports except UDP',
+    description: 'The ports that use the certificate. Items are trimmed, and names match in upper or lower case.',
     lbc: 'differs',
     cpa: 'differs',
     difference: '`*` is accepted; items are trimmed; an item that is no port of the Service is an error',
@@ -60,65 +60,65 @@ export const listenerAnnotations = {
     description: 'Security policy of TLS listeners: protocols and ciphers.',
     lbc: 'differs',
     cpa: 'differs',
-    difference: 'the default is a newer policy; removing the annotation goes back to the default',
+    difference: 'the default is a newer policy; removing the annotation restores the default',
   }),
   backendProtocol: both('backend-protocol', word(...backendProtocols), {
     default: '`tcp`',
     description:
-      'What the pods speak. Classic: `http` and `https` proxy at layer 7 with X-Forwarded-For, `tcp` and `ssl` at layer 4, `https` and `ssl` re-encrypt. NLB: `ssl` re-encrypts, `http` is TCP, `https` is refused unless `--aws-upstream-backend-https`.',
+      'The protocol to the pods. Classic: `http` and `https` proxy at layer 7 with X-Forwarded-For, `tcp` and `ssl` at layer 4; `https` and `ssl` encrypt again. NLB: `ssl` encrypts again, `http` means TCP, `https` is refused unless `--aws-upstream-backend-https` is set.',
     lbc: 'differs',
     cpa: 'differs',
-    difference: '`https` on an NLB is refused, where upstream sends plain text; an unknown value is an error',
+    difference: '`https` on an NLB is refused, because upstream would send plain text; an unknown value is an error',
   }),
   alpnPolicy: nlb('alpn-policy', word('HTTP1Only', 'HTTP2Only', 'HTTP2Optional', 'HTTP2Preferred', 'None'), {
     default: '`None`',
     description: 'ALPN of TLS listeners.',
     lbc: 'differs',
-    difference: 'removing the annotation goes back to None',
+    difference: 'removing the annotation restores None',
   }),
   tcpUdp: nlb('enable-tcp-udp-listener', boolean, {
     default: '`true`',
-    description: 'TCP and UDP on one port become one TCP_UDP listener; with `false` such a Service is refused.',
+    description: 'TCP and UDP on one port share a TCP_UDP listener. With `false` such a Service is refused.',
     lbc: 'differs',
     difference: 'needs no flag',
   }),
   proxyProtocol: both('proxy-protocol', star, {
     default: '-',
-    description: 'All targets are sent the PROXY protocol: version 2 on an NLB, version 1 on a Classic ELB.',
+    description: 'Sends the PROXY protocol to all targets: version 2 on an NLB, version 1 on a Classic ELB.',
     lbc: 'yes',
     cpa: 'differs',
-    difference: 'on NLBs as well',
+    difference: 'also on NLBs',
   }),
   proxyProtocolPorts: nlb('proxy-protocol-per-target-group', portNumbers, {
     default: '-',
-    description: 'The ports whose targets are sent the PROXY protocol; the others are not.',
+    description: 'Sends the PROXY protocol only to the targets of these ports.',
     lbc: 'yes',
   }),
   listenerAttributes: nlb('listener-attributes', attributes, {
     family: 'PROTOCOL-PORT',
     default: '-',
     description:
-      'Attributes of a listener by the names of AWS: `listener-attributes.TCP-80: tcp.idle_timeout.seconds=400`. Not of TLS listeners.',
+      'Attributes of a listener, by AWS’ names: `listener-attributes.TCP-80: tcp.idle_timeout.seconds=400`. TLS listeners have none.',
     lbc: 'differs',
     difference: restoredWhenRemoved,
   }),
   targetGroupAttributes: nlb('target-group-attributes', targetGroupAttributes, {
     default: '-',
-    description: 'Attributes of all target groups by the names of AWS.',
+    description: 'Attributes of all target groups, by AWS’ names.',
     lbc: 'differs',
     cpa: 'differs',
-    difference: `CPA takes two attributes; ${restoredWhenRemoved}`,
+    difference: `CPA accepts two attributes; ${restoredWhenRemoved}`,
   }),
   targetGroupAttributesOfPort: nlb('target-group-attributes', targetGroupAttributes, {
     family: 'PORT',
     default: '-',
-    description: 'The same for one port of the Service; wins over the general one, key by key.',
+    description: 'The same for one port of the Service. Each key overrides the general annotation.',
     lbc: 'differs',
     difference: restoredWhenRemoved,
   }),
   healthCheckProtocol: both('healthcheck-protocol', word('TCP', 'HTTP', 'HTTPS', 'SSL'), {
     default: '`TCP`; `HTTP` with policy Local and instances; Classic with backend `https` or `ssl`: `SSL`',
-    description: 'How targets are checked. `SSL` only on a Classic ELB.',
+    description: 'The protocol of health checks. `SSL` only on a Classic ELB.',
     lbc: 'yes',
     cpa: 'yes',
   }),
@@ -127,11 +127,11 @@ export const listenerAnnotations = {
     description: '`traffic-port`, a number, or the name of a port of the Service.',
     lbc: 'yes',
     cpa: 'differs',
-    difference: 'names as well',
+    difference: 'names too',
   }),
   healthCheckPath: both('healthcheck-path', text, {
     default: '`/`; `/healthz` with policy Local and instances',
-    description: 'With HTTP and HTTPS.',
+    description: 'Only with HTTP and HTTPS.',
     lbc: 'yes',
     cpa: 'yes',
   }),
@@ -163,14 +163,14 @@ export const listenerAnnotations = {
   }),
   successCodes: nlb('healthcheck-success-codes', text, {
     default: '`200-399`',
-    description: 'With HTTP and HTTPS.',
+    description: 'Only with HTTP and HTTPS.',
     lbc: 'yes',
   }),
   quicPorts: unsupported('quic-enabled-ports', texts('ports'), {
     default: '-',
     description: 'QUIC listeners.',
     lbc: 'no',
-    difference: 'not yet; a UDP listener passes QUIC on without knowing its connection ids',
+    difference: 'not yet; a UDP listener forwards QUIC but ignores its connection ids',
   }),
   weightedActions: {
     ...unsupported('-', text, {
@@ -178,7 +178,7 @@ export const listenerAnnotations = {
       default: '-',
       description: 'Weights between several Services.',
       lbc: 'no' as const,
-      difference: 'traffic is split by what the Service selects',
+      difference: 'the selector of the Service decides how traffic is split',
     }),
     key: `${legacyPrefix}actions`,
   },
@@ -186,34 +186,34 @@ export const listenerAnnotations = {
     kinds: ['nlb', 'classic'],
     family: 'PORT',
     default: '`aws-load-balancer-ssl-cert`',
-    description: 'Certificates of one port, by its name or number. Turns TLS on for it.',
+    description: 'Certificates of one port, given by name or number. Enables TLS on it.',
   }),
   backendProtocolOfPort: own('backend-protocol', word(...backendProtocols), {
     kinds: ['nlb', 'classic'],
     family: 'PORT',
     default: '`aws-load-balancer-backend-protocol`',
-    description: 'What the pods speak behind one port, by its name or number.',
+    description: 'The protocol to the pods behind one port, given by name or number.',
   }),
   certificateHosts: own('certificate-hosts', hosts, {
     kinds: ['nlb', 'classic'],
     default: '-',
-    description: 'Host names for which certificates are looked for in ACM, instead of ARNs. Needs `--aws-certificate-discovery`.',
+    description: 'Host names for which Herald finds certificates in ACM, instead of ARNs. Requires `--aws-certificate-discovery`.',
   }),
   sharedWith: own('shared-load-balancer', sharingName, {
     kinds: ['nlb'],
     default: '-',
     description:
-      'Services of a namespace with the same text here are served by one NLB. Their ports must differ; the oldest decides what concerns the whole.',
+      'Services of a namespace with the same text share one NLB. Their ports must differ. The oldest Service decides the settings of the NLB itself.',
   }),
   adopt: own('load-balancer', text, {
     kinds: ['nlb'],
     default: '-',
     description:
-      'Name or ARN of an existing NLB to be used, which its owner has tagged `herald.dev/cluster: CLUSTER-NAME`. It is neither made nor deleted, its scheme, subnets and (without `security-groups`) security groups stay, and of its listeners only ours are touched.',
+      'Name or ARN of an existing NLB to use. Its owner must have tagged it `herald.dev/cluster: CLUSTER-NAME`. Herald neither creates nor deletes it, keeps its scheme, subnets and (without `security-groups`) security groups, and changes only its own listeners.',
   }),
   disown: own('disown', boolean, {
     kinds: ['nlb', 'classic'],
     default: '`false`',
-    description: 'Herald lets go of the load balancer: our tags are removed, everything else stays as it is, and nothing is done any more.',
+    description: 'Herald stops managing the load balancer: it removes its tags and changes nothing else from then on.',
   }),
 } as const satisfies Record<string, AnnotationEntry<never> | AnnotationEntry<unknown>>;

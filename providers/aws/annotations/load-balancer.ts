@@ -16,14 +16,14 @@ const name: ValueType<string> = {
   read: (text) =>
     /^(?!internal-)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,30}[a-zA-Z0-9])?$/.test(text)
       ? parsed(text)
-      : invalid('is not at most 32 letters, digits and "-" that begin neither with "-" nor with "internal-"'),
+      : invalid('is not a name of at most 32 letters, digits and "-" that starts with neither "-" nor "internal-"'),
 };
 
 const sourceNatPrefix = list('auto_assigned or IPv6 prefixes of length 80', (text) =>
   text === 'auto_assigned' || /^[0-9a-fA-F:]+\/80$/.test(text) ? parsed(text) : invalid('is neither auto_assigned nor a /80'),
 );
 
-const prefixLists = list('prefix list ids', (text) => (text.startsWith('pl-') ? parsed(text) : invalid('does not begin with "pl-"')));
+const prefixLists = list('prefix list ids', (text) => (text.startsWith('pl-') ? parsed(text) : invalid('does not start with "pl-"')));
 
 /** AWS allows 50 tags on a resource. Herald needs some of them itself. */
 const maximumTags = 30;
@@ -38,10 +38,10 @@ const resourceTags: typeof map = {
     const result = map.read(text);
     if (!result.ok) return result;
     const entries = Object.entries(result.value);
-    if (entries.length > maximumTags) return invalid(`has ${entries.length} tags, of which ${maximumTags} are allowed`);
+    if (entries.length > maximumTags) return invalid(`has ${entries.length} tags, but at most ${maximumTags} are allowed`);
     for (const [key, value] of entries) {
-      if (key.startsWith('aws:') || key.startsWith('herald.dev/')) return invalid(`has ${key}, which is not for a Service to set`);
-      if (!isTaggable(key, value)) return invalid(`has ${key}=${value}, which AWS does not take as a tag`);
+      if (key.startsWith('aws:') || key.startsWith('herald.dev/')) return invalid(`has ${key}, which a Service must not set`);
+      if (!isTaggable(key, value)) return invalid(`has ${key}=${value}, which AWS does not accept as a tag`);
     }
     return result;
   },
@@ -52,85 +52,85 @@ export const loadBalancerAnnotations = {
   type: both('type', trimmedText, {
     default: '-',
     description:
-      'Of Services without loadBalancerClass, and only where `--aws-classless` says so: `nlb`, `nlb-ip` and `external` make an NLB, anything else a Classic ELB.',
+      'Only for Services without loadBalancerClass, and only as `--aws-classless` allows: `nlb`, `nlb-ip` and `external` select an NLB, anything else a Classic ELB.',
     lbc: 'differs',
     cpa: 'differs',
     difference:
-      'selects only with `--aws-classless=legacy` or `classic`; a later change replaces the load balancer instead of being refused',
+      'has an effect only with `--aws-classless=legacy` or `classic`; a later change is not refused but replaces the load balancer',
   }),
   targetType: nlb('nlb-target-type', word('instance', 'ip'), {
     default: '`--aws-default-target-type`, `instance`; `ip` with type `nlb-ip`',
-    description: 'What is registered: nodes by their NodePort, or pods.',
+    description: 'The targets: nodes with their NodePort, or pods.',
     lbc: 'yes',
   }),
   name: both('name', name, {
-    default: 'made of namespace, name and a hash',
-    description: 'Name of the load balancer. Only when it is made: AWS cannot rename one.',
+    default: 'namespace, name and a hash',
+    description: 'Name of a new load balancer. AWS cannot rename an existing one.',
     lbc: 'yes',
   }),
   scheme: both('scheme', word('internal', 'internet-facing'), {
     default:
-      'that of the existing load balancer, else `--aws-default-scheme`, `internal`; internet-facing for a Service without a class, unless its type is `external` or `nlb-ip`',
-    description: 'From where it is reached. A change makes a second load balancer, and removes the first after that has taken over.',
+      'the scheme of the existing load balancer, else `--aws-default-scheme`, `internal`; internet-facing for a Service without a class, unless its type is `external` or `nlb-ip`',
+    description: 'Where clients come from. A change creates a second load balancer and deletes the first one after the second serves.',
     lbc: 'differs',
-    difference: 'the new load balancer is there before the old one goes; where no class is set the default is that of CPA',
+    difference: 'the new load balancer serves before the old one is deleted; without a class the default is that of CPA',
   }),
   internal: both('internal', internalText, {
     default: '-',
-    description: 'The older form of `scheme`, which wins over it.',
+    description: 'The older form of `scheme`. `scheme` wins.',
     lbc: 'differs',
     cpa: 'differs',
-    difference: 'read as CPA does for both kinds; a change is carried out',
+    difference: 'read as CPA does, for both kinds; a change takes effect',
   }),
   ipAddressType: nlb('ip-address-type', word('ipv4', 'dualstack'), {
-    default: '`dualstack` where spec.ipFamilies begins with IPv6 or both are required, else `ipv4`',
-    description: 'Addresses of the load balancer.',
+    default: '`dualstack` if spec.ipFamilies begins with IPv6 or both families are required, else `ipv4`',
+    description: 'Address families of the load balancer.',
     lbc: 'differs',
-    difference: 'follows spec.ipFamilies where it is not set',
+    difference: 'if not set, it follows spec.ipFamilies',
   }),
   subnets: both('subnets', texts('subnet ids or Name tags'), {
-    default: 'found by tags; those of the existing load balancer stay',
+    default: 'found by tags; an existing load balancer keeps its subnets',
     description: 'One subnet for each availability zone.',
     lbc: 'yes',
     cpa: 'differs',
-    difference: 'changed on an existing NLB as well',
+    difference: 'also changed on an existing NLB',
   }),
   eipAllocations: nlb('eip-allocations', texts('allocation ids'), {
-    default: 'addresses of AWS',
-    description: 'Elastic IPs, one for each subnet, in their order. Internet-facing only.',
+    default: 'chosen by AWS',
+    description: 'Elastic IPs, one for each subnet, in the same order. Internet-facing only.',
     lbc: 'differs',
     cpa: 'differs',
-    difference: 'others are taken on an existing NLB as well, zone by zone, where it has more than one',
+    difference: 'also changed on an existing NLB, zone by zone, if it has more than one zone',
   }),
   privateIPv4: nlb('private-ipv4-addresses', addresses(4), {
-    default: 'addresses of AWS',
+    default: 'chosen by AWS',
     description: 'One address in each subnet. Internal only.',
     lbc: 'differs',
     cpa: 'differs',
-    difference: 'others are taken on an existing NLB as well, zone by zone, where it has more than one',
+    difference: 'also changed on an existing NLB, zone by zone, if it has more than one zone',
   }),
   ipv6Addresses: nlb('ipv6-addresses', addresses(6), {
-    default: 'addresses of AWS',
+    default: 'chosen by AWS',
     description: 'One address in each subnet. Dual stack only.',
     lbc: 'differs',
-    difference: 'others are taken on an existing NLB as well, zone by zone, where it has more than one',
+    difference: 'also changed on an existing NLB, zone by zone, if it has more than one zone',
   }),
   ipv6SourceNat: nlb('enable-prefix-for-ipv6-source-nat', word('on', 'off'), {
     default: '`off`',
-    description: 'Lets UDP listeners serve IPv6. Dual stack only.',
+    description: 'Allows UDP listeners to serve IPv6. Dual stack only.',
     lbc: 'yes',
   }),
   sourceNatPrefixes: nlb('source-nat-ipv6-prefixes', sourceNatPrefix, {
     default: 'assigned by AWS',
-    description: 'One for each subnet; needs `enable-prefix-for-ipv6-source-nat: "on"`.',
+    description: 'One for each subnet. Requires `enable-prefix-for-ipv6-source-nat: "on"`.',
     lbc: 'yes',
   }),
   attributes: nlb('attributes', map, {
     default: '-',
     description:
-      'Attributes of the load balancer by the names of AWS. Only those that are listed are managed; one that is listed no more goes back to what it was.',
+      'Attributes of the load balancer, by AWS’ names. Only listed attributes are managed. An attribute that is no longer listed returns to its previous value.',
     lbc: 'differs',
-    difference: 'LBC leaves the value of one that is listed no more',
+    difference: 'LBC keeps the value of an attribute that is no longer listed',
   }),
   accessLog: both('access-log-enabled', boolean, {
     default: '`false`',
@@ -138,7 +138,12 @@ export const loadBalancerAnnotations = {
     lbc: 'yes',
     cpa: 'yes',
   }),
-  accessLogBucket: both('access-log-s3-bucket-name', text, { default: '-', description: 'Where access logs go.', lbc: 'yes', cpa: 'yes' }),
+  accessLogBucket: both('access-log-s3-bucket-name', text, {
+    default: '-',
+    description: 'Bucket for access logs.',
+    lbc: 'yes',
+    cpa: 'yes',
+  }),
   accessLogPrefix: both('access-log-s3-bucket-prefix', text, {
     default: '-',
     description: 'Folder in the bucket.',
@@ -158,12 +163,12 @@ export const loadBalancerAnnotations = {
   }),
   drainingEnabled: classic('connection-draining-enabled', boolean, {
     default: '`false`',
-    description: 'Instances that leave finish their connections.',
+    description: 'Deregistered instances may finish their connections.',
     cpa: 'yes',
   }),
   drainingTimeout: classic('connection-draining-timeout', integer(1, 3600), {
     default: '300',
-    description: 'Seconds after which they are cut.',
+    description: 'Seconds after which these connections are closed.',
     cpa: 'yes',
   }),
   idleTimeout: classic('connection-idle-timeout', integer(1, 4000), {
@@ -173,27 +178,26 @@ export const loadBalancerAnnotations = {
   }),
   tags: both('additional-resource-tags', resourceTags, {
     default: '-',
-    description:
-      'At most 30 tags on everything that is made for the Service. One that is named no more goes; those that others have set stay.',
+    description: 'At most 30 tags for all resources of the Service. A tag that is no longer named is removed. Tags of others stay.',
     lbc: 'differs',
     cpa: 'differs',
-    difference: 'on everything; LBC removes tags of others as well, CPA removes none, and takes a key without `=`',
+    difference: 'on all resources; LBC also removes tags of others; CPA removes none and accepts a key without `=`',
   }),
   securityGroups: both('security-groups', texts('security group ids or Name tags'), {
-    default: 'one is made',
-    description: 'Security groups of the load balancer instead of one that Herald manages.',
+    default: 'Herald creates one',
+    description: 'Security groups of the load balancer, instead of one that Herald manages.',
     lbc: 'yes',
     cpa: 'differs',
-    difference: 'for NLBs as well, without a mode to be switched on',
+    difference: 'also for NLBs, without a mode that must be enabled',
   }),
   extraSecurityGroups: classic('extra-security-groups', texts('security group ids'), {
     default: '-',
-    description: 'Security groups beside the managed one.',
+    description: 'Further security groups beside the managed one.',
     cpa: 'yes',
   }),
   manageBackendRules: nlb('manage-backend-security-group-rules', boolean, {
     default: '`false`',
-    description: 'With `security-groups`: nodes let the load balancer in all the same, by the security group of the cluster.',
+    description: 'With `security-groups`: nodes still admit the load balancer, by the security group of the cluster.',
     lbc: 'yes',
   }),
   sourceRanges: {
@@ -202,18 +206,18 @@ export const loadBalancerAnnotations = {
       description: 'Clients that may connect. spec.loadBalancerSourceRanges wins. Not with `security-groups`.',
       lbc: 'yes',
       cpa: 'differs' as const,
-      difference: 'IPv6 as well',
+      difference: 'also IPv6',
     }),
     key: `${legacyPrefix}load-balancer-source-ranges`,
   },
   prefixLists: nlb('security-group-prefix-lists', prefixLists, {
     default: '-',
-    description: 'Further clients, by prefix list. Without source ranges nobody else may connect.',
+    description: 'Further clients, by prefix list. Without source ranges only these may connect.',
     lbc: 'yes',
   }),
   privateLinkRules: nlb('inbound-sg-rules-on-private-link-traffic', word('on', 'off'), {
-    default: '`on`, which is AWS’',
-    description: 'Whether the rules hold for clients that come by PrivateLink.',
+    default: '`on`, AWS’ default',
+    description: '`on`: the rules apply to PrivateLink clients too.',
     lbc: 'yes',
   }),
   pathMtuDiscovery: nlb('enable-icmp-for-path-mtu-discovery', word('on', 'off'), {
@@ -223,27 +227,27 @@ export const loadBalancerAnnotations = {
   }),
   disableSecurityGroups: nlb('disable-nlb-sg', boolean, {
     default: '`false`',
-    description: 'The NLB is made without security groups, for good; nodes are then to be opened by hand.',
+    description: 'The NLB is created without security groups and can never get any. Nodes must be opened by hand.',
     lbc: 'differs',
-    difference: 'rules of the nodes are the user’s in this mode',
+    difference: 'in this mode the user manages the rules of nodes',
   }),
   targetNodeLabels: both('target-node-labels', labels, {
     default: '-',
-    description: 'Only nodes with these labels are registered. An empty value, or a key without `=`: the label must be there.',
+    description: 'Only nodes with these labels are registered. With an empty value, or without `=`, the label must be present.',
     lbc: 'differs',
     cpa: 'yes',
-    difference: 'LBC refuses a key without `=`, and takes an empty value for a label that is empty',
+    difference: 'LBC refuses a key without `=`, and an empty value matches only an empty label',
   }),
   multiCluster: unsupported('multi-cluster-target-group', boolean, {
     default: '-',
     description: 'Target groups that several clusters share.',
     lbc: 'no',
-    difference: 'targets that are not ours would be removed; use one NLB a cluster behind DNS',
+    difference: 'Herald would remove targets of other clusters; use one NLB per cluster behind DNS',
   }),
   capacity: unsupported('minimum-load-balancer-capacity', map, {
     default: '-',
     description: 'Reserved capacity.',
     lbc: 'no',
-    difference: 'reserve it in AWS; Herald does not touch it',
+    difference: 'reserve it in AWS; Herald does not change it',
   }),
 } as const satisfies Record<string, AnnotationEntry<never> | AnnotationEntry<unknown>>;

@@ -115,7 +115,7 @@ function classicListener(
   if (nodePort === 0) issues.error(reason('AwsNodePortMissing', { port }));
   const [certificate, second] = certificates;
   if (second !== undefined) {
-    const problem = 'names several certificates, of which a Classic ELB takes one';
+    const problem = 'names several certificates, but a Classic ELB takes only one';
     issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.certificates.key, problem }));
   }
   if (certificate === undefined) {
@@ -142,7 +142,7 @@ function classicHealthCheck(
   const Interval = values.healthCheckInterval ?? 10;
   const Timeout = values.healthCheckTimeout ?? 5;
   if (Timeout >= Interval) {
-    const problem = `is ${Timeout} s, which is not less than the interval of ${Interval} s`;
+    const problem = `is ${Timeout} s, but must be less than the interval of ${Interval} s`;
     issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckTimeout.key, problem }));
   }
   return {

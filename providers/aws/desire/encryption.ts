@@ -45,7 +45,7 @@ function generalCertificates(values: AnnotationValues, facts: Facts, settings: A
   const { certificates, certificateHosts } = values;
   if (certificateHosts === undefined) return [...new Set(certificates)];
   if (certificates !== undefined) {
-    const what = `${annotationTable.certificateHosts.key} stands beside ${annotationTable.certificates.key}`;
+    const what = `${annotationTable.certificateHosts.key} and ${annotationTable.certificates.key} exclude each other`;
     issues.error(reason('AwsSettingsConflict', { what }));
   }
   if (facts.certificatesRefused !== undefined) {

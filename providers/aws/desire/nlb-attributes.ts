@@ -60,7 +60,7 @@ export function checkTargetGroupAttributes(
   for (const member of values.targetGroupAttributesOfPort.keys()) {
     if (numbers.has(member)) continue;
     const key = `${annotationTable.targetGroupAttributesOfPort.key}.${member}`;
-    issues.error(reason('AwsAnnotationInvalid', { key, problem: 'is for no port of the Service' }));
+    issues.error(reason('AwsAnnotationInvalid', { key, problem: 'belongs to no port of the Service' }));
   }
   for (const port of values.proxyProtocolPorts ?? []) {
     if (numbers.has(`${port}`)) continue;

@@ -40,7 +40,7 @@ export function nlbHealthCheck(
 function readProtocol({ healthCheckProtocol }: AnnotationValues, issues: Issues): DesiredHealthCheck['protocol'] | undefined {
   if (healthCheckProtocol !== 'SSL') return healthCheckProtocol;
   issues.error(
-    reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckProtocol.key, problem: 'is SSL, which only a Classic ELB has' }),
+    reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckProtocol.key, problem: 'is SSL, which only a Classic ELB supports' }),
   );
   return undefined;
 }
@@ -61,6 +61,6 @@ function readPort(
   };
   if (port === undefined) return refuse(`is "${text}", which is neither traffic-port nor a number nor the name of a port`);
   if (targetType === 'instance') return port.nodePort === 0 ? refuse(`names port ${port.port}, which has no NodePort`) : port.nodePort;
-  if (typeof port.targetPort === 'string') return refuse(`names a port whose targetPort is a name: write its number`);
+  if (typeof port.targetPort === 'string') return refuse(`names a port whose targetPort is a name; use the number`);
   return port.targetPort;
 }

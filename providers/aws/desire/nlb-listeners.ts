@@ -68,7 +68,7 @@ function onePort(
 
 function whyNotOne(tcp: ServicePort, udp: ServicePort, targetType: TargetType, encrypted: boolean, allowed: boolean): string | undefined {
   if (!allowed) return `${annotationTable.tcpUdp.key} is false`;
-  if (encrypted) return 'a certificate is for the one of TCP';
+  if (encrypted) return 'the TCP port has a certificate';
   if (targetType === 'instance' && tcp.nodePort !== udp.nodePort) return `their NodePorts differ (${tcp.nodePort} and ${udp.nodePort})`;
   if (tcp.targetPort !== udp.targetPort && typeof tcp.targetPort === 'number') return 'their targetPorts differ';
   return undefined;
@@ -94,7 +94,7 @@ export function checkListenerAttributes(service: Service, values: AnnotationValu
     issues.error(
       reason('AwsAnnotationInvalid', {
         key,
-        problem: `is for no listener of ${serviceKey(service.metadata)} that takes attributes (${having})`,
+        problem: `belongs to no listener of ${serviceKey(service.metadata)} with attributes (${having})`,
       }),
     );
   }

@@ -85,7 +85,9 @@ function securityGroups(
   if (values.disableSecurityGroups === true) {
     if (stays && current.hasSecurityGroups) {
       issues.error(
-        reason('AwsSettingsConflict', { what: 'disable-nlb-sg is set, but the NLB has security groups, of which AWS leaves at least one' }),
+        reason('AwsSettingsConflict', {
+          what: 'disable-nlb-sg is set, but the NLB has security groups, and AWS does not remove the last one',
+        }),
       );
     }
     return { kind: 'none' };

@@ -88,7 +88,7 @@ export function desireStack(
   const firstPart = nlbPart(first, stack, shell, circumstances, issues);
   if (issues.errors.length > 0) {
     for (const other of others) {
-      const what = 'what it asks for is not valid, so nothing is changed';
+      const what = 'its settings are not valid, so nothing is changed';
       errors.set(serviceKey(other.service.metadata), [reason('AwsSharedElsewhere', { other: serviceKey(first.service.metadata), what })]);
     }
     note(first, issues);

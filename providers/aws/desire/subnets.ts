@@ -65,8 +65,8 @@ function namedSubnets(names: readonly string[], ipAddressType: IpAddressType, { 
     const found = subnets.find(({ id, tags }) => (name.startsWith('subnet-') ? id === name : tags['Name'] === name));
     const twin = chosen.find(({ zone }) => zone === found?.zone);
     if (found === undefined) refuse(name, 'does not exist in the VPC');
-    else if (twin !== undefined) refuse(name, `is in zone ${found.zone}, as ${twin.id} is: one for each zone`);
-    else if (ipAddressType === 'dualstack' && found.ipv6Cidr === undefined) refuse(name, 'has no IPv6 CIDR, which dual stack needs');
+    else if (twin !== undefined) refuse(name, `is in zone ${found.zone}, like ${twin.id}; only one per zone is possible`);
+    else if (ipAddressType === 'dualstack' && found.ipv6Cidr === undefined) refuse(name, 'has no IPv6 CIDR, but dual stack requires one');
     else chosen.push(found);
   }
   return chosen;

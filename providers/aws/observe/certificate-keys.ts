@@ -74,6 +74,6 @@ async function describe(cloud: ReadOnlyCloud, CertificateArn: string): Promise<C
   } catch (error) {
     const code = error instanceof AwsError ? error.code : 'other';
     if (code === 'notFound') return { unknown: 'ACM does not know it' };
-    return { refused: `acm:DescribeCertificate said ${(error instanceof AwsError && error.awsCode) || code}` };
+    return { refused: `acm:DescribeCertificate failed with ${(error instanceof AwsError && error.awsCode) || code}` };
   }
 }

@@ -40,7 +40,7 @@ export async function verifyRecordedArns(
   const refused: Reason[] = [];
   const mayHaveHad = (other = ''): boolean => other === serviceKey(service.metadata) || other.startsWith(`shared:${namespace}/`);
   const refuse = (id: string, why: string): void => void refused.push(reason('AwsKeptForeign', { id: id.slice(0, 200), why }));
-  if (ids.length > limits.keptIds) refuse(`${ids.length} load balancers`, 'that is too many');
+  if (ids.length > limits.keptIds) refuse(`${ids.length} load balancers`, 'the annotation names too many');
   for (const id of ids.slice(0, limits.keptIds)) {
     const [, inRegion] = nlbArn.exec(id) ?? [];
     if (inRegion === undefined && !classicName.test(id)) refuse(id, 'that is neither the ARN of an NLB nor the name of a Classic ELB');
@@ -48,7 +48,7 @@ export async function verifyRecordedArns(
     else {
       const tags = await tagsOf(cloud, id);
       if (tags === 'gone') continue;
-      if (tags === 'refused') refuse(id, 'AWS does not let us see it');
+      if (tags === 'refused') refuse(id, 'AWS does not allow Herald to read it');
       else if (isOurs(tags, cluster) && tags[tagKeys.stack] === stack) ours.push(id);
       else if (isOurs(tags, cluster) && mayHaveHad(tags[tagKeys.stack])) moved = true;
       else

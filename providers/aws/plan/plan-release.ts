@@ -15,7 +15,7 @@ export function planRelease({ observed, cluster, stack }: PlanInput, service: Se
   const { loadBalancers, targetGroups, strayListeners = [] } = ownObserved(observed, cluster, stack);
   const belongsToService = ({ tags }: { readonly tags: Readonly<Record<string, string>> }): boolean => tags[tagKeys.service] === service;
   const remove = (what: string, { listener: { ListenerArn } }: Pick<ObservedListener, 'listener'>): string =>
-    steps.addAction(`${what}: delete`, 'elbv2:DeleteListener', { input: { ListenerArn }, reason: `${service} leaves` });
+    steps.addAction(`${what}: delete`, 'elbv2:DeleteListener', { input: { ListenerArn }, reason: `${service} no longer uses it` });
   const gone = [
     ...loadBalancers.flatMap(({ listeners, loadBalancer }) =>
       listeners.filter(belongsToService).map((one) => remove(`${loadBalancer.LoadBalancerName} listener ${one.listener.Port}`, one)),
@@ -26,7 +26,7 @@ export function planRelease({ observed, cluster, stack }: PlanInput, service: Se
     const { TargetGroupArn, TargetGroupName } = targetGroup;
     steps.addAction(`target group ${TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
       input: { TargetGroupArn },
-      reason: `${service} leaves`,
+      reason: `${service} no longer uses it`,
       needs: targetGroup.LoadBalancerArns.length > 0 ? gone : [],
       mayBeInUse: true,
     });

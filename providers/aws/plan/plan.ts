@@ -41,7 +41,7 @@ function planDeletion(steps: Steps, input: PlanInput): void {
     ...(observed.strayListeners ?? []).map(({ listener: { ListenerArn } }) =>
       steps.addAction(`${ListenerArn}: delete`, 'elbv2:DeleteListener', {
         input: { ListenerArn },
-        reason: 'it was left on a load balancer that is not ours any more',
+        reason: 'it remained on a load balancer that is no longer ours',
       }),
     ),
   ];
@@ -66,7 +66,7 @@ function planDeletion(steps: Steps, input: PlanInput): void {
       mayBeInUse: true,
     });
   }
-  if (steps.actions.length > 0) steps.wait('AWS to delete what is left');
+  if (steps.actions.length > 0) steps.wait('AWS to delete the remaining resources');
 }
 
 /** Removes our tags from all resources of the stack, so Herald no longer manages them. */

@@ -140,7 +140,7 @@ function socketCode(thrown: unknown): string {
 }
 
 function describe(awsCode: string, message: unknown): string {
-  const text = typeof message === 'string' && message !== '' ? message : 'no answer that could be read';
+  const text = typeof message === 'string' && message !== '' ? message : 'no readable answer';
   return awsCode === '' || text.startsWith(awsCode) ? text : `${awsCode}: ${text}`;
 }
 

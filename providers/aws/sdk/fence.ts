@@ -17,7 +17,7 @@ export class Fence {
    */
   assertMayWrite(operation: Operation): void {
     if (!isWrite(operation) || this.#mayWrite()) return;
-    throw abortedError('not asked for: the Lease was not renewed in time');
+    throw abortedError('request not sent: the Lease was not renewed in time');
   }
 }
 

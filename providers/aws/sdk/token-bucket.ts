@@ -17,7 +17,7 @@ export class QueueFullError extends Error {
   readonly code = 'queue-full';
 
   constructor() {
-    super(`${limits.queuedRequests} requests wait for their turn already`);
+    super(`${limits.queuedRequests} requests already wait for their turn`);
     this.name = 'QueueFullError';
   }
 }

@@ -60,7 +60,7 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
   if (current === undefined || !includes(current.loadBalancer.HealthCheck, desired.healthCheck)) {
     steps.addAction('load balancer: health check', 'elb:ConfigureHealthCheck', {
       input: { LoadBalancerName, HealthCheck: desired.healthCheck },
-      reason: `the health check is not ${desired.healthCheck.Target}, or differs in its times`,
+      reason: `the health check is not ${desired.healthCheck.Target}, or its times differ`,
       needs: [created],
     });
   }
@@ -72,7 +72,7 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
     const { TargetGroupArn, TargetGroupName } = targetGroup;
     steps.addAction(`target group ${TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
       input: { TargetGroupArn },
-      reason: 'a Classic ELB has none',
+      reason: 'a Classic ELB has no target groups',
       mayBeInUse: true,
     });
   }
@@ -122,7 +122,7 @@ function planSubnets(steps: Steps, { desired, zones }: PlanInput<DesiredClassic>
         });
   const leaves = surplus.length < actual.length || now.length > 0 ? surplus : [];
   if (leaves.length === 0) {
-    const why = 'would replace another one of its zone, which AWS does only where the load balancer has a further zone';
+    const why = 'would replace another subnet of its zone, which AWS allows only if the load balancer has a further zone';
     for (const subnet of missing) steps.addProblem(reason('AwsSubnetUnusable', { subnet, why }));
     return;
   }
@@ -169,7 +169,7 @@ function planSslPolicies(
     if (policy === undefined && !types.has(name)) policy = createSslPolicy(steps, LoadBalancerName, name, reference, needs);
     steps.addAction(`listener ${LoadBalancerPort}: SSL policy`, 'elb:SetLoadBalancerPoliciesOfListener', {
       input: { LoadBalancerName, LoadBalancerPort, PolicyNames: [...(isFresh ? [] : others), name] },
-      reason: `the policy is to be ${reference}`,
+      reason: `the policy must be ${reference}`,
       needs: [needs, policy, made.get(LoadBalancerPort)],
     });
   }
@@ -183,7 +183,7 @@ function createSslPolicy(steps: Steps, LoadBalancerName: string, PolicyName: str
       PolicyTypeName: 'SSLNegotiationPolicyType',
       PolicyAttributes: [{ AttributeName: 'Reference-Security-Policy', AttributeValue: reference }],
     },
-    reason: `listeners shall use ${reference}`,
+    reason: `listeners must use ${reference}`,
     needs: [needs],
   });
 }
@@ -214,14 +214,14 @@ function planProxyPolicies(
           PolicyTypeName: 'ProxyProtocolPolicyType',
           PolicyAttributes: [{ AttributeName: 'ProxyProtocol', AttributeValue: 'true' }],
         },
-        reason: 'instances shall be sent the PROXY protocol',
+        reason: 'instances must receive the PROXY protocol',
         needs: [needs],
       });
     }
     const others = present.filter((name) => name !== proxyPolicy);
     steps.addAction(`instance port ${InstancePort}: PROXY protocol`, 'elb:SetLoadBalancerPoliciesForBackendServer', {
       input: { LoadBalancerName, InstancePort, PolicyNames: has ? others : [...others, proxyPolicy] },
-      reason: has ? 'it is not asked for any more' : 'it is asked for',
+      reason: has ? 'it is no longer requested' : 'it is requested',
       needs: [
         needs,
         made,

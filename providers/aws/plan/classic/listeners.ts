@@ -69,25 +69,25 @@ function planReplacement(
   const isElsewhere = present.InstancePort !== listener.InstancePort;
   const needsTrial = trialPort === undefined && (isElsewhere || listener.SSLCertificateId !== undefined);
   const free = needsTrial ? freePort(taken, limits.listenersPerClassic) : undefined;
-  const reason = `to see that AWS takes what port ${port} is to be`;
+  const reason = `to test if AWS accepts the new listener of port ${port}`;
   const tried = free === undefined ? undefined : create(steps, LoadBalancerName, { ...listener, LoadBalancerPort: free }, reason);
   if (free !== undefined) taken.add(free);
   if (free !== undefined && isElsewhere) {
-    steps.wait(`nodes to let the load balancer in on port ${listener.InstancePort}`);
+    steps.wait(`nodes to admit the load balancer on port ${listener.InstancePort}`);
     return undefined;
   }
   const differing = (['Protocol', 'InstanceProtocol', 'InstancePort'] as const).filter((key) => present[key] !== listener[key]);
   const spare = trialPort ?? free;
   const deleted = steps.addAction(`listener ${port}: delete`, 'elb:DeleteLoadBalancerListeners', {
     input: { LoadBalancerName, LoadBalancerPorts: spare === undefined ? [port] : [port, spare] },
-    reason: `its ${differing.join(', ')} differ, which AWS does not change`,
+    reason: `its ${differing.join(', ')} differ, and AWS cannot change them`,
     needs: [tried],
   });
   const PolicyNames = ListenerDescriptions.find(({ Listener }) => Listener === present)?.PolicyNames ?? [];
   const policies = { LoadBalancerName, LoadBalancerPort: port, PolicyNames };
   return steps.addAction(`listener ${port}: create`, 'elb:CreateLoadBalancerListeners', {
     input: { LoadBalancerName, Listeners: [listener] },
-    reason: `nothing listens as wanted on port ${port}`,
+    reason: `port ${port} needs its new listener`,
     needs: [deleted],
     otherwise: [
       { operation: 'elb:CreateLoadBalancerListeners', input: { LoadBalancerName, Listeners: [present] } },

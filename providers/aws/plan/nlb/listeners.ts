@@ -68,14 +68,14 @@ export function planListeners(
       warming.add(group.arn);
       serving.add(forwardsTo(there));
       if (!existing.has(spare)) planWarmUp(steps, loadBalancer.arn, spare, listener, group);
-      steps.wait(`the new targets of port ${listener.port} to be checked, before it is pointed to them`);
+      steps.wait(`AWS to check the new targets of port ${listener.port} before it is switched to them`);
     }
     const modified = update(steps, listener, there, isLater ? { arn: forwardsTo(there) } : group, isLater);
     switched.set(group.arn, modified);
     detached.push(...modified);
   }
   for (const one of warmUps.filter((one) => !warming.has(forwardsTo(one))))
-    detached.push(remove(one, 'the targets that it was for are checked', switched.get(forwardsTo(one))));
+    detached.push(remove(one, 'its targets are checked, so it is no longer needed', switched.get(forwardsTo(one))));
   return { detached, serving };
 }
 

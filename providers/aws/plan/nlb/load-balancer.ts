@@ -140,7 +140,7 @@ export function nextGroups(steps: Steps, actual: readonly string[], wanted: read
   const surplus = actual.filter((id) => !wanted.includes(id));
   const isTold = wanted.every((id) => actual.includes(id));
   if (isTold || surplus.length === 0 || wanted.length + surplus.length > limits.securityGroupsPerLoadBalancer) return wanted;
-  steps.wait('nodes to let in the new security groups of the load balancer');
+  steps.wait('nodes to admit the new security groups of the load balancer');
   return [...wanted, ...surplus];
 }
 

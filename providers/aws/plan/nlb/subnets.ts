@@ -57,7 +57,7 @@ export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current:
       reason:
         sorted.exchanged.length === 0
           ? 'its subnets or their settings differ'
-          : `what ${sorted.exchanged.map(({ wanted }) => wanted.SubnetId).join(', ')} shall be can come only after its zone was left`,
+          : `the zone of ${sorted.exchanged.map(({ wanted }) => wanted.SubnetId).join(', ')} must be removed before it is added with its new settings`,
     });
   }
   if (turnsOff) setType();
@@ -115,7 +115,7 @@ function presentMapping({ SubnetId, LoadBalancerAddresses = [] }: AvailabilityZo
   return mapping;
 }
 
-const needsFurtherZone = 'AWS does only where the load balancer has a further zone';
+const needsFurtherZone = 'AWS allows only if the load balancer has a further zone';
 
 /** Returns the subnets for the next step towards the desired ones. Undefined: no step is possible, and the problem is reported. */
 function nextMappings(
@@ -139,7 +139,7 @@ function nextMappings(
   const others = [...later, ...exchanged.map(({ wanted }) => wanted)];
   const coming = named([...added, ...others]);
   const waitForOthers = (): void => {
-    if (others.length > 0) steps.wait('zones to be left before they are taken again');
+    if (others.length > 0) steps.wait('zones to be removed before they are added again');
   };
   if (staying.length > 0 && isReady({ leaving: named(leaving), staying: named(staying), coming })) {
     waitForOthers();
@@ -157,7 +157,7 @@ function nextMappings(
     return [...next, remaining];
   }
   if (next.length > 0 || candidates.length > 0) {
-    steps.wait('healthy targets in the zones that remain, before others are left');
+    steps.wait('healthy targets in the remaining zones before others are removed');
     return [...next, ...leaving];
   }
   for (const { SubnetId: subnet, AllocationId = '' } of later)
@@ -171,7 +171,7 @@ function nextMappings(
 function blocked(wanted: SubnetMapping, present: SubnetMapping): ReturnType<typeof reason> {
   const subnet = wanted.SubnetId;
   if (subnet !== present.SubnetId) {
-    const why = `would replace another one of its zone, which ${needsFurtherZone}`;
+    const why = `would replace another subnet of its zone, which ${needsFurtherZone}`;
     return reason('AwsSubnetUnusable', { subnet, why });
   }
   const text = ({ AllocationId, PrivateIPv4Address, IPv6Address }: SubnetMapping): string =>

@@ -54,7 +54,7 @@ export function planTargets(
       reason: `${batch.length} targets ${withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted'}`,
       needs: othersServe ? [] : registering,
     });
-  if (withoutRoom > 0) steps.wait(`room for all targets of ${key}: AWS takes ${quota} in a target group, with those that leave`);
+  if (withoutRoom > 0) steps.wait(`room for all targets of ${key}: AWS takes ${quota} in a target group, including draining ones`);
   if (waiting) steps.wait(`new targets of ${key} to take over from old ones`);
   else if (health.some(({ TargetHealth }) => TargetHealth.State === 'initial')) steps.wait(`targets of ${key} to become healthy`);
 }

@@ -50,7 +50,7 @@ export function planWarmUp(steps: Steps, LoadBalancerArn: string, port: number, 
       ...defined({ SslPolicy: wanted.sslPolicy }),
       Tags: tagList({ ...wanted.tags, [tagKeys.resource]: resources.listener(port) }),
     },
-    reason: `for as long as AWS takes to check the new targets of port ${wanted.port}`,
+    reason: `temporary, so that AWS checks the new targets of port ${wanted.port}`,
     needs: [group.needs],
     creates: `listener ${port}`,
   });

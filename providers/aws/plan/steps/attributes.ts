@@ -79,7 +79,7 @@ export function planAttributes(steps: Steps, { what, arn, needs, write: set, act
       ? undefined
       : steps.addAction(`${what}: remember attributes`, 'elbv2:AddTags', {
           input: { ResourceArns: [arn], Tags: tagList(remember) },
-          reason: 'what they were is kept, so that it can be undone',
+          reason: 'their previous values are kept so that they can be restored',
           needs: [needs],
         });
   const names = Object.keys(write);
@@ -87,7 +87,7 @@ export function planAttributes(steps: Steps, { what, arn, needs, write: set, act
   if (forget.length === 0) return;
   steps.addAction(`${what}: forget attributes`, 'elbv2:RemoveTags', {
     input: { ResourceArns: [arn], TagKeys: forget },
-    reason: 'they are what they were before an annotation named them',
+    reason: 'their previous values are restored',
     needs: [needs, ...written],
   });
 }

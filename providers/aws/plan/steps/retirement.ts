@@ -81,7 +81,7 @@ export function planRemovalOfNlb(
       gone.push(
         steps.addAction(id, 'elbv2:DeleteListener', {
           input: { ListenerArn: listener.ListenerArn },
-          reason: `it is of ${tags[tagKeys.service] ?? 'ours'}`,
+          reason: `it belongs to ${tags[tagKeys.service] ?? 'Herald'}`,
         }),
       );
     }
@@ -89,14 +89,14 @@ export function planRemovalOfNlb(
     gone.push(
       steps.addAction(`${name}: delete`, 'elbv2:DeleteLoadBalancer', {
         input: { LoadBalancerArn: arn },
-        reason: 'nothing uses it any more',
+        reason: 'nothing uses it',
       }),
     );
   }
   for (const { targetGroup } of observed.targetGroups.filter((one) => one.targetGroup.LoadBalancerArns.includes(arn))) {
     steps.addAction(`target group ${targetGroup.TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
       input: { TargetGroupArn: targetGroup.TargetGroupArn },
-      reason: `it goes with ${name}`,
+      reason: `it belongs to ${name}`,
       needs: gone,
       mayBeInUse: true,
     });
@@ -111,7 +111,7 @@ export function planRemovalOfNlb(
         : [
             steps.addAction(`${name}: attributes`, 'elbv2:ModifyLoadBalancerAttributes', {
               input,
-              reason: 'they were not so when it was given to us',
+              reason: 'its previous values are restored',
             }),
           ];
     // The cluster tag was set by the owner, so it stays.
@@ -120,7 +120,7 @@ export function planRemovalOfNlb(
         ResourceArns: [arn],
         TagKeys: [...askedKeys(tags), ...Object.keys(tags).filter((key) => isOurKey(key) && key !== tagKeys.cluster)],
       },
-      reason: 'it was given to us, and is not used any more',
+      reason: 'the adopted load balancer is no longer used',
       needs: [...gone, ...reset],
     });
   }
@@ -131,7 +131,7 @@ export function planRemovalOfClassic(steps: Steps, { loadBalancer: { LoadBalance
   return [
     steps.addAction(`${LoadBalancerName}: delete`, 'elb:DeleteLoadBalancer', {
       input: { LoadBalancerName },
-      reason: 'nothing uses it any more',
+      reason: 'nothing uses it',
     }),
   ];
 }

@@ -76,12 +76,12 @@ function planFrontGroup(
   const fits = rules.length <= limits.rulesPerSecurityGroup;
   const first =
     fits && actual.length + missing.length > limits.rulesPerSecurityGroup
-      ? revoke(steps, group.GroupId, surplus, [], 'there is no room for the new rules beside them')
+      ? revoke(steps, group.GroupId, surplus, [], 'the group has no room for old and new rules together')
       : [];
   const opened = authorize(steps, group.GroupId, missing, first);
   const narrow = (): void => {
     planSurplusGroups(steps, observed, group);
-    if (first.length === 0) revoke(steps, group.GroupId, surplus, opened, 'nothing asks for them');
+    if (first.length === 0) revoke(steps, group.GroupId, surplus, opened, 'they are no longer needed');
   };
   return { id: group.GroupId, needs: [], narrow };
 }
@@ -109,7 +109,7 @@ function planSurplusGroups(steps: Steps, { securityGroups, loadBalancers, classi
     ...classic.flatMap(({ loadBalancer }) => loadBalancer.SecurityGroups),
   ]);
   for (const { GroupId } of securityGroups.filter((group) => group !== kept)) {
-    if (used.has(GroupId)) steps.wait(`security group ${GroupId} to be left`);
+    if (used.has(GroupId)) steps.wait(`security group ${GroupId} to be detached`);
     else
       steps.addAction(`security group ${GroupId}: delete`, 'ec2:DeleteSecurityGroup', {
         input: { GroupId },
@@ -161,7 +161,7 @@ function revoke(steps: Steps, GroupId: string, rules: readonly IngressRule[], ne
   if (rules.length === 0) return [];
   const id = steps.addAction('security group: revoke', 'ec2:RevokeSecurityGroupIngress', {
     input: { GroupId, IpPermissions: rules.map((rule) => permission(rule)) },
-    reason: `${rules.length} rules go: ${why}`,
+    reason: `${rules.length} rules are removed: ${why}`,
     needs,
   });
   return [id];

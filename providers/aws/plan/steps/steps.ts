@@ -67,7 +67,7 @@ export function planTagDifference(
   const difference = tagDifference(actual, desired);
   if (difference === undefined) return undefined;
   const { add, remove } = difference;
-  const removed = remove.length === 0 ? undefined : make.remove(remove, `tags ${remove.join(', ')} no longer hold`);
+  const removed = remove.length === 0 ? undefined : make.remove(remove, `tags ${remove.join(', ')} are no longer desired`);
   return add.length === 0 ? removed : make.add(add, `tags ${add.map(({ Key }) => Key).join(', ')} are missing or differ`, removed);
 }
 

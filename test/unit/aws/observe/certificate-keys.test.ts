@@ -82,7 +82,10 @@ test('a denied request to ACM gives a warning, and the load balancer is still ma
   expect(one.results.get(key)).toMatchObject({
     ingress: [{ ipMode: 'VIP' }],
     warnings: [
-      { code: 'AwsCertificateKeyUnknown', details: { certificate: acmCertificate, why: 'acm:DescribeCertificate said Fake.denied' } },
+      {
+        code: 'AwsCertificateKeyUnknown',
+        details: { certificate: acmCertificate, why: 'acm:DescribeCertificate failed with Fake.denied' },
+      },
     ],
   });
 });

@@ -139,7 +139,7 @@ describe('changes of subnets and addresses', () => {
     const { plan } = await account.reconcile(stack, [other]);
     expect([plan.actions, plan.waits.map((wait) => wait.for)]).toEqual([
       [],
-      ['healthy targets in the zones that remain, before others are left'],
+      ['healthy targets in the remaining zones before others are removed'],
     ]);
     account.nodes = [...account.nodes, node(1)];
     await account.settle(stack, [other]);
@@ -163,7 +163,7 @@ describe('changes of subnets and addresses', () => {
     const { plan } = await account.reconcile(stack, [facing(two, 'eipalloc-2,eipalloc-3')]);
     expect([plan.actions, plan.waits.map((wait) => wait.for)]).toEqual([
       [],
-      ['healthy targets in the zones that remain, before others are left'],
+      ['healthy targets in the remaining zones before others are removed'],
     ]);
   });
 
