@@ -3,7 +3,7 @@ import { parsed, invalid, type Parsed } from './parsed.ts';
 /** IP version, as in "address family". */
 export type Family = 4 | 6;
 
-/** An IPv4 or IPv6 address: an immutable value, compared with `sameAddress`, keyed with `formatAddress`. */
+/** An IPv4 or IPv6 address. Immutable; compare with `sameAddress`, use `formatAddress` as a map key. */
 export interface Address {
   readonly family: Family;
   /** The address as an unsigned integer: below 2^32 for IPv4, below 2^128 for IPv6. */
@@ -16,41 +16,41 @@ export function sameAddress(a: Address, b: Address): boolean {
   return a.family === b.family && a.value === b.value;
 }
 
-/** Total order: IPv4 before IPv6, then numerically. */
+/** Orders IPv4 before IPv6, then numerically. A total order. */
 export function compareAddresses(a: Address, b: Address): number {
   if (a.family !== b.family) return a.family - b.family;
   return a.value < b.value ? -1 : a.value > b.value ? 1 : 0;
 }
 
 /**
- * Reads one address, strictly: four decimal octets without leading zeros (RFC 6943 3.1.1 explains why anything else is a
- * security hole), or an IPv6 address in any RFC 4291 2.2 form without zone and not IPv4-mapped.
+ * Reads one address strictly. IPv4 is four decimal octets without leading zeros (RFC 6943 3.1.1 explains why other forms are a security
+ * hole). IPv6 is any form of RFC 4291 2.2, without a zone and not IPv4-mapped.
  */
 export function parseAddress(text: string): Parsed<Address> {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text, false);
 }
 
 /**
- * Like `parseAddress`, but reads leading zeros in IPv4 octets as decimal, with a warning: old Kubernetes objects carry
- * them and kube-proxy normalises them so (KEP-4858, "bad IPs").
+ * Like `parseAddress`, but reads leading zeros in IPv4 octets as decimal and returns a warning. Old Kubernetes objects contain them, and
+ * kube-proxy reads them this way (KEP-4858, "bad IPs").
  */
 export function parseAddressLeniently(text: string): Parsed<Address> {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text, true);
 }
 
-/** An address from a literal that is known to be valid. Throws RangeError otherwise: for constants and tests. */
+/** Parses a literal that is known to be valid, for constants and tests. Throws RangeError otherwise. */
 export function address(text: string): Address {
   const result = parseAddress(text);
   if (!result.ok) throw new RangeError(`${JSON.stringify(text)}: ${result.problem}`);
   return result.value;
 }
 
-/** Canonical text: dotted quad, or RFC 5952. Equal addresses have equal text, so it serves as a map key. */
+/** Returns the canonical text: dotted quad or RFC 5952. Equal addresses have equal text, so it serves as a map key. */
 export function formatAddress(address: Address): string {
   return address.family === 4 ? formatIpv4(address.value) : formatIpv6(address.value);
 }
 
-/** Network byte order: 4 or 16 octets. */
+/** Returns 4 or 16 octets in network byte order. */
 export function addressBytes(address: Address): Uint8Array {
   const bytes = new Uint8Array(bitsOf(address.family) / 8);
   let rest = address.value;
@@ -69,7 +69,7 @@ export function addressFromBytes(bytes: Uint8Array): Address {
   return { family: bytes.length === 4 ? 4 : 6, value };
 }
 
-/** fe80::/10 (RFC 4291 2.5.6). */
+/** True for addresses in fe80::/10 (RFC 4291 2.5.6). */
 export function isLinkLocal(address: Address): boolean {
   return address.family === 6 && address.value >> 118n === 0x3fan;
 }
@@ -111,7 +111,7 @@ function parseIpv6(text: string): Parsed<Address> {
   return parsed({ family: 6, value });
 }
 
-/** The 16-bit groups of one side of "::"; the last may be a dotted quad where it ends the address. */
+/** Returns the 16-bit groups of one side of "::". The last group may be a dotted quad where `mayEndInIpv4` is true. */
 function groupsOf(text: string, mayEndInIpv4: boolean): number[] | undefined {
   if (text === '') return [];
   const groups: number[] = [];
@@ -135,7 +135,10 @@ function formatIpv4(value: bigint): string {
   return `${n >>> 24}.${(n >>> 16) & 255}.${(n >>> 8) & 255}.${n & 255}`;
 }
 
-/** RFC 5952 section 4: lower case, no leading zeros, the longest run of two or more zero groups (the first of equals) as "::". */
+/**
+ * Formats by RFC 5952 section 4: lower case, no leading zeros, and "::" for the longest run of two or more zero groups (the first if
+ * equal).
+ */
 function formatIpv6(value: bigint): string {
   if (value >> 32n === 0xffffn) return `::ffff:${formatIpv4(value & 0xffffffffn)}`; // RFC 5952 section 5
   const groups: string[] = [];

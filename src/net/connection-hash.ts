@@ -1,18 +1,18 @@
 import { addressBytes, type Address } from './address.ts';
 
 /**
- * What the seed of the hash is for all clusters: every node, and every version of Herald, must hash alike. Who is to be
- * spread differently is a matter of the slot tables, not of the hash.
+ * The hash seed. It is the same for all clusters, nodes and versions of Herald, because every node must compute the same hash. To spread
+ * connections differently, change the slot tables and not the hash.
  */
 export const hashSeed = 0x68_65_72_61;
 
-/** What of a packet is hashed: address and port of its source, or the address alone (the client keeps its backend). */
+/** The input of the hash: source address and port, or the source address alone, which keeps a client on one backend. */
 export type HashInput = 'connection' | 'client';
 
 /**
- * The slot of a packet, as the kernel computes it (nft's "jhash ip saddr . th sport mod SIZE seed SEED"): Bob Jenkins' hash of
- * lookup3 over words of 32 bits in the machine's byte order, the port in network order and filled up to a word, and
- * scaled to the size by multiplication, not by remainder.
+ * Returns the slot of a packet, computed as the kernel does for nft's "jhash ip saddr . th sport mod SIZE seed SEED". That is Bob Jenkins'
+ * lookup3 hash over 32-bit words in host byte order, with the port in network order and padded to a word. The hash is scaled to the size by
+ * multiplication, not by remainder.
  */
 export function slotOf(hashed: HashInput, source: Address, port: number, size: number): number {
   const address = addressBytes(source);
@@ -20,7 +20,9 @@ export function slotOf(hashed: HashInput, source: Address, port: number, size: n
   return Number((BigInt(jenkinsHash(littleEndianWords(octets), hashSeed)) * BigInt(size)) >> 32n);
 }
 
-/** The Linux kernel's jhash2 (include/linux/jhash.h); its jhash of whole words is the same on little-endian machines. */
+/**
+ * The Linux kernel's jhash2 (include/linux/jhash.h). The kernel's jhash gives the same result for whole words on little-endian machines.
+ */
 export function jenkinsHash(words: Uint32Array, seed: number): number {
   let a = (0xdead_beef + 4 * words.length + seed) | 0;
   let b = a;

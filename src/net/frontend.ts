@@ -4,38 +4,38 @@ import type { DirectReturnNode, ForwardingPath } from './direct-return.ts';
 import type { Prefix } from './prefix.ts';
 
 /**
- * The vocabulary of forwarding: what a node does with packets to a service address. The planner (decisions/forwarding)
- * produces it, every data plane backend and the packet tracer consume it; it knows nothing of Kubernetes objects.
- * Semantics follow kube-proxy's nftables mode, Kubernetes 1.36.
+ * The types of forwarding: what a node does with packets to a service address. The planner (decisions/forwarding) produces them; the data
+ * plane backends and the packet tracer consume them. They do not refer to Kubernetes objects. Semantics follow kube-proxy's nftables mode,
+ * Kubernetes 1.36.
  */
 export type Protocol = 'TCP' | 'UDP' | 'SCTP';
 
-/** A backend: the address and port that a packet is rewritten to. */
+/** The address and port that a packet is translated to. */
 export interface Backend {
   readonly address: Address;
   readonly port: number;
-  /** It runs on this node: a packet that comes from it and returns to it (hairpin) needs masquerade. */
+  /** The backend runs on this node. A packet from it that returns to it (hairpin) needs masquerade. */
   readonly local: boolean;
   /**
-   * The address, of the same family, by which other nodes reach the node that it runs on. Known for the backends of
-   * a frontend with `slots`; absent there too where it runs on no node of the cluster.
+   * Address of the backend's node, in the same family, at which other nodes reach it. Set for the backends of a frontend with `slots`,
+   * unless the backend runs on no node of the cluster.
    */
   readonly node?: Address;
-  /** Packets for it are passed on to its node, unchanged. Only beside `directReturn` of its frontend, and with `node`. */
+  /** How packets for this backend are passed to its node, unchanged. Set only with `directReturn` of the frontend and with `node`. */
   readonly path?: ForwardingPath;
 }
 
-/** The numbers of slots that a table may have: primes, each a quarter of the next. */
+/** The allowed sizes of a slot table: primes, each about a quarter of the next. */
 export const slotTableSizes = [251, 1021, 4093, 16_381] as const;
 export type SlotTableSize = (typeof slotTableSizes)[number];
 
 /**
- * Consistent hashing: the hash of a packet's source (`slotOf`) chooses a slot, and the slot a backend. Every node has the same
- * table for the same objects, so that whichever node a connection comes to, it gets the same backend.
+ * The table of consistent hashing. The hash of a packet's source (`slotOf`) selects a slot, and the slot selects a backend. Every node
+ * computes the same table from the same objects, so a connection gets the same backend on every node.
  */
 export interface SlotTable {
   readonly hashed: HashInput;
-  /** For each slot its backend, as an index into `Frontend.backends`. As long as one of `slotTableSizes`. */
+  /** The backend of each slot, as an index into `Frontend.backends`. Its length is one of `slotTableSizes`. */
   readonly backendOf: Uint16Array;
 }
 
@@ -45,8 +45,8 @@ export type FrontendMatch =
   | { readonly kind: 'nodePort'; readonly family: Family; readonly protocol: Protocol; readonly port: number };
 
 /**
- * internal: a ClusterIP. Masqueraded only when the source is no pod.
- * external: a LoadBalancer IP, external IP or NodePort. Masqueraded under policy Cluster.
+ * internal: a ClusterIP. Masqueraded only when the source is not a pod. external: a LoadBalancer address, external IP or NodePort.
+ * Masqueraded under policy Cluster.
  */
 export type FrontendScope = 'internal' | 'external';
 
@@ -54,80 +54,89 @@ export interface Frontend {
   readonly match: FrontendMatch;
   readonly scope: FrontendScope;
   /**
-   * Cluster: any of `backends`. Local: `localBackends` for traffic from outside (external scope) or for all traffic
-   * (internal scope); no local backend drops, so that a load balancer fails over. Under an external Local policy, pods
-   * and the node itself still use `backends`.
+   * Cluster: any of `backends`. Local: `localBackends` for traffic from outside (external scope) or for all traffic (internal scope).
+   * Without a local backend the packet is dropped, so that a load balancer fails over. Under an external Local policy, pods and the node
+   * itself still use `backends`.
    */
   readonly policy: 'Cluster' | 'Local';
-  /** Sorted, without duplicates. Empty: new connections are rejected (TCP reset, ICMP port unreachable). */
+  /** Sorted, without duplicates. When empty, new connections are rejected (TCP reset, ICMP port unreachable). */
   readonly backends: readonly Backend[];
-  /** How one of `backends` is chosen. Absent: at random. Only with external scope, policy Cluster and a backend. */
+  /**
+   * Table for consistent hashing. Absent: backends are chosen at random. Only for external scope with policy Cluster and at least one
+   * backend.
+   */
   readonly slots?: SlotTable;
-  /** Backends on this node see the client's address. Only with `slots`, and never of a NodePort. */
+  /** Backends on this node see the client's address. Only with `slots`, never for a NodePort. */
   readonly directReturn?: {
-    /** Octets of a TCP segment (RFC 9293 3.7.1) that clients are told to send at most, as their packets take a tunnel. */
+    /** Largest TCP segment (RFC 9293 3.7.1) in octets that clients may send, because their packets pass a tunnel. Absent: not limited. */
     readonly segmentSize?: number;
   };
-  /** The backends on this node that policy Local may use. Sorted; empty under policy Cluster. */
+  /** The backends on this node that policy Local may use, sorted. Empty under policy Cluster. */
   readonly localBackends: readonly Backend[];
-  /** TCP connections to a backend that is in no list any more are ended. Absent: they go on. */
+  /** TCP connections to a backend that is in none of the lists are reset. Absent: they continue. */
   readonly resetRemoved?: true;
   /**
-   * UDP and SCTP, and TCP with `resetRemoved`: serving, but not for new connections, because others are nearer or it terminates. The kernel keeps the
-   * flows they have, and forgets those of backends that are in no list any more. Absent: none.
+   * Backends that still serve but get no new connections, because others are nearer or they terminate. Only for UDP and SCTP, and for TCP
+   * with `resetRemoved`. The kernel keeps their flows and deletes the flows of backends that are in no list. Absent: none.
    */
   readonly retained?: readonly Backend[];
-  /** A client stays with its backend (sessionAffinity: ClientIP). Never beside `slots`. */
+  /** A client keeps its backend (sessionAffinity: ClientIP). Never together with `slots`. */
   readonly affinity?: Affinity;
   /**
-   * ICMP echo requests to the address are answered by this address of the node, of the same family. Only of an external address
-   * that has a backend to be used; the same for all frontends of an address.
+   * The node answers ICMP echo requests to the frontend's address from this address of its own, of the same family. Only for an external
+   * address with a usable backend. All frontends of an address have the same value.
    */
   readonly echoFrom?: Address;
-  /** loadBalancerSourceRanges, on addresses and NodePorts: sources outside are dropped before translation. Absent: everyone may. */
+  /**
+   * loadBalancerSourceRanges, for addresses and NodePorts. Packets from other sources are dropped before translation. Absent: all are
+   * allowed.
+   */
   readonly sourceRanges?: readonly Prefix[];
 }
 
-/** How long a client is remembered, and together with whom. */
+/** How long a client is remembered, and which frontends share that memory. */
 interface Affinity {
-  /** After its last new connection, 1..86400. */
+  /** Seconds after its last new connection, 1..86400. */
   readonly seconds: number;
-  /** Names a port of a service: frontends of one family with the same name remember clients together. */
+  /** Names a port of a Service. Frontends of one family with the same name share the remembered clients. */
   readonly servicePort: string;
 }
 
-/** What one node does for one service, the unit in which a data plane takes changes. */
+/** What one node does for one Service. A data plane accepts changes in this unit. */
 export interface ServiceForwarding {
-  /** Sorted by `frontendKey`, no two with the same key. */
+  /** Sorted by `frontendKey`, which is unique. */
   readonly frontends: readonly Frontend[];
 }
 
-/** What a node's forwarding needs to know beside the services. */
+/** Settings of a node's forwarding that do not belong to a Service. */
 export interface NodeForwarding {
-  /** Those of the node's own addresses that are inside take NodePort traffic; never a loopback address. */
+  /** The node's own addresses inside these prefixes accept NodePort traffic. Loopback addresses never do. */
   readonly nodePortAddresses: readonly Prefix[];
-  /** NodePorts of TCP are answered on 127.0.0.1 and ::1 as well, for programs of the node itself. */
+  /** TCP NodePorts are also served on 127.0.0.1 and ::1, for programs on the node itself. */
   readonly localhostNodePorts?: boolean;
   /**
-   * Sources inside are pods (the local detector): their ClusterIP traffic is not masqueraded. Of a family without any, and without
-   * `podInterfaces`, nothing is a pod, and no ClusterIP traffic is masqueraded.
+   * Sources inside these prefixes are pods (the local detector), and their ClusterIP traffic is not masqueraded. When a family has no
+   * prefix and there are no `podInterfaces`, no source counts as a pod and no ClusterIP traffic is masqueraded.
    */
   readonly podPrefixes: readonly Prefix[];
-  /** What comes in by one of these is from a pod as well. Names of interfaces, or with a "*" at the end how they begin. Absent: none. */
+  /** Packets that enter by one of these interfaces also come from a pod. An entry is a name, or a prefix followed by "*". Absent: none. */
   readonly podInterfaces?: readonly string[];
-  /** ClusterIP traffic is masqueraded whoever sent it. */
+  /** ClusterIP traffic is masqueraded from every source. */
   readonly masqueradeAll?: boolean;
-  /** Service CIDRs: packets to addresses inside that no service owns are dropped. */
+  /** Service CIDRs. Packets to addresses inside that belong to no Service are dropped. */
   readonly servicePrefixes: readonly Prefix[];
-  /** Bit of the packet mark that requests masquerade, 0..31; kube-proxy's and our default is 14 (0x4000). */
+  /** Bit of the packet mark that requests masquerade, 0..31. The default of kube-proxy and Herald is 14 (0x4000). */
   readonly masqueradeBit: number;
-  /** Frontends of these scopes are another program's: when one of ours goes it is handed over, with its flows. Absent: none. */
+  /**
+   * Another program forwards frontends of these scopes. When a frontend of ours in such a scope goes, it is handed over with its flows.
+   * Absent: none.
+   */
   readonly foreignScopes?: readonly FrontendScope[];
-  /** Absent: no service uses direct server return, or this node can neither pass on nor receive. */
+  /** Absent: no Service uses direct server return, or this node can neither pass packets on nor receive them. */
   readonly directReturn?: DirectReturnNode;
 }
 
-/** Text that identifies a frontend on a node: "192.0.2.1 TCP 80", "NodePort IPv4 UDP 30053". */
+/** Returns the text that identifies a frontend on a node: "192.0.2.1 TCP 80", "NodePort IPv4 UDP 30053". */
 export function frontendKey(match: FrontendMatch): string {
   const where = match.kind === 'address' ? formatAddress(match.address) : `NodePort IPv${match.family}`;
   return `${where} ${match.protocol} ${match.port}`;

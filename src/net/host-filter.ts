@@ -1,9 +1,9 @@
 /**
- * The filters of other programs that a packet of a Service, or one for this node, passes: base chains of nf_tables or of legacy
- * iptables. Every one of its hook must let it through; an accept ends only the chain it is in.
+ * A base chain of another program, in nf_tables or legacy iptables, that packets to Services or to this node pass. Every chain of a hook
+ * must accept a packet; an accept ends only the chain that it is in.
  */
 export interface HostFilter {
-  /** forward: on the way to pods; input: to the node itself. */
+  /** forward: packets on their way to pods. input: packets to the node itself. */
   readonly hook: FilterHook;
   /** iptables: the kernel's older tables, which nft does not list. */
   readonly backend: 'nft' | 'iptables';
@@ -11,7 +11,7 @@ export interface HostFilter {
   readonly table: string;
   readonly chain: string;
   readonly policy: 'accept' | 'drop';
-  /** Rules by name of their chain: this one, and those that it leads to. A chain may be missing. */
+  /** Rules by chain name: this chain and every chain that it leads to. A chain may be missing. */
   readonly chains: ReadonlyMap<string, readonly FilterRule[]>;
 }
 
@@ -19,14 +19,14 @@ type FilterHook = 'forward' | 'input';
 
 export interface FilterRule {
   /**
-   * Which packets the rule is for: all; those of translated connections, in both directions (ct status dnat), which is all
-   * traffic to Services; new TCP connections to some ports, from anywhere; or some, by conditions that are not looked into.
+   * The packets that the rule matches: all; packets of translated connections in both directions (ct status dnat), which is all traffic to
+   * Services; new TCP connections to some ports from any source; or some packets, by conditions that Herald does not analyse.
    */
   readonly packets: 'all' | 'translated' | 'some' | readonly PortRange[];
   readonly action: FilterAction;
 }
 
-/** TCP ports, both included. */
+/** A range of TCP ports, both ends included. */
 export interface PortRange {
   readonly first: number;
   readonly last: number;
@@ -35,5 +35,5 @@ export interface PortRange {
 export type FilterAction =
   | { readonly kind: 'accept' | 'drop' | 'reject' | 'return' }
   | { readonly kind: 'jump' | 'goto'; readonly chain: string }
-  /** Counts, logs, marks, or something not known here: the packet goes on. */
+  /** Counts, logs, marks or does something unknown. The packet continues with the next rule. */
   | { readonly kind: 'none' };

@@ -1,6 +1,6 @@
 import { parsed, invalid, type Parsed } from './parsed.ts';
 
-/** Reads the name of an interface (15 characters at most, of those that programs give), or with a "*" at the end how it begins. */
+/** Reads an interface name of at most 15 characters, or a prefix followed by "*". */
 export function parseInterfacePattern(text: string): Parsed<string> {
   return /^[\w.:@-]{1,15}$|^[\w.:@-]{1,14}\*$/.test(text)
     ? parsed(text)

@@ -1,6 +1,6 @@
 /**
- * The outcome of reading one value from text. A `warning` marks text that was understood although it should be
- * written differently; `problem` says in words what is wrong and what to write instead, without naming the object.
+ * The result of reading one value from text. `warning` is set for text that was understood but should be written differently. `problem`
+ * says what is wrong and what to write instead, without naming the object.
  */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T; readonly warning?: string }

@@ -1,23 +1,23 @@
 import { bitsOf, compareAddresses, formatAddress, parseAddress, parseAddressLeniently, type Address, type Family } from './address.ts';
 import { parsed, invalid, type Parsed } from './parsed.ts';
 
-/** A CIDR prefix. Its host bits are always zero; `formatPrefix` serves as a map key. */
+/** A CIDR prefix. Its host bits are always zero. `formatPrefix` serves as a map key. */
 export interface Prefix {
   readonly address: Address;
   readonly length: number;
 }
 
-/** Reads "address/length", strictly: host bits below the length must be zero. */
+/** Reads "address/length" strictly: host bits must be zero. */
 export function parsePrefix(text: string): Parsed<Prefix> {
   return readPrefix(text, parseAddress, false);
 }
 
-/** Leading zeros and set host bits are understood, with a warning: for Kubernetes' own objects, as the API server does. */
+/** Accepts leading zeros and set host bits with a warning, as the API server does in Kubernetes' own objects. */
 export function parsePrefixLeniently(text: string): Parsed<Prefix> {
   return readPrefix(text, parseAddressLeniently, true);
 }
 
-/** A prefix from a literal that is known to be valid. Throws RangeError otherwise: for constants and tests. */
+/** Parses a literal that is known to be valid, for constants and tests. Throws RangeError otherwise. */
 export function prefix(text: string): Prefix {
   const result = parsePrefix(text);
   if (!result.ok) throw new RangeError(`${JSON.stringify(text)}: ${result.problem}`);
@@ -28,13 +28,13 @@ export function formatPrefix(prefix: Prefix): string {
   return `${formatAddress(prefix.address)}/${prefix.length}`;
 }
 
-/** The prefix of `length` that contains the address: its host bits are cleared. */
+/** Returns the prefix of `length` that contains the address, with host bits cleared. */
 export function maskedPrefix(address: Address, length: number): Prefix {
   const shift = BigInt(bitsOf(address.family) - length);
   return { address: { family: address.family, value: (address.value >> shift) << shift }, length };
 }
 
-/** /32 or /128. */
+/** Returns the /32 or /128 of an address. */
 export function hostPrefix(address: Address): Prefix {
   return { address, length: bitsOf(address.family) };
 }
@@ -53,7 +53,7 @@ export function prefixContains(prefix: Prefix, address: Address): boolean {
   return prefix.address.value >> shift === address.value >> shift;
 }
 
-/** What is left of a prefix without the addresses of another one, as few disjoint prefixes. */
+/** Returns the rest of a prefix without the addresses of `hole`, as the fewest disjoint prefixes. */
 export function withoutPrefix(prefix: Prefix, hole: Prefix): Prefix[] {
   if (prefixContains(hole, prefix.address) && hole.length <= prefix.length) return [];
   if (!prefixContains(prefix, hole.address) || hole.length < prefix.length) return [prefix];
@@ -62,13 +62,13 @@ export function withoutPrefix(prefix: Prefix, hole: Prefix): Prefix[] {
   return [...withoutPrefix({ address: prefix.address, length }, hole), ...withoutPrefix({ address: upper, length }, hole)];
 }
 
-/** The highest address of the prefix. */
+/** Returns the highest address of the prefix. */
 export function lastAddress(prefix: Prefix): Address {
   const { family, value } = prefix.address;
   return { family, value: value + (1n << BigInt(bitsOf(family) - prefix.length)) - 1n };
 }
 
-/** Total order: by address, then the shorter prefix first. */
+/** Orders by address, then the shorter prefix first. A total order. */
 export function comparePrefixes(a: Prefix, b: Prefix): number {
   return compareAddresses(a.address, b.address) || a.length - b.length;
 }

@@ -2,13 +2,13 @@ import { bitsOf, compareAddresses, formatAddress, parseAddress, type Address } f
 import { parsed, invalid, type Parsed } from './parsed.ts';
 import { formatPrefix, lastAddress, parsePrefix, type Prefix } from './prefix.ts';
 
-/** An inclusive range of addresses of one family, `first <= last`. */
+/** An inclusive range of addresses in one family, with `first <= last`. */
 export interface AddressRange {
   readonly first: Address;
   readonly last: Address;
 }
 
-/** Reads "CIDR" or "first-last", the two forms of IPAddressPool.spec.addresses. */
+/** Reads "CIDR" or "first-last", the two forms in IPAddressPool.spec.addresses. */
 export function parseRange(text: string): Parsed<AddressRange> {
   const dash = text.indexOf('-');
   if (dash < 0) {
@@ -37,12 +37,12 @@ export function rangesOverlap(a: AddressRange, b: AddressRange): boolean {
   return a.first.family === b.first.family && a.first.value <= b.last.value && b.first.value <= a.last.value;
 }
 
-/** Number of addresses: up to 2^128. */
+/** Returns the number of addresses, up to 2^128. */
 export function rangeSize(range: AddressRange): bigint {
   return range.last.value - range.first.value + 1n;
 }
 
-/** The fewest prefixes that cover exactly the range, in ascending order. At most 2 x 128 of them. */
+/** Returns the fewest prefixes that cover exactly the range, in ascending order. There are at most 2 x 128. */
 export function rangeToPrefixes(range: AddressRange): Prefix[] {
   const { family } = range.first;
   const bits = bitsOf(family);
@@ -61,7 +61,7 @@ export function rangeToPrefixes(range: AddressRange): Prefix[] {
   return prefixes;
 }
 
-/** A CIDR where the range is one, else "first-last". */
+/** Returns a CIDR when the range is one, otherwise "first-last". */
 export function formatRange(range: AddressRange): string {
   const [only, ...others] = rangeToPrefixes(range);
   if (only !== undefined && others.length === 0) return formatPrefix(only);

@@ -1,10 +1,10 @@
-/** Time as a capability: every part of Herald that waits or measures takes a Clock, so that tests run on a virtual one. */
+/** The source of time. Every part of Herald that waits or measures takes a Clock, so that tests can use a virtual one. */
 export interface Clock {
-  /** Milliseconds on a monotonic scale; only differences mean something. */
+  /** Milliseconds on a monotonic scale. Only differences between two values mean something. */
   now(): number;
   /** Wall-clock time, for timestamps that people read. */
   date(): Date;
-  /** Runs `callback` once after `milliseconds`; the result cancels it, any number of times. */
+  /** Runs `callback` once after `milliseconds`. The returned function cancels it and may be called any number of times. */
   after(milliseconds: number, callback: () => void): Cancel;
 }
 
@@ -15,7 +15,7 @@ export const systemClock: Clock = {
   date: () => new Date(),
   after(milliseconds, callback) {
     if (milliseconds <= 0) {
-      // A timer of Node's waits a millisecond at least; this is the next turn of the event loop, after what has arrived.
+      // A Node timer waits at least one millisecond. `setImmediate` runs in the next turn of the event loop, after pending I/O.
       const immediate = setImmediate(callback);
       return () => clearImmediate(immediate);
     }
@@ -24,7 +24,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `milliseconds`; rejects with the signal's reason when that aborts first. */
+/** Resolves after `milliseconds`. Rejects with the signal's reason when the signal aborts first. */
 export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

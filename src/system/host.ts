@@ -2,32 +2,34 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism, networkInterfaces, uptime } from 'node:os';
 import { listeningSockets, type ListeningSocket } from './listening-sockets.ts';
 
-/** One address of a network interface that is up and is not the loopback. */
+/** One address of a network interface that is up. Loopback interfaces are left out. */
 export interface HostInterface {
   readonly name: string;
   readonly address: string;
-  /** Of the network that the address is in, in bits. */
+  /** Prefix length of the address, in bits. */
   readonly length: number;
-  /** Its own on the link: "02:00:00:00:00:01". */
+  /** Link-layer address of the interface, such as "02:00:00:00:00:01". */
   readonly linkAddress?: string;
 }
 
-/** The settings of this host's kernel, and what of its network they depend on. */
+/** This host: its interfaces, listening sockets and kernel settings. */
 export interface Host {
   interfaces(): readonly HostInterface[];
-  /** Sockets that take what comes to a port of this host. */
+  /** Sockets that receive connections or datagrams on a port of this host. */
   listening(): Promise<readonly ListeningSocket[]>;
-  /** Of the processor, as many as this process may use. */
+  /** Number of processor cores that this process may use. */
   cores(): number;
-  /** Since the machine was started. */
+  /** Time since the machine booted. */
   uptimeMilliseconds(): number;
   /** Names of interfaces that have an IPv6 default route from a router advertisement. */
   interfacesWithAdvertisedDefault(): Promise<readonly string[]>;
-  /** `path` is below /proc/sys. Undefined: there is no such setting, or it cannot be read. */
+  /** Reads a setting. `path` is relative to /proc/sys. Returns undefined when the setting does not exist or cannot be read. */
   readSetting(path: string): Promise<string | undefined>;
-  /** Tables of legacy iptables that are in use: the tool itself would make the one that it is asked about. */
+  /**
+   * Returns the tables of legacy iptables that exist. It does not run iptables, because iptables would create the table it is asked about.
+   */
   legacyTables(family: 'ip' | 'ip6'): Promise<readonly string[]>;
-  /** Why it could not be written; undefined: it was. */
+  /** Writes a setting. Returns the reason when that fails, undefined on success. */
   writeSetting(path: string, value: string): Promise<string | undefined>;
 }
 
@@ -36,12 +38,12 @@ const errorTexts: Readonly<Record<string, string>> = {
   EACCES: 'not permitted',
   EPERM: 'not permitted',
   ENOENT: 'there is no such setting',
-  EINVAL: 'the kernel does not take the value',
+  EINVAL: 'the kernel rejects the value',
 };
 
 /**
- * Of the network namespace of this process. `settings`: where its settings are, which in a container may be mounted elsewhere than at
- * /proc/sys. `root` is there for tests.
+ * The host in the network namespace of this process. `settings` is the directory of /proc/sys, which a container may mount elsewhere. Only
+ * tests pass `root`.
  */
 export function systemHost({
   root = '/proc',
@@ -85,10 +87,13 @@ export function systemHost({
   };
 }
 
-/** RTF_DEFAULT and RTF_ADDRCONF of linux/ipv6_route.h: the kernel made the route from a router advertisement. */
+/** RTF_DEFAULT and RTF_ADDRCONF of linux/ipv6_route.h: the kernel created the route from a router advertisement. */
 const routerRoute = 0x0001_0000 | 0x0004_0000;
 
-/** One line of /proc/net/ipv6_route: destination, its length, source, its length, next hop, metric, references, use, flags, interface. */
+/**
+ * Parses one line of /proc/net/ipv6_route: destination, its length, source, its length, next hop, metric, references, use, flags,
+ * interface.
+ */
 function advertisedDefaultOf(line: string): string | undefined {
   const [, length, , , , , , , flags = '', name] = line.trim().split(/\s+/);
   return length === '00' && (Number.parseInt(flags, 16) & routerRoute) === routerRoute ? name : undefined;

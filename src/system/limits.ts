@@ -1,4 +1,4 @@
 /** Bounds of long work; docs/reference/limits.md lists them. */
 
-/** Milliseconds of work after which the event loop has its turn. */
+/** Milliseconds of work after which long work yields to the event loop. */
 export const timeSliceMilliseconds = 8;

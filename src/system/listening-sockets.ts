@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-/** A socket that takes what comes to a port of this host. */
+/** A socket that receives connections or datagrams on a port of this host. */
 export interface ListeningSocket {
   readonly protocol: 'TCP' | 'UDP';
-  /** Text. "::" takes what comes to IPv4 addresses as well, unless the program said otherwise, which nobody can see. */
+  /** Address as text. "::" also receives IPv4 unless the program set IPV6_V6ONLY, which /proc does not show. */
   readonly address: string;
   readonly port: number;
 }
@@ -16,12 +16,12 @@ const files = [
   ['UDP', 'udp6'],
 ] as const;
 
-/** TCP_LISTEN and TCP_CLOSE of net/tcp_states.h: the latter is what UDP sockets without a peer have. */
+/** TCP_LISTEN and TCP_CLOSE of net/tcp_states.h. A UDP socket without a peer is in state TCP_CLOSE. */
 const listeningStates = { TCP: '0A', UDP: '07' } as const;
 
 /**
- * Of the network namespace of this process; `root` is /proc. The kernel lists the listening sockets of TCP first: where there are
- * a hundred thousand connections, they are not read.
+ * Lists the listening sockets in the network namespace of this process. `root` is /proc. The kernel lists listening TCP sockets first, so
+ * reading stops at the first connection: there may be a hundred thousand.
  */
 export async function listeningSockets(root: string): Promise<ListeningSocket[]> {
   const found: ListeningSocket[] = [];
@@ -35,7 +35,7 @@ export async function listeningSockets(root: string): Promise<ListeningSocket[]>
         else if (protocol === 'TCP') break;
       }
     } catch (error) {
-      // A host without the family has no such file.
+      // The file is missing when the host does not support the address family.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     } finally {
       stream.destroy();
@@ -44,7 +44,7 @@ export async function listeningSockets(root: string): Promise<ListeningSocket[]>
   return found;
 }
 
-/** "0100007F:1F90": words in the byte order of the machine, and a number. */
+/** Parses "0100007F:1F90": the address as 32-bit words in host byte order, and the port. */
 function socketOf(protocol: ListeningSocket['protocol'], local: string): ListeningSocket {
   const [hex = '', port = ''] = local.split(':');
   const octets = (hex.match(/.{8}/g) ?? []).flatMap((word) => Array.from(Buffer.from(word, 'hex')).toReversed());

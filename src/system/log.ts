@@ -9,5 +9,5 @@ export interface Log {
 export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 function ignore(): void {
-  // For tests and for libraries whose user asked for no log.
+  // Used in tests and when a library user passes no log.
 }

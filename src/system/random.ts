@@ -1,9 +1,9 @@
-/** Randomness as a capability: a number in [0, 1), as Math.random returns. */
+/** The source of randomness: returns a number in [0, 1), like Math.random. */
 export type Random = () => number;
 
 export const systemRandom: Random = () => Math.random();
 
-/** A reproducible sequence from a 32-bit seed (mulberry32): for tests and the simulator, never for secrets. */
+/** A reproducible sequence from a 32-bit seed (mulberry32), for tests and the simulator. Never use it for secrets. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

@@ -1,16 +1,16 @@
-/** Does pieces of work one after the other, in the order in which they are asked for; one that fails does not keep the next from its turn. */
+/** Runs asynchronous work one piece at a time, in the order it was queued. A failure does not stop the pieces after it. */
 export class SerialQueue {
-  /** The work before this has ended, well or not. */
+  /** Resolves when all queued work has ended, whether it succeeded or failed. */
   #tail: Promise<unknown> = Promise.resolve();
 
-  /** Resolves and rejects as the work does. */
+  /** Queues the work and returns its result. */
   run<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#tail.then(work);
     this.#tail = result.catch(() => undefined);
     return result;
   }
 
-  /** Resolves when all work that was asked for before has ended. Never rejects. */
+  /** Resolves when all work queued so far has ended. Never rejects. */
   async idle(): Promise<void> {
     await this.#tail;
   }

@@ -1,7 +1,9 @@
 import { sleep, type Clock } from './clock.ts';
 import { timeSliceMilliseconds } from './limits.ts';
 
-/** Long work goes in turns: the timers of BGP run in the same thread. `if (turn.isOver) await turn.end();` between its steps. */
+/**
+ * Lets timers run during long work, because BGP's timers share the thread. Call `if (slice.isUsedUp) await slice.yield();` between steps.
+ */
 export class TimeSlice {
   readonly #clock: Clock;
   #began: number;
@@ -15,7 +17,7 @@ export class TimeSlice {
     return this.#clock.now() - this.#began >= timeSliceMilliseconds;
   }
 
-  /** Whoever waits has its turn, and then the next one begins. */
+  /** Lets other work run, then begins the next slice. */
   async yield(): Promise<void> {
     await sleep(this.#clock, 0);
     this.#began = this.#clock.now();

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from './clock.ts';
 
-/** A clock that stands still until it is advanced: the tests' and the simulator's. */
+/** A clock that moves only when it is advanced. Tests and the simulator use it. */
 export class VirtualClock implements Clock {
   #now = 0;
   #sequence = 0;
@@ -20,7 +20,7 @@ export class VirtualClock implements Clock {
     return () => void this.#timers.delete(id);
   }
 
-  /** Timers that have not fired nor been cancelled. */
+  /** Number of timers that have neither fired nor been cancelled. */
   get pending(): number {
     return this.#timers.size;
   }

@@ -19,7 +19,7 @@ const IPV6_TCLASS = 67;
 /** Internetwork control: routers forward it first (RFC 4271 appendix E). */
 const internetworkControl = 0xc0;
 
-/** A socket of the internet protocols, by its descriptor; every call throws an error with the system's code. */
+/** An IPv4 or IPv6 socket, identified by its file descriptor. Every call throws an error with the system's code on failure. */
 export class InetSocket {
   readonly fd: number;
   readonly family: 4 | 6;
@@ -36,7 +36,7 @@ export class InetSocket {
     if (this.#libc.setsockopt(this.fd, level, name, bytes, bytes.length) < 0) throw systemError(this.#libc, what);
   }
 
-  /** Of what it sends. */
+  /** Sets the TTL (IPv4) or hop limit (IPv6) of outgoing packets. */
   setTtl(ttl: number): void {
     const [level, name] = this.family === 4 ? [IPPROTO_IP, IP_TTL] : [IPPROTO_IPV6, IPV6_UNICAST_HOPS];
     this.setSocketOption(level, name, ttl, 'setting the TTL');
@@ -51,12 +51,12 @@ export class InetSocket {
     this.setSocketOption(SOL_SOCKET, SO_REUSEADDR, reuse ? 1 : 0, 'reusing the address');
   }
 
-  /** The socket takes IPv6 only, so that another one may have the port for IPv4. */
+  /** Makes the socket accept IPv6 only, so that another socket can use the port for IPv4. */
   setIpv6Only(): void {
     this.setSocketOption(IPPROTO_IPV6, IPV6_V6ONLY, 1, 'listening for IPv6 alone');
   }
 
-  /** What it sends leaves by this interface, and only what came in by it arrives; link-local addresses mean those on it. */
+  /** Restricts the socket to one interface: it sends and receives only there, and link-local addresses refer to that link. */
   bindToInterface(name: string): void {
     try {
       this.setSocketOption(SOL_SOCKET, SO_BINDTODEVICE, Buffer.from(`${name}\0`), `binding to the network interface ${name}`);
@@ -66,7 +66,7 @@ export class InetSocket {
     }
   }
 
-  /** False where the interface is gone: one that has its name now is another one. */
+  /** Returns false when the interface is gone, even if a new interface has the same name. */
   isBoundTo(name: string): boolean {
     const bound = Buffer.alloc(16);
     const length = Uint32Array.of(bound.length);
@@ -74,13 +74,13 @@ export class InetSocket {
     return bound.toString('utf8', 0, length[0]).split('\0')[0] === name;
   }
 
-  /** `address` in network byte order; undefined: any. */
+  /** Binds to `address` (network byte order) and `port`. Without an address it binds to all addresses of the family. */
   bindTo(address: Uint8Array | undefined, port: number, what: string): void {
     const bytes = inetAddress(this.family, address, port);
     if (this.#libc.bind(this.fd, bytes, bytes.length) < 0) throw systemError(this.#libc, what);
   }
 
-  /** The port that the socket is bound to. */
+  /** Returns the port that the socket is bound to. */
   port(): number {
     const bytes = Buffer.alloc(28);
     if (this.#libc.getsockname(this.fd, bytes, Uint32Array.of(bytes.length)) < 0) throw systemError(this.#libc, 'getsockname');
@@ -93,8 +93,8 @@ export class InetSocket {
 }
 
 /**
- * struct sockaddr_in (16 octets) or sockaddr_in6 (28). No address: any. The scope is left out: a socket that is bound to an
- * interface needs none.
+ * Encodes struct sockaddr_in (16 octets) or sockaddr_in6 (28). Without an address it encodes the unspecified address. The scope id stays 0:
+ * a socket that is bound to an interface needs none.
  */
 export function inetAddress(family: 4 | 6, address: Uint8Array | undefined, port: number): Uint8Array {
   const bytes = Buffer.alloc(family === 4 ? 16 : 28);

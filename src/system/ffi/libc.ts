@@ -4,37 +4,41 @@ import { createRequire } from 'node:module';
 import { endianness } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
 
-/** The calls of libc that Node has no words for. Negative results leave their reason in `errno`. */
+/** Functions of libc that Node does not offer. After a negative result `errno` returns the reason. */
 export interface Libc {
   readonly socket: (domain: number, type: number, protocol: number) => number;
   readonly setsockopt: (fd: number, level: number, name: number, value: Uint8Array, length: number) => number;
-  /** Writes the value, and its length, into what it is given. */
+  /** Writes the option's value and its length into the buffers passed. */
   readonly getsockopt: (fd: number, level: number, name: number, value: Uint8Array, length: Uint32Array) => number;
   readonly bind: (fd: number, address: Uint8Array, length: number) => number;
-  /** Writes the address, and its length, into what it is given. */
+  /** Writes the address and its length into the buffers passed. */
   readonly getsockname: (fd: number, address: Uint8Array, length: Uint32Array) => number;
   readonly send: (fd: number, data: Uint8Array, length: number, flags: number) => number;
-  /** The same in a thread of Node's pool: `errno` says nothing about it. */
+  /** Like `send`, but runs in a thread of Node's pool. `errno` does not report its failure. */
   readonly sendInThread: (fd: number, data: Uint8Array, length: number, flags: number) => Promise<number>;
   readonly recv: (fd: number, data: Uint8Array, length: number, flags: number) => number;
   readonly close: (fd: number) => number;
-  /** 0 where there is no such interface. */
+  /** Returns 0 when there is no such interface. */
   readonly interfaceIndex: (name: string) => number;
   readonly sendto: (fd: number, data: Uint8Array, length: number, flags: number, to: Uint8Array, toLength: number) => number;
-  /** Takes a struct msghdr, which it changes. */
+  /** Takes a struct msghdr and modifies it. */
   readonly recvmsg: (fd: number, header: Uint8Array, flags: number) => number;
-  /** Moves this thread into the namespace behind the descriptor. */
+  /** Moves the calling thread into the namespace that the descriptor refers to. */
   readonly setns: (fd: number, kind: number) => number;
-  /** How this thread is scheduled (sched(7)): policy and struct sched_param. Returns the error itself, 0 for success. */
+  /**
+   * Sets the scheduling policy of the calling thread (sched(7)); the parameters are a struct sched_param. Returns 0 or the error number.
+   */
   readonly setThreadScheduling: (policy: number, parameters: Uint8Array) => number;
   readonly errno: () => number;
-  /** Where these bytes are in memory, for as long as somebody holds on to them. Unlike small views, a buffer is never moved. */
+  /**
+   * Returns the memory address of a buffer. It is valid while the buffer is referenced: unlike small views, an ArrayBuffer is never moved.
+   */
   readonly addressOf: (bytes: ArrayBuffer) => bigint;
 }
 
 let loaded: Libc | undefined;
 
-/** Undefined on another system than Linux, and where the native module has no binary for this machine. */
+/** Returns undefined on systems other than Linux and on machines for which the native module has no binary. */
 export function loadLibc(): Libc | undefined {
   if (process.platform !== 'linux') return undefined;
   assert(endianness() === 'LE', 'structures for the kernel are written for little-endian machines');
@@ -43,9 +47,9 @@ export function loadLibc(): Libc | undefined {
   try {
     koffi = createRequire(import.meta.url)('koffi') as typeof Koffi;
   } catch {
-    return undefined; // Whoever needs it says what that means.
+    return undefined;
   }
-  // The symbols of the running process: no path, and glibc and musl alike.
+  // Looks symbols up in the running process. That needs no path and works with glibc and musl.
   const self = koffi.load(null);
   const send = self.func('long send(int, const uint8_t *, size_t, int)');
   const thisThread = self.func('uintptr_t pthread_self()');
@@ -70,7 +74,7 @@ export function loadLibc(): Libc | undefined {
     sendto: self.func('long sendto(int, const uint8_t *, size_t, int, const uint8_t *, uint32_t)'),
     recvmsg: self.func('long recvmsg(int, uint8_t *, int)'),
     setns: self.func('int setns(int, int)'),
-    // By way of pthreads, because the C library of Alpine refuses sched_setscheduler; there the type is a pointer, of the same size.
+    // Uses pthreads because musl (Alpine) refuses sched_setscheduler. In musl pthread_t is a pointer of the same size.
     setThreadScheduling: (policy, parameters) => setSchedule(thisThread(), policy, parameters),
     errno: () => koffi.errno(),
     addressOf: (bytes) => koffi.address(bytes),
@@ -78,9 +82,9 @@ export function loadLibc(): Libc | undefined {
   return loaded;
 }
 
-/** The latest failure as an error with the system's code; "binding the source address failed: address not available". */
+/** Returns the latest failure as an error with the system's code, such as "binding the source address failed: address not available". */
 export function systemError(libc: Libc, what: string): NodeJS.ErrnoException {
-  // First of all: whatever runs in between may set another.
+  // Must be read first: any other call may overwrite errno.
   const errno = libc.errno();
   const [code, description] = getSystemErrorMap().get(-errno) ?? ['UNKNOWN', 'unknown error'];
   return Object.assign(new Error(`${what} failed: ${description}`), { code });

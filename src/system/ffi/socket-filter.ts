@@ -1,22 +1,24 @@
 import type { Libc } from './libc.ts';
 
-/** A program of the classic socket filter (linux/filter.h): struct sock_filter, its fields in order. */
+/** One instruction of a classic BPF program (linux/filter.h): the fields of struct sock_filter in order. */
 export type FilterInstruction = readonly [code: number, ifTrue: number, ifFalse: number, operand: number];
 
-/** Loads into the accumulator from a fixed place: a word, an octet. */
+/** Load a word or an octet at a fixed offset into the accumulator. */
 export const loadWord = 0x20;
 export const loadOctet = 0x30;
-/** Compares the accumulator with the operand and passes over that many instructions. */
+/** Compare the accumulator with the operand, then skip `ifTrue` or `ifFalse` instructions. */
 export const jumpIfEqual = 0x15;
 export const jumpIfAtLeast = 0x35;
-/** The operand is how many octets of the packet to take; 0 drops it. */
+/** Ends the program. The operand is the number of octets of the packet to accept; 0 drops the packet. */
 export const returnVerdict = 0x06;
 export const acceptWholePacket = 0xffff_ffff;
 
 const SOL_SOCKET = 1;
 const SO_ATTACH_FILTER = 26;
 
-/** Takes the place of the socket's present program, at once. False: the kernel refuses, and errno says why. */
+/**
+ * Attaches the program to the socket and replaces the present one atomically. Returns false when the kernel refuses; errno has the reason.
+ */
 export function attachFilter(libc: Libc, fd: number, instructions: readonly FilterInstruction[]): boolean {
   const program = Buffer.alloc(instructions.length * 8);
   for (const [index, [code, ifTrue, ifFalse, operand]] of instructions.entries()) {
@@ -26,7 +28,7 @@ export function attachFilter(libc: Libc, fd: number, instructions: readonly Filt
     program.writeUInt32LE(operand, index * 8 + 4);
   }
   const memory = new Uint8Array(program).buffer;
-  // struct sock_fprog: how many, and where.
+  // struct sock_fprog: the number of instructions and their address.
   const description = Buffer.alloc(16);
   description.writeUInt16LE(instructions.length);
   description.writeBigUInt64LE(libc.addressOf(memory), 8);

@@ -2,11 +2,11 @@ import { get } from 'node:http';
 
 interface HttpGetBounds {
   readonly milliseconds: number;
-  /** Of the body; the rest is not read. */
+  /** Maximum length of the body. The rest is not read. */
   readonly bytes: number;
 }
 
-/** What an HTTP server on this host answers with status 200; undefined: another status, or nothing. */
+/** Returns the body of a GET request to a server on this host. Returns undefined when the status is not 200 or no answer arrives. */
 export function httpGet(url: string, { milliseconds, bytes }: HttpGetBounds): Promise<string | undefined> {
   return new Promise((resolve) => {
     const request = get(url, { timeout: milliseconds, agent: false }, (response) => {

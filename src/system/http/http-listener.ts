@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
 export interface SocketAddress {
-  /** Text of an address of this host, or the unspecified address of a family: all its addresses, of that family only. */
+  /** An address of this host as text. The unspecified address of a family means all addresses of that family only. */
   readonly address: string;
-  /** 0: any that is free. */
+  /** 0 lets the kernel choose a free port. */
   readonly port: number;
 }
 
@@ -11,39 +11,39 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Called once, when all of it is with the kernel, or when nobody takes it any more. */
+  /** Called once, after the kernel has accepted the whole answer or the client is gone. */
   readonly sent?: () => void;
 }
 
-/** What one listener spends on its clients. */
+/** Limits on the resources that clients of one listener can use. */
 export interface HttpBounds {
-  /** Open at the same time; further ones are closed at once. */
+  /** Maximum number of open connections. Further connections are closed at once. */
   readonly connections: number;
-  /** Bytes of a request's header fields; a request with more is answered 431. */
+  /** Maximum size of a request's header fields in bytes. A larger request gets status 431. */
   readonly headerBytes: number;
   /**
-   * Milliseconds from the connection to the end of a request; a slower client is answered 408. As many from there until it has taken the answer; who has
-   * not by then is cut off.
+   * Milliseconds from the connection to the end of the request; a slower client gets status 408. The same time again is allowed for taking
+   * the answer; a slower client is disconnected.
    */
   readonly requestMilliseconds: number;
-  /** Milliseconds until a connection without a further request is closed. */
+  /** Milliseconds after which a connection without a further request is closed. */
   readonly idleMilliseconds: number;
 }
 
 export interface HttpListener {
   readonly port: number;
-  /** Resolves when the port is free; connections are closed, whatever they wait for. */
+  /** Closes all connections. Resolves when the port is free. */
   close(): Promise<void>;
 }
 
-/** Of the path and the query; methods and bodies mean nothing here. */
+/** Answers a request by its path and query. Method and body are ignored. */
 export type AnswerHttp = (path: string, query: URLSearchParams) => HttpAnswer | Promise<HttpAnswer>;
 
-/** Rejects with ListenError. An answer that rejects is a 500. */
+/** Rejects with ListenError. When `answer` rejects, the client gets status 500. */
 export type ListenHttp = (place: SocketAddress, answer: AnswerHttp, bounds: HttpBounds) => Promise<HttpListener>;
 
 export class ListenError extends Error {
-  /** noAddress: the host has no such address, or not the family at all. */
+  /** noAddress: the host has no such address, or does not support the address family. */
   readonly code: 'taken' | 'notPermitted' | 'noAddress' | 'failed';
 
   constructor(code: ListenError['code'], message: string, options?: ErrorOptions) {
@@ -58,7 +58,7 @@ const codes: Readonly<Record<string, readonly [ListenError['code'], string]>> = 
   EACCES: ['notPermitted', 'not permitted'],
   EPERM: ['notPermitted', 'not permitted'],
   EADDRNOTAVAIL: ['noAddress', 'the host has no such address'],
-  EAFNOSUPPORT: ['noAddress', 'the host has not this address family'],
+  EAFNOSUPPORT: ['noAddress', 'the host does not support this address family'],
 };
 
 export function listenErrorOf(error: NodeJS.ErrnoException): ListenError {
@@ -74,7 +74,7 @@ export const listenHttp: ListenHttp = (place, answer, bounds) =>
         headersTimeout: bounds.requestMilliseconds,
         requestTimeout: bounds.requestMilliseconds,
         keepAliveTimeout: bounds.idleMilliseconds,
-        // How often Node looks for clients that are late; its default is half a minute.
+        // Interval at which Node checks for slow clients. Node's default is 30 seconds.
         connectionsCheckingInterval: Math.max(1, Math.floor(bounds.requestMilliseconds / 4)),
       },
       (request, response) => void serve(request, response, answer, bounds.requestMilliseconds),
@@ -82,7 +82,7 @@ export const listenHttp: ListenHttp = (place, answer, bounds) =>
     server.maxConnections = bounds.connections;
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(listenErrorOf(error));
-      // Later ones are of single connections, for example when there is no descriptor left: it goes on listening.
+      // Later errors concern single connections, for example when no file descriptor is left. The server keeps listening.
       server.on('error', () => undefined);
     });
     server.listen({ host: place.address, port: place.port, ipv6Only: true, exclusive: true }, () => {
@@ -100,7 +100,7 @@ export const listenHttp: ListenHttp = (place, answer, bounds) =>
   });
 
 async function serve(request: IncomingMessage, response: ServerResponse, answer: AnswerHttp, milliseconds: number): Promise<void> {
-  // Not the timeout of the socket, which a client that reads a little now and then puts off for ever.
+  // The socket's own timeout does not help: a client that reads a little now and then postpones it for ever.
   const late = setTimeout(() => response.destroy(), milliseconds);
   response.once('close', () => clearTimeout(late));
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
@@ -109,7 +109,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, answer:
     if (response.closed) sent();
     else response.once('close', sent);
   }
-  // A body has no end that we would wait for: the connection closes after the answer, without reading it.
+  // The body is never read, so the connection closes after the answer.
   const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? '0') > 0;
   response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body), ...(hasBody ? { Connection: 'close' } : {}) });
   response.end(body);
@@ -119,7 +119,7 @@ async function answerOrServerError(answer: AnswerHttp, path: string, query: stri
   try {
     return await answer(path, new URLSearchParams(query));
   } catch {
-    // Whoever answers has said what is wrong; whoever asks must not wait for ever.
-    return { status: 500, headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body: 'this cannot be told at the moment\n' };
+    // The handler has logged the error. The client still needs an answer, or it would wait for ever.
+    return { status: 500, headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body: 'internal error: see the log of this process\n' };
   }
 }

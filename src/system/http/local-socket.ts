@@ -6,35 +6,38 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ListenError, listenErrorOf, type HttpAnswer, type HttpBounds } from './http-listener.ts';
 
-/** What somebody on this host asks. */
+/** A request from another process on this host. */
 export interface LocalRequest {
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Aborts when whoever asks has gone, or the socket is closed. */
+  /** Aborts when the client disconnects or the listener closes. */
   readonly signal: AbortSignal;
 }
 
-/** An answer that goes on for as long as there is something to say, and whoever asks listens. */
+/** An answer that is streamed until its chunks end or the client disconnects. */
 interface HttpStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Taken as fast as they are read on the other side; its `return` is called when that one goes. */
+  /** Read as fast as the client reads. Its `return` is called when the client disconnects. */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
 export type AnswerLocal = (request: LocalRequest) => HttpAnswer | HttpStream | Promise<HttpAnswer | HttpStream>;
 
 export interface LocalListener {
-  /** Ends what is being answered, and removes the socket. */
+  /** Aborts the running answers and removes the socket. */
   close(): Promise<void>;
 }
 
-/** Octets of a path: `sun_path` of Linux has room for 107, and the socket is made beside it under a longer name. */
+/**
+ * Maximum length of a socket path in octets. `sun_path` of Linux allows 107, and the socket is first created under a longer, temporary
+ * name.
+ */
 export const longestSocketPath = 96;
 
 /**
- * HTTP on a Unix socket that its owner alone may use (mode 0600); its directory is made. A socket that nobody answers at any more is replaced,
- * in one step: whoever connects meets the old or the new. Rejects with ListenError, `taken` where another process answers there.
+ * Serves HTTP on a Unix socket with mode 0600, and creates its directory. A socket left by a process that has ended is replaced atomically.
+ * Rejects with ListenError; its code is `taken` when another process answers at the path.
  */
 export async function listenLocal(path: string, answer: AnswerLocal, bounds: HttpBounds): Promise<LocalListener> {
   const aside = `${path}.${randomBytes(4).toString('hex')}`;
@@ -63,7 +66,7 @@ export async function listenLocal(path: string, answer: AnswerLocal, bounds: Htt
     await rm(aside, { force: true }).catch(() => undefined);
     throw error instanceof ListenError ? error : listenErrorOf(error as NodeJS.ErrnoException);
   }
-  // Later ones are of single connections: it goes on listening.
+  // Later errors concern single connections. The server keeps listening.
   server.removeAllListeners('error').on('error', () => undefined);
   const { ino } = await stat(path);
   return {
@@ -72,25 +75,25 @@ export async function listenLocal(path: string, answer: AnswerLocal, bounds: Htt
       closing.abort();
       server.closeAllConnections();
       await closed;
-      // The next process may have its own there by now.
+      // The next process may already have put its own socket there.
       const there = await lstat(path).catch(() => undefined);
       if (there?.ino === ino) await rm(path, { force: true });
     },
   };
 }
 
-/** Rejects where it is not ours to take: somebody answers there, or it is no socket at all. */
+/** Rejects when another process answers at the path, or the file is not a socket. */
 async function requireUnusedPath(path: string): Promise<void> {
   const there = await lstat(path).catch(() => undefined);
   if (there === undefined) return;
-  if (!there.isSocket()) throw new ListenError('taken', `${path} is there and is no socket`);
+  if (!there.isSocket()) throw new ListenError('taken', `${path} exists and is not a socket`);
   const isAnswered = await new Promise<boolean>((resolve) => {
     const socket = connect({ path });
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);
     });
-    // Refused: nobody. Anything else (no permission, too many waiting) is somebody's.
+    // A refused connection means that no process listens. Any other error (no permission, full queue) means that one does.
     socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'ECONNREFUSED' && code !== 'ENOENT'));
   });
   if (isAnswered) throw new ListenError('taken', `another process answers at ${path}`);
@@ -112,20 +115,20 @@ async function serve(request: IncomingMessage, response: ServerResponse, answer:
     response.flushHeaders();
     await pipeline(answered.chunks, response, { signal });
   } catch {
-    // Whoever answers has said what is wrong; whoever asks must not wait for ever.
+    // The handler has logged the error. The client still needs an answer, or it would wait for ever.
     if (response.headersSent) response.destroy();
-    else response.writeHead(500, { 'Content-Type': 'text/plain; charset=utf-8' }).end('this cannot be told at the moment\n');
+    else response.writeHead(500, { 'Content-Type': 'text/plain; charset=utf-8' }).end('internal error: see the log of this process\n');
   }
 }
 
 export interface LocalAnswer {
   readonly status: number;
   readonly contentType: string;
-  /** As it comes. Leaving the iteration ends the connection. */
+  /** The body as it arrives. Leaving the iteration closes the connection. */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Nobody answers at a socket. `code`: as the system has it, "ENOENT", "EACCES". */
+/** No process answers at the socket. `code` is the system's, such as "ENOENT" or "EACCES". */
 export class LocalSocketError extends Error {
   readonly code: string;
 
@@ -137,12 +140,15 @@ export class LocalSocketError extends Error {
 }
 
 const errorTexts: Readonly<Record<string, (path: string) => string>> = {
-  ENOENT: (path) => `there is no socket ${path}: no such process of Herald runs on this host, or it has another one (--socket)`,
-  ECONNREFUSED: (path) => `nobody answers at ${path}: the process that made it has ended`,
-  EACCES: (path) => `not permitted to use ${path}: it is for the user that the process runs as (root, of an agent)`,
+  ENOENT: (path) => `there is no socket ${path}: no such Herald process runs on this host, or it uses another socket (--socket)`,
+  ECONNREFUSED: (path) => `no process answers at ${path}: the process that created it has ended`,
+  EACCES: (path) => `not permitted to use ${path}: only the user that the process runs as may use it (root for an agent)`,
 };
 
-/** Asks at a Unix socket. `target`: path and query. Rejects with LocalSocketError; with the reason of the signal, where that aborts first. */
+/**
+ * Sends a GET request to a Unix socket. `target` is path and query. Rejects with LocalSocketError, or with the signal's reason when it
+ * aborts first.
+ */
 export function requestLocal(path: string, target: string, signal: AbortSignal): Promise<LocalAnswer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ socketPath: path, path: target, agent: false, signal }, (response) => {

@@ -5,15 +5,15 @@ export interface RetryingListenerOptions {
   /** Rejects with ListenError. */
   readonly listen: () => Promise<{ close(): Promise<void> }>;
   readonly retryMilliseconds: number;
-  /** Called when `problem` has changed, unless it is closed. */
+  /** Called with the new problem whenever `problem` changes, until the listener is closed. */
   readonly onProblemChanged: (problem: string | undefined) => void;
-  /** An error that is no problem. It is tried again all the same. */
+  /** True for an error that is not reported as a problem. The listener retries all the same. */
   readonly isExpected?: (error: ListenError) => boolean;
-  /** Waited for before the first attempt. It does not reject. */
+  /** The first attempt waits for this promise, which must not reject. */
   readonly after?: Promise<unknown>;
 }
 
-/** A place that is listened on as soon as it can be: while another program has it, it is tried again and again. */
+/** Listens as soon as the address is free, and retries at an interval while another program uses it. */
 export class RetryingListener {
   readonly #clock: Clock;
   readonly #options: RetryingListenerOptions;
@@ -29,12 +29,12 @@ export class RetryingListener {
     this.#attempt = this.#begin();
   }
 
-  /** Why nothing listens; undefined: it does, or it was not tried yet, or that was to be expected. */
+  /** Why the listener is not listening. Undefined while it listens, before the first attempt, and after an expected error. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Resolves when the place is free. */
+  /** Stops retrying and closes the listener. Resolves when the address is free. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancel?.();

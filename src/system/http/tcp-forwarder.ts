@@ -1,19 +1,19 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { listenErrorOf, type SocketAddress } from './http-listener.ts';
 
-/** Listens, and passes on what comes in, until it is closed. */
+/** Listens and forwards connections until it is closed. */
 export interface TcpForwarder {
-  /** Resolves when the port is free. Connections go on, unless `end` is said: then they are reset. */
+  /** Resolves when the port is free. Open connections continue unless `end` is passed, which resets them. */
   close(end?: 'connections'): Promise<void>;
 }
 
 /**
- * Rejects with ListenError. `target` is asked for each connection; undefined: there is nowhere to pass it on to, and it is reset, as
- * is one that is refused there.
+ * Starts a forwarder; rejects with ListenError. `target` is called for each connection. A connection is reset when there is no target or
+ * the target refuses it.
  */
 export type ForwardTcp = (place: SocketAddress, target: () => SocketAddress | undefined) => Promise<TcpForwarder>;
 
-/** Of the machine. All forwarders together pass on `maximum` connections at a time; further ones are reset. */
+/** Creates forwarders that share a limit: together they forward at most `maximum` connections at a time and reset further ones. */
 export function tcpForwarding(maximum: number): ForwardTcp {
   let open = 0;
   return (place, target) =>
@@ -47,7 +47,7 @@ export function tcpForwarding(maximum: number): ForwardTcp {
     });
 }
 
-/** Each side hears what the other says, and how it ends: by a FIN, after which the other may go on, or by a reset. */
+/** Copies data between both sockets and passes on how each side ends: a FIN leaves the other direction open, a reset ends both. */
 function relay(client: Socket, server: Socket): void {
   for (const [one, other] of [
     [client, server],

@@ -12,7 +12,7 @@ import { MalformedNetlink } from './error.ts';
  */
 interface Attribute {
   readonly type: number;
-  /** Of the attribute's header, from the beginning of the octets that were read. */
+  /** Offset of the attribute's header in the octets that were read. */
   readonly offset: number;
   readonly value: Uint8Array;
 }
@@ -20,7 +20,7 @@ interface Attribute {
 export const attributeHeaderBytes = 4;
 const typeMask = 0x3fff;
 
-/** The attributes in order. Throws MalformedNetlink when one does not fit; fewer than four octets at the end are padding. */
+/** Lists the attributes in order. Throws MalformedNetlink when one does not fit. Fewer than four octets at the end are padding. */
 export function listAttributes(bytes: Uint8Array): Attribute[] {
   const attributes: Attribute[] = [];
   let offset = 0;
@@ -35,20 +35,20 @@ export function listAttributes(bytes: Uint8Array): Attribute[] {
   return attributes;
 }
 
-/** The attributes by type; of several with the same type, the last one. */
+/** Returns the attributes by type. When a type occurs several times, the last one counts. */
 export function readAttributes(bytes: Uint8Array): ReadonlyMap<number, Uint8Array> {
   const attributes = new Map<number, Uint8Array>();
   for (const { type, value } of listAttributes(bytes)) attributes.set(type, value);
   return attributes;
 }
 
-/** A number in network byte order, as nf_tables writes them. Throws MalformedNetlink unless there are four octets. */
+/** Reads a number in network byte order, as nf_tables writes them. Throws MalformedNetlink unless there are four octets. */
 export function readNumber(value: Uint8Array): number {
   if (value.length !== 4) throw new MalformedNetlink(`a number has four octets, not ${value.length}`);
   return (((value[0] ?? 0) << 24) | ((value[1] ?? 0) << 16) | ((value[2] ?? 0) << 8) | (value[3] ?? 0)) >>> 0;
 }
 
-/** A text up to its terminating zero, or to the end. */
+/** Reads text up to its terminating zero, or to the end. */
 export function readText(value: Uint8Array): string {
   const end = value.indexOf(0);
   return Buffer.from(value.buffer, value.byteOffset, end < 0 ? value.length : end).toString('latin1');

@@ -7,7 +7,7 @@ import { MessageWriter } from './message-writer.ts';
 import type { NetlinkSocket } from './socket.ts';
 import { SerialQueue } from '../serial-queue.ts';
 
-/** A request: its type, its flags beside "request", and what comes after the header. */
+/** One request. `flags` are added to NLM_F_REQUEST; `write` writes the payload after the header. */
 export interface Request {
   readonly type: number;
   readonly flags?: number;
@@ -21,15 +21,16 @@ export interface Answer {
 
 interface Outgoing {
   readonly datagram: Uint8Array;
-  /** The sequence number after its last. */
+  /** The first sequence number after the datagram's messages. */
   readonly next: number;
 }
 
 /**
- * Requests and answers over one socket, one request after the other. The kernel does its work while a request is handed over, so
- * that the answers are there when `send` resolves; of a list, each datagram is made when the one before has been read.
+ * Sends requests over one netlink socket, one after the other, and reads the answers. The kernel does the work during `send`, so the
+ * answers are there when `send` resolves. For a dump, the kernel writes each datagram after the previous one was read.
  *
- * Everything rejects with a NetlinkError or MalformedNetlink, and what changes something with AnswerLost.
+ * Every method rejects with NetlinkError or MalformedNetlink. `exchange` and `change` reject with AcknowledgementLost when the kernel
+ * received the request but its answer was lost.
  */
 export class NetlinkConnection {
   readonly #socket: NetlinkSocket;
@@ -42,7 +43,10 @@ export class NetlinkConnection {
     this.#clock = clock;
   }
 
-  /** Requests that make or remove something, each by itself. For each what the kernel says against it; undefined: it was done. */
+  /**
+   * Sends requests that create or remove something, each independent of the others. Returns the kernel's error for each, undefined for
+   * success.
+   */
   async change(requests: readonly Request[]): Promise<(NetlinkError | undefined)[]> {
     const problems: (NetlinkError | undefined)[] = [];
     for (let start = 0; start < requests.length; start += requestsPerDatagram) {
@@ -63,7 +67,7 @@ export class NetlinkConnection {
     return problems;
   }
 
-  /** Hands over a datagram, which is made from the first sequence number that is free; the acknowledgements to it. */
+  /** Builds a datagram from the next free sequence number and sends it. Returns its acknowledgements. */
   exchange(build: (sequence: number) => Outgoing | Promise<Outgoing>): Promise<Message[]> {
     return this.#serial.run(async () => {
       const first = this.#sequence;
@@ -79,7 +83,7 @@ export class NetlinkConnection {
     });
   }
 
-  /** What a request for one thing is answered with: its payload. */
+  /** Sends a request for one object and returns the payload of the answer. */
   request(request: Request): Promise<Uint8Array> {
     return this.#serial.run(async () => {
       const sequence = this.#sequence++;
@@ -94,8 +98,8 @@ export class NetlinkConnection {
   }
 
   /**
-   * Requests that are answered with several payloads each: these, and the number of the error that ended them (0: none). One
-   * datagram, and all answers have to fit into the socket's buffer.
+   * Sends requests that are answered with several payloads each. Returns for each the payloads and the error number that ended them (0:
+   * none). All requests are sent in one datagram, and all answers must fit into the socket's buffer.
    */
   requestEach(requests: readonly Request[]): Promise<readonly Answer[]> {
     return this.#serial.run(async () => {
@@ -105,7 +109,7 @@ export class NetlinkConnection {
       for (const [index, request] of requests.entries()) writeRequest(writer, request, messageFlags.ack, first + index);
       const payloads = requests.map((): Uint8Array[] => []);
       const errors = requests.map((): number | undefined => undefined);
-      // There may be many thousand answers: they are read here while the kernel makes others in a thread.
+      // There may be many thousand answers. They are read here while the kernel produces more in another thread.
       let sent = false;
       const sending = this.#socket.send(writer.bytes()).finally(() => (sent = true));
       const reading = async (): Promise<void> => {
@@ -139,7 +143,10 @@ export class NetlinkConnection {
     return messages;
   }
 
-  /** A list, as `read` reads each payload and without those of which it makes nothing; one that changed while it was read is read again. */
+  /**
+   * Dumps a list. `read` parses each payload; payloads for which it returns undefined are left out. A list that changed during the dump is
+   * read again.
+   */
   list<T>(request: Request, read: (payload: Uint8Array) => T | undefined): Promise<T[]> {
     return this.#serial.run(async () => {
       for (let attempt = 1; ; attempt++) {
@@ -190,7 +197,7 @@ function writeRequest(writer: MessageWriter, { type, flags = 0, write }: Request
   writer.endMessage(start);
 }
 
-/** The end of a list carries a number of its own, negative for an error. */
+/** Returns the error number at the end of a dump, 0 for none. The kernel sends it as a negative number. */
 function doneError({ payload }: Message): number {
   if (payload.length < 4) return 0;
   return Math.abs(Math.min(0, new DataView(payload.buffer, payload.byteOffset).getInt32(0, true)));

@@ -1,11 +1,11 @@
 import { getSystemErrorMap } from 'node:util';
 
-/** The kernel, or the C library, said no. `code` is the system's name of the reason: "EPERM", "ENOBUFS". */
+/** The kernel or the C library refused a request. `code` is the system's name of the error, such as "EPERM" or "ENOBUFS". */
 export class NetlinkError extends Error {
   readonly code: string;
 
   constructor(what: string, errno: number) {
-    // ERESTART is for the kernel's own use, and still what a batch of another generation gets.
+    // Node does not know ERESTART, which is internal to the kernel. nf_tables returns it when the generation of the ruleset has changed.
     const [code, description] =
       getSystemErrorMap().get(-errno) ?? (errno === 85 ? ['ERESTART', 'try again'] : [`E${errno}`, 'unknown error']);
     super(`${what}: ${description}`);
@@ -14,7 +14,7 @@ export class NetlinkError extends Error {
   }
 }
 
-/** The kernel has a request, and its answer was lost: whether it has done it nobody knows. */
+/** The kernel received a request, but its acknowledgement was lost. It is unknown whether the request was carried out. */
 export class AcknowledgementLost extends Error {
   readonly code = 'ENODATA';
 
@@ -24,7 +24,7 @@ export class AcknowledgementLost extends Error {
   }
 }
 
-/** What was received is not netlink as we know it. */
+/** Received octets are not a valid netlink message. */
 export class MalformedNetlink extends Error {
   readonly code = 'EBADMSG';
 

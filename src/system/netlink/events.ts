@@ -5,26 +5,26 @@ import { readMessages, type Message } from './message.ts';
 import { openNetlink, type NetlinkOptions, type NetlinkSocket } from './socket.ts';
 
 export interface EventHandlers {
-  /** May throw MalformedNetlink, which counts as a loss. */
+  /** May throw MalformedNetlink, which counts as lost events. */
   readonly onMessage: (message: Message) => void;
-  /** Events were lost: anything may have happened. */
+  /** Events were lost, so any change may have been missed. */
   readonly onLoss: (why: string) => void;
-  /** Nothing is reported any more. */
+  /** No further events are reported. */
   readonly onEnd: (why: string) => void;
 }
 
 export interface Events {
-  /** What happens from now on is reported. Otherwise `onEnd` follows. */
+  /** True when events are reported from now on. When false, `onEnd` follows. */
   readonly subscribed: boolean;
-  /** Ends or begins again to hear what happens. What came before is still reported. */
+  /** Joins or leaves the multicast groups. Events received before are still reported. */
   setSubscribed(hearing: boolean): void;
-  /** Nothing is called afterwards. */
+  /** Closes the socket. No handler is called afterwards. */
   stop(): void;
 }
 
 /**
- * The events of the groups in `options`. Looks for them at intervals: Node has no public handle for a netlink socket, and an empty
- * look costs less than a microsecond.
+ * Follows the events of the groups in `options`. It polls at intervals, because Node offers no way to wait for a netlink socket. A poll
+ * that finds nothing costs less than a microsecond.
  */
 export function followEvents(options: NetlinkOptions, clock: Clock, handlers: EventHandlers): Events {
   let stopped = false;
@@ -52,7 +52,7 @@ export function followEvents(options: NetlinkOptions, clock: Clock, handlers: Ev
         }
         handlers.onLoss(error.message);
       }
-      // A handler may have stopped this.
+      // The handler may have called `stop`.
       if (stopped) return;
     }
     cancel = clock.after(0, look);

@@ -1,22 +1,22 @@
 /** Bounds of netlink sockets; docs/reference/limits.md lists them. */
 
-/** Octets of the largest datagram that is taken. The kernel fills up to 32 KiB of a dump at once, and events are smaller. */
+/** Octets of the largest datagram that is received. The kernel fills at most 32 KiB of a dump at once, and events are smaller. */
 export const datagramBytes = 65_536;
 
-/** Octets of requests that a socket may hold: one transaction is one datagram. */
+/** Octets of requests that a socket may hold. One transaction is one datagram. */
 export const sendBufferBytes = 64 * 1024 * 1024;
 
-/** Attempts to read a list that changes while it is read. */
+/** Attempts to read a list that keeps changing during the dump. */
 export const dumpAttempts = 20;
 
 /** Datagrams of events that are read in one turn of the event loop. */
 export const datagramsPerPoll = 32;
 
-/** Milliseconds between two looks for events. */
+/** Milliseconds between two polls for events. */
 export const eventPoll = 100;
 
-/** Requests that are handed over at once and answered one by one: the answers must fit into a socket without CAP_NET_ADMIN. */
+/** Requests in one datagram that are acknowledged one by one. The answers must fit into a socket without CAP_NET_ADMIN. */
 export const requestsPerDatagram = 100;
 
-/** Octets of answers and events that may wait. The kernel takes the memory only when they do. */
+/** Octets of answers and events that may wait in the socket. The kernel allocates the memory only when needed. */
 export const receiveBufferBytes = 64 * 1024 * 1024;

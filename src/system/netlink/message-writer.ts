@@ -11,7 +11,7 @@ interface MessageHeader {
   readonly sequence: number;
 }
 
-/** Messages one after the other in a buffer that grows. What is begun must be ended, the inner one first. */
+/** Writes messages one after the other into a buffer that grows. Messages and nested attributes must be ended, the innermost first. */
 export class MessageWriter {
   #buffer = Buffer.alloc(4_096);
   #length = 0;
@@ -20,12 +20,12 @@ export class MessageWriter {
     return this.#length;
   }
 
-  /** A view of what has been written so far. */
+  /** Returns a view of everything written so far. */
   bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** Resolves to the place that `endMessage` wants. */
+  /** Begins a message. Pass the returned position to `endMessage`. */
   beginMessage({ type, flags, sequence }: MessageHeader): number {
     const start = this.#grow(messageHeaderBytes);
     this.#buffer.writeUInt16LE(type, start + 4);
@@ -50,37 +50,37 @@ export class MessageWriter {
     this.#buffer.writeUInt16LE(length, start);
   }
 
-  /** An attribute with these octets. */
+  /** Writes an attribute with these octets as its value. */
   bytesAttribute(type: number, value: Uint8Array): void {
     const start = this.#attribute(type, value.length);
     this.#buffer.set(value, start);
   }
 
-  /** Four octets in network byte order. */
+  /** Writes an attribute with a 32-bit number in network byte order. */
   numberAttribute(type: number, value: number): void {
     const start = this.#attribute(type, 4);
     this.#buffer.writeUInt32BE(value >>> 0, start);
   }
 
-  /** Four octets in the byte order of the machine. */
+  /** Writes an attribute with a 32-bit number in host byte order. */
   hostNumberAttribute(type: number, value: number): void {
     const start = this.#attribute(type, 4);
     this.#buffer.writeUInt32LE(value >>> 0, start);
   }
 
-  /** Eight octets in network byte order. */
+  /** Writes an attribute with a 64-bit number in network byte order. */
   longAttribute(type: number, value: bigint): void {
     const start = this.#attribute(type, 8);
     this.#buffer.writeBigUInt64BE(value, start);
   }
 
-  /** With the terminating zero. Names of tables, chains and sets are ASCII. */
+  /** Writes a text attribute with its terminating zero. Names of tables, chains and sets are ASCII. */
   textAttribute(type: number, value: string): void {
     const start = this.#attribute(type, value.length + 1);
     this.#buffer.write(value, start, 'latin1');
   }
 
-  /** Octets that are no attribute, such as a header after the message's own; padded to a multiple of four. */
+  /** Writes octets that are not an attribute, such as a header after the message's own, padded to a multiple of four. */
   raw(value: Uint8Array): void {
     const start = this.#grow(aligned(value.length));
     this.#buffer.set(value, start);
@@ -93,7 +93,7 @@ export class MessageWriter {
     return start + attributeHeaderBytes;
   }
 
-  /** Room for so many octets, which are zero. */
+  /** Extends the buffer by zero octets and returns the position of the first. */
   #grow(octets: number): number {
     const start = this.#length;
     const end = start + octets;

@@ -5,7 +5,7 @@ export const messageHeaderBytes = 16;
 
 export const messageTypes = { error: 2, done: 3 } as const;
 
-/** NLM_F_...; `replace`, `exclusive` and `create` are for requests that make something, `dump` for those that list. */
+/** NLM_F_ flags. `replace`, `exclusive` and `create` apply to requests that create something, `dump` to requests that list. */
 export const messageFlags = {
   request: 0x1,
   ack: 0x4,
@@ -31,12 +31,12 @@ export interface Message {
   readonly type: number;
   readonly flags: number;
   readonly sequence: number;
-  /** Of an answer, our own port; of an event, the port of the socket that made the change. */
+  /** In an answer, our own port. In an event, the port of the socket that made the change. */
   readonly port: number;
   readonly payload: Uint8Array;
 }
 
-/** The messages of one datagram. Throws MalformedNetlink. */
+/** Splits a datagram into its messages. Throws MalformedNetlink. */
 export function readMessages(datagram: Uint8Array): Message[] {
   const view = new DataView(datagram.buffer, datagram.byteOffset, datagram.length);
   const messages: Message[] = [];
@@ -58,13 +58,13 @@ export function readMessages(datagram: Uint8Array): Message[] {
   return messages;
 }
 
-/** What an NLMSG_ERROR says of a request of ours. */
+/** The content of an NLMSG_ERROR message: the result of one of our requests. */
 export interface Acknowledgement {
-  /** 0: it was done. Otherwise the number of the reason, positive. */
+  /** 0 for success, otherwise a positive error number. */
   readonly errno: number;
-  /** The kernel's words, where it has some. */
+  /** The kernel's explanation. Absent when it gives none. */
   readonly text?: string;
-  /** Where in the request the attribute at fault begins, counted from the beginning of the request's header. */
+  /** Offset of the attribute at fault, from the start of the request's header. */
   readonly offset?: number;
 }
 
@@ -72,8 +72,8 @@ const extendedText = 1;
 const extendedOffset = 2;
 
 /**
- * Reads the payload of an NLMSG_ERROR: the number, the request's header, the request itself unless it was left out, then
- * attributes (NETLINK_EXT_ACK). Throws MalformedNetlink.
+ * Reads the payload of an NLMSG_ERROR: the error number, the request's header, the request's payload unless it was capped, then attributes
+ * (NETLINK_EXT_ACK). Throws MalformedNetlink.
  */
 export function readAcknowledgement({ payload, flags }: Message): Acknowledgement {
   if (payload.length < 4 + messageHeaderBytes) throw new MalformedNetlink(`an acknowledgement of ${payload.length} octets`);

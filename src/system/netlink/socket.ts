@@ -5,7 +5,7 @@ import { loadLibc, type Libc } from '../ffi/libc.ts';
 import { attachFilter, acceptWholePacket, jumpIfEqual, loadOctet, returnVerdict, type FilterInstruction } from '../ffi/socket-filter.ts';
 import { datagramBytes, receiveBufferBytes, sendBufferBytes } from './limits.ts';
 
-// Numbers of Linux, equal on x86-64 and arm64.
+// Constants of Linux, the same on x86-64 and arm64.
 const AF_NETLINK = 16;
 const SOCK_RAW = 3;
 const SOCK_NONBLOCK = 0o4000;
@@ -30,38 +30,40 @@ const EMSGSIZE = 90;
 export const netfilterProtocol = 12;
 export const routeProtocol = 0;
 
-/** One netlink socket. What fails throws, or rejects with, a NetlinkError. */
+/** A netlink socket. Failures throw, or reject with, a NetlinkError. */
 export interface NetlinkSocket {
-  /** The kernel's number for it; events carry the number of the socket that made the change. */
+  /** The socket's netlink port. Events carry the port of the socket that made the change. */
   readonly port: number;
   /**
-   * Hands a datagram to the kernel, in a thread: a transaction of many thousand elements takes its time, and so does one that
-   * waits for another program's. When it resolves the kernel has done the work, and the answers wait. One at a time.
+   * Sends a datagram in another thread, because a transaction of many thousand elements takes long and may wait for another program's
+   * transaction. When it resolves, the kernel has done the work and the answers can be received. Only one send at a time is allowed.
    */
   send(datagram: Uint8Array): Promise<void>;
-  /** The next datagram that waits, undefined: there is none. ENOBUFS: some were lost. Never waits itself. */
+  /**
+   * Returns the next waiting datagram, or undefined when there is none; never blocks. Throws NetlinkError ENOBUFS when datagrams were lost.
+   */
   receive(): Uint8Array | undefined;
-  /** Begins or ends to receive the events of a group. False: the kernel refuses. */
+  /** Joins or leaves a multicast group. Returns false when the kernel refuses. */
   setMembership(group: number, listening: boolean): boolean;
   close(): void;
 }
 
 export interface NetlinkOptions {
-  /** NETLINK_NETFILTER and the like. */
+  /** A protocol such as NETLINK_NETFILTER. */
   readonly protocol: number;
   /** Multicast groups whose events are received. */
   readonly groups?: readonly number[];
-  /** A file that stands for the network namespace, such as /run/netns/node1; otherwise this process's. */
+  /** Path of a network namespace, such as /run/netns/node1. Absent: the namespace of this process. */
   readonly networkNamespace?: string;
-  /** The kernel selects what it lists by what the request says (rtnetlink). */
+  /** Makes the kernel filter dumps by the fields of the request (rtnetlink). */
   readonly strict?: boolean;
-  /** Datagrams with another value of this octet are not received. */
+  /** Drops datagrams that have another value at this octet. */
   readonly only?: { readonly offset: number; readonly value: number };
-  /** Octets of answers and events that may wait; otherwise the bound in limits.ts. */
+  /** Size of the receive buffer in octets. Absent: the limit in limits.ts. */
   readonly receiveBytes?: number;
 }
 
-/** Undefined where this machine has no FFI; throws a NetlinkError where the kernel refuses. */
+/** Opens a socket. Returns undefined when this machine has no FFI. Throws NetlinkError when the kernel refuses. */
 export function openNetlink(options: NetlinkOptions): NetlinkSocket | undefined {
   const libc = loadLibc();
   if (libc === undefined) return undefined;
@@ -96,7 +98,7 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     if (strict) this.#option(SOL_NETLINK, NETLINK_GET_STRICT_CHK, 1);
     if (filter !== undefined && !attachFilter(libc, fd, only(filter.offset, filter.value)))
       throw new NetlinkError('filtering events', libc.errno());
-    // struct sockaddr_nl: the kernel chooses the port.
+    // struct sockaddr_nl. The kernel assigns the port.
     const address = Buffer.alloc(12);
     address.writeUInt16LE(AF_NETLINK);
     if (libc.bind(fd, address, address.length) < 0) throw new NetlinkError('binding a netlink socket', libc.errno());
@@ -117,7 +119,7 @@ class LinuxNetlinkSocket implements NetlinkSocket {
       this.#sending = undefined;
       if (this.#closed) this.#libc.close(this.#fd);
     }
-    // Refused before it reached the subsystem; a second attempt in this thread tells why.
+    // The kernel refused the datagram before the subsystem saw it. Sending again in this thread gives the errno.
     assert(!this.#closed);
     if (this.#libc.send(this.#fd, datagram, datagram.length, 0) < 0) throw new NetlinkError('sending to the kernel', this.#libc.errno());
   }
@@ -142,11 +144,11 @@ class LinuxNetlinkSocket implements NetlinkSocket {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    // A descriptor that a thread still uses is closed after that.
+    // While a thread is still sending, `send` closes the descriptor when that ends.
     if (this.#sending === undefined) this.#libc.close(this.#fd);
   }
 
-  /** Beyond the system's bound where that is permitted (CAP_NET_ADMIN), otherwise up to it. */
+  /** Sets a buffer size, beyond the system's maximum when CAP_NET_ADMIN permits it, otherwise up to the maximum. */
   #bufferSize(force: number, name: number, bytes: number): void {
     if (!this.#option(SOL_SOCKET, force, bytes)) this.#option(SOL_SOCKET, name, bytes);
   }
@@ -158,7 +160,7 @@ class LinuxNetlinkSocket implements NetlinkSocket {
   }
 }
 
-/** Load the octet, compare it, take everything or nothing. */
+/** A filter program: load the octet, compare it, accept the whole packet or drop it. */
 function only(offset: number, value: number): readonly FilterInstruction[] {
   return [
     [loadOctet, 0, 0, offset],
@@ -168,7 +170,10 @@ function only(offset: number, value: number): readonly FilterInstruction[] {
   ];
 }
 
-/** A socket belongs for good to the namespace in which it was opened, so this thread moves there and back at once. */
+/**
+ * Opens a socket in another namespace. A socket stays in the namespace in which it was opened, so this thread enters it and returns at
+ * once.
+ */
 function inNamespace(libc: Libc, path: string | undefined, open: () => number): number {
   if (path === undefined) return open();
   const home = openSync('/proc/thread-self/ns/net', 'r');

@@ -18,13 +18,13 @@ import {
 const anyAddress = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 32n - 1n }).map((value): Address => ({ family: 4, value })),
   fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }).map((value): Address => ({ family: 6, value })),
-  // Many zero groups, where the compression of RFC 5952 has its corners.
+  // Groups with many zeros, where the compression rules of RFC 5952 matter.
   fc.array(fc.constantFrom(0n, 0n, 0n, 1n, 0xabcdn), { minLength: 8, maxLength: 8 }).map((groups): Address => {
     return { family: 6, value: groups.reduce<bigint>((value, group) => (value << 16n) | group, 0n) };
   }),
 );
 
-describe('reading addresses strictly', () => {
+describe('strict address parsing', () => {
   test.each([
     ['192.0.2.1', '192.0.2.1'],
     ['0.0.0.0', '0.0.0.0'],
@@ -38,7 +38,7 @@ describe('reading addresses strictly', () => {
     ['64:ff9b::192.0.2.33', '64:ff9b::c000:221'],
     ['1:2:3:4:5:6:7::', '1:2:3:4:5:6:7:0'],
     ['fe80::1', 'fe80::1'],
-  ])('%s is %s', (text, canonical) => {
+  ])('%s is read as %s', (text, canonical) => {
     const result = parseAddress(text);
     expect(result.ok && formatAddress(result.value)).toBe(canonical);
   });
@@ -69,7 +69,7 @@ describe('reading addresses strictly', () => {
     expect(result.ok ? 'accepted' : result.problem).toContain(why);
   });
 
-  test('whatever is accepted, the system accepts too, as the same family', () => {
+  test('every accepted address is valid for the system, in the same family', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string({ unit: fc.constantFrom(...'0123456789abcdef:.%'.split('')) })), (text) => {
         const result = parseAddress(text);
@@ -79,8 +79,8 @@ describe('reading addresses strictly', () => {
   });
 });
 
-describe('reading the addresses of Kubernetes objects', () => {
-  test('leading zeros are decimal, with a warning that says what to write', () => {
+describe('lenient address parsing for Kubernetes objects', () => {
+  test('leading zeros are read as decimal, with a warning that shows the right form', () => {
     expect(parseAddressLeniently('172.030.000.041')).toEqual({
       ok: true,
       value: address('172.30.0.41'),
@@ -91,11 +91,11 @@ describe('reading the addresses of Kubernetes objects', () => {
   });
 });
 
-describe('addresses as values', () => {
-  test('text and octets lead back to the same address', () => {
+describe('address values', () => {
+  test('formatting or encoding an address and reading it back gives the same address', () => {
     fc.assert(
       fc.property(anyAddress, (value) => {
-        // An IPv4-mapped address has a text of its own and is not read back: it is an IPv4 address in disguise.
+        // An IPv4-mapped address can be formatted but not read back: it stands for an IPv4 address.
         if (value.family === 4 || value.value >> 32n !== 0xffffn) expect(address(formatAddress(value))).toEqual(value);
         expect(addressFromBytes(addressBytes(value))).toEqual(value);
         expect(addressBytes(value)).toHaveLength(bitsOf(value.family) / 8);
@@ -103,7 +103,7 @@ describe('addresses as values', () => {
     );
   });
 
-  test('RFC 5952: the longest run of zeros is compressed, the first of equals, and never a single group', () => {
+  test('RFC 5952: formatting compresses the first longest run of zeros, but never a single group', () => {
     fc.assert(
       fc.property(anyAddress, (value) => {
         const text = formatAddress(value);
@@ -120,7 +120,7 @@ describe('addresses as values', () => {
     );
   });
 
-  test('the order is total: family first, then number', () => {
+  test('addresses sort by family, then by number', () => {
     const sorted = ['10.0.0.10', '10.0.0.9', '::1', '::', '255.0.0.0'].map(address).toSorted(compareAddresses).map(formatAddress);
     expect(sorted).toEqual(['10.0.0.9', '10.0.0.10', '255.0.0.0', '::', '::1']);
     expect(sameAddress(address('::1'), address('0.0.0.1'))).toBe(false);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { address } from '../../../src/net/address.ts';
 import { hashSeed, jenkinsHash, slotOf } from '../../../src/net/connection-hash.ts';
 
-/** Values that the kernel computes as well: test/lab/consistent-hashing.test.ts sends packets for the same formula. */
+/** The kernel computes the same values: test/lab/consistent-hashing.test.ts sends packets for this formula. */
 test.each([
   [0, 1_192_440_144],
   [1, 2_742_733_888],
@@ -12,7 +12,7 @@ test.each([
   [5, 420_139_495],
   [6, 1_405_282_028],
   [7, 4_102_590_853],
-])('the hash of %i words', (count, expected) => {
+])('jenkinsHash matches the kernel for %i words', (count, expected) => {
   expect(
     jenkinsHash(
       Uint32Array.from({ length: count }, (_, index) => index + 1),
@@ -27,14 +27,14 @@ test.each([
   ['connection', 'fd99::2', 20_000, 1021, 802],
   ['client', '10.99.0.2', 20_000, 1021, 420],
   ['client', 'fd99::2', 0, 16_381, 5696],
-] as const)('by %s, %s port %i has of %i slots number %i', (hashed, source, port, size, slot) => {
+] as const)('slotOf hashes the %s: source %s port %i of %i slots gives slot %i', (hashed, source, port, size, slot) => {
   expect(slotOf(hashed, address(source), port, size)).toBe(slot);
 });
 
-test('the port does not matter where the client alone is hashed, and spreads connections where it does', () => {
+test('the port changes the slot of a connection hash, but not of a client hash', () => {
   const slots = (hashed: 'client' | 'connection'): Set<number> =>
     new Set(Array.from({ length: 1000 }, (_, index) => slotOf(hashed, address('192.0.2.7'), 32_768 + index, 251)));
   expect(slots('client').size).toBe(1);
-  // 251 (1 - (250/251)^1000) = 246 slots on average, with a deviation of two.
+  // 251 (1 - (250/251)^1000) = 246 slots on average, with a standard deviation of two.
   expect(slots('connection').size).toBeGreaterThan(234);
 });

@@ -36,13 +36,13 @@ function range(text: string): AddressRange {
   return result.value;
 }
 
-describe('prefixes', () => {
+describe('prefix', () => {
   test.each([
     ['192.0.2.0/24', '192.0.2.0/24'],
     ['0.0.0.0/0', '0.0.0.0/0'],
     ['192.0.2.1/32', '192.0.2.1/32'],
     ['2001:DB8::/32', '2001:db8::/32'],
-  ])('%s is %s', (text, canonical) => {
+  ])('%s is read as %s', (text, canonical) => {
     const result = parsePrefix(text);
     expect(result.ok && formatPrefix(result.value)).toBe(canonical);
   });
@@ -60,7 +60,7 @@ describe('prefixes', () => {
     expect(result.ok ? 'accepted' : result.problem).toContain(why);
   });
 
-  test('Kubernetes objects may have host bits and leading zeros, with a warning', () => {
+  test('lenient reading accepts host bits and leading zeros with a warning', () => {
     expect(parsePrefixLeniently('203.0.113.077/025')).toMatchObject({ ok: false });
     expect(parsePrefixLeniently('203.0.113.077/25')).toMatchObject({ ok: true, value: prefix('203.0.113.0/25') });
     expect(parsePrefixLeniently('203.0.113.000/25')).toMatchObject({
@@ -76,11 +76,11 @@ describe('prefixes', () => {
     ['10.0.0.0/8', '10.0.0.0/8', []],
     ['10.0.0.0/8', '11.0.0.0/8', ['10.0.0.0/8']],
     ['::/0', '127.0.0.0/8', ['::/0']],
-  ])('%s without %s', (text, hole, rest) => {
+  ])('withoutPrefix splits %s around %s', (text, hole, rest) => {
     expect(withoutPrefix(prefix(text), prefix(hole)).map(formatPrefix)).toEqual(rest);
   });
 
-  test('text leads back to the same prefix, and first and last address are inside', () => {
+  test('formatting and reading gives the same prefix, which contains its first and last address', () => {
     fc.assert(
       fc.property(anyPrefix, (value) => {
         const text = formatPrefix(value);
@@ -103,14 +103,14 @@ describe('prefixes', () => {
   });
 });
 
-describe('ranges', () => {
+describe('address range', () => {
   test.each([
     ['192.0.2.0/30', '192.0.2.0/30', 4n],
     ['192.0.2.1-192.0.2.9', '192.0.2.1-192.0.2.9', 9n],
     ['192.0.2.0 - 192.0.2.255', '192.0.2.0/24', 256n],
     ['2001:db8::/64', '2001:db8::/64', 2n ** 64n],
     ['::1-::1', '::1/128', 1n],
-  ])('%s is %s with %s addresses', (text, canonical, size) => {
+  ])('%s is read as %s with %s addresses', (text, canonical, size) => {
     expect(formatRange(range(text))).toBe(canonical);
     expect(rangeSize(range(text))).toBe(size);
   });
@@ -126,7 +126,7 @@ describe('ranges', () => {
     expect(result.ok ? 'accepted' : result.problem).toContain(why);
   });
 
-  test('the prefixes of a range cover it exactly and are few', () => {
+  test('rangeToPrefixes covers the range exactly with the fewest prefixes', () => {
     const anyRange = fc.tuple(anyAddress, fc.bigInt({ min: 0n, max: 2n ** 40n })).map(([first, extra]): AddressRange => {
       const most = 2n ** BigInt(bitsOf(first.family)) - 1n;
       const last = first.value + extra > most ? most : first.value + extra;
@@ -147,7 +147,7 @@ describe('ranges', () => {
     );
   });
 
-  test('ranges overlap when they share an address', () => {
+  test('two ranges overlap exactly when they share an address', () => {
     expect(rangesOverlap(range('192.0.2.0/30'), range('192.0.2.3-192.0.2.9'))).toBe(true);
     expect(rangesOverlap(range('192.0.2.0/30'), range('192.0.2.4-192.0.2.9'))).toBe(false);
     expect(rangesOverlap(range('::/0'), range('0.0.0.0/0'))).toBe(false);

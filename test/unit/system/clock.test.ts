@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/system/clock.ts';
 
-test('no time at all is the next turn of the event loop, not a millisecond, and can be cancelled', async () => {
+test('a delay of 0 ms runs in the next turn of the event loop and can be cancelled', async () => {
   const order: string[] = [];
   systemClock.after(0, () => order.push('cancelled'))();
   systemClock.after(0, () => order.push('second'));
@@ -12,7 +12,7 @@ test('no time at all is the next turn of the event loop, not a millisecond, and 
   expect(order).toEqual(['first', 'second', 'third']);
 });
 
-test('a time is waited for, and can be cancelled', async () => {
+test('a delay runs after its time and can be cancelled', async () => {
   const begin = systemClock.now();
   const cancel = systemClock.after(5, () => expect.unreachable());
   cancel();

@@ -15,8 +15,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-describe('the host', () => {
-  test('reads and writes settings, and makes none', async () => {
+describe('system host', () => {
+  test('reads and writes existing settings but creates none', async () => {
     await put('sys/net/ipv4/ip_forward', '0\n');
     const host = systemHost({ root });
     expect(await host.readSetting('net/ipv4/ip_forward')).toBe('0');
@@ -26,7 +26,7 @@ describe('the host', () => {
     expect(await host.writeSetting('net/ipv4/none', '1')).toBe('there is no such setting');
   });
 
-  test('finds default routes from router advertisements, among those that somebody configured', async () => {
+  test('lists interfaces whose default route comes from a router advertisement, not from configuration', async () => {
     const any = '0'.repeat(32);
     const line = (length: string, flags: string, name: string): string =>
       `${any} ${length} ${any} 00 fe80${'0'.repeat(27)}1 00000400 00000001 00000000 ${flags} ${name}\n`;
@@ -38,13 +38,13 @@ describe('the host', () => {
     expect(await systemHost({ root: join(root, 'none') }).interfacesWithAdvertisedDefault()).toEqual([]);
   });
 
-  test('knows which legacy tables are in use', async () => {
+  test('lists the legacy iptables tables that are in use', async () => {
     await put('net/ip_tables_names', 'nat\nfilter\n');
     expect(await systemHost({ root }).legacyTables('ip')).toEqual(['nat', 'filter']);
     expect(await systemHost({ root }).legacyTables('ip6')).toEqual([]);
   });
 
-  test('has no loopback among its interfaces', () => {
+  test('leaves loopback out of its interfaces', () => {
     expect(
       systemHost()
         .interfaces()

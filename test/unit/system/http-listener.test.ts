@@ -24,27 +24,27 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** Sends raw text and returns what came until the other side closed. */
+/** Sends raw text and returns everything received until the other side closes. */
 async function raw(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let answer = '';
   socket.on('data', (data) => (answer += String(data)));
   socket.on('error', () => undefined);
   socket.write(text);
-  // Not `once`: it would reject where the other side resets the connection.
+  // `once` would reject when the other side resets the connection.
   await new Promise((resolve) => socket.on('close', resolve));
   return answer;
 }
 
 describe('listenHttp', () => {
-  test('answers status, header fields and body, without the query', async () => {
+  test('returns status, header fields and body, and separates the query from the path', async () => {
     const { port } = await listener();
     const [response] = (await once(get({ port, host: '127.0.0.1', path: '/a/b?c=d' }), 'response')) as [IncomingMessage];
     expect(await textOf(response)).toBe('/a/b');
     expect(response).toMatchObject({ statusCode: 503, headers: { 'x-path': '/a/b', 'content-length': '4' } });
   });
 
-  test('does not read a body: it answers and closes', async () => {
+  test('answers a request with a body without reading it, then closes the connection', async () => {
     const { port } = await listener();
     const sending = request({ port, host: '127.0.0.1', method: 'POST', path: '/', headers: { 'Content-Length': String(1 << 30) } });
     sending.on('error', () => undefined);
@@ -55,13 +55,13 @@ describe('listenHttp', () => {
     sending.destroy();
   });
 
-  test('refuses header fields without end, and a client that is slow', async () => {
+  test('rejects oversized header fields and slow clients', async () => {
     const { port } = await listener();
     expect(await raw(port, `GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(4_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
     expect(await raw(port, 'GET / HTTP/1.1\r\nHost')).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('cuts off who asks and does not take the answer, and says when it was sent', async () => {
+  test('disconnects a client that does not read the answer, and calls `sent`', async () => {
     const sent = Promise.withResolvers<void>();
     const body = 'x'.repeat(64 << 20);
     const made = await listenHttp(
@@ -80,7 +80,7 @@ describe('listenHttp', () => {
     expect(taken).toBeLessThan(body.length);
   });
 
-  test('closes connections above the bound at once', async () => {
+  test('closes connections above the limit at once', async () => {
     const { port } = await listener();
     const kept = Array.from({ length: bounds.connections }, () => connect(port, '127.0.0.1').on('error', () => undefined));
     await Promise.all(kept.map((socket) => once(socket, 'connect')));
@@ -88,19 +88,19 @@ describe('listenHttp', () => {
     for (const socket of kept) socket.destroy();
   });
 
-  test('of all addresses of one family leaves the port of the other to others', async () => {
+  test('listening on all addresses of one family leaves the port free in the other family', async () => {
     const six = await listener('::');
     const four = await listener('0.0.0.0', six.port);
     expect(four.port).toBe(six.port);
   });
 
-  test('says why it cannot', async () => {
+  test('reports why it cannot listen', async () => {
     const { port } = await listener();
     await expect(listener('127.0.0.1', port)).rejects.toMatchObject({ name: 'ListenError', code: 'taken' });
     await expect(listener('192.0.2.77')).rejects.toMatchObject({ name: 'ListenError', code: 'noAddress' });
   });
 
-  test('leaves the port free, whoever is connected', async () => {
+  test('close frees the port even with open connections', async () => {
     const first = await listener();
     const client = connect(first.port, '127.0.0.1');
     await once(client, 'connect');

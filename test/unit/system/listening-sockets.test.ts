@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listeningSockets } from '../../../src/system/listening-sockets.ts';
 
-test('sockets of this process are found, in both families and protocols, and what they are connected to is not', async () => {
+test('listening TCP and UDP sockets of both families are found, connected ones are not', async () => {
   const tcp = createServer();
   const udp = createSocket('udp6');
   tcp.listen(0, '127.0.0.1');
@@ -21,7 +21,7 @@ test('sockets of this process are found, in both families and protocols, and wha
   udp.close();
 });
 
-test('the list is read as far as the listening sockets of TCP go', async () => {
+test('reading stops after the listening TCP sockets', async () => {
   const root = await mkdtemp(join(tmpdir(), 'herald-sockets-'));
   await mkdir(join(root, 'net'));
   const head = '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode';

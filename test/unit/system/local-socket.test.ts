@@ -35,8 +35,8 @@ async function ask(path: string, target = '/'): Promise<{ status: number; body: 
   return { status, body: await text(chunks) };
 }
 
-describe('a local socket', () => {
-  test('is for its owner alone, in a directory that is made, and tells path and query', async () => {
+describe('local socket', () => {
+  test('only the owner has access, its directory is created, and requests carry path and query', async () => {
     const path = join(directory, 'a/b/agent.sock');
     await listen(path, ({ path: asked, query }) => ({ status: 404, headers: {}, body: `${asked} ${query.get('a')}` }));
     expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -44,7 +44,7 @@ describe('a local socket', () => {
     expect(await ask(path, '/x/y?a=1%2F2')).toEqual({ status: 404, body: '/x/y 1/2' });
   });
 
-  test('is gone after the end', async () => {
+  test('close removes the socket', async () => {
     const path = join(directory, 'agent.sock');
     const listener = await listen(path, say(''));
     await listener.close();
@@ -52,9 +52,9 @@ describe('a local socket', () => {
     await expect(requestLocal(path, '/', signal)).rejects.toMatchObject({ code: 'ENOENT', message: expect.stringContaining(path) });
   });
 
-  test('takes the place of one that nobody answers at any more', async () => {
+  test('replaces a socket at which no process answers any more', async () => {
     const path = join(directory, 'agent.sock');
-    // As after SIGKILL: the file stays.
+    // The socket file remains, as after SIGKILL.
     const { promise, resolve } = Promise.withResolvers<void>();
     const dead = createServer().listen(join(directory, 'dead.sock'), resolve);
     await promise;
@@ -66,18 +66,18 @@ describe('a local socket', () => {
     expect(await ask(path)).toEqual({ status: 200, body: 'new' });
   });
 
-  test('leaves one alone at which another process answers, and a file that is none', async () => {
+  test('does not replace a socket at which another process answers, nor a file that is not a socket', async () => {
     const path = join(directory, 'agent.sock');
     await listen(path, say('first'));
     await expect(listen(path, say('second'))).rejects.toMatchObject({ code: 'taken' });
     expect(await ask(path)).toEqual({ status: 200, body: 'first' });
     const file = join(directory, 'file');
     await writeFile(file, 'precious');
-    await expect(listen(file, say(''))).rejects.toMatchObject({ code: 'taken', message: expect.stringContaining('no socket') });
+    await expect(listen(file, say(''))).rejects.toMatchObject({ code: 'taken', message: expect.stringContaining('not a socket') });
     expect(await readdir(directory)).toEqual(['agent.sock', 'file']);
   });
 
-  test('does not take away the one of the process after it', async () => {
+  test('close keeps the socket of a later process at the same path', async () => {
     const path = join(directory, 'agent.sock');
     const first = await listen(path, say('first'));
     await rm(path);
@@ -86,13 +86,13 @@ describe('a local socket', () => {
     expect(await ask(path)).toEqual({ status: 200, body: 'second' });
   });
 
-  test('says 500 where an answer fails', async () => {
+  test('answers 500 when the handler fails', async () => {
     const path = join(directory, 'agent.sock');
     await listen(path, () => Promise.reject(new Error('broken')));
     expect((await ask(path)).status).toBe(500);
   });
 
-  test('goes on with an answer until whoever asks goes, and then ends it', async () => {
+  test('streams an answer until the client disconnects, then ends it', async () => {
     const path = join(directory, 'agent.sock');
     const { promise: ended, resolve: end } = Promise.withResolvers<string>();
     await listen(path, ({ signal: gone }) => ({

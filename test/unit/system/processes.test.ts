@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { httpGet } from '../../../src/system/http/http-get.ts';
 import { processesNamed } from '../../../src/system/processes.ts';
 
-describe('processes by name', () => {
+describe('processesNamed', () => {
   let root: string;
   beforeEach(async () => (root = await mkdtemp(join(tmpdir(), 'herald-proc-'))));
   afterEach(() => rm(root, { recursive: true }));
@@ -18,7 +18,7 @@ describe('processes by name', () => {
     await symlink(`net:[${namespace}]`, join(root, id, 'ns/net'));
   }
 
-  test('are those of this network namespace', async () => {
+  test('returns only processes of this network namespace', async () => {
     await process('self', 'node', '1');
     await process('10', 'kube-proxy', '1');
     await process('11', 'kube-proxy', '2');
@@ -28,13 +28,13 @@ describe('processes by name', () => {
   });
 });
 
-describe('an answer over HTTP', () => {
+describe('httpGet', () => {
   const bounds = { milliseconds: 300, bytes: 4 };
 
   test.each<[string, number, string, string | undefined]>([
-    ['is its text', 200, 'ipvs', 'ipvs'],
-    ['is cut', 200, 'nftables', 'nfta'],
-    ['counts with status 200 only', 404, 'no', undefined],
+    ['returns the body', 200, 'ipvs', 'ipvs'],
+    ['cuts the body at the maximum length', 200, 'nftables', 'nfta'],
+    ['returns the body for status 200 only', 404, 'no', undefined],
   ])('%s', async (_, status, body, expected) => {
     const server = createServer((_request, response) => response.writeHead(status).end(body)).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -46,7 +46,7 @@ describe('an answer over HTTP', () => {
     expect(await httpGet(`http://127.0.0.1:${port}/`, bounds)).toBeUndefined();
   });
 
-  test('that does not come is none', async () => {
+  test('returns undefined when no answer arrives', async () => {
     const server = createServer(() => undefined).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     expect(await httpGet(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, bounds)).toBeUndefined();

@@ -4,7 +4,7 @@ import { ListenError } from '../../../src/system/http/http-listener.ts';
 import { RetryingListener, type RetryingListenerOptions } from '../../../src/system/http/retrying-listener.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
-/** A place that is taken or not the host's, as `outcomes` say one after the other; then it is free. */
+/** Attempts fail with each of `outcomes` in turn; then the address is free. */
 function begun(outcomes: readonly ListenError['code'][], options: Partial<RetryingListenerOptions> = {}) {
   const clock = new VirtualClock();
   const told: (string | undefined)[] = [];
@@ -28,7 +28,7 @@ function begun(outcomes: readonly ListenError['code'][], options: Partial<Retryi
   return { clock, listener, told, log, pass };
 }
 
-test('a place that is taken is tried again and again, and told of once', async () => {
+test('a listener retries while the address is in use, and reports the problem once', async () => {
   const { clock, listener, told, log, pass } = begun(['taken', 'taken', 'notPermitted']);
   for (const expected of ['it is taken', 'it is taken', 'it is notPermitted', undefined]) {
     await pass(log.length === 0 ? 0 : 1000);
@@ -40,7 +40,7 @@ test('a place that is taken is tried again and again, and told of once', async (
   expect(log.at(-1)).toBe('close');
 });
 
-test('what is expected is no problem, and tried again', async () => {
+test('an expected error is not reported as a problem, and the listener retries', async () => {
   const { listener, told, log, pass } = begun(['noAddress'], { isExpected: ({ code }) => code === 'noAddress' });
   await pass(0);
   expect(listener.problem).toBeUndefined();
@@ -48,7 +48,7 @@ test('what is expected is no problem, and tried again', async () => {
   expect([told, log]).toEqual([[], ['noAddress', 'open']]);
 });
 
-test('nothing is tried before what it waits for, nor after it was closed', async () => {
+test('a listener makes no attempt before `after` resolves nor after it was closed', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const waiting = begun([], { after: promise });
   await waiting.pass(0);
@@ -64,7 +64,7 @@ test('nothing is tried before what it waits for, nor after it was closed', async
   expect([failing.log, failing.clock.pending]).toEqual([['taken'], 0]);
 });
 
-test('a place that is open only after the end is closed, and nothing is told', async () => {
+test('a listener that starts listening after close is closed at once without a report', async () => {
   const open = Promise.withResolvers<{ close(): Promise<void> }>();
   const late = begun([], { listen: () => open.promise });
   await late.pass(0);

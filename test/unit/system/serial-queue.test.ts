@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { SerialQueue } from '../../../src/system/serial-queue.ts';
 
-test('work is done one after the other, whatever fails', async () => {
+test('work runs one piece after the other, even when a piece fails', async () => {
   const serial = new SerialQueue();
   const order: string[] = [];
   let endFirst: (error: Error) => void = () => undefined;
@@ -22,7 +22,7 @@ test('work is done one after the other, whatever fails', async () => {
   expect(order).toEqual(['first', 'second']);
 });
 
-test('idle waits for everything that was asked for, and does not fail with it', async () => {
+test('idle waits for all queued work and does not reject when it fails', async () => {
   const serial = new SerialQueue();
   await serial.idle();
   let done = false;

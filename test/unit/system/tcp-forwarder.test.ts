@@ -19,7 +19,7 @@ async function listening(server: Server, address: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A port that nothing listens on, at this moment. */
+/** A port on which no program listens at this moment. */
 async function freePort(address: string): Promise<number> {
   const server = createServer();
   const port = await listening(server, address);
@@ -27,11 +27,11 @@ async function freePort(address: string): Promise<number> {
   return port;
 }
 
-/** The code of the error that ends a connection, or what was read until its end. */
+/** Resolves to the code of the error that ended the connection, or to the text read until its end. */
 const outcome = (socket: Socket): Promise<string> => text(socket).catch((error: unknown) => (error as NodeJS.ErrnoException).code ?? '');
 
-describe.each(addresses)('a forwarder of TCP on %s', (address) => {
-  test('passes on what both sides say, also after one of them has ended', async () => {
+describe.each(addresses)('TCP forwarder on %s', (address) => {
+  test('forwards data in both directions, also after one side has closed its direction', async () => {
     const server = createServer({ allowHalfOpen: true }, (socket) => {
       void text(socket).then((said) => socket.end(`heard ${said}`));
     });
@@ -44,19 +44,19 @@ describe.each(addresses)('a forwarder of TCP on %s', (address) => {
     expect(await outcome(client)).toBe('heard one, two');
   });
 
-  test('refuses by a reset where there is no target, and where the target refuses', async () => {
+  test('resets a connection when there is no target or the target refuses', async () => {
     const targets = [undefined, { address, port: await freePort(address) }];
     const port = await freePort(address);
     open.push(await tcpForwarding(10)({ address, port }, () => targets.shift()));
     for (let count = 0; count < 2; count++) expect(await outcome(connect({ host: address, port }))).toBe('ECONNRESET');
   });
 
-  test('has room for so many connections, and for others when they have ended', async () => {
+  test('resets connections above the limit and accepts new ones after others have ended', async () => {
     const server = createServer((socket) => void socket.write('hello'));
     const target = { address, port: await listening(server, address) };
     const port = await freePort(address);
     open.push(await tcpForwarding(2)({ address, port }, () => target));
-    /** What it hears first, or the code of its error. */
+    /** Resolves to the first text received, or to the code of the connection's error. */
     const begin = async (): Promise<readonly [Socket, string]> => {
       const socket = connect({ host: address, port });
       const said = once(socket, 'data').then(([data]: Buffer[]) => String(data));
@@ -69,13 +69,13 @@ describe.each(addresses)('a forwarder of TCP on %s', (address) => {
     expect((await begin())[1]).toBe('ECONNRESET');
     one.destroy();
     let [next, word] = await begin();
-    // Until the forwarder has heard that the first has ended.
+    // Repeats until the forwarder has noticed the end of the first connection.
     while (word !== 'hello') [next, word] = await begin();
     next.destroy();
     two.destroy();
   });
 
-  test('is told what is wrong with the port, and leaves connections alone when it is closed', async () => {
+  test('reports why it cannot listen, and closing it keeps open connections', async () => {
     const server = createServer((socket) => void socket.pipe(socket));
     const target = { address, port: await listening(server, address) };
     await expect(tcpForwarding(10)(target, () => target)).rejects.toMatchObject({ name: 'ListenError', code: 'taken' });

@@ -3,7 +3,7 @@ import { timeSliceMilliseconds } from '../../../src/system/limits.ts';
 import { TimeSlice } from '../../../src/system/time-slice.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
-test('long work gives way after its turn, and has another one then', async () => {
+test('a time slice is used up after its time and is fresh again after yield', async () => {
   const clock = new VirtualClock();
   const turn = new TimeSlice(clock);
   expect(turn.isUsedUp).toBe(false);

@@ -3,8 +3,8 @@ import { sleep } from '../../../src/system/clock.ts';
 import { seededRandom } from '../../../src/system/random.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
-describe('the virtual clock', () => {
-  test('fires timers in order of their time, then of their creation, and those they create', () => {
+describe('virtual clock', () => {
+  test('fires timers by due time, then by creation, including timers created by callbacks', () => {
     const clock = new VirtualClock();
     const fired: string[] = [];
     clock.after(20, () => fired.push(`late ${clock.now()}`));
@@ -21,7 +21,7 @@ describe('the virtual clock', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('a sleep ends with its time, or with the signal and without leaving a timer', async () => {
+  test('sleep ends after its time, or with the signal and leaves no timer behind', async () => {
     const clock = new VirtualClock();
     const done = sleep(clock, 100);
     clock.advance(100);
@@ -34,7 +34,7 @@ describe('the virtual clock', () => {
   });
 });
 
-test('a seed gives the same numbers again, all in [0, 1)', () => {
+test('a seed gives the same numbers in [0, 1) every time', () => {
   const draw = (seed: number): number[] => {
     const random = seededRandom(seed);
     return Array.from({ length: 100 }, () => random());

@@ -15,8 +15,8 @@ function oneMessage(write: (writer: MessageWriter) => void): Uint8Array {
   return writer.bytes();
 }
 
-describe('writing', () => {
-  test('a message with nested attributes has these octets', () => {
+describe('netlink message writer', () => {
+  test('encodes a message with nested attributes to these octets', () => {
     const bytes = oneMessage((writer) => {
       writer.raw(Uint8Array.of(2, 0, 0, 0));
       writer.textAttribute(1, 'herald');
@@ -31,7 +31,7 @@ describe('writing', () => {
     expect(hex(bytes)).toBe([...header, '02000000', '0b000100', '686572616c640000', ...nested].join(''));
   });
 
-  test('a nested attribute that exceeds its length field is a mistake of ours', () => {
+  test('throws an assertion error when a nested attribute exceeds its length field', () => {
     const writer = new MessageWriter();
     const nested = writer.beginNested(1);
     writer.bytesAttribute(1, new Uint8Array(60_000));
@@ -40,8 +40,8 @@ describe('writing', () => {
   });
 });
 
-describe('reading', () => {
-  test('what was written comes back, however much there is', () => {
+describe('netlink message reader', () => {
+  test('reads back everything that was written, for any amount', () => {
     const attributes = fc.array(fc.tuple(fc.integer({ min: 1, max: 0x3fff }), fc.uint8Array({ maxLength: 3_000 })), { maxLength: 20 });
     fc.assert(
       fc.property(fc.array(attributes, { minLength: 1, maxLength: 4 }), (messages) => {
@@ -60,7 +60,7 @@ describe('reading', () => {
     );
   });
 
-  test('an attribute knows where it began', () => {
+  test('reports the offset at which an attribute began', () => {
     const bytes = oneMessage((writer) => {
       writer.textAttribute(1, 'abc');
       writer.numberAttribute(2, 1);
@@ -69,7 +69,7 @@ describe('reading', () => {
     expect(listAttributes(payload).map(({ offset }) => offset)).toEqual([0, 8]);
   });
 
-  test('numbers and texts', () => {
+  test('reads numbers and texts', () => {
     const bytes = oneMessage((writer) => {
       writer.numberAttribute(1, 0xfffffffe);
       writer.textAttribute(2, 'nodeports');
@@ -84,18 +84,18 @@ describe('reading', () => {
     ['a message shorter than its header', Uint8Array.of(16, 0, 0)],
     ['a length below the header', Uint8Array.from({ length: 16 }, (_, i) => (i === 0 ? 15 : 0))],
     ['a length beyond the datagram', Uint8Array.from({ length: 16 }, (_, i) => (i === 0 ? 17 : 0))],
-  ])('%s is refused', (_, bytes) => {
+  ])('rejects %s', (_, bytes) => {
     expect(() => readMessages(bytes)).toThrow(MalformedNetlink);
   });
 
   test.each([
     ['a length below the header', Uint8Array.of(3, 0, 1, 0)],
     ['a length beyond the octets', Uint8Array.of(9, 0, 1, 0, 1, 2, 3, 4)],
-  ])('an attribute with %s is refused', (_, bytes) => {
+  ])('rejects an attribute with %s', (_, bytes) => {
     expect(() => listAttributes(bytes)).toThrow(MalformedNetlink);
   });
 
-  test('whatever octets arrive, they are read or refused', () => {
+  test('either reads arbitrary octets or throws MalformedNetlink', () => {
     const readAll = (bytes: Uint8Array): void => {
       for (const message of readMessages(bytes)) {
         for (const { value } of listAttributes(message.payload)) listAttributes(value);
@@ -111,7 +111,7 @@ describe('reading', () => {
       return true;
     };
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), total), { numRuns: 2_000 });
-    // Nearly right: an acknowledgement with some octets changed.
+    // Almost valid input: an acknowledgement with some octets changed.
     const valid = acknowledgement(-17, { text: 'no', offset: 48 });
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(valid.length - 1), fc.nat(255)), { minLength: 1, maxLength: 6 }), (changes) => {
@@ -124,7 +124,7 @@ describe('reading', () => {
   });
 });
 
-/** The answer of the kernel to a request, which it quotes as a whole or by its header. */
+/** The kernel's answer to a request. It quotes the whole request or only its header. */
 function acknowledgement(errno: number, more: { text?: string; offset?: number; quote?: Uint8Array }): Uint8Array {
   const writer = new MessageWriter();
   const flags = messageFlags.extended | (more.quote === undefined ? messageFlags.capped : 0);
@@ -144,18 +144,18 @@ function acknowledgement(errno: number, more: { text?: string; offset?: number; 
   return writer.bytes();
 }
 
-describe('acknowledgements', () => {
+describe('netlink acknowledgements', () => {
   const read = (bytes: Uint8Array): unknown => {
     const [message] = readMessages(bytes);
     return message === undefined ? undefined : readAcknowledgement(message);
   };
 
-  test('success, and an error with the words and the place', () => {
+  test("readAcknowledgement returns success, or an error with the kernel's text and offset", () => {
     expect(read(acknowledgement(0, {}))).toEqual({ errno: 0 });
     expect(read(acknowledgement(-17, { text: 'Object exists', offset: 52 }))).toEqual({ errno: 17, text: 'Object exists', offset: 52 });
   });
 
-  test('a kernel that quotes the whole request', () => {
+  test('readAcknowledgement accepts an answer that quotes the whole request', () => {
     const quote = oneMessage((writer) => writer.numberAttribute(1, 2));
     expect(read(acknowledgement(-2, { quote, offset: 16 }))).toEqual({ errno: 2, offset: 16 });
   });
