@@ -144,15 +144,14 @@ const dampIdle: Cell<'hold'> = (state, { milliseconds }) => ({
 const clearFailures: Cell<'stableExpired'> = (state) => ({ state: { ...state, failures: 0 }, effects: [] });
 
 /**
- * After a Cease the peer may connect again at any time. After any other NOTIFICATION the session pauses, because the peer would refuse the
- * next OPEN too.
+ * After a Cease the peer may connect during the pause. After any other NOTIFICATION it may not, because it would refuse the next OPEN too.
  */
 const received: Cell<'notification'> = (state, { notification }, config) => {
   const { code, subcode } = innermost(notification);
   const isCease = code === errorCode.cease;
   const shutDown = isCease && (subcode === cease.administrativeShutdown || subcode === cease.maximumPrefixes);
-  // The peer still has an earlier connection, perhaps from a node that lost power. It will soon notice that this one is dead, so the usual
-  // pause is enough.
+  // The peer still has an earlier connection, perhaps from a node that lost power. It will soon notice that the earlier one is dead, so the
+  // usual pause is enough.
   const collided = isCease && subcode === cease.connectionCollision;
   // The operator of the peer wants a new session and waits for it.
   const reset = isCease && subcode === cease.administrativeReset;

@@ -114,10 +114,7 @@ export class Session {
     return this.#history;
   }
 
-  /**
-   * For a peer without a configured address, the address of the current connection. An address discovered meanwhile is tried after that
-   * connection ended.
-   */
+  /** The configured address, else that of the current connection, else the discovered one. */
   get peerAddress(): Address | undefined {
     const { state, remoteAddress } = this.#foremost;
     const isConnected = rank(state) >= rank({ name: 'OpenSent' });
@@ -125,14 +122,11 @@ export class Session {
   }
 
   start(): void {
-    const { remainingHold: left } = this.damper;
-    this.#primary.post(left > 0 ? { type: 'hold', milliseconds: left } : { type: 'start' });
+    const { remainingHold: milliseconds } = this.damper;
+    this.#primary.post(milliseconds > 0 ? { type: 'hold', milliseconds } : { type: 'start' });
   }
 
-  /**
-   * Ends the session with a NOTIFICATION that makes the peer drop the routes. A peer that keeps routes after a NOTIFICATION gets a Hard
-   * Reset.
-   */
+  /** Ends the session so that the peer drops the routes: a peer that keeps them after a NOTIFICATION gets a Hard Reset. */
   stop(notification: Notification): void {
     const final = this.negotiated?.gracefulRestart?.notification === true ? hardReset(notification) : notification;
     this.#stopAll(final, { kind: 'stopped', notification });
@@ -243,20 +237,17 @@ export class Session {
     return this.#colliding;
   }
 
-  /**
-   * Resolves a connection collision. The OPEN identifies the peer; the other connection must have received its OPEN too. Returns false if
-   * `fsm` is closed.
-   */
+  /** Resolves a connection collision once both connections have received an OPEN. Returns false if `fsm` is closed. */
   #resolveCollision(fsm: ConnectionFsm, open: OpenMessage): boolean {
     const other = fsm === this.#primary ? this.#colliding : this.#primary;
     if (other?.state.negotiated === undefined || fsm.state.name !== 'OpenSent') return true;
     const localOpen = this.#localOpen();
     const result = negotiate(open, localOpen);
     if (!result.ok) return true;
-    const loser = this.#connectionToClose(fsm, other, open, result.value, localOpen);
-    if (loser === 'restarted') other.post({ type: 'stop', notification: undefined, problem: { kind: 'peerRestarted' } });
-    else endCollision(loser);
-    return loser !== fsm;
+    const toClose = this.#connectionToClose(fsm, other, open, result.value, localOpen);
+    if (toClose === 'restarted') other.post({ type: 'stop', notification: undefined, problem: { kind: 'peerRestarted' } });
+    else endCollision(toClose);
+    return toClose !== fsm;
   }
 
   #connectionToClose(
@@ -275,8 +266,8 @@ export class Session {
     }
     // Both connections were opened by the peer, so it has abandoned the earlier one.
     if (fsm.direction === other.direction) return this.#primary;
-    const winner = connectionToKeep({ routerId, asn: localAsn }, { routerId: peerRouterId, asn: peerAsn });
-    return fsm.direction === winner ? other : fsm;
+    const kept = connectionToKeep({ routerId, asn: localAsn }, { routerId: peerRouterId, asn: peerAsn });
+    return fsm.direction === kept ? other : fsm;
   }
 
   #stepped(fsm: ConnectionFsm, event: FsmEvent, from: StateName): void {
@@ -355,8 +346,8 @@ export class Session {
   }
 
   #publishDown(problem: Problem, wasEstablished: boolean): void {
-    const { text: reason, changed: isOther } = this.problem.record(problem, this.#options, this.peerAddress);
-    if (!wasEstablished && !isOther) return; // a repeated failure is not reported again
+    const { text: reason, changed } = this.problem.record(problem, this.#options, this.peerAddress);
+    if (!wasEstablished && !changed) return; // a repeated failure is not reported again
     const expected = problem.kind === 'stopped' || problem.kind === 'suspended';
     this.#components.log[expected ? 'info' : 'warn']({ peer: this.#options.name, reason }, 'session down');
     this.#publishState();
@@ -401,6 +392,6 @@ export class Session {
 
 const rank = ({ name }: Pick<FsmState, 'name'>): number => stateNames.indexOf(name);
 
-function endCollision(loser: ConnectionFsm): void {
-  loser.post({ type: 'stop', notification: ceaseNotification(cease.connectionCollision), problem: { kind: 'collision' } });
+function endCollision(fsm: ConnectionFsm): void {
+  fsm.post({ type: 'stop', notification: ceaseNotification(cease.connectionCollision), problem: { kind: 'collision' } });
 }
