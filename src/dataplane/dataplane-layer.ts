@@ -1,8 +1,7 @@
 import type { Address } from '../net/address.ts';
 import type { NodeForwarding, ServiceForwarding } from '../net/frontend.ts';
 import type { Prefix } from '../net/prefix.ts';
-import type { ApplyResult, Dataplane, DataplaneError, ForwardingChanges } from './dataplane.ts';
-import type { DirectReturnLacks } from './direct-return/direct-return.ts';
+import type { ApplyResult, Dataplane, DataplaneError, DirectReturnShortcomings, ForwardingChanges } from './dataplane.ts';
 
 /** A data plane that adds something to another: what a layer does not override goes there. */
 export abstract class DataplaneLayer implements Dataplane {
@@ -36,7 +35,7 @@ export abstract class DataplaneLayer implements Dataplane {
     return this.#inner.setUnreachable(prefixes);
   }
 
-  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
+  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {
     return this.#inner.probeDirectReturn(interfaces, tunnels);
   }
 

@@ -1,7 +1,13 @@
 import type { Address } from '../net/address.ts';
 import type { NodeForwarding, ServiceForwarding } from '../net/frontend.ts';
 import type { Prefix } from '../net/prefix.ts';
-import type { DirectReturnLacks } from './direct-return/direct-return.ts';
+
+/** The methods of direct server return that this kernel does not support, each with the kernel's error. */
+export interface DirectReturnShortcomings {
+  readonly l2?: string;
+  readonly route?: string;
+  readonly vxlan?: string;
+}
 
 /** Changes by key of the service; undefined: the service is gone. */
 export type ForwardingChanges = ReadonlyMap<string, ServiceForwarding | undefined>;
@@ -38,7 +44,7 @@ export interface Dataplane {
    * What the kernel cannot do for direct server return: hand frames over at these interfaces, make tunnels from these addresses. The
    * tunnels are there afterwards. Rejects (DataplaneError) when that cannot be told.
    */
-  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks>;
+  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings>;
   /** Called when another program changed or removed our tables or routes, after the repair. */
   onRepair(listener: (what: string) => void): void;
   /**

@@ -121,7 +121,7 @@ test('herald routes and explain tell what was really sent, and of whom they coul
   const explained = await herald.run('explain', 'service', 'shop/web', ...reads);
   expect(explained.stdout).toMatch(/has sent .*\/32, next hop 10\.1\.0\.11, AS path [\d ]+, communities 64512:100.*\(asked now\)/);
   const unasked = await herald.run('explain', 'service', 'shop/web', '--source', herald.directory, '--socket', herald.socket('nobody'));
-  expect(unasked.stdout).toMatch(/not asked, so as decided and reported: .*there is no socket/);
+  expect(unasked.stdout).toMatch(/was not queried, so this shows what is decided and reported: .*there is no socket/);
   expect(unasked.stdout).toMatch(/ {4}sends .*\/32/);
   const quiet = await herald.run('explain', 'service', 'shop/web', ...reads, '--no-ask');
   expect(quiet.stdout).not.toMatch(/asked/);

@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ElementList, PackedSet } from '../../src/dataplane/nftables/ruleset/element-list.ts';
-import { elementFromText, keyText } from '../../src/dataplane/nftables/ruleset/element-text.ts';
-import type { Element } from '../../src/dataplane/nftables/ruleset/elements.ts';
+import { ElementList, PackedSet } from '../../src/dataplane/ruleset/element-list.ts';
+import { elementFromText, keyText } from '../../src/dataplane/ruleset/element-text.ts';
+import type { Element } from '../../src/dataplane/ruleset/element.ts';
 import type { MonitorEvents, NftExecutor, TableChange, Transaction } from '../../src/dataplane/nftables/executor.ts';
-import { markerChain } from '../../src/dataplane/nftables/ruleset/layout.ts';
-import { maximumListedElements } from '../../src/dataplane/nftables/limits.ts';
+import { markerChain } from '../../src/dataplane/ruleset/layout.ts';
+import { maximumListedElements } from '../../src/dataplane/limits.ts';
 import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
 import { nftCommand } from '../../src/dataplane/nftables/nft/nft-command.ts';
-import { skeleton } from '../../src/dataplane/nftables/ruleset/skeleton.ts';
+import { skeleton } from '../../src/dataplane/ruleset/skeleton.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { netfilterProtocol, openNetlink } from '../../src/system/netlink/socket.ts';
 import { elementTexts, randomElements } from '../unit/dataplane/nftables/netlink/random-elements.ts';
@@ -274,7 +274,7 @@ describe('netlink alone', () => {
   test('without the right to it nothing can be applied, and the error says so', () => {
     const program = `
       const { netlinkExecutor } = await import(${JSON.stringify(new URL('../../src/dataplane/nftables/netlink/netlink-executor.ts', import.meta.url).href)});
-      const { ElementList } = await import(${JSON.stringify(new URL('../../src/dataplane/nftables/ruleset/element-list.ts', import.meta.url).href)});
+      const { ElementList } = await import(${JSON.stringify(new URL('../../src/dataplane/ruleset/element-list.ts', import.meta.url).href)});
       const { systemClock } = await import(${JSON.stringify(new URL('../../src/system/clock.ts', import.meta.url).href)});
       const executor = netlinkExecutor(systemClock, { own: true });
       await executor.run({ create: [], deletes: new ElementList(), adds: new ElementList(), revision: { remove: [], add: 1 } }).catch((error) => console.log(error.name, error.code));

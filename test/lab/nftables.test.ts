@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
-import { ElementList } from '../../src/dataplane/nftables/ruleset/element-list.ts';
-import { elementFromText, keyText } from '../../src/dataplane/nftables/ruleset/element-text.ts';
+import { ElementList } from '../../src/dataplane/ruleset/element-list.ts';
+import { elementFromText, keyText } from '../../src/dataplane/ruleset/element-text.ts';
 import { NftablesDataplane, type NftablesPorts } from '../../src/dataplane/nftables/nftables.ts';
 import type { NftExecutor, Transaction } from '../../src/dataplane/nftables/executor.ts';
 import { commandPorts, machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
-import { markerChain } from '../../src/dataplane/nftables/ruleset/layout.ts';
-import { skeleton, skeletonScript } from '../../src/dataplane/nftables/ruleset/skeleton.ts';
+import { markerChain } from '../../src/dataplane/ruleset/layout.ts';
+import { skeleton, skeletonScript } from '../../src/dataplane/ruleset/skeleton.ts';
 import { address, type Family } from '../../src/net/address.ts';
 import type { Backend, Frontend, NodeForwarding, Protocol, ServiceForwarding } from '../../src/net/frontend.ts';
 import { hostPrefix, maskedPrefix, prefix } from '../../src/net/prefix.ts';

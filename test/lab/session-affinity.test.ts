@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { maximumAffinityClients } from '../../src/dataplane/nftables/limits.ts';
+import { maximumAffinityClients } from '../../src/dataplane/limits.ts';
 import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
 import { commandPorts, machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
 import { address, type Family } from '../../src/net/address.ts';

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { routeCheckInterval } from '../../src/dataplane/nftables/limits.ts';
+import { routeCheckInterval } from '../../src/dataplane/limits.ts';
 import { ipCommand } from '../../src/dataplane/routes/ip-command.ts';
 import { routeNetlink } from '../../src/dataplane/routes/route-netlink.ts';
 import type { RouteTable } from '../../src/dataplane/routes/unreachable-routes.ts';

@@ -1,9 +1,9 @@
 import { frontendKey } from '../../net/frontend.ts';
 import type { Clock } from '../../system/clock.ts';
-import { NetlinkConnection } from '../../system/netlink/conversation.ts';
+import { NetlinkConnection } from '../../system/netlink/connection.ts';
 import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkSocket } from '../../system/netlink/socket.ts';
-import { maximumQuietSeconds } from '../nftables/limits.ts';
+import { maximumQuietSeconds } from '../limits.ts';
 import { listRequest, readFlow, type TrackedFlow } from './flow-messages.ts';
 
 /** How many connections to these frontends (by frontendKey) go on through this machine. Undefined: that cannot be told here. */

@@ -1,7 +1,7 @@
 import { formatAddress, parseAddress } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
 import { DataplaneError } from '../dataplane.ts';
-import { maximumOutputBytes } from '../nftables/limits.ts';
+import { maximumOutputBytes } from '../limits.ts';
 import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
 import type { ConntrackCleaner, Flow, StaleFlows } from './conntrack-cleaner.ts';
 

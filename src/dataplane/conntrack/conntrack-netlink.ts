@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
-import { NetlinkConnection } from '../../system/netlink/conversation.ts';
+import { NetlinkConnection } from '../../system/netlink/connection.ts';
 import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink } from '../../system/netlink/socket.ts';
 import { DataplaneError } from '../dataplane.ts';

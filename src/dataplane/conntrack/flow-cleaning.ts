@@ -1,7 +1,7 @@
 import type { Frontend } from '../../net/frontend.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { Log } from '../../system/log.ts';
-import { maximumConntrackQueue } from '../nftables/limits.ts';
+import { maximumConntrackQueue } from '../limits.ts';
 import { kindText, staleFlows, strayFinder, type ConntrackCleaner, type StaleFlows } from './conntrack-cleaner.ts';
 
 interface FlowCleaningComponents {

@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import { addressBytes, addressFromBytes, type Address, type Family } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
 import { listAttributes } from '../../system/netlink/attributes.ts';
-import type { Request } from '../../system/netlink/conversation.ts';
+import type { Request } from '../../system/netlink/connection.ts';
 import { MalformedNetlink } from '../../system/netlink/error.ts';
 import type { MessageWriter } from '../../system/netlink/message-writer.ts';
 import type { Flow, StaleFlows } from './conntrack-cleaner.ts';

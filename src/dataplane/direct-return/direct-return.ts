@@ -2,15 +2,9 @@ import { defined } from '../../lang/defined.ts';
 import type { Address } from '../../net/address.ts';
 import type { DirectReturnNode } from '../../net/direct-return.ts';
 import type { Backend, Frontend } from '../../net/frontend.ts';
+import type { DirectReturnShortcomings } from '../dataplane.ts';
 import { IngressSet, type IngressPorts } from './ingress-set.ts';
 import { PathSet, type PathEvents, type PathPorts } from './path-set.ts';
-
-/** What of direct server return the kernel cannot do, in its words. */
-export interface DirectReturnLacks {
-  readonly l2?: string;
-  readonly route?: string;
-  readonly vxlan?: string;
-}
 
 /**
  * What direct server return needs beside the two tables: paths before their elements, the table of ingress after them. Where neither
@@ -44,7 +38,7 @@ export class DirectReturn {
   }
 
   /** Whether frames can be handed over at these interfaces, routes seen, and tunnels made from these addresses; the tunnels are then there. */
-  async probe(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
+  async probe(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {
     const l2 = interfaces.length === 0 ? undefined : await this.#ingress.probe(interfaces);
     const vxlan = tunnels.length === 0 ? undefined : await this.#paths.probe(tunnels);
     const route = await this.#paths.probe([]);

@@ -1,7 +1,7 @@
 import { hashSeed } from '../../net/connection-hash.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
-import { hashedClass } from '../nftables/ruleset/classid.ts';
-import { tableFamily } from '../nftables/ruleset/layout.ts';
+import { hashedClass } from '../ruleset/classid.ts';
+import { tableFamily } from '../ruleset/layout.ts';
 import type { Family } from '../../net/address.ts';
 
 /** The table of mode l2. Not of the name of the others: it is not watched, and its loss costs speed only. */

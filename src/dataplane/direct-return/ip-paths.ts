@@ -3,7 +3,7 @@ import { tunnelOverhead } from '../../net/direct-return.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { routeProtocol } from '../routes/unreachable-routes.ts';
 import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
-import { preferences, tunnelIdentity, tunnelName, tunnelPrefix } from './identity.ts';
+import { preferences, tunnelIdentity, tunnelName, tunnelPrefix } from '../ruleset/direct-return-identity.ts';
 import { commandTimeout, maximumOutputBytes } from './limits.ts';
 import { tunnelText, type PathItem, type PathTable } from './paths.ts';
 

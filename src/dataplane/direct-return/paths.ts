@@ -1,7 +1,16 @@
 import { formatAddress, type Address, type Family } from '../../net/address.ts';
 import type { DirectReturnNode, PathTarget } from '../../net/direct-return.ts';
 import { routeProtocol } from '../routes/unreachable-routes.ts';
-import { markMask, markOf, preferences, tunnelIdentity, tunnelLinkAddress, tunnelName, tunnelNextHop, tunnelPort } from './identity.ts';
+import {
+  markMask,
+  markOf,
+  preferences,
+  tunnelIdentity,
+  tunnelLinkAddress,
+  tunnelName,
+  tunnelNextHop,
+  tunnelPort,
+} from '../ruleset/direct-return-identity.ts';
 import { maximumTargets } from './limits.ts';
 
 /**

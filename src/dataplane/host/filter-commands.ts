@@ -1,6 +1,6 @@
 import type { FilterRule, HostFilter } from '../../net/host-filter.ts';
 import { DataplaneError } from '../dataplane.ts';
-import { tableName } from '../nftables/ruleset/layout.ts';
+import { tableName } from '../ruleset/layout.ts';
 import { runCommand, type CommandLine } from '../run-command.ts';
 import { readLegacyTable } from './legacy-filters.ts';
 import { limits } from './limits.ts';

@@ -1,5 +1,5 @@
 import { DataplaneError } from '../dataplane.ts';
-import { tableName } from '../nftables/ruleset/layout.ts';
+import { tableName } from '../ruleset/layout.ts';
 import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
 import { iptablesRemovals } from './iptables-removal.ts';
 import { limits } from './limits.ts';

@@ -5,7 +5,7 @@ import { readAttributes, readText } from '../../system/netlink/attributes.ts';
 import { NetlinkError } from '../../system/netlink/error.ts';
 import type { Message } from '../../system/netlink/message.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../system/netlink/socket.ts';
-import { families } from '../nftables/ruleset/layout.ts';
+import { families } from '../ruleset/layout.ts';
 import type { Monitor } from '../nftables/executor.ts';
 import { netfilterHeaderBytes } from '../nftables/netlink/batch.ts';
 import { elementListAttributes, messages, protocolFamily, ruleAttributes } from '../nftables/netlink/constants.ts';

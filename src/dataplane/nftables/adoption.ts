@@ -1,7 +1,7 @@
 import { SharedElements } from './diff.ts';
-import { ElementList, type PackedSet } from './ruleset/element-list.ts';
-import { elementIdentity, type Element } from './ruleset/elements.ts';
-import { frontendLength, isOfOneFrontend } from './ruleset/layout.ts';
+import { ElementList, type PackedSet } from '../ruleset/element-list.ts';
+import { elementIdentity, type Element } from '../ruleset/element.ts';
+import { frontendLength, isOfOneFrontend } from '../ruleset/layout.ts';
 import { elementsOf, type Target } from './target.ts';
 import type { TimeSlice } from '../../system/time-slice.ts';
 

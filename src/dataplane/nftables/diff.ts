@@ -1,6 +1,6 @@
-import { ElementList } from './ruleset/element-list.ts';
-import { elementIdentity, type Element } from './ruleset/elements.ts';
-import { isOfOneFrontend } from './ruleset/layout.ts';
+import { ElementList } from '../ruleset/element-list.ts';
+import { elementIdentity, type Element } from '../ruleset/element.ts';
+import { isOfOneFrontend } from '../ruleset/layout.ts';
 
 /** The elements that one owner has and is to have. */
 interface ElementChange {

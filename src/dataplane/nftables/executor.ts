@@ -1,7 +1,7 @@
 import { DataplaneError } from '../dataplane.ts';
-import type { ElementList } from './ruleset/element-list.ts';
+import type { ElementList } from '../ruleset/element-list.ts';
 import type { TableListing } from './listing.ts';
-import type { Skeleton } from './ruleset/skeleton.ts';
+import type { Skeleton } from '../ruleset/skeleton.ts';
 
 /** The kernel may have made a change, or not: its answer was lost. What it has must be read. */
 export class OutcomeUnknown extends DataplaneError {

@@ -6,11 +6,11 @@ import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { divideFound, nothingFound, wantedBy, type Wanted } from './adoption.ts';
 import { Difference, SharedElements } from './diff.ts';
-import { ElementList } from './ruleset/element-list.ts';
+import { ElementList } from '../ruleset/element-list.ts';
 import { OutcomeUnknown, Overtaken, type NftExecutor } from './executor.ts';
-import { families } from './ruleset/layout.ts';
-import { elementsPerTransaction } from './limits.ts';
-import type { Skeleton } from './ruleset/skeleton.ts';
+import { families } from '../ruleset/layout.ts';
+import { elementsPerTransaction } from '../limits.ts';
+import type { Skeleton } from '../ruleset/skeleton.ts';
 import { elementsOf, frontendOf, type Target } from './target.ts';
 import { TimeSlice } from '../../system/time-slice.ts';
 

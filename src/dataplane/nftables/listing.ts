@@ -1,9 +1,9 @@
 import { formatAddress, parseAddress, type Family } from '../../net/address.ts';
-import { ElementList } from './ruleset/element-list.ts';
-import { elementFromText } from './ruleset/element-text.ts';
-import type { Element } from './ruleset/elements.ts';
-import { affinityMap, allSets, revisionSet, type Field, type SetName } from './ruleset/layout.ts';
-import type { Skeleton } from './ruleset/skeleton.ts';
+import { ElementList } from '../ruleset/element-list.ts';
+import { elementFromText } from '../ruleset/element-text.ts';
+import type { Element } from '../ruleset/element.ts';
+import { affinityMap, allSets, revisionSet, type Field, type SetName } from '../ruleset/layout.ts';
+import type { Skeleton } from '../ruleset/skeleton.ts';
 
 /** What `nft -j list table` says of one of our tables. */
 export interface TableListing {

@@ -7,19 +7,26 @@ import type { Log } from '../../system/log.ts';
 import { TimeSlice } from '../../system/time-slice.ts';
 import type { ConntrackCleaner } from '../conntrack/conntrack-cleaner.ts';
 import { FlowCleaning } from '../conntrack/flow-cleaning.ts';
-import { DataplaneError, type ApplyResult, type Dataplane, type ForwardingChanges, type QuarantinedFrontend } from '../dataplane.ts';
-import { DirectReturn, type DirectReturnLacks } from '../direct-return/direct-return.ts';
+import {
+  DataplaneError,
+  type ApplyResult,
+  type Dataplane,
+  type DirectReturnShortcomings,
+  type ForwardingChanges,
+  type QuarantinedFrontend,
+} from '../dataplane.ts';
+import { DirectReturn } from '../direct-return/direct-return.ts';
 import type { IngressTable } from '../direct-return/ingress-set.ts';
 import type { PathTable } from '../direct-return/paths.ts';
 import type { RouteTable } from '../routes/unreachable-routes.ts';
 import { UnreachableSet } from '../routes/unreachable-set.ts';
 import { DesiredFrontends } from './desired-frontends.ts';
-import { frontendProblem, nodeElements } from './ruleset/elements.ts';
+import { frontendProblem, nodeElements } from '../ruleset/elements.ts';
 import type { NftExecutor } from './executor.ts';
 import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
-import { markerChain, type PodInterfaces } from './ruleset/layout.ts';
-import { repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
-import { skeleton } from './ruleset/skeleton.ts';
+import { markerChain, type PodInterfaces } from '../ruleset/layout.ts';
+import { repairDelay, repairInterval, repairRetry, retriesPerBatch } from '../limits.ts';
+import { skeleton } from '../ruleset/skeleton.ts';
 import { frontendOf, type Target } from './target.ts';
 import { watchRuleset } from './ruleset-monitor.ts';
 import { SerialQueue } from '../../system/serial-queue.ts';
@@ -126,7 +133,7 @@ export class NftablesDataplane implements Dataplane {
     return this.#unreachable.set(prefixes);
   }
 
-  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
+  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {
     return this.#direct.probe(interfaces, tunnels);
   }
 

@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Monitor, NftExecutor } from './executor.ts';
-import { monitorRestart, monitorSettle } from './limits.ts';
+import { monitorRestart, monitorSettle } from '../limits.ts';
 
 interface WatchHandlers {
   /** True if a transaction that wrote this revision is ours. */

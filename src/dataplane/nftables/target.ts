@@ -1,6 +1,7 @@
 import { ok as assert } from 'node:assert';
 import type { Frontend } from '../../net/frontend.ts';
-import { frontendElements, type Element } from './ruleset/elements.ts';
+import { frontendElements } from '../ruleset/elements.ts';
+import type { Element } from '../ruleset/element.ts';
 
 /** What one owner of elements is to have in the kernel. The elements of a frontend are made anew whenever they are needed. */
 export type Target = { readonly frontend: Frontend } | { readonly elements: readonly Element[] };

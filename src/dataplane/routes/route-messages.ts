@@ -1,7 +1,7 @@
 import { addressBytes, addressFromBytes, type Family } from '../../net/address.ts';
 import { maskedPrefix, type Prefix } from '../../net/prefix.ts';
 import { readAttributes, readText } from '../../system/netlink/attributes.ts';
-import type { Request } from '../../system/netlink/conversation.ts';
+import type { Request } from '../../system/netlink/connection.ts';
 import { messageFlags } from '../../system/netlink/message.ts';
 import type { MessageWriter } from '../../system/netlink/message-writer.ts';
 import { routeProtocol, routingTable, rulePreference } from './unreachable-routes.ts';

@@ -2,12 +2,12 @@ import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import { formatPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
-import { NetlinkConnection } from '../../system/netlink/conversation.ts';
+import { NetlinkConnection } from '../../system/netlink/connection.ts';
 import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
 import { followEvents, type Events } from '../../system/netlink/events.ts';
 import { openNetlink, routeProtocol as rtnetlink } from '../../system/netlink/socket.ts';
 import { DataplaneError } from '../dataplane.ts';
-import { routeWatchRestart } from '../nftables/limits.ts';
+import { routeWatchRestart } from '../limits.ts';
 import { eventGroups, listRoutes, listRules, readRoute, readRule, routeRequest, ruleRequest, tableOffset } from './route-messages.ts';
 import { familiesOf, findRoutes, routingTable, type RouteTable } from './unreachable-routes.ts';
 

@@ -2,7 +2,7 @@ import { formatPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
-import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } from '../nftables/limits.ts';
+import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } from '../limits.ts';
 import { planRoutes, type RouteTable } from './unreachable-routes.ts';
 import { SerialQueue } from '../../system/serial-queue.ts';
 

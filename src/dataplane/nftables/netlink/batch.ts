@@ -2,7 +2,7 @@ import type { Family } from '../../../net/address.ts';
 import { listAttributes } from '../../../system/netlink/attributes.ts';
 import { messageFlags, messageHeaderBytes } from '../../../system/netlink/message.ts';
 import { MessageWriter } from '../../../system/netlink/message-writer.ts';
-import { tableFamily } from '../ruleset/layout.ts';
+import { tableFamily } from '../../ruleset/layout.ts';
 import { batchAttributes, elementListAttributes, messages, protocolFamily, subsystem } from './constants.ts';
 import { writeAttributes, type Attributes } from './rules/expressions.ts';
 

@@ -1,7 +1,7 @@
 import { readAttributes, readText } from '../../../system/netlink/attributes.ts';
 import type { Message } from '../../../system/netlink/message.ts';
 import type { TableChange } from '../executor.ts';
-import { revisionSet, tableName } from '../ruleset/layout.ts';
+import { revisionSet, tableName } from '../../ruleset/layout.ts';
 import { netfilterHeaderBytes } from './batch.ts';
 import { elementListAttributes, messages, protocolFamily } from './constants.ts';
 import { entriesOf } from './entries.ts';

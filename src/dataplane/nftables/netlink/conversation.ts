@@ -6,7 +6,7 @@ import { AcknowledgementLost, MalformedNetlink, NetlinkError } from '../../../sy
 import type { MessageWriter } from '../../../system/netlink/message-writer.ts';
 import { readAcknowledgement, type Acknowledgement } from '../../../system/netlink/message.ts';
 import type { NetlinkSocket } from '../../../system/netlink/socket.ts';
-import { tableFamily } from '../ruleset/layout.ts';
+import { tableFamily } from '../../ruleset/layout.ts';
 import { Batch, netfilterHeader, netfilterHeaderBytes } from './batch.ts';
 import { generationAttributes, messages, protocolFamily } from './constants.ts';
 import { writeAttributes, type Attributes } from './rules/expressions.ts';

@@ -1,6 +1,6 @@
 import { NetlinkError } from '../../../system/netlink/error.ts';
-import type { PackedSet } from '../ruleset/element-list.ts';
-import { keysPerRequest, maximumMissingKeys, requestsAtOnce } from '../limits.ts';
+import type { PackedSet } from '../../ruleset/element-list.ts';
+import { keysPerRequest, maximumMissingKeys, requestsAtOnce } from '../../limits.ts';
 import { listElement, elementAttributes, messages } from './constants.ts';
 import type { Conversation } from './conversation.ts';
 import { beginElements, writeData } from './element-messages.ts';

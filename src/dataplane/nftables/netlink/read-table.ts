@@ -1,11 +1,11 @@
 import type { Family } from '../../../net/address.ts';
 import { listAttributes, readAttributes, readNumber, readText } from '../../../system/netlink/attributes.ts';
 import { NetlinkError } from '../../../system/netlink/error.ts';
-import { ElementList } from '../ruleset/element-list.ts';
-import { allSets, revisionSet, tableName, type SetName } from '../ruleset/layout.ts';
-import { maximumListedElements } from '../limits.ts';
+import { ElementList } from '../../ruleset/element-list.ts';
+import { allSets, revisionSet, tableName, type SetName } from '../../ruleset/layout.ts';
+import { maximumListedElements } from '../../limits.ts';
 import type { TableListing } from '../listing.ts';
-import type { Skeleton } from '../ruleset/skeleton.ts';
+import type { Skeleton } from '../../ruleset/skeleton.ts';
 import type { TimeSlice } from '../../../system/time-slice.ts';
 import { askElements } from './get-elements.ts';
 import { chainAttributes, elementListAttributes, messages, ruleAttributes, setAttributes, setFlags, tableAttributes } from './constants.ts';

@@ -1,9 +1,10 @@
 import type { Family } from '../../../net/address.ts';
 import { messageFlags } from '../../../system/netlink/message.ts';
-import { classNumber } from '../ruleset/classid.ts';
-import { tableFamily, tableName } from '../ruleset/layout.ts';
-import { classOctets, type Octets } from '../ruleset/octets.ts';
-import type { Chain, Skeleton } from '../ruleset/skeleton.ts';
+import { classNumber } from '../../ruleset/classid.ts';
+import { tableFamily, tableName } from '../../ruleset/layout.ts';
+import { classOctets, type Octets } from '../../ruleset/octets.ts';
+import type { Skeleton } from '../../ruleset/skeleton.ts';
+import type { Chain } from '../../ruleset/layout.ts';
 import type { Batch } from './batch.ts';
 import {
   acceptPolicy,

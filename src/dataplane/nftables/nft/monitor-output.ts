@@ -1,5 +1,5 @@
 import type { MonitorEvents } from '../executor.ts';
-import { revisionSet, tableName } from '../ruleset/layout.ts';
+import { revisionSet, tableName } from '../../ruleset/layout.ts';
 
 /** Reads what `nft monitor` prints: the changes of a transaction, then a line "# new generation". */
 export class TransactionReader {

@@ -1,8 +1,8 @@
 import { DataplaneError } from '../../dataplane.ts';
 import { followCommand, runCommand, type CommandLine, type CommandOutcome } from '../../run-command.ts';
 import { OutcomeUnknown, type NftExecutor } from '../executor.ts';
-import { tableFamily, tableName } from '../ruleset/layout.ts';
-import { commandTimeout, maximumMonitorLine, maximumOutputBytes } from '../limits.ts';
+import { tableFamily, tableName } from '../../ruleset/layout.ts';
+import { commandTimeout, maximumMonitorLine, maximumOutputBytes } from '../../limits.ts';
 import { readListing } from '../listing.ts';
 import { TransactionReader } from './monitor-output.ts';
 import { removalScript, transactionScript } from './transaction-script.ts';

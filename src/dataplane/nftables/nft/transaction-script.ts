@@ -1,9 +1,9 @@
-import type { ElementList } from '../ruleset/element-list.ts';
-import { keyText, valueText } from '../ruleset/element-text.ts';
+import type { ElementList } from '../../ruleset/element-list.ts';
+import { keyText, valueText } from '../../ruleset/element-text.ts';
 import type { Transaction } from '../executor.ts';
-import { families, revisionSet, tableFamily, tableName } from '../ruleset/layout.ts';
-import { elementsPerStatement } from '../limits.ts';
-import { skeletonScript } from '../ruleset/skeleton.ts';
+import { families, revisionSet, tableFamily, tableName } from '../../ruleset/layout.ts';
+import { elementsPerStatement } from '../../limits.ts';
+import { skeletonScript } from '../../ruleset/skeleton.ts';
 
 /** Lines for `nft -f -`. */
 export function transactionScript({ create, deletes, adds, revision }: Transaction): string[] {

@@ -1,4 +1,5 @@
 import type {
+  DirectReturnShortcomings,
   ApplyResult,
   Dataplane,
   DataplaneError,
@@ -6,7 +7,6 @@ import type {
   QuarantinedFrontend,
 } from '../../../../src/dataplane/dataplane.ts';
 import { DesiredFrontends } from '../../../../src/dataplane/nftables/desired-frontends.ts';
-import type { DirectReturnLacks } from '../../../../src/dataplane/direct-return/direct-return.ts';
 import { formatAddress, type Address } from '../../../../src/net/address.ts';
 import type { Frontend, NodeForwarding, ServiceForwarding } from '../../../../src/net/frontend.ts';
 import { formatPrefix, type Prefix } from '../../../../src/net/prefix.ts';
@@ -73,12 +73,12 @@ export class FakeDataplane implements Dataplane {
   }
 
   /** What `probeDirectReturn` answers, and what it was asked: "eth0 / 10.0.0.1". */
-  lacks: DirectReturnLacks = {};
+  lacks: DirectReturnShortcomings = {};
   readonly probes: string[] = [];
   /** A test makes it take its time. */
   beforeProbe: () => Promise<void> = () => Promise.resolve();
 
-  async probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
+  async probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {
     this.probes.push(`${interfaces.join()} / ${tunnels.map(formatAddress).join()}`);
     await this.beforeProbe();
     return this.lacks;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defined } from '../../../../src/lang/defined.ts';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import { DirectReturn } from '../../../../src/dataplane/direct-return/direct-return.ts';
-import { markOf, preferences, tunnelNextHop } from '../../../../src/dataplane/direct-return/identity.ts';
+import { markOf, preferences, tunnelNextHop } from '../../../../src/dataplane/ruleset/direct-return-identity.ts';
 import { pathCheckInterval } from '../../../../src/dataplane/direct-return/limits.ts';
 import { itemKey, pathDifference, planPaths } from '../../../../src/dataplane/direct-return/paths.ts';
 import { address } from '../../../../src/net/address.ts';
@@ -26,7 +26,7 @@ const node = (...targets: PathTarget[]): DirectReturnNode => ({
   tunnels: targets.some(({ routed }) => routed === 'vxlan'),
 });
 
-const backend = (last: number, at: string, passing?: Frontend['backends'][number]['path']): Frontend['backends'][number] => ({
+const backend = (last: number, at: string, path: passing?: Frontend['backends'][number]['path']): Frontend['backends'][number] => ({
   address: address(`10.244.0.${last}`),
   port: 8080,
   local: at === '10.0.0.1',

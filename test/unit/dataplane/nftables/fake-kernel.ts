@@ -3,7 +3,7 @@ import type { Monitor, MonitorEvents, NftExecutor, Transaction } from '../../../
 import { readListing, type TableListing } from '../../../../src/dataplane/nftables/listing.ts';
 import { TransactionReader } from '../../../../src/dataplane/nftables/nft/monitor-output.ts';
 import { removalScript, transactionScript } from '../../../../src/dataplane/nftables/nft/transaction-script.ts';
-import type { Skeleton } from '../../../../src/dataplane/nftables/ruleset/skeleton.ts';
+import type { Skeleton } from '../../../../src/dataplane/ruleset/skeleton.ts';
 
 interface FakeTable {
   readonly chains: Map<string, number>;

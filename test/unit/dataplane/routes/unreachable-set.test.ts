@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
-import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } from '../../../../src/dataplane/nftables/limits.ts';
+import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } from '../../../../src/dataplane/limits.ts';
 import type { RouteTable } from '../../../../src/dataplane/routes/unreachable-routes.ts';
 import { UnreachableSet } from '../../../../src/dataplane/routes/unreachable-set.ts';
 import type { Family } from '../../../../src/net/address.ts';

@@ -1,6 +1,6 @@
 import type { Family } from '../../../../net/address.ts';
-import { classNumber } from '../../ruleset/classid.ts';
-import { tableFamily } from '../../ruleset/layout.ts';
+import { classNumber } from '../../../ruleset/classid.ts';
+import { tableFamily } from '../../../ruleset/layout.ts';
 import { protocolFamily } from '../constants.ts';
 import {
   conntrackKeys,

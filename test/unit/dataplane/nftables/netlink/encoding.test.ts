@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { affinityLadder, allSets, type SetName } from '../../../../../src/dataplane/nftables/ruleset/layout.ts';
+import { affinityLadder, allSets, type SetName } from '../../../../../src/dataplane/ruleset/layout.ts';
 import { Batch, netfilterHeaderBytes } from '../../../../../src/dataplane/nftables/netlink/batch.ts';
 import { ChangeReader } from '../../../../../src/dataplane/nftables/netlink/change-reader.ts';
 import { messages } from '../../../../../src/dataplane/nftables/netlink/constants.ts';
@@ -10,11 +10,11 @@ import { entriesOf, readElements } from '../../../../../src/dataplane/nftables/n
 import { compileRule } from '../../../../../src/dataplane/nftables/netlink/rules/rule-compiler.ts';
 import { readDeclaration, typeLength, typeNumber } from '../../../../../src/dataplane/nftables/netlink/rules/set-declaration.ts';
 import { writeSkeleton } from '../../../../../src/dataplane/nftables/netlink/skeleton-messages.ts';
-import { ElementList } from '../../../../../src/dataplane/nftables/ruleset/element-list.ts';
-import { elementFromText, keyText } from '../../../../../src/dataplane/nftables/ruleset/element-text.ts';
-import type { Element } from '../../../../../src/dataplane/nftables/ruleset/elements.ts';
+import { ElementList } from '../../../../../src/dataplane/ruleset/element-list.ts';
+import { elementFromText, keyText } from '../../../../../src/dataplane/ruleset/element-text.ts';
+import type { Element } from '../../../../../src/dataplane/ruleset/element.ts';
 import type { TableChange } from '../../../../../src/dataplane/nftables/executor.ts';
-import { skeleton } from '../../../../../src/dataplane/nftables/ruleset/skeleton.ts';
+import { skeleton } from '../../../../../src/dataplane/ruleset/skeleton.ts';
 import { TimeSlice } from '../../../../../src/system/time-slice.ts';
 import { MalformedNetlink } from '../../../../../src/system/netlink/error.ts';
 import { messageHeaderBytes, readMessages, type Message } from '../../../../../src/system/netlink/message.ts';

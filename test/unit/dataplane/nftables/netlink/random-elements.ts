@@ -1,8 +1,8 @@
 import { maskedPrefix, formatPrefix } from '../../../../../src/net/prefix.ts';
 import { address, formatAddress, type Family } from '../../../../../src/net/address.ts';
-import { elementFromText, keyText, valueText } from '../../../../../src/dataplane/nftables/ruleset/element-text.ts';
-import { elementIdentity, type Element } from '../../../../../src/dataplane/nftables/ruleset/elements.ts';
-import { allSets, type Field } from '../../../../../src/dataplane/nftables/ruleset/layout.ts';
+import { elementFromText, keyText, valueText } from '../../../../../src/dataplane/ruleset/element-text.ts';
+import { elementIdentity, type Element } from '../../../../../src/dataplane/ruleset/element.ts';
+import { allSets, type Field } from '../../../../../src/dataplane/ruleset/layout.ts';
 
 /** Elements for every set of the table, the same for the same seed. Prefixes do not overlap. */
 export function randomElements(family: Family, perSet: number, seed = 1): Element[] {

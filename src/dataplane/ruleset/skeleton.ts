@@ -1,6 +1,6 @@
-import type { Family } from '../../../net/address.ts';
-import { hashSeed, type HashInput } from '../../../net/connection-hash.ts';
-import { slotTableSizes } from '../../../net/frontend.ts';
+import type { Family } from '../../net/address.ts';
+import { hashSeed, type HashInput } from '../../net/connection-hash.ts';
+import { slotTableSizes } from '../../net/frontend.ts';
 import { affinityKey, affinityType, rememberChains, timeoutVerdicts } from './affinity.ts';
 import { classOf, hashedClass, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
 import {
@@ -13,6 +13,7 @@ import {
   tableName,
   type Field,
   type PodInterfaces,
+  type Chain,
 } from './layout.ts';
 import { directReturnChains } from './direct-return-chains.ts';
 import { maximumAffinityClients } from '../limits.ts';
@@ -25,12 +26,6 @@ export interface Skeleton {
   readonly maps: ReadonlyMap<string, string>;
   readonly verdicts: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly chains: ReadonlyMap<string, Chain>;
-}
-
-export interface Chain {
-  /** "type nat hook prerouting priority -100": a base chain. */
-  readonly hook?: string;
-  readonly rules: readonly string[];
 }
 
 /**

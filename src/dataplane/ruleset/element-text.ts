@@ -1,6 +1,6 @@
-import { addressFromBytes, formatAddress, parseAddress, type Address, type Family } from '../../../net/address.ts';
-import { formatPrefix, hostPrefix, maskedPrefix, parsePrefix } from '../../../net/prefix.ts';
-import type { Element } from './elements.ts';
+import { addressFromBytes, formatAddress, parseAddress, type Address, type Family } from '../../net/address.ts';
+import { formatPrefix, hostPrefix, maskedPrefix, parsePrefix } from '../../net/prefix.ts';
+import type { Element } from './element.ts';
 import { allSets, fieldsLength, fieldLength, type Field, type SetName, type SetShape } from './layout.ts';
 import {
   addressOctets,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { markOf } from '../../../../../src/dataplane/direct-return/identity.ts';
-import { frontendElements, nodeElements } from '../../../../../src/dataplane/nftables/ruleset/elements.ts';
-import { address } from '../../../../../src/net/address.ts';
-import type { Frontend } from '../../../../../src/net/frontend.ts';
-import { elementTexts } from '../netlink/random-elements.ts';
+import { markOf } from '../../../../src/dataplane/ruleset/direct-return-identity.ts';
+import { frontendElements, nodeElements } from '../../../../src/dataplane/ruleset/elements.ts';
+import { address } from '../../../../src/net/address.ts';
+import type { Frontend } from '../../../../src/net/frontend.ts';
+import { elementTexts } from '../nftables/netlink/random-elements.ts';
 
 const backend = (last: number, at: string, more: Partial<Frontend['backends'][number]> = {}): Frontend['backends'][number] => ({
   address: address(`10.244.0.${last}`),

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { affinityId, classNumber, slotsFor, timeoutId, timeoutMask } from '../../../../../src/dataplane/nftables/ruleset/classid.ts';
-import { keyText, valueText } from '../../../../../src/dataplane/nftables/ruleset/element-text.ts';
-import { affinityTimeout, frontendElements, nodeElements, type Element } from '../../../../../src/dataplane/nftables/ruleset/elements.ts';
-import { affinityLadder } from '../../../../../src/dataplane/nftables/ruleset/layout.ts';
-import { address } from '../../../../../src/net/address.ts';
-import type { Backend, Frontend, NodeForwarding } from '../../../../../src/net/frontend.ts';
-import { prefix } from '../../../../../src/net/prefix.ts';
+import { affinityId, classNumber, slotsFor, timeoutId, timeoutMask } from '../../../../src/dataplane/ruleset/classid.ts';
+import { keyText, valueText } from '../../../../src/dataplane/ruleset/element-text.ts';
+import { affinityTimeout, frontendElements, nodeElements } from '../../../../src/dataplane/ruleset/elements.ts';
+import type { Element } from '../../../../src/dataplane/ruleset/element.ts';
+import { affinityLadder } from '../../../../src/dataplane/ruleset/layout.ts';
+import { address } from '../../../../src/net/address.ts';
+import type { Backend, Frontend, NodeForwarding } from '../../../../src/net/frontend.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
 
 const backends = (...texts: string[]): Backend[] =>
   texts.map((text) => ({ address: address(text.replace('!', '')), port: 8080, local: text.endsWith('!') }));

@@ -1,5 +1,5 @@
-import type { Address } from '../../../net/address.ts';
-import { slotOf, type HashInput } from '../../../net/connection-hash.ts';
+import type { Address } from '../../net/address.ts';
+import { slotOf, type HashInput } from '../../net/connection-hash.ts';
 import { exactSlots, maximumSlots } from '../limits.ts';
 
 /**

@@ -1,6 +1,5 @@
-import type { Chain } from './skeleton.ts';
-import { segmentLadder } from './layout.ts';
-import { markMask, tunnelPrefix } from '../../direct-return/identity.ts';
+import { segmentLadder, type Chain } from './layout.ts';
+import { markMask, tunnelPrefix } from './direct-return-identity.ts';
 
 /**
  * The constant part of direct server return in the table of one family.

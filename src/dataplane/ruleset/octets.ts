@@ -1,6 +1,6 @@
-import type { Address } from '../../../net/address.ts';
-import type { Protocol } from '../../../net/frontend.ts';
-import { lastAddress, type Prefix } from '../../../net/prefix.ts';
+import type { Address } from '../../net/address.ts';
+import type { Protocol } from '../../net/frontend.ts';
+import { lastAddress, type Prefix } from '../../net/prefix.ts';
 import { classNumber } from './classid.ts';
 
 /**

@@ -1,8 +1,7 @@
-import type { Family } from '../../../net/address.ts';
-import { hashSeed } from '../../../net/connection-hash.ts';
+import type { Family } from '../../net/address.ts';
+import { hashSeed } from '../../net/connection-hash.ts';
 import { backendIdModulus, timeoutId, timeoutMask } from './classid.ts';
-import { affinityLadder, affinityMap } from './layout.ts';
-import type { Chain } from './skeleton.ts';
+import { affinityLadder, affinityMap, type Chain } from './layout.ts';
 
 /**
  * Affinity id (in the register) and client. nft 1.0.6 gives the key of an "update" of a map no more than 16 octets of registers,

@@ -1,8 +1,8 @@
-import type { Frontend, NodeForwarding } from '../../../net/frontend.ts';
-import type { Element } from './elements.ts';
+import type { Frontend, NodeForwarding } from '../../net/frontend.ts';
+import type { Element } from './element.ts';
 import { addressOctets, linkOctets, markOctets, type Octets } from './octets.ts';
 import { segmentLadder } from './layout.ts';
-import { markOf } from '../../direct-return/identity.ts';
+import { markOf } from './direct-return-identity.ts';
 
 /** What a frontend with direct server return has beside the elements of every frontend with slots. `key`: of the frontend. */
 export function* directReturnElements(

@@ -1,6 +1,6 @@
 import { ok as assert } from 'node:assert';
-import type { Family } from '../../../net/address.ts';
-import type { Element } from './elements.ts';
+import type { Family } from '../../net/address.ts';
+import type { Element } from './element.ts';
 import { allSets, fieldsLength, type SetName, type SetShape } from './layout.ts';
 import type { Octets } from './octets.ts';
 

@@ -1,4 +1,4 @@
-import type { Family } from '../../../net/address.ts';
+import type { Family } from '../../net/address.ts';
 import { fnv } from './classid.ts';
 
 /** The names and shapes of everything in our two tables, `ip herald` and `ip6 herald`. */
@@ -139,3 +139,10 @@ export const affinityMap = 'affinity';
 
 /** A set in the IPv4 table with one number: each transaction of ours writes another one, which tells it from foreign changes. */
 export const revisionSet = 'revision';
+
+/** A chain of our tables, as nft words it. */
+export interface Chain {
+  /** "type nat hook prerouting priority -100": a base chain. */
+  readonly hook?: string;
+  readonly rules: readonly string[];
+}

@@ -1,4 +1,5 @@
-import { formatAddress, type Family } from '../../../net/address.ts';
+import { type Element, elementIdentity } from './element.ts';
+import { formatAddress, type Family } from '../../net/address.ts';
 import {
   frontendFamily,
   slotTableSizes,
@@ -7,28 +8,13 @@ import {
   type FrontendMatch,
   type NodeForwarding,
   type SlotTable,
-} from '../../../net/frontend.ts';
-import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } from '../../../net/prefix.ts';
+} from '../../net/frontend.ts';
+import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } from '../../net/prefix.ts';
 import { directReturnElements, directReturnNodeElements } from './direct-return-elements.ts';
 import { affinityId, backendId, classNumber, classOf, hashedClass, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
 import { affinityLadder, type SetName } from './layout.ts';
 import { maximumSlots } from '../limits.ts';
 import { addressOctets, classOctets, portOctets, protocolOctets, rangeOctets, type Octets } from './octets.ts';
-
-/** One element of a set or map, as the kernel has it; element-text.ts has the words of nft for it. */
-export interface Element {
-  readonly family: Family;
-  readonly set: SetName;
-  /** "192.0.2.1 . tcp . 80"; in a set of ranges the first and the last key. */
-  readonly key: Octets;
-  /** Of a map: "3:2", "10.0.0.1 . 8080". */
-  readonly value?: Octets;
-}
-
-/** Identifies an element among all: two with the same identity cannot both be in the kernel. */
-export function elementIdentity(element: Element): string {
-  return `${element.family} ${element.set} ${element.key}`;
-}
 
 type FrontendElements =
   | { readonly ok: true; readonly elements: readonly Element[] }
