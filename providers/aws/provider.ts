@@ -1,60 +1,77 @@
-import type { Claim, Provider, Reconciliation, Released } from '../../src/controller/provider.ts';
 import type { ChangeListener, PeriodicWork, Preview, Previewable, Recovery, ResourceHolder } from '../../src/controller/provider-parts.ts';
+import type { Claim, Provider, Reconciliation, Released } from '../../src/controller/provider.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/objects/metadata.ts';
-import { conditionText, remedyText, reason, reasonText, type Reason } from '../../src/model/reasons.ts';
-import type { Ingress, Service } from '../../src/model/objects/service.ts';
+import type { Service } from '../../src/model/objects/service.ts';
+import type { Reason } from '../../src/model/reasons.ts';
 import type { Change, Snapshot } from '../../src/model/store/snapshot.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import type { Log } from '../../src/system/log.ts';
 import type { Random } from '../../src/system/random.ts';
-import { ResultCache } from './schedule/result-cache.ts';
 import { reasonOfError } from './cloud/error-reason.ts';
 import { AwsError } from './cloud/error.ts';
 import { decideAwsClaim } from './desire/claim.ts';
-import { memberOf, stackOf, type Member } from './desire/stack.ts';
-import { PreviousStacks } from './reconcile/previous-stacks.ts';
-import { StackReconciler, type Connect } from './reconcile/stack-reconciler.ts';
-import { fingerprintNodes, emptyFingerprint, type NodeFingerprint } from './schedule/node-changes.ts';
-import { PollIntervals } from './schedule/poll-intervals.ts';
-import { retryClassOf, Backoff } from './schedule/backoff.ts';
-import type { ClasslessMode } from './model/settings.ts';
-import { finalizer, type ServiceMetadata } from './model/service-metadata.ts';
+import { memberOf, type Member } from './desire/stack.ts';
 import { limits } from './model/limits.ts';
+import type { ServiceMetadata } from './model/service-metadata.ts';
+import type { ClasslessMode } from './model/settings.ts';
+import { NodeRules } from './node-rules/node-rules.ts';
+import { BackgroundReconciler } from './reconcile/background-reconciler.ts';
+import { Previewer } from './reconcile/preview.ts';
+import { PreviousStacks } from './reconcile/previous-stacks.ts';
+import { ServiceMetadataWriter } from './reconcile/service-metadata-writer.ts';
+import { ServiceReconciler } from './reconcile/service-reconciler.ts';
+import { Backoff, retryClassOf } from './schedule/backoff.ts';
+import { emptyFingerprint, fingerprintNodes, type NodeFingerprint } from './schedule/node-changes.ts';
+import { ResultCache } from './schedule/result-cache.ts';
+import { AwsAccount, type Connect } from './stacks/aws-account.ts';
+import { DepartedServices } from './stacks/departed-services.ts';
+import { StackReconciler } from './stacks/stack-reconciler.ts';
+import { StackRegistry } from './stacks/stack-registry.ts';
 
 interface AwsProviderComponents {
   readonly classless: ClasslessMode;
-  /** Called when AWS is needed first, with the nodes of the cluster; again where it has rejected. */
+  /** Called at the first use of AWS with the nodes of the cluster, and again after it has rejected. */
   readonly connect: Connect;
-  /** Absent: Services cannot be written to (standalone), and what is left of one that went is found by its tags. */
+  /** Absent without write access to Services (standalone). Then the resources of a Service that is gone are found by their tags. */
   readonly metadata?: ServiceMetadata;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
-/** Finalizers by which other controllers say that the load balancer of a Service is theirs. */
-const foreignFinalizers = ['service.k8s.aws/resources', 'service.kubernetes.io/load-balancer-cleanup'];
-
-/** Gives Services load balancers in AWS. What it knows can be found again at any time, by names and tags. */
+/**
+ * Gives Services load balancers in AWS. All its memory can be rebuilt from names and tags in AWS.
+ *
+ * This class implements the provider contract: it caches results, and turns errors of AWS into reasons and retries. A reconcile continues in
+ * ServiceReconciler (one Service), StackReconciler (one load balancer with all that belongs to it), `reconcileStack` (observe, desire, plan, execute).
+ */
 export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeListener, PeriodicWork, Previewable {
   readonly name = 'aws';
   readonly remote = true;
   readonly #components: AwsProviderComponents;
-  readonly #link: StackReconciler;
-  readonly #handover: PreviousStacks;
-  readonly #agenda = new ResultCache();
-  readonly #retries: Backoff;
-  readonly #patience = new PollIntervals();
-  /** Services for which this process has made, or found, something that it has not let go of. */
-  readonly #held = new Set<ServiceKey>();
+  readonly #registry = new StackRegistry();
+  readonly #departed = new DepartedServices();
+  readonly #services: ServiceReconciler;
+  readonly #background: BackgroundReconciler;
+  readonly #previewer: Previewer;
+  readonly #results = new ResultCache();
+  readonly #backoff: Backoff;
   #nodes: NodeFingerprint = emptyFingerprint;
   #snapshot: Snapshot | undefined;
 
   constructor(components: AwsProviderComponents) {
+    const { classless, connect, random, log } = components;
+    const now = (): number => this.#now();
+    const common = { account: new AwsAccount(connect, now), registry: this.#registry, departed: this.#departed, now, log };
+    const stacks = new StackReconciler(common);
+    const rules = new NodeRules({ ...common, random });
+    const previous = new PreviousStacks({ ...common, stacks, rules });
+    const metadata = new ServiceMetadataWriter(components.metadata);
     this.#components = components;
-    this.#link = new StackReconciler(components);
-    this.#handover = new PreviousStacks({ ...components, link: this.#link });
-    this.#retries = new Backoff(components.random);
+    this.#services = new ServiceReconciler({ ...common, stacks, rules, previous, metadata });
+    this.#background = new BackgroundReconciler({ ...common, classless, stacks, rules });
+    this.#previewer = new Previewer({ ...common, stacks });
+    this.#backoff = new Backoff(random);
   }
 
   claim(service: Service, { config }: Snapshot): Claim {
@@ -63,247 +80,158 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
 
   adopt(snapshot: Snapshot, recorded: ReadonlyMap<ServiceKey, unknown>): void {
     this.#snapshot = snapshot;
-    this.#link.departed.markUnreadable([...recorded.keys()].filter((key) => !snapshot.services.has(key)));
+    this.#departed.markUnreadable([...recorded.keys()].filter((key) => !snapshot.services.has(key)));
     this.#nodes = fingerprintNodes(snapshot, emptyFingerprint);
   }
 
   holds(key: ServiceKey, service: Service | undefined): boolean {
-    return this.#held.has(key) || service?.metadata.finalizers?.includes(finalizer) === true;
+    return this.#services.holds(key, service);
   }
 
   async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     this.#snapshot = snapshot;
     const key = serviceKey(service.metadata);
     const claim = decideAwsClaim(service, snapshot.config, this.#components);
-    // It may have changed since it was asked for; then the controller asks again.
+    // The claim has changed since the controller asked for it. The controller will ask again.
     if (!claim.mine) return { ingress: service.ingress, reason: claim.reason };
-    const answer = this.#agenda.result(key, service);
-    if (answer !== undefined && !this.#hasLostFinalizer(key, service)) return answer;
-    // A mistake that was corrected is not held against what is there now.
-    if (this.#agenda.isChanged(key, service)) {
-      this.#retries.forgetFailures(key);
-      this.#patience.forgetService(key);
+    const cached = this.#results.result(key, service);
+    if (cached !== undefined && !this.#services.hasLostFinalizer(key, service)) return cached;
+    // Earlier failures and waits do not delay a changed Service.
+    if (this.#results.isChanged(key, service)) {
+      this.#backoff.forgetFailures(key);
+      this.#services.resetPolling(key);
     }
-    this.#agenda.startReconcile(key);
-    const reconciliation = await this.#attempt(memberOf(service, claim.kind), key, snapshot);
-    this.#agenda.storeResult(key, service, reconciliation);
+    this.#results.startReconcile(key);
+    const reconciliation = await this.#reconcile(memberOf(service, claim.kind), key, snapshot);
+    this.#results.storeResult(key, service, reconciliation);
     return reconciliation;
   }
 
-  async release(key: ServiceKey): Promise<Released> {
-    this.#link.departed.clearUnreadable(key);
-    const snapshot = this.#snapshot;
-    const service = snapshot?.services.get(key);
-    // Most Services have never been ours.
-    if (snapshot === undefined || !this.holds(key, service)) {
-      this.#forget(key);
+  async release(key: ServiceKey, snapshot: Snapshot): Promise<Released> {
+    this.#departed.clearUnreadable(key);
+    const service = snapshot.services.get(key);
+    if (!this.#services.holds(key, service)) {
+      this.#forgetService(key);
       return {};
     }
-    // Where nothing can be written to Services, that one is gone is all that can be seen of its deletion.
-    if (service !== undefined || this.#components.metadata === undefined) this.#link.departed.releasing.add(key);
-    if (!this.#link.departed.releasing.has(key)) {
-      this.#letBe(key);
+    // Without write access to Services there is no finalizer, so a deletion is noticed only after the Service is gone.
+    if (service !== undefined || this.#components.metadata === undefined) this.#departed.releasing.add(key);
+    if (!this.#departed.releasing.has(key)) {
+      this.#forgetVanished(key);
       return {};
     }
-    try {
-      return this.#leftOf(key, await this.#vacate(key, snapshot));
-    } catch (error) {
-      if (!(error instanceof AwsError)) throw error;
-      return this.#leftOf(key, reasonOfError(error));
+    const remaining = await this.#services.release(key, snapshot).catch(reasonOfAwsError);
+    if (remaining === undefined) {
+      this.#forgetService(key);
+      return {};
     }
-  }
-
-  /** That AWS takes its time is nothing that anybody should hear of. */
-  #leftOf(key: ServiceKey, left: Reason | undefined): Released {
-    if (left === undefined) return {};
-    this.#failed(key, left);
-    return left.code === 'AwsProvisioning' ? {} : { remaining: left };
+    this.#retry(key, remaining);
+    // AWS needs time for many changes: that is not worth reporting.
+    return remaining.code === 'AwsProvisioning' ? {} : { remaining };
   }
 
   async preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
-    try {
-      return await this.#link.preview(key, snapshot);
-    } catch (error) {
-      if (!(error instanceof AwsError)) throw error;
-      const failed = reasonOfError(error);
+    return this.#previewer.preview(key, snapshot).catch((error: unknown) => {
+      const failed = reasonOfAwsError(error);
       return { observed: [], desired: [], actions: [], waits: [], reasons: [failed], failed };
-    }
+    });
   }
 
   runDue(now: number): readonly ServiceKey[] {
-    if (this.#snapshot !== undefined) this.#link.startBackgroundWork(this.#snapshot, now);
-    return this.#agenda.takeDue(now);
+    if (this.#snapshot !== undefined) this.#background.startDue(this.#snapshot, now);
+    return this.#results.takeDue(now);
   }
 
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
     this.#snapshot = snapshot;
-    const concerned = new Set<ServiceKey>();
-    const all = (): void => {
-      for (const { services } of this.#link.stacks.all) for (const key of services) concerned.add(key);
-      // Those with which AWS was not even asked: the nodes tell where the cluster is.
-      for (const key of this.#retries.failing) concerned.add(key);
-    };
-    if (changes.some(({ kind }) => kind === 'Node')) {
-      const nodes = fingerprintNodes(snapshot, this.#nodes);
-      if (nodes.fingerprint !== this.#nodes.fingerprint) {
-        all();
-        this.#link.background.refreshTargetsSoon();
-      }
-      this.#nodes = nodes;
+    const affected = new Set<ServiceKey>();
+    if (changes.some(({ kind }) => kind === 'Node') && this.#haveNodesChanged(snapshot)) {
+      for (const { services } of this.#registry.all) for (const key of services) affected.add(key);
+      // AWS may not have been reached for these yet: nodes tell the region and the VPC.
+      for (const key of this.#backoff.failing) affected.add(key);
+      this.#background.refreshTargetsSoon();
     }
     for (const { kind, key, services = [] } of changes) {
-      // Behind instances, health checks find the nodes that have a pod: nothing is registered anew.
+      // Instance targets do not change with pods: health checks find the nodes that have one.
       if (kind === 'EndpointSlice')
         for (const service of services) {
-          if (!this.#link.hasPodTargets(service)) continue;
-          concerned.add(service);
-          this.#link.background.refreshTargetsSoon();
+          if (!this.#registry.hasPodTargets(service)) continue;
+          affected.add(service);
+          this.#background.refreshTargetsSoon();
         }
-      // Others that share its load balancer: a port may have become free.
+      // A port may have become free for other Services that share the load balancer.
       if (kind === 'Service')
-        for (const { services } of this.#link.stacks.stacksWith(key as ServiceKey))
-          for (const other of services) if (other !== key) concerned.add(other);
+        for (const { services } of this.#registry.stacksWith(key as ServiceKey))
+          for (const other of services) if (other !== key) affected.add(other);
     }
-    for (const key of concerned) this.#agenda.invalidate(key);
-    return concerned;
+    for (const key of affected) this.#results.invalidate(key);
+    return affected;
   }
 
-  /** What AWS says no to is part of the answer; anything else rejects. */
-  async #attempt(member: Member, key: ServiceKey, snapshot: Snapshot): Promise<Reconciliation> {
-    const { ingress } = member.service;
+  #haveNodesChanged(snapshot: Snapshot): boolean {
+    const before = this.#nodes;
+    this.#nodes = fingerprintNodes(snapshot, before);
+    return this.#nodes.fingerprint !== before.fingerprint;
+  }
+
+  /** Reconciles the Service and schedules the next reconcile. Errors of AWS become the reason of the result; others reject. */
+  async #reconcile(member: Member, key: ServiceKey, snapshot: Snapshot): Promise<Reconciliation> {
     try {
-      return await this.#serve(member, key, snapshot);
+      const outcome = await this.#services.reconcile(member, snapshot);
+      if (outcome.kind === 'released') this.#forgetService(key);
+      else if (outcome.kind === 'foreign') this.#results.invalidate(key);
+      else if (outcome.kind === 'blocked') this.#retry(key, outcome.remaining);
+      else if (outcome.refusal !== undefined) this.#retry(key, outcome.refusal);
+      else this.#poll(key, outcome.pollSeconds);
+      return outcome.reconciliation;
     } catch (error) {
-      if (!(error instanceof AwsError)) throw error;
-      const because = reasonOfError(error);
-      this.#failed(key, because);
-      return { ingress, reason: because };
+      const failed = reasonOfAwsError(error);
+      this.#retry(key, failed);
+      return { ingress: member.service.ingress, reason: failed };
     }
   }
 
-  async #serve(member: Member, key: ServiceKey, snapshot: Snapshot): Promise<Reconciliation> {
-    const { service, values } = member;
-    const { metadata } = this.#components;
-    if (service.metadata.deleting) {
-      this.#link.departed.releasing.add(key);
-      const left = await this.#vacate(key, snapshot);
-      if (left === undefined) return { ingress: [] };
-      this.#failed(key, left);
-      return { ingress: [], reason: left };
-    }
-    this.#link.departed.releasing.delete(key);
-    if (values.disown === true) {
-      const left = (await this.#link.disown(key, snapshot)) ?? (await this.#handover.removeMetadata(key, snapshot));
-      if (left !== undefined) {
-        this.#failed(key, left);
-        return { ingress: service.ingress, reason: left, warnings: member.warnings };
-      }
-      this.#forget(key);
-      return { ingress: service.ingress, ...combineReasons(member.errors), warnings: member.warnings };
-    }
-    const finalizers = service.metadata.finalizers ?? [];
-    const foreign = foreignFinalizers.find((name) => finalizers.includes(name));
-    if (foreign !== undefined && !finalizers.includes(finalizer)) {
-      // The other one writes the status, which asks for nothing: an answer that is kept would be written over it.
-      this.#agenda.invalidate(key);
-      return { ingress: service.ingress, reason: reason('AwsOtherController', { finalizer: foreign }) };
-    }
-    await metadata?.addFinalizer(key);
-    this.#held.add(key);
-    const { state, result, drift, problems, blockedDeletion: stuck } = await this.#link.reconcile(stackOf(member), snapshot);
-    state.services.add(key);
-    const errors = [...(result.errors.get(key) ?? []), ...(result.errors.get('') ?? [])];
-    const standing = result.servingStatus.get(key);
-    const isTold = service.ingress.some(({ hostname }) => hostname === standing?.hostname);
-    const hasArrived = standing?.serves === true && errors.length === 0 && result.execution.outcomes.every((one) => one.result === 'done');
-    const others = this.#link.stacks.stacksWith(key).filter((other) => other !== state);
-    const moves = await this.#handover.advance(key, state, others, hasArrived && isTold, snapshot);
-    const isKept = await this.#handover.recordArns(service, key, result.unsettled ? [] : [state, ...this.#link.stacks.stacksWith(key)]);
-    const left = moves.blocked === undefined ? [] : [moves.blocked];
-    const awaited = this.#patience.nextPoll(
-      key,
-      result,
-      { previousStackSeconds: moves.seconds, isMetadataWritten: isKept },
-      this.#components.clock.date().getTime(),
-    );
-    this.#goOn(key, awaited.seconds, [...errors, ...left, ...stuck]);
-    // What was told to clients goes on serving them until they can be told of another one.
-    const staysElsewhere = others.length > 0 && !hasArrived && service.ingress.length > 0;
-    const hostname = staysElsewhere ? undefined : standing?.hostname;
-    return {
-      ingress: ingressOf(hostname) ?? (staysElsewhere || result.desired === undefined ? service.ingress : []),
-      ...combineReasons(errors),
-      warnings: [
-        ...(result.warnings.get(key) ?? []),
-        ...problems,
-        ...left,
-        ...stuck,
-        ...awaited.warnings,
-        ...this.#link.takeRefusedArns(key),
-      ],
-      ...(drift.length === 0 ? {} : { repaired: drift }),
-    };
+  /** Requeues the Service after a reconcile without a refusal. When nothing is waited for, it is checked for drift. */
+  #poll(key: ServiceKey, seconds: number): void {
+    this.#backoff.forgetFailures(key);
+    this.#requeueAfter(key, seconds < limits.driftSeconds ? seconds : this.#registry.driftSeconds);
   }
 
-  /** When to look again, after a look that AWS has answered. */
-  #goOn(key: ServiceKey, requeueSeconds: number, errors: readonly Reason[]): void {
-    const refusal = errors.find((error) => retryClassOf(error) !== undefined);
-    if (refusal !== undefined) return this.#failed(key, refusal);
-    this.#retries.forgetFailures(key);
-    this.#later(key, requeueSeconds < limits.driftSeconds ? requeueSeconds : this.#link.driftSeconds);
-  }
-
-  /** What the reason does not tell about may pass by itself. */
-  #failed(key: ServiceKey, because: Reason): void {
-    const seconds = this.#retries.recordFailure(key, retryClassOf(because) ?? 'transient');
-    const failures = this.#retries.failuresOf(key);
+  /** Requeues the Service with back-off. A reason without a retry class counts as transient. */
+  #retry(key: ServiceKey, because: Reason): void {
+    const seconds = this.#backoff.recordFailure(key, retryClassOf(because) ?? 'transient');
+    const failures = this.#backoff.failuresOf(key);
     this.#components.log.debug({ service: key, code: because.code, failures, retryInSeconds: Math.round(seconds) }, 'asks AWS again later');
-    this.#later(key, seconds);
+    this.#requeueAfter(key, seconds);
+  }
+
+  #requeueAfter(key: ServiceKey, seconds: number): void {
+    this.#results.requeueAt(key, this.#now() + seconds * 1000);
   }
 
   /**
-   * The Service is gone, and nobody saw that it was to go: somebody took the finalizer away, or a backup without it was restored. That may be a
-   * mistake, so what it has goes the way of orphans, which are kept for a while.
+   * The Service is gone without a deletion that Herald saw: its finalizer was removed, or a backup without the finalizer was restored. That may be a
+   * mistake, so its resources become orphans, which are kept for a while.
    */
-  #letBe(key: ServiceKey): void {
+  #forgetVanished(key: ServiceKey): void {
     this.#components.log.warn({ service: key }, 'the Service is gone without having been deleted: its load balancer is kept for a while');
-    this.#link.stacks.forgetMember(key);
-    this.#forget(key);
+    this.#registry.forgetMember(key);
+    this.#forgetService(key);
   }
 
-  #forget(key: ServiceKey): void {
-    this.#held.delete(key);
-    this.#agenda.forgetService(key);
-    this.#retries.forgetFailures(key);
-    this.#patience.forgetService(key);
+  #forgetService(key: ServiceKey): void {
+    this.#services.forgetService(key);
+    this.#results.forgetService(key);
+    this.#backoff.forgetFailures(key);
   }
 
-  /** Somebody has taken it away: it must be there again before anything else is done. */
-  #hasLostFinalizer(key: ServiceKey, { metadata }: Service): boolean {
-    return this.#components.metadata !== undefined && this.#held.has(key) && metadata.finalizers?.includes(finalizer) !== true;
-  }
-
-  /** Undefined: nothing of the Service is left in AWS, and it may go. */
-  async #vacate(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
-    const left = await this.#handover.release(key, snapshot);
-    if (left === undefined) this.#forget(key);
-    return left;
-  }
-
-  #later(key: ServiceKey, seconds: number): void {
-    this.#agenda.requeueAt(key, this.#components.clock.date().getTime() + seconds * 1000);
+  #now(): number {
+    return this.#components.clock.date().getTime();
   }
 }
 
-function ingressOf(hostname: string | undefined): readonly Ingress[] | undefined {
-  return hostname === undefined ? undefined : [{ hostname, ipMode: 'VIP' }];
-}
-
-/** One reason is told as it is; several become one. */
-function combineReasons(errors: readonly Reason[]): Pick<Reconciliation, 'reason'> {
-  const [first, ...others] = errors;
-  if (first === undefined) return {};
-  if (others.length === 0) return { reason: first };
-  const fixes = [...new Set(errors.map(remedyText))].filter((text) => text !== '');
-  return { reason: reason('AwsSeveral', { problems: errors.map(reasonText), lasting: errors.map(conditionText), fixes }) };
+/** Returns the reason for an AwsError, and throws every other error again. */
+function reasonOfAwsError(error: unknown): Reason {
+  if (!(error instanceof AwsError)) throw error;
+  return reasonOfError(error);
 }

@@ -7,45 +7,49 @@ import { reasonOfError } from '../cloud/error-reason.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import type { Operation } from '../cloud/operations.ts';
 import { membersOf } from '../desire/stack.ts';
-import { worstFailure, type Execution, type Outcome } from '../stacks/execute.ts';
+import { worstFailure, type Execution } from '../stacks/execute.ts';
 import { DeletionWatch } from '../stacks/blocked-deletion.ts';
 import { limits } from '../model/limits.ts';
-import { reconcileNodeRules, previewRemovableRules, type PodHosts, type StackTargets } from './reconcile-node-rules.ts';
+import type { PodHosts, StackTargets } from '../model/stack-targets.ts';
+import { reconcileNodeRules, previewRemovableRules } from './reconcile-node-rules.ts';
 import { podHosts } from './pod-hosts.ts';
 import { retryClassOf, Backoff } from '../schedule/backoff.ts';
 import type { AwsSettings } from '../model/settings.ts';
+import type { Log } from '../../../src/system/log.ts';
+import { logBlockedDeletion, logOutcome } from '../stacks/action-log.ts';
+import type { AwsAccount } from '../stacks/aws-account.ts';
+import type { DepartedServices } from '../stacks/departed-services.ts';
+import { surveyTargets } from './target-survey.ts';
 import type { StackRegistry } from '../stacks/stack-registry.ts';
 import { hasDisowned, stacksInUse } from '../stacks/stack-users.ts';
 
 interface NodeRulesComponents {
-  readonly stacks: StackRegistry;
+  readonly account: AwsAccount;
+  readonly registry: StackRegistry;
+  readonly departed: DepartedServices;
   readonly random: Random;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Looks at everything of ours in the account of which it is not known where it sends to. Rejects with AwsError. */
-  readonly survey: (cloud: Cloud, settings: AwsSettings) => Promise<void>;
-  readonly told: (outcome: Outcome) => void;
-  /** That AWS has not let go of something for long, once. */
-  readonly toldStuck: (stuck: Reason) => void;
+  readonly log: Log;
 }
 
 const narrowing: ReadonlySet<Operation> = new Set(['ec2:RevokeSecurityGroupIngress', 'ec2:DeleteSecurityGroup']);
 
 /** What is noted of failures with them is noted under this name, which no Service has. */
-const rulesOfNodes: ServiceKey = '/rules of nodes';
+const nodeRulesKey: ServiceKey = '/rules of nodes';
 
 /** The rules by which nodes and pods let load balancers in. They come of all stacks together, and are looked at when one of these has changed. */
 export class NodeRules {
   readonly #components: NodeRulesComponents;
   /** What came of the last look; it holds until then, for the same question. */
   #last: { readonly until: number; readonly text: string; readonly problems: readonly Reason[] } | undefined;
-  readonly #retries: Backoff;
-  readonly #inUse = new DeletionWatch();
-  #stuck: Reason | undefined;
+  readonly #backoff: Backoff;
+  readonly #deletionWatch = new DeletionWatch();
+  #blockedDeletion: Reason | undefined;
   /** When rules that were refused are tried again. */
   #retryAt = 0;
   /** One at a time: of two passes at once one would take away what the other has just made. */
-  readonly #turns = new SerialQueue();
+  readonly #queue = new SerialQueue();
   #pending = false;
   /** The whole account has been looked at: from then on everything that uses rules is known. Before, none is taken away. */
   #isSurveyed = false;
@@ -54,7 +58,7 @@ export class NodeRules {
 
   constructor(components: NodeRulesComponents) {
     this.#components = components;
-    this.#retries = new Backoff(components.random);
+    this.#backoff = new Backoff(components.random);
   }
 
   /** Something could not be done yet, and it is time to try again. */
@@ -62,29 +66,33 @@ export class NodeRules {
     return (this.#pending || this.#awaitsSurvey) && now >= this.#retryAt;
   }
 
-  /** `knowsAll` false: somebody uses rules of whom nothing is known, so that none is taken away. Resolves to what is wrong with them. */
-  async reconcile(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot, knowsAll: boolean): Promise<readonly Reason[]> {
+  /** Adds missing rules, and removes unneeded ones when everything that uses rules is known. Resolves to the problems. Rejects with AwsError. */
+  async reconcile(snapshot: Snapshot): Promise<readonly Reason[]> {
+    const { cloud, settings } = await this.#components.account.open(snapshot);
     if (!settings.manageNodeRules) return [];
-    return this.#turns.run(() => this.#pass(cloud, settings, snapshot, knowsAll));
+    const allKnown = this.#components.departed.allServicesKnown(snapshot);
+    return this.#queue.run(() => this.#reconcile(cloud, settings, snapshot, allKnown));
   }
 
-  /** In the background: what no pass waits for. */
-  async retryDue(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot, knowsAll: boolean): Promise<void> {
-    await this.reconcile(cloud, settings, snapshot, knowsAll);
+  /** Reconciles in the background, after a survey when that may allow a rule to be removed. */
+  async retryDue(snapshot: Snapshot): Promise<void> {
+    await this.reconcile(snapshot);
     if (!this.#awaitsSurvey) return;
+    const { cloud, settings } = await this.#components.account.open(snapshot);
     const now = this.#components.now();
     await this.#survey(cloud, settings, snapshot).catch((error: unknown) => {
-      this.#retryAt = now + this.#retries.recordFailure(rulesOfNodes, 'transient') * 1000;
+      this.#retryAt = now + this.#backoff.recordFailure(nodeRulesKey, 'transient') * 1000;
       throw error;
     });
-    if (this.#isSurveyed) await this.reconcile(cloud, settings, snapshot, knowsAll);
+    if (this.#isSurveyed) await this.reconcile(snapshot);
   }
 
   /** To look at the whole account costs many calls: that is done where a rule could go. */
   async #survey(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot): Promise<void> {
     const { plan } = await previewRemovableRules(cloud, settings, this.#targets(), this.#hosts(snapshot, settings));
     if (plan.actions.some(({ operation }) => narrowing.has(operation))) {
-      await this.#components.survey(cloud, settings);
+      const { registry, now } = this.#components;
+      await surveyTargets(cloud, settings, registry, now);
       this.#isSurveyed = true;
       this.#last = undefined;
     }
@@ -93,13 +101,13 @@ export class NodeRules {
 
   /** Of all that send something; of what is left without a load balancer nothing is needed. */
   #targets(): StackTargets[] {
-    return [...this.#components.stacks.all].flatMap(({ targets, services }) =>
+    return [...this.#components.registry.all].flatMap(({ targets, services }) =>
       targets === undefined || (services.size === 0 && targets.ports.length === 0) ? [] : [targets],
     );
   }
 
   #hosts(snapshot: Snapshot, settings: AwsSettings): PodHosts {
-    const ofPods = [...this.#components.stacks.all].filter(({ targets }) => (targets?.addresses ?? []).length > 0);
+    const ofPods = [...this.#components.registry.all].filter(({ targets }) => (targets?.addresses ?? []).length > 0);
     return podHosts(
       ofPods.flatMap(({ identity }) => membersOf(identity.key, snapshot, settings)),
       snapshot,
@@ -108,18 +116,18 @@ export class NodeRules {
 
   /** Whether it is known of each stack where it sends to. */
   #knowsStacks(snapshot: Snapshot, settings: AwsSettings): boolean {
-    const { stacks } = this.#components;
+    const { registry } = this.#components;
     return (
       !hasDisowned(snapshot, settings) &&
-      [...stacksInUse(snapshot, settings, 'served')].every((stack) => stacks.get(stack)?.targets !== undefined) &&
-      [...stacks.all].every(({ targets, services, known }) => targets !== undefined || (services.size === 0 && known.ids.length === 0))
+      [...stacksInUse(snapshot, settings, 'served')].every((stack) => registry.get(stack)?.targets !== undefined) &&
+      [...registry.all].every(({ targets, services, known }) => targets !== undefined || (services.size === 0 && known.ids.length === 0))
     );
   }
 
-  async #pass(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot, knowsAll: boolean): Promise<readonly Reason[]> {
-    const { told } = this.#components;
+  async #reconcile(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot, allKnown: boolean): Promise<readonly Reason[]> {
+    const { log } = this.#components;
     const targets = this.#targets();
-    const knowsStacks = knowsAll && this.#knowsStacks(snapshot, settings);
+    const knowsStacks = allKnown && this.#knowsStacks(snapshot, settings);
     const complete = this.#isSurveyed && knowsStacks;
     const text = JSON.stringify([targets, complete]);
     const now = this.#components.now();
@@ -128,22 +136,24 @@ export class NodeRules {
     this.#pending = true;
     this.#awaitsSurvey = !this.#isSurveyed;
     const hosts = this.#hosts(snapshot, settings);
-    const { execution, problems } = await reconcileNodeRules(cloud, settings, targets, hosts, complete, told).catch((error: unknown) => {
-      this.#retryAt = now + this.#retries.recordFailure(rulesOfNodes, 'transient') * 1000;
+    const { execution, problems } = await reconcileNodeRules(cloud, settings, targets, hosts, complete, (outcome) =>
+      logOutcome(log, '', outcome),
+    ).catch((error: unknown) => {
+      this.#retryAt = now + this.#backoff.recordFailure(nodeRulesKey, 'transient') * 1000;
       throw error;
     });
     const isDone = execution.outcomes.every((outcome) => outcome.result === 'done');
     this.#pending = !isDone;
-    const wasStuck = this.#stuck !== undefined;
-    this.#stuck = this.#inUse.record(execution, now);
-    if (this.#stuck !== undefined && !wasStuck) this.#components.toldStuck(this.#stuck);
+    const wasBlocked = this.#blockedDeletion !== undefined;
+    this.#blockedDeletion = this.#deletionWatch.record(execution, now);
+    if (this.#blockedDeletion !== undefined && !wasBlocked) logBlockedDeletion(log, '', this.#blockedDeletion);
     if (isDone) {
-      this.#retries.forgetFailures(rulesOfNodes);
+      this.#backoff.forgetFailures(nodeRulesKey);
       this.#last = { until: now + limits.driftSeconds * 1000, text, problems };
       return problems;
     }
-    const because = refusalOf(execution) ?? this.#stuck;
-    this.#retryAt = now + this.#retries.recordFailure(rulesOfNodes, (because && retryClassOf(because)) ?? 'transient') * 1000;
+    const because = refusalOf(execution) ?? this.#blockedDeletion;
+    this.#retryAt = now + this.#backoff.recordFailure(nodeRulesKey, (because && retryClassOf(because)) ?? 'transient') * 1000;
     this.#last = { until: this.#retryAt, text, problems: because === undefined ? problems : [...problems, because] };
     return this.#last.problems;
   }

@@ -3,7 +3,7 @@ import { serviceKey } from '../../../src/model/objects/metadata.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Member } from '../desire/stack.ts';
 import { instanceOf } from '../desire/targets.ts';
-import type { PodHosts } from './reconcile-node-rules.ts';
+import type { PodHosts } from '../model/stack-targets.ts';
 
 /** Where the pods behind these Services run, by their addresses. */
 export function podHosts(members: readonly Member[], snapshot: Pick<Snapshot, 'nodes' | 'endpointSlices'>): PodHosts {

@@ -3,21 +3,10 @@ import type { Cloud, ReadOnlyCloud } from '../cloud/cloud.ts';
 import type { Filter, SecurityGroup } from '../cloud/ec2.ts';
 import { execute, type Execution, type Outcome } from '../stacks/execute.ts';
 import type { Plan } from '../plan/steps/action.ts';
-import type { TargetPort } from '../model/desired.ts';
+import type { PodHosts, StackTargets } from '../model/stack-targets.ts';
 import { groupToOpen, planNodeRules, type TargetAccess } from './plan-node-rules.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { resources, tagKeys } from '../model/tags.ts';
-
-/** Where the load balancer of one stack wants to reach its targets. */
-export interface StackTargets {
-  readonly ports: readonly TargetPort[];
-  readonly instances: readonly string[];
-  /** Of pods. */
-  readonly addresses: readonly string[];
-}
-
-/** By the address of a pod, the instance that it runs on: it may have no network interface of its own, and not even its address on one. */
-export type PodHosts = ReadonlyMap<string, string>;
 
 interface NodeRulesResult {
   readonly execution: Execution;

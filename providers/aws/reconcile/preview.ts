@@ -1,66 +1,105 @@
 import type { Preview } from '../../../src/controller/provider-parts.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
-import type { Cloud } from '../cloud/cloud.ts';
-import { previewRemovableRules, previewNodeRules, type NodeRulesDecision } from '../node-rules/reconcile-node-rules.ts';
-import { desiredTargetsOfOthers } from '../stacks/other-stacks.ts';
-import { decideStack, keptOf, planOf, targetsOf, type StackInput } from '../stacks/reconcile-stack.ts';
-import { placeholder } from '../plan/steps/action.ts';
-import { describeDesired, describeObserved } from '../plan/describe.ts';
-import { backendGroup } from '../plan/steps/security-groups.ts';
-import { podHosts } from '../node-rules/pod-hosts.ts';
+import { decideAwsClaim } from '../desire/claim.ts';
+import { desireStack, memberOf, membersOf, stackOf, type Member } from '../desire/stack.ts';
+import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import type { AwsSettings } from '../model/settings.ts';
+import type { StackTargets } from '../model/stack-targets.ts';
+import { podHosts } from '../node-rules/pod-hosts.ts';
+import { previewNodeRules, previewRemovableRules, type NodeRulesDecision } from '../node-rules/reconcile-node-rules.ts';
+import { KnownResources } from '../observe/known-resources.ts';
+import { describeDesired, describeObserved } from '../plan/describe.ts';
+import { placeholder } from '../plan/steps/action.ts';
+import { backendGroup } from '../plan/steps/security-groups.ts';
+import type { AwsAccount, Connection } from '../stacks/aws-account.ts';
+import type { DepartedServices } from '../stacks/departed-services.ts';
+import { decideStack, keptOf, planOf, targetsOf, type StackInput, type StackIntent } from '../stacks/reconcile-stack.ts';
+import type { StackReconciler } from '../stacks/stack-reconciler.ts';
+import { parseStackKey, type StackRegistry } from '../stacks/stack-registry.ts';
+import { stacksInUse } from '../stacks/stack-users.ts';
 
-/** What the next pass over one stack would do. */
-async function previewStack(cloud: Cloud, settings: AwsSettings, input: StackInput) {
-  const decision = await decideStack(cloud, settings, input);
-  return { ...decision, mayPlan: decision.unsettled === undefined, plan: planOf(input, decision, keptOf(input, decision)) };
+interface PreviewerComponents {
+  readonly account: AwsAccount;
+  readonly registry: StackRegistry;
+  readonly departed: DepartedServices;
+  readonly stacks: StackReconciler;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
-/** What still serves others that leave it as well stays: it goes with the last of them, whichever that will be. */
-function remaining({ planInput, movedMembers, outcome }: Awaited<ReturnType<typeof previewStack>>): string[] {
-  if (outcome !== undefined || movedMembers.length === 0) return [];
-  const services = movedMembers.map(({ service }) => serviceKey(service.metadata)).toSorted();
-  return [`${services.join(', ')} to leave ${planInput.stack} as well: what is left of it is deleted with the last of them`];
+/** Says what reconciling or releasing a Service would do now. Reads AWS and changes nothing. */
+export class Previewer {
+  readonly #components: PreviewerComponents;
+
+  constructor(components: PreviewerComponents) {
+    this.#components = components;
+  }
+
+  /** Previews the Service as it is in the snapshot, or its release when it is not there. Rejects with AwsError when AWS cannot be read. */
+  async preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
+    const { account, registry, departed, stacks, now } = this.#components;
+    const connection = await account.open(snapshot);
+    const { settings } = connection;
+    const service = snapshot.services.get(key);
+    const claim = service === undefined ? undefined : decideAwsClaim(service, snapshot.config, settings);
+    const member = service !== undefined && claim?.mine === true ? memberOf(service, claim.kind) : undefined;
+    const own = member === undefined ? parseStackKey(key) : stackOf(member);
+    const ownMembers = membersOf(own.key, snapshot, settings);
+    await stacks.discover(
+      own,
+      ownMembers.map((one) => one.service),
+      snapshot,
+    );
+    const previous = (await stacks.findAll(key, snapshot)).map(({ identity }) => identity).filter((stack) => stack.key !== own.key);
+    const common = {
+      circumstances: await account.circumstances(connection, snapshot, ownMembers, true),
+      isVanished: departed.isVanished(snapshot),
+      now: now(),
+    };
+    const inputOf = (stack: StackIdentity): StackInput => {
+      const members = membersOf(stack.key, snapshot, settings);
+      const isServing = member !== undefined && stack.key === own.key;
+      const intent = intentOf(key, isServing, member?.values.disown === true && members.length === 0);
+      const movedAway = departed.movedAway(stack.key, settings, snapshot, isServing ? undefined : key);
+      const known = registry.get(stack.key)?.known ?? new KnownResources();
+      return { stack, intent, members, movedAway, known, ...common };
+    };
+    return previewStacks(connection, key, snapshot, inputOf(own), previous.map(inputOf));
+  }
 }
 
-/** What would be done for a Service: in the stack that it belongs to, and after that in those that it has left. */
-export async function previewStacks(
-  { cloud, settings }: { readonly cloud: Cloud; readonly settings: AwsSettings },
+function intentOf(key: ServiceKey, isServing: boolean, isDisown: boolean): StackIntent {
+  if (isDisown) return { kind: 'disown', service: isServing ? undefined : key };
+  return isServing ? { kind: 'serve' } : { kind: 'release', service: key };
+}
+
+/** Combines what would be done in the Service's own stack, and after that in its previous stacks. */
+async function previewStacks(
+  connection: Connection,
   key: ServiceKey,
   snapshot: Snapshot,
   input: StackInput,
-  left: readonly StackInput[],
+  previous: readonly StackInput[],
 ): Promise<Preview> {
-  const { planInput, outcome, mayPlan, plan } = await previewStack(cloud, settings, input);
+  const own = await previewStack(connection, input);
+  const { planInput, outcome, mayPlan, plan } = own;
   const { actions, waits, problems } = plan;
-  const { desired } = planInput;
-  // What is deleted needs no rules any more: those that no other load balancer needs either go with it.
-  const closing = async (): Promise<NodeRulesDecision | undefined> => {
-    const isDeletion = mayPlan && outcome === undefined && !input.disown && actions.length > 0 && problems.length === 0;
-    const rest =
-      isDeletion && settings.manageNodeRules ? desiredTargetsOfOthers(input.stack.key, snapshot, settings, input.circumstances) : undefined;
-    return rest === undefined ? undefined : previewRemovableRules(cloud, settings, rest.targets, podHosts(rest.members, snapshot));
-  };
-  const reaches = settings.manageNodeRules && mayPlan && !input.disown && desired !== undefined;
-  const coming = actions.find(({ creates }) => creates === backendGroup) === undefined ? undefined : placeholder(backendGroup);
-  const rules: NodeRulesDecision | undefined = reaches
-    ? await previewNodeRules(cloud, settings, targetsOf(desired), podHosts(input.members, snapshot), coming)
-    : await closing();
+  const rules = await previewRules(connection, snapshot, input, own);
   const isKnown = mayPlan && (outcome === undefined || outcome.desired !== undefined);
   const others = [];
-  for (const one of left) others.push(await previewStack(cloud, settings, one));
-  // Who goes on elsewhere keeps what serves him until it is served there.
+  for (const one of previous) others.push(await previewStack(connection, one));
+  // Where the Service is served elsewhere, its previous stack is kept until the new one serves.
   const later = input.members.length === 0 ? '' : `, when ${input.stack.key} serves`;
   return {
     observed: [planInput, ...others.map((other) => other.planInput)].flatMap(({ observed }) => describeObserved(observed)),
-    desired: isKnown ? describeDesired(desired) : ['not known, because of what is wrong'],
+    desired: isKnown ? describeDesired(planInput.desired) : ['not known, because of what is wrong'],
     actions: [
       ...actions,
       ...(rules?.plan.actions ?? []),
       ...others.flatMap((other) => other.plan.actions.map((action) => ({ ...action, reason: `${action.reason}${later}` }))),
     ],
-    waits: [...[...waits, ...others.flatMap((other) => other.plan.waits)].map((wait) => wait.for), ...others.flatMap(remaining)],
+    waits: [...[...waits, ...others.flatMap((other) => other.plan.waits)].map((wait) => wait.for), ...others.flatMap(waitsForOthers)],
     reasons: [
       ...(outcome?.errors.get(key) ?? []),
       ...(rules?.problems ?? []),
@@ -68,4 +107,66 @@ export async function previewStacks(
       ...(outcome?.warnings.get(key) ?? []),
     ],
   };
+}
+
+/** Decides and plans one stack, as `reconcileStack` would. */
+async function previewStack({ cloud, settings }: Connection, input: StackInput) {
+  const decision = await decideStack(cloud, settings, input);
+  return { ...decision, mayPlan: decision.unsettled === undefined, plan: planOf(input, decision, keptOf(input, decision)) };
+}
+
+type StackPreview = Awaited<ReturnType<typeof previewStack>>;
+
+/** Names the other Services that have moved away from a previous stack: its shared resources are deleted with the last of them. */
+function waitsForOthers({ planInput, movedMembers, outcome }: StackPreview): string[] {
+  if (outcome !== undefined || movedMembers.length === 0) return [];
+  const services = movedMembers.map(({ service }) => serviceKey(service.metadata)).toSorted();
+  return [`${services.join(', ')} to leave ${planInput.stack} as well: what is left of it is deleted with the last of them`];
+}
+
+/** The node rules that the stack needs in addition, or those that no other stack needs when it is deleted. */
+async function previewRules(
+  { cloud, settings }: Connection,
+  snapshot: Snapshot,
+  input: StackInput,
+  { planInput, outcome, mayPlan, plan }: StackPreview,
+): Promise<NodeRulesDecision | undefined> {
+  const { actions, problems } = plan;
+  const { desired } = planInput;
+  if (!settings.manageNodeRules || !mayPlan || input.intent.kind === 'disown') return undefined;
+  if (desired !== undefined) {
+    const backend = actions.some(({ creates }) => creates === backendGroup) ? placeholder(backendGroup) : undefined;
+    return previewNodeRules(cloud, settings, targetsOf(desired), podHosts(input.members, snapshot), backend);
+  }
+  const isDeletion = outcome === undefined && actions.length > 0 && problems.length === 0;
+  const rest = isDeletion ? desiredTargetsOfOthers(input.stack.key, snapshot, settings, input.circumstances) : undefined;
+  return rest === undefined ? undefined : previewRemovableRules(cloud, settings, rest.targets, podHosts(rest.members, snapshot));
+}
+
+interface OtherTargets {
+  readonly targets: readonly StackTargets[];
+  readonly members: readonly Member[];
+}
+
+/**
+ * Computes the desired targets of all stacks except one from their Services, without reading AWS. Undefined when one of them is unknown because of an
+ * error: then it is unknown which rules are unneeded.
+ */
+function desiredTargetsOfOthers(
+  except: string,
+  snapshot: Snapshot,
+  settings: AwsSettings,
+  circumstances: Omit<Circumstances, 'existing'>,
+): OtherTargets | undefined {
+  const targets: StackTargets[] = [];
+  const all: Member[] = [];
+  for (const stack of stacksInUse(snapshot, settings, 'served')) {
+    if (stack === except) continue;
+    const members = membersOf(stack, snapshot, settings);
+    const { desired, errors } = desireStack(parseStackKey(stack), members, { ...circumstances, existing: {} });
+    if (desired === undefined || errors.size > 0) return undefined;
+    targets.push(targetsOf(desired));
+    all.push(...members);
+  }
+  return { targets, members: all };
 }

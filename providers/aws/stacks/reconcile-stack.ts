@@ -14,7 +14,7 @@ import { resourceName } from '../model/resource-names.ts';
 import { existingStack } from '../observe/existing-stack.ts';
 import { isClassicName, type KnownResources } from '../observe/known-resources.ts';
 import { observeStack } from '../observe/observe.ts';
-import type { StackTargets } from '../node-rules/reconcile-node-rules.ts';
+import type { StackTargets } from '../model/stack-targets.ts';
 import { vanishedServices } from './orphans.ts';
 import { planRelease } from '../plan/plan-release.ts';
 import type { Desired } from '../model/desired.ts';
@@ -27,20 +27,26 @@ import { tagKeys } from '../model/tags.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { withRegisteredTargets } from '../observe/registered-targets.ts';
 
+/**
+ * The purpose of a reconcile.
+ *
+ * - serve: gives the members what they ask for. Keeps what still serves Services that have moved to another stack. Deletes everything when there are neither.
+ * - release: does the same, and also deletes the part of `service`, even when nothing else can be changed.
+ * - disown: removes our tags and leaves the resources in place. The part of `service` is deleted where other Services still need the stack.
+ */
+export type StackIntent = { readonly kind: 'serve' } | { readonly kind: 'release' | 'disown'; readonly service?: ServiceKey | undefined };
+
 export interface StackInput {
   readonly stack: StackIdentity;
-  /** Empty: nothing shall be left of it. */
+  readonly intent: StackIntent;
+  /** The Services that the stack serves. Empty: nothing is desired. */
   readonly members: readonly Member[];
-  /** Everything that is ours of it is let go, whatever the members. */
-  readonly disown: boolean;
   readonly known: KnownResources;
   readonly circumstances: Omit<Circumstances, 'existing'>;
   /** Whether a Service is gone without having been deleted. */
   readonly isVanished: (service: ServiceKey) => boolean;
   /** The Service, where it belongs elsewhere by now but may still be reached by what it has here: that stays. */
   readonly movedAway?: (service: ServiceKey) => Service | undefined;
-  /** Whose part goes now, also where nothing else can be changed. */
-  readonly releasing?: ServiceKey | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -124,15 +130,16 @@ const nothing: StackPlan = { actions: [], waits: [], problems: [] };
 
 /** What one pass does, and `herald plan` shows: nothing as long as AWS does not show all that was made. */
 export function planOf(
-  { members, releasing, disown }: Pick<StackInput, 'members' | 'releasing' | 'disown'>,
+  { members, intent }: Pick<StackInput, 'members' | 'intent'>,
   { planInput, outcome, unsettled, movedMembers }: StackDecision,
   kept: KeptTargets,
 ): StackPlan {
   if (unsettled !== undefined) return nothing;
+  const releasing = intent.kind === 'serve' ? undefined : intent.service;
   const isStillNeeded = members.length === 0 && movedMembers.length > 0;
   const isNotUnderstood = releasing !== undefined && members.length > 0 && outcome?.desired === undefined;
   if (isStillNeeded || isNotUnderstood) return planPartialRelease(planInput, kept, releasing);
-  return disown ? planDisown(planInput) : planWith(planInput, outcome, kept);
+  return intent.kind === 'disown' ? planDisown(planInput) : planWith(planInput, outcome, kept);
 }
 
 /** What is there keeps its targets, but for the part of who leaves. */
@@ -197,7 +204,7 @@ interface StackDecision {
 export async function decideStack(
   cloud: Parameters<typeof observeStack>[0],
   settings: AwsSettings,
-  { stack, members, known, circumstances, isVanished, movedAway, now }: Omit<StackInput, 'disown'>,
+  { stack, members, known, circumstances, isVanished, movedAway, now }: Omit<StackInput, 'intent'>,
 ): Promise<StackDecision> {
   const { clusterName: cluster, vpcId, retireSeconds, orphanSeconds } = settings;
   const [first] = members;

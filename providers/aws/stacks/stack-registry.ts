@@ -3,10 +3,11 @@ import type { Reason } from '../../../src/model/reasons.ts';
 import { SerialQueue } from '../../../src/system/serial-queue.ts';
 import type { StackIdentity } from '../model/circumstances.ts';
 import { DeletionWatch } from './blocked-deletion.ts';
-import type { StackTargets } from '../node-rules/reconcile-node-rules.ts';
+import type { StackTargets } from '../model/stack-targets.ts';
 import { KnownResources } from '../observe/known-resources.ts';
 import type { Owned } from '../observe/scan.ts';
 import type { StackResult } from './reconcile-stack.ts';
+import { limits } from '../model/limits.ts';
 import { tagKeys } from '../model/tags.ts';
 
 /** What the controller remembers of one stack; all of it can be found again. */
@@ -39,8 +40,9 @@ export class StackRegistry {
     return this.#states.values();
   }
 
-  get size(): number {
-    return this.#states.size;
+  /** Seconds between two checks of a stack with which nothing is wrong. Grows with the number of stacks, to limit the reads per second. */
+  get driftSeconds(): number {
+    return Math.max(limits.driftSeconds, (this.#states.size * limits.driftReadsPerStack) / limits.driftReadsPerSecond);
   }
 
   get(key: string): StackState | undefined {
@@ -72,6 +74,14 @@ export class StackRegistry {
     );
   }
 
+  /** Whether a load balancer of the Service sends to pods, so that its targets change with its pods. True until the targets are known. */
+  hasPodTargets(service: ServiceKey): boolean {
+    return this.stacksWith(service).some(({ last }) => {
+      const { desired } = last ?? {};
+      return desired === undefined || (desired.kind === 'nlb' && desired.targetGroups.some(({ targetType }) => targetType === 'ip'));
+    });
+  }
+
   /** The Service has no part any more in any of them, or in this one. */
   forgetMember(service: ServiceKey, states: readonly StackState[] = this.stacksWith(service)): void {
     for (const { services, tagged, servingSince: arrived } of states) {
@@ -99,6 +109,19 @@ export function recordResult(state: StackState, result: StackResult): void {
   state.last = result;
   if (result.targets !== undefined) state.targets = result.targets;
   else if (result.kept !== undefined && state.targets !== undefined) state.targets = { ...state.targets, ...result.kept };
+}
+
+/**
+ * Returns the actions that were needed although the desired state has not changed since the last reconcile without any action: drift, which others have
+ * caused. Remembers the desired state once nothing is left to do, and forgets it when a different one is desired.
+ */
+export function recordDrift(state: StackState, { desired, plan: { actions, waits } }: StackResult): readonly string[] {
+  if (desired === undefined) return [];
+  const text = JSON.stringify(desired);
+  const drift = state.convergedDesired === text ? actions.map(({ id, reason }) => `${id}: ${reason}`) : [];
+  if (actions.length === 0 && waits.length === 0) state.convergedDesired = text;
+  else if (state.convergedDesired !== text) delete state.convergedDesired;
+  return drift;
 }
 
 /** The reverse of its key: of a stack that was found by its tags. */

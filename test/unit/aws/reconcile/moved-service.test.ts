@@ -117,7 +117,7 @@ test('a manifest that was removed while no controller ran is an orphan for the n
   // Of a directory: nothing can be written to a Service.
   one.provider = new AwsProvider({ classless: 'off', connect, clock, random: () => 0, log: silentLog });
   one.provider.adopt(one.snapshot, new Map<ServiceKey, unknown>([[b, []]]));
-  await one.provider.release(b);
+  await one.provider.release(b, one.snapshot);
   await one.run(8000);
   expect(one.cloud.world.loadBalancers.size).toBe(0);
 });

@@ -88,8 +88,8 @@ test('a preview of a Service that leaves a shared load balancer together with an
     const told = await previewOf(cluster, key);
     const deleted = told.actions.filter(({ operation }) => operation.includes(':Delete'));
     expect(deleted.map(({ operation, reason }) => [operation, reason])).toEqual([
-      ['elbv2:DeleteListener', `${key} leaves, when ${key} serves`],
-      ['elbv2:DeleteTargetGroup', `${key} leaves, when ${key} serves`],
+      ['elbv2:DeleteListener', `${key} no longer uses it, when ${key} serves`],
+      ['elbv2:DeleteTargetGroup', `${key} no longer uses it, when ${key} serves`],
     ]);
     expect(told.waits).toContain(`${other} to leave shared:default/edge as well: what is left of it is deleted with the last of them`);
   }

@@ -94,7 +94,7 @@ test('a protected load balancer that has no Service any more is told in the log'
   protect(town, true);
   // Somebody took the finalizer away.
   town.services.delete(key);
-  await town.provider.release(key);
+  await town.provider.release(key, town.snapshot);
   await town.run(3600 * 3);
   expect(town.warnings).toContainEqual(
     expect.objectContaining({ message: 'an orphan is not deleted yet', code: 'AwsDeletionProtected', stack: key }),

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../providers/aws/model/limits.ts';
 import { NodeRules } from '../../../../providers/aws/node-rules/node-rules.ts';
+import { AwsAccount } from '../../../../providers/aws/stacks/aws-account.ts';
+import { DepartedServices } from '../../../../providers/aws/stacks/departed-services.ts';
+import { silentLog } from '../../../../src/system/log.ts';
 import { StackRegistry } from '../../../../providers/aws/stacks/stack-registry.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
@@ -50,22 +53,17 @@ describe('rules of nodes', () => {
     const cloud = new FakeCloud();
     populate(cloud.world);
     const now = (): number => cloud.world.clock.date().getTime();
-    const rules = new NodeRules({
-      stacks: new StackRegistry(),
-      random: () => 0,
-      now,
-      told: () => undefined,
-      toldStuck: () => undefined,
-      survey: () => Promise.resolve(),
-    });
-    const pass = () => rules.reconcile(cloud, settings, new Store(), true);
+    const account = new AwsAccount(() => Promise.resolve({ cloud, settings }), now);
+    const registry = new StackRegistry();
+    const rules = new NodeRules({ account, registry, departed: new DepartedServices(), random: () => 0, now, log: silentLog });
+    const pass = () => rules.reconcile(new Store());
     cloud.fault = () => ({ kind: 'error', code: 'unreachable' });
     await expect(pass()).rejects.toMatchObject({ code: 'unreachable' });
     expect(rules.isDue(now())).toBe(false);
     cloud.world.clock.advance(limits.transientRetrySeconds * 1000);
     expect(rules.isDue(now())).toBe(true);
     cloud.fault = () => undefined;
-    await rules.retryDue(cloud, settings, new Store(), true);
+    await rules.retryDue(new Store());
     expect(rules.isDue(now())).toBe(false);
   });
 });

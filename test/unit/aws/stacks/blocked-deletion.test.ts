@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Call } from '../../../aws/fake/cloud.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';
 
-const message = 'AWS does not let go of something that is in use';
+const message = 'AWS refuses to delete a resource because something else still uses it';
 
 /** Somebody's rule refers to the group with this name. */
 async function held(prefix: string): Promise<{ readonly town: ProviderFixture; readonly group: string }> {

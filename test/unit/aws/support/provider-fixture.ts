@@ -110,7 +110,7 @@ export class ProviderFixture {
     const found = this.services.get(key);
     if (found === undefined || !this.provider.claim(found, this.snapshot).mine) {
       this.results.delete(key);
-      await this.provider.release(key);
+      await this.provider.release(key, this.snapshot);
       return;
     }
     const said = await this.provider.reconcile(found, this.snapshot);

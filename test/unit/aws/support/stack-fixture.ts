@@ -82,7 +82,7 @@ export class StackFixture {
     return reconcileStack(this.cloud, this.settings, {
       stack,
       members,
-      disown,
+      intent: { kind: disown ? 'disown' : 'serve' },
       known: this.known,
       circumstances,
       isVanished: () => false,

@@ -1,0 +1,115 @@
+import { reasonText, type Reason } from '../../../src/model/reasons.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
+import type { Log } from '../../../src/system/log.ts';
+import { reasonOfError } from '../cloud/error-reason.ts';
+import { AwsError } from '../cloud/error.ts';
+import type { ClasslessMode } from '../model/settings.ts';
+import type { NodeRules } from '../node-rules/node-rules.ts';
+import { scanOwned } from '../observe/scan.ts';
+import { BackgroundWork } from '../schedule/background-work.ts';
+import { logOutcome } from '../stacks/action-log.ts';
+import type { AwsAccount } from '../stacks/aws-account.ts';
+import type { DepartedServices } from '../stacks/departed-services.ts';
+import { execute } from '../stacks/execute.ts';
+import { decideOrphans } from '../stacks/orphans.ts';
+import type { StackReconciler } from '../stacks/stack-reconciler.ts';
+import { parseStackKey, type StackRegistry } from '../stacks/stack-registry.ts';
+import { servicesAwaitingProvider, stacksInUse } from '../stacks/stack-users.ts';
+import { releaseStack } from './release-stack.ts';
+
+interface BackgroundReconcilerComponents {
+  readonly classless: ClasslessMode;
+  readonly account: AwsAccount;
+  readonly registry: StackRegistry;
+  readonly departed: DepartedServices;
+  readonly stacks: StackReconciler;
+  readonly rules: NodeRules;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/** The work that no Service waits for: deletes orphans, refreshes targets of Services that wait for another provider, retries node rules. */
+export class BackgroundReconciler {
+  readonly #components: BackgroundReconcilerComponents;
+  readonly #work: BackgroundWork;
+
+  constructor(components: BackgroundReconcilerComponents) {
+    this.#components = components;
+    this.#work = new BackgroundWork(components.log);
+  }
+
+  /** Nodes or pods have changed: refreshes targets in the next round. */
+  refreshTargetsSoon(): void {
+    this.#work.refreshTargetsSoon();
+  }
+
+  /** Starts the work that is due. `now`: milliseconds since the epoch. */
+  startDue(snapshot: Snapshot, now: number): void {
+    const { registry, rules } = this.#components;
+    this.#work.start(now, registry.driftSeconds, {
+      sweepOrphans: () => this.#sweepOrphans(snapshot),
+      refreshTargets: () => this.#refreshTargets(snapshot),
+      ...(rules.isDue(now) ? { retryNodeRules: () => rules.retryDue(snapshot) } : {}),
+    });
+  }
+
+  /** Marks resources that have our tags but no Service, and deletes those whose mark is older than `orphanSeconds`. Then retries node rules. */
+  async #sweepOrphans(snapshot: Snapshot): Promise<void> {
+    const { account, registry, departed, rules, now, log } = this.#components;
+    const { cloud, settings } = await account.open(snapshot);
+    const owned = await scanOwned(cloud, settings);
+    const inUse = stacksInUse(snapshot, settings);
+    const isUsed = (stack: string): boolean => {
+      const state = registry.get(stack);
+      const hasParts = state !== undefined && departed.hasRemainingParts(state, settings, snapshot);
+      return inUse.has(stack) || hasParts || departed.mayBeUnreadable(stack);
+    };
+    registry.recordFound(new Map([...owned].filter(([stack]) => inUse.has(stack))));
+    for (const stack of owned.keys()) registry.getOrCreate(parseStackKey(stack));
+    const { actions, expired } = decideOrphans(owned, isUsed, now(), settings.orphanSeconds, departed.isVanished(snapshot));
+    for (const { identity } of registry.all) if (!owned.has(identity.key) && !isUsed(identity.key)) registry.forgetStack(identity.key);
+    await execute(cloud, actions, (outcome) => logOutcome(log, '', outcome));
+    for (const stack of expired) {
+      registry.recordFound(new Map([[stack, owned.get(stack) ?? []]]));
+      const remaining = await this.#releaseOrphan(stack, snapshot);
+      if (remaining !== undefined && remaining.code !== 'AwsProvisioning')
+        log.warn({ stack, code: remaining.code, reason: reasonText(remaining) }, 'an orphan is not deleted yet');
+    }
+    await rules.retryDue(snapshot);
+  }
+
+  /** Resolves to what remains. An error of AWS does not keep other orphans from being deleted. */
+  async #releaseOrphan(stack: string, snapshot: Snapshot): Promise<Reason | undefined> {
+    const { registry, log } = this.#components;
+    const state = registry.getOrCreate(parseStackKey(stack));
+    log.warn({ stack, resources: state.known.ids }, 'deleting an orphan: its resources have had no Service for a long time');
+    return releaseStack(this.#components, state, snapshot).catch((error: unknown) => {
+      if (!(error instanceof AwsError)) throw error;
+      return reasonOfError(error);
+    });
+  }
+
+  /**
+   * Gives current targets to load balancers of Services that another provider claims but does not serve yet. Resolves to the seconds until the next
+   * refresh.
+   */
+  async #refreshTargets(snapshot: Snapshot): Promise<number> {
+    const { classless, registry, departed, stacks, rules, log } = this.#components;
+    const seconds: number[] = [registry.driftSeconds];
+    for (const key of servicesAwaitingProvider(snapshot, { classless })) {
+      if (departed.releasing.has(key)) continue;
+      try {
+        for (const state of await stacks.findAll(key, snapshot)) {
+          const { result } = await stacks.reconcile(state, snapshot, { kind: 'serve' });
+          seconds.push(result.requeueSeconds);
+        }
+        await rules.reconcile(snapshot);
+      } catch (error) {
+        if (!(error instanceof AwsError)) throw error;
+        log.warn({ service: key, reason: reasonText(reasonOfError(error)) }, 'the targets of a load balancer could not be refreshed');
+      }
+    }
+    return Math.min(...seconds);
+  }
+}

@@ -1,0 +1,196 @@
+import type { Reconciliation } from '../../../src/controller/provider.ts';
+import { defined } from '../../../src/lang/defined.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
+import { serviceKey } from '../../../src/model/objects/metadata.ts';
+import type { Ingress, Service } from '../../../src/model/objects/service.ts';
+import { conditionText, reason, reasonText, remedyText, type Reason } from '../../../src/model/reasons.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
+import { stackOf, type Member } from '../desire/stack.ts';
+import { hasOurFinalizer } from '../model/service-metadata.ts';
+import { concernsTargets, type NodeRules } from '../node-rules/node-rules.ts';
+import { PollIntervals } from '../schedule/poll-intervals.ts';
+import { retryClassOf } from '../schedule/backoff.ts';
+import type { DepartedServices } from '../stacks/departed-services.ts';
+import type { StackReconciler } from '../stacks/stack-reconciler.ts';
+import { recordDrift, type StackRegistry } from '../stacks/stack-registry.ts';
+import type { PreviousStacks } from './previous-stacks.ts';
+import { releaseStack } from './release-stack.ts';
+import type { ServiceMetadataWriter } from './service-metadata-writer.ts';
+
+interface ServiceReconcilerComponents {
+  readonly registry: StackRegistry;
+  readonly departed: DepartedServices;
+  readonly stacks: StackReconciler;
+  readonly rules: NodeRules;
+  readonly previous: PreviousStacks;
+  readonly metadata: ServiceMetadataWriter;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * The outcome of reconciling a Service.
+ *
+ * - served: polled again after `pollSeconds`, or retried with back-off when AWS has refused something (`refusal`).
+ * - blocked: a release or disown is not complete and is retried with back-off.
+ * - released: nothing of the Service is ours any more.
+ * - foreign: another controller serves the Service, so the result must not be cached: it would overwrite that controller's status.
+ */
+type ServiceOutcome = { readonly reconciliation: Reconciliation } & (
+  | { readonly kind: 'served'; readonly pollSeconds: number; readonly refusal: Reason | undefined }
+  | { readonly kind: 'blocked'; readonly remaining: Reason }
+  | { readonly kind: 'released' }
+  | { readonly kind: 'foreign' }
+);
+
+/** Finalizers of other controllers that make load balancers. */
+const foreignFinalizers = ['service.k8s.aws/resources', 'service.kubernetes.io/load-balancer-cleanup'];
+
+/** Reconciles one Service: its own stack first, then the node rules, then the stacks that served it before. Rejects with AwsError. */
+export class ServiceReconciler {
+  readonly #components: ServiceReconcilerComponents;
+  readonly #pollIntervals = new PollIntervals();
+  /** Services for which this process has created or found resources that it has not released. */
+  readonly #held = new Set<ServiceKey>();
+
+  constructor(components: ServiceReconcilerComponents) {
+    this.#components = components;
+  }
+
+  holds(key: ServiceKey, service: Service | undefined): boolean {
+    return this.#held.has(key) || (service !== undefined && hasOurFinalizer(service));
+  }
+
+  /** Whether another writer has removed our finalizer. It must be back before anything else is done. */
+  hasLostFinalizer(key: ServiceKey, service: Service): boolean {
+    return this.#components.metadata.canWrite && this.#held.has(key) && !hasOurFinalizer(service);
+  }
+
+  /** Gives the Service what it asks for: serves, releases or disowns it. */
+  async reconcile(member: Member, snapshot: Snapshot): Promise<ServiceOutcome> {
+    const { departed, metadata } = this.#components;
+    const { service, values, warnings } = member;
+    const { ingress } = service;
+    const key = serviceKey(service.metadata);
+    if (service.metadata.deleting) {
+      departed.releasing.add(key);
+      const remaining = await this.release(key, snapshot);
+      if (remaining !== undefined) return { kind: 'blocked', remaining, reconciliation: { ingress: [], reason: remaining } };
+      return { kind: 'released', reconciliation: { ingress: [] } };
+    }
+    departed.releasing.delete(key);
+    if (values.disown === true) {
+      const remaining = await this.#disown(key, snapshot);
+      if (remaining !== undefined) return { kind: 'blocked', remaining, reconciliation: { ingress, reason: remaining, warnings } };
+      return { kind: 'released', reconciliation: { ingress, ...defined({ reason: combineReasons(member.errors) }), warnings } };
+    }
+    const foreign = foreignFinalizers.find((name) => service.metadata.finalizers?.includes(name));
+    if (foreign !== undefined && !hasOurFinalizer(service))
+      return { kind: 'foreign', reconciliation: { ingress, reason: reason('AwsOtherController', { finalizer: foreign }) } };
+    await metadata.addFinalizer(key);
+    this.#held.add(key);
+    return this.#serve(member, key, snapshot);
+  }
+
+  /** Releases all parts of the Service and removes our metadata from it. Resolves to what remains; undefined when the Service may go. */
+  async release(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
+    const { stacks, registry, departed, metadata } = this.#components;
+    const blocked: Reason[] = [];
+    for (const state of await stacks.findAll(key, snapshot)) {
+      const remaining = await releaseStack(this.#components, state, snapshot, key);
+      if (remaining === undefined) registry.forgetMember(key, [state]);
+      else blocked.push(remaining);
+    }
+    const remaining = blocked[0] ?? (await metadata.remove(key, snapshot));
+    if (remaining !== undefined) return remaining;
+    departed.releasing.delete(key);
+    this.forgetService(key);
+    return undefined;
+  }
+
+  /** Forgets the Service; its resources in AWS stay. */
+  forgetService(key: ServiceKey): void {
+    this.#held.delete(key);
+    this.#pollIntervals.forgetService(key);
+  }
+
+  /** Polls often again: the Service asks for something else now. */
+  resetPolling(key: ServiceKey): void {
+    this.#pollIntervals.forgetService(key);
+  }
+
+  async #serve(member: Member, key: ServiceKey, snapshot: Snapshot): Promise<ServiceOutcome> {
+    const { registry, stacks, rules, previous, metadata, now } = this.#components;
+    const { service } = member;
+
+    // 1. Its own stack.
+    const state = await stacks.find(stackOf(member), snapshot);
+    const { result } = await stacks.reconcile(state, snapshot, { kind: 'serve' });
+    const repaired = recordDrift(state, result);
+
+    // 2. The rules by which nodes admit the load balancers of all stacks.
+    const ruleProblems = (await rules.reconcile(snapshot)).filter((problem) => concernsTargets(problem, state.targets));
+    const blockedDeletion = state.blockedDeletion === undefined ? [] : [state.blockedDeletion];
+    state.services.add(key);
+    const errors = [...(result.errors.get(key) ?? []), ...(result.errors.get('') ?? [])];
+
+    // 3. The stacks that served it before.
+    const status = result.servingStatus.get(key);
+    const isPublished = service.ingress.some(({ hostname }) => hostname === status?.hostname);
+    const isServing = status?.serves === true && errors.length === 0 && result.execution.outcomes.every((one) => one.result === 'done');
+    const others = registry.stacksWith(key).filter((other) => other !== state);
+    const migration = await previous.advance(key, state, others, isServing && isPublished, snapshot);
+    const blockedMigration = migration.blocked === undefined ? [] : [migration.blocked];
+
+    // 4. The ARNs on the Service, and the time of the next reconcile.
+    const isMetadataWritten = await metadata.recordArns(service, key, result.unsettled ? [] : [state, ...registry.stacksWith(key)]);
+    const otherWaits = { previousStackSeconds: migration.seconds, isMetadataWritten };
+    const poll = this.#pollIntervals.nextPoll(key, result, otherWaits, now());
+    const refusal = [...errors, ...blockedMigration, ...blockedDeletion].find((error) => retryClassOf(error) !== undefined);
+
+    // 5. The published host name changes only when the new one serves: until then a previous stack serves clients.
+    const keepsPublished = others.length > 0 && !isServing && service.ingress.length > 0;
+    const hostname = keepsPublished ? undefined : status?.hostname;
+    const fallback = keepsPublished || result.desired === undefined ? service.ingress : [];
+    const ownWarnings = result.warnings.get(key) ?? [];
+    const refusedArns = stacks.takeRefusedArns(key);
+    return {
+      kind: 'served',
+      pollSeconds: poll.seconds,
+      refusal,
+      reconciliation: {
+        ingress: hostname === undefined ? fallback : ingressOf(hostname),
+        ...defined({ reason: combineReasons(errors), repaired: repaired.length === 0 ? undefined : repaired }),
+        warnings: [...ownWarnings, ...ruleProblems, ...blockedMigration, ...blockedDeletion, ...poll.warnings, ...refusedArns],
+      },
+    };
+  }
+
+  /** Removes our tags and our metadata. A stack that other Services still need loses only the part of this Service. Resolves to what remains. */
+  async #disown(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
+    const { stacks, registry, departed, metadata } = this.#components;
+    departed.disowned.add(key);
+    for (const state of await stacks.findAll(key, snapshot)) {
+      const isShared = [...state.services].some((other) => other !== key && snapshot.services.get(other)?.metadata.deleting === false);
+      const remaining = isShared
+        ? await releaseStack(this.#components, state, snapshot, key)
+        : (await stacks.reconcile(state, snapshot, { kind: 'disown' })).remaining;
+      if (remaining !== undefined) return remaining;
+      if (isShared) registry.forgetMember(key, [state]);
+    }
+    const remaining = await metadata.remove(key, snapshot);
+    if (remaining === undefined) this.forgetService(key);
+    return remaining;
+  }
+}
+
+function ingressOf(hostname: string): readonly Ingress[] {
+  return [{ hostname, ipMode: 'VIP' }];
+}
+
+/** Returns a single reason as it is, and several as one. */
+function combineReasons(errors: readonly Reason[]): Reason | undefined {
+  if (errors.length < 2) return errors[0];
+  const fixes = [...new Set(errors.map(remedyText))].filter((text) => text !== '');
+  return reason('AwsSeveral', { problems: errors.map(reasonText), lasting: errors.map(conditionText), fixes });
+}

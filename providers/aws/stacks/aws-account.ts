@@ -1,0 +1,62 @@
+import type { Node } from '../../../src/model/objects/cluster.ts';
+import type { Reason } from '../../../src/model/reasons.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
+import type { Cloud } from '../cloud/cloud.ts';
+import { writtenCertificates } from '../desire/certificates.ts';
+import type { Member } from '../desire/stack.ts';
+import type { Circumstances } from '../model/circumstances.ts';
+import type { AwsSettings } from '../model/settings.ts';
+import { AccountFacts } from '../observe/account-facts.ts';
+
+export interface Connection {
+  readonly cloud: Cloud;
+  readonly settings: AwsSettings;
+}
+
+/** Determines the cluster's region and VPC from its nodes and opens the connection. Rejects with AwsError when they are unknown. */
+export type Connect = (nodes: readonly Node[]) => Promise<Connection>;
+
+/** The AWS account of the cluster: the connection, which is opened once, and cached facts that all stacks share. */
+export class AwsAccount {
+  readonly #connect: Connect;
+  readonly #facts: AccountFacts;
+  #connection: Promise<Connection> | undefined;
+
+  /** `now`: milliseconds since the epoch. */
+  constructor(connect: Connect, now: () => number) {
+    this.#connect = connect;
+    this.#facts = new AccountFacts(now);
+  }
+
+  /** Resolves to the connection. A failed attempt is repeated by the next call. */
+  async open(snapshot: Snapshot): Promise<Connection> {
+    const opening = (this.#connection ??= this.#connect([...snapshot.nodes.values()]));
+    const connection = await opening.catch((error: unknown) => {
+      if (this.#connection === opening) this.#connection = undefined;
+      throw error;
+    });
+    return connection;
+  }
+
+  /** Resolves to everything besides the Services that the desired state of these members depends on. `waits`: also waits for certificate keys. */
+  async circumstances(
+    { cloud, settings }: Connection,
+    snapshot: Snapshot,
+    members: readonly Member[],
+    waits = false,
+  ): Promise<Omit<Circumstances, 'existing'>> {
+    const needsCertificates = members.some(({ values }) => values.certificateHosts !== undefined);
+    const written = members.flatMap(({ kind, values }) => (kind === 'nlb' ? writtenCertificates(values) : []));
+    return {
+      facts: await this.#facts.read(cloud, settings, needsCertificates, written, waits),
+      settings,
+      nodes: [...snapshot.nodes.values()],
+      slices: (key) => snapshot.endpointSlices(key),
+    };
+  }
+
+  /** Reads the facts again next time, if one of these errors may come from outdated ones. */
+  invalidateFacts(errors: readonly Reason[]): void {
+    this.#facts.invalidate(errors);
+  }
+}
