@@ -26,12 +26,12 @@ const node = (...targets: PathTarget[]): DirectReturnNode => ({
   tunnels: targets.some(({ routed }) => routed === 'vxlan'),
 });
 
-const backend = (last: number, at: string, path: passing?: Frontend['backends'][number]['path']): Frontend['backends'][number] => ({
+const backend = (last: number, at: string, path?: Frontend['backends'][number]['path']): Frontend['backends'][number] => ({
   address: address(`10.244.0.${last}`),
   port: 8080,
   local: at === '10.0.0.1',
   node: address(at),
-  ...defined({ passing }),
+  ...defined({ path }),
 });
 
 const frontend = (...backends: Frontend['backends'][number][]): Frontend => ({
