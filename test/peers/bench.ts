@@ -53,7 +53,7 @@ export class Bench {
   }
 
   /** Skips a test whose feature the daemon lacks, and prints the reason. */
-  needs(feature: Feature, { skip }: TestContext): void {
+  skipUnlessSupported(feature: Feature, { skip }: TestContext): void {
     const why = this.kind.lacks[feature];
     skip(why !== undefined, why);
   }

@@ -35,7 +35,7 @@ export function restartTests(bench: Bench): void {
   });
 
   test('BGP-102 BGP-103 graceful restart keeps the routes when the speaker restarts, dies or reconnects', async (context) => {
-    bench.needs('graceful restart', context);
+    bench.skipUnlessSupported('graceful restart', context);
     const { daemon, speaker: first } = await bench.start({ gracefulRestart: true, kernel: true }, graceful, { routes });
     await expectRoutes(daemon, routes);
     await using watch = await watchRoutes(bench, daemon);
@@ -70,7 +70,7 @@ export function restartTests(bench: Bench): void {
   });
 
   test('BGP-104 graceful restart keeps the routes when the hold timer expires', async (context) => {
-    bench.needs('graceful restart after NOTIFICATION', context);
+    bench.skipUnlessSupported('graceful restart after NOTIFICATION', context);
     const { daemon, speaker } = await bench.start({ gracefulRestart: true, kernel: true }, graceful, { routes });
     await expectRoutes(daemon, routes);
     await using watch = await watchRoutes(bench, daemon);

@@ -15,7 +15,7 @@ export function sessionTests(bench: Bench): void {
   });
 
   test('BGP-046 the speaker shows the text with which the daemon closed, and comes back afterwards', async (context) => {
-    bench.needs('shutdown text', context);
+    bench.skipUnlessSupported('shutdown text', context);
     const { daemon, speaker } = await bench.start();
     await daemon.shutDown('switch upgrade');
     await until('our status shows the text of the daemon', async (note) =>
@@ -26,7 +26,7 @@ export function sessionTests(bench: Bench): void {
   });
 
   test('BGP-054 a session comes up only with the same TCP MD5 password', async (context) => {
-    bench.needs('TCP MD5', context);
+    bench.skipUnlessSupported('TCP MD5', context);
     const daemon = await bench.startDaemon({ password: 'right' });
     const speaker = await bench.startSpeaker({ password: 'wrong' }, { routes });
     await until('the kernel of the daemon dropped our segments', (note) => note(bench.link.drops('TCPMD5Failure')) > 0);
@@ -59,7 +59,7 @@ export function sessionTests(bench: Bench): void {
   });
 
   test('BGP-061 a neighbour that checks the TTL accepts us only when we send 255', async (context) => {
-    bench.needs('GTSM', context);
+    bench.skipUnlessSupported('GTSM', context);
     const { daemon, speaker } = await bench.start({ ttlSecurity: true }, { ttlSecurityHops: 1 }, { routes });
     await expectRoutes(daemon, routes);
     expect(bench.link.drops('TCPMinTTLDrop')).toBe(0);
@@ -69,7 +69,7 @@ export function sessionTests(bench: Bench): void {
   });
 
   test('BGP-061 a neighbour that checks the TTL can connect to us', async (context) => {
-    bench.needs('GTSM', context);
+    bench.skipUnlessSupported('GTSM', context);
     const daemon = await bench.startDaemon({ ttlSecurity: true, dials: true });
     const speaker = await bench.startSpeaker({ ttlSecurityHops: 1, passive: true }, { listen: [{}], routes });
     await bothEstablished(daemon, speaker, 40_000);
@@ -94,7 +94,7 @@ export function sessionTests(bench: Bench): void {
   test.runIf(bench.family === 6)(
     'BGP-030 BGP-089 an unnumbered session comes up over link-local addresses and carries both families',
     async (context) => {
-      bench.needs('unnumbered', context);
+      bench.skipUnlessSupported('unnumbered', context);
       const daemon = await bench.startDaemon({ unnumbered: true });
       const speaker = await bench.startSpeaker({ interface: 'v0', peerAsn: 'external', nextHop: {} }, { routes });
       await bothEstablished(daemon, speaker, 40_000);

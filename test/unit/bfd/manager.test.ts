@@ -247,12 +247,12 @@ describe('assignment of a packet to its session', () => {
     const values = [0, 0.5, 0.5, 0.25];
     const taken = new Set([2 ** 31]);
     expect(newDiscriminator(() => values.shift() ?? 0, taken)).toBe(2 ** 30);
-    const of = (seed: number): unknown => {
+    const discriminatorFor = (seed: number): unknown => {
       const peer = new ScriptedPeer({}, seededRandom(seed));
       peer.configure();
       return peer.status().discriminator;
     };
-    expect(of(1)).not.toBe(of(2));
+    expect(discriminatorFor(1)).not.toBe(discriminatorFor(2));
   });
 });
 
@@ -295,16 +295,16 @@ describe('validation of session options', () => {
 
   test('BFD-030 the default is 300 ms times 3; intervals below the floor are raised, and short ones warn', () => {
     const rules = { floor: 50, hasRealTime: false };
-    const of = (options: Partial<SessionOptions>, hasRealTime = false) =>
+    const resolve = (options: Partial<SessionOptions>, hasRealTime = false) =>
       resolveSession({ name: 'x', peer: '10.0.0.1', ...options }, { ...rules, hasRealTime });
-    expect(of({})).toMatchObject({ profile: { transmitInterval: 300, receiveInterval: 300, detectMultiplier: 3 }, warnings: [] });
-    const fast = of({ transmitInterval: 10, receiveInterval: 60 });
+    expect(resolve({})).toMatchObject({ profile: { transmitInterval: 300, receiveInterval: 300, detectMultiplier: 3 }, warnings: [] });
+    const fast = resolve({ transmitInterval: 10, receiveInterval: 60 });
     expect(fast.profile).toMatchObject({ transmitInterval: 50, receiveInterval: 60 });
     expect(fast.warnings).toEqual([
       'receiveInterval 60 ms without real-time priority: a busy machine may make the session flap',
       'transmitInterval 10 ms is below the 50 ms that this node allows: 50 ms is used',
       'transmitInterval 10 ms without real-time priority: a busy machine may make the session flap',
     ]);
-    expect(of({ transmitInterval: 60 }, true).warnings).toEqual([]);
+    expect(resolve({ transmitInterval: 60 }, true).warnings).toEqual([]);
   });
 });

@@ -147,7 +147,7 @@ describe('routes for all peers', () => {
 
   test.each<[string, readonly RouteInput[]]>([
     ['prefix', [{ prefix: '192.0.2.9/32' }, { prefix: '192.0.2.9' }]],
-    ['communities', [{ prefix: '192.0.2.9/32' }, { prefix: '192.0.2.8/32', communities: ['nobody'] }]],
+    ['communities', [{ prefix: '192.0.2.9/32' }, { prefix: '192.0.2.8/32', communities: ['no-such-name'] }]],
   ])('an invalid route changes nothing for any peer: wrong %s', (field, routes) => {
     speaker.rib.set([{ prefix: '192.0.2.1/32' }]);
     const [tor1] = speaker.peers;

@@ -9,9 +9,9 @@ import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
 import { encodeOpen } from '../../../../src/bgp/wire/open.ts';
 import { encodeRouteRefresh } from '../../../../src/bgp/wire/route-refresh.ts';
 import { messages, toHex } from '../hex.ts';
-import { host, nextHops, outboundFor, Receiver } from './receiver.ts';
+import { host, nextHops, formatFor, Receiver } from './receiver.ts';
 
-const session = outboundFor({ extendedMessages: true }, 64512);
+const session = formatFor({ extendedMessages: true }, 64512);
 const options: PeerOptions = {
   name: 'tor',
   address: address('10.0.0.1'),

@@ -6,15 +6,15 @@ import { updateFormatOf, type UpdateFormat } from '../../../../src/bgp/rib/updat
 import { AdjRibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
 import { RibStore } from '../../../../src/bgp/rib/rib-store.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
-import { expectedText, negotiated, nextHops, outboundFor, Receiver } from './receiver.ts';
+import { expectedAttributes, negotiated, nextHops, formatFor, Receiver } from './receiver.ts';
 
 /** Formats of different sessions; the first two are equal, so that they share packed UPDATEs. */
 const sessions: readonly UpdateFormat[] = [
-  outboundFor(),
-  outboundFor(),
-  outboundFor({ fourOctetAsn: false }),
-  outboundFor({ internal: true }, 64512),
-  outboundFor({ extendedMessages: true }),
+  formatFor(),
+  formatFor(),
+  formatFor({ fourOctetAsn: false }),
+  formatFor({ internal: true }, 64512),
+  formatFor({ extendedMessages: true }),
   updateFormatOf({ ...negotiated, families: [4] }, 1, undefined, nextHops),
   updateFormatOf(negotiated, 1, address('2001:db8::2'), { ipv4: address('10.0.0.2'), ipv6LinkLocal: address('fe80::2') }),
 ];
@@ -85,7 +85,7 @@ class CheckedPeer {
   check(): void {
     this.receiver.drain(this.rib, this.session);
     const routes = [...this.desired].filter(([, route]) => possible(route, this.session));
-    expect(this.receiver.table).toEqual(new Map(routes.map(([prefix, route]) => [prefix, expectedText(route, this.session)])));
+    expect(this.receiver.table).toEqual(new Map(routes.map(([prefix, route]) => [prefix, expectedAttributes(route, this.session)])));
     expect(this.rib.advertised(4) + this.rib.advertised(6)).toBe(routes.length);
     expect(this.rib.notPossibleCount(this.session)).toBe(this.desired.size - routes.length);
     expect([...this.rib.notPossible(this.session)].map(({ prefix }) => formatPrefix(prefix)).toSorted()).toEqual(
@@ -129,8 +129,8 @@ test('BGP-095 BGP-092 BGP-094 BGP-098 peers hold the desired routes after any ch
         } else {
           // Does what a session does: the routes are sent again with the new next hop, or withdrawn when there is none.
           const ipv6 = step.possible ? ({ kind: 'multiprotocol', nextHop: new Uint8Array(16).fill(7) } as const) : undefined;
-          const carriage = { ...checkedPeer.session.nextHops, 6: ipv6 ?? ({ kind: 'impossible', why: 'for a test' } as const) };
-          checkedPeer.session = { ...checkedPeer.session, nextHops: carriage };
+          const changed = { ...checkedPeer.session.nextHops, 6: ipv6 ?? ({ kind: 'impossible', why: 'for a test' } as const) };
+          checkedPeer.session = { ...checkedPeer.session, nextHops: changed };
           for (const family of [4, 6] as const) checkedPeer.rib.readvertise(family);
         }
       }
@@ -144,7 +144,7 @@ test('BGP-095 BGP-092 BGP-094 BGP-098 peers hold the desired routes after any ch
 
 test('slots and attribute sets are reused when routes are replaced many times', () => {
   const store = new RibStore();
-  const checkedPeers = [sessions[0], sessions[1], sessions[2]].map((session) => new CheckedPeer(store, session ?? outboundFor()));
+  const checkedPeers = [sessions[0], sessions[1], sessions[2]].map((session) => new CheckedPeer(store, session ?? formatFor()));
   for (let round = 0; round < 60; round++) {
     const routes = Array.from({ length: 500 }, (_, n): Route => {
       const value = BigInt(round * 500 + n);

@@ -6,9 +6,9 @@ import { updateFormatOf } from '../../../../src/bgp/rib/update-format.ts';
 import { AdjRibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
 import { RibStore } from '../../../../src/bgp/rib/rib-store.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
-import { host, negotiated, variedPrefix, outboundFor, Receiver } from './receiver.ts';
+import { host, negotiated, variedPrefix, formatFor, Receiver } from './receiver.ts';
 
-const outbound = outboundFor();
+const format = formatFor();
 const standard = (count: number): Community[] => Array.from({ length: count }, (_, value) => ({ kind: 'standard', value }));
 
 describe('an Adj-RIB-Out', () => {
@@ -20,7 +20,7 @@ describe('an Adj-RIB-Out', () => {
     receiver.drain(rib);
     expect(receiver).toMatchObject({ announced: 100, withdrawn: 0, messages: 3 });
     rib.replaceRoutes(routes.map((route) => ({ ...route, communities: [] })));
-    expect(rib.next(outbound)).toBeUndefined();
+    expect(rib.next(format)).toBeUndefined();
     rib.replaceRoutes([...routes.slice(1), { prefix: host(200) }]);
     receiver.drain(rib);
     expect(receiver).toMatchObject({ announced: 101, withdrawn: 1 });
@@ -30,7 +30,7 @@ describe('an Adj-RIB-Out', () => {
     const rib = new AdjRibOut();
     rib.announce({ prefix: host(1) });
     rib.withdraw(host(1));
-    expect(rib.next(outbound)).toBeUndefined();
+    expect(rib.next(format)).toBeUndefined();
   });
 
   test('BGP-095 a route withdrawn and announced again before it was sent sends nothing', () => {
@@ -39,7 +39,7 @@ describe('an Adj-RIB-Out', () => {
     new Receiver().drain(rib);
     rib.withdraw(host(1));
     rib.announce({ prefix: host(1), med: 1 });
-    expect(rib.next(outbound)).toBeUndefined();
+    expect(rib.next(format)).toBeUndefined();
   });
 
   test('the last of two routes with one prefix counts', () => {
@@ -59,7 +59,7 @@ describe('an Adj-RIB-Out', () => {
     rib.replaceRoutes([]);
     rib.withdraw(host(1));
     rib.withdraw(host(1, 6));
-    expect(rib.next(outbound)).toBeUndefined();
+    expect(rib.next(format)).toBeUndefined();
   });
 
   test('BGP-094 withdrawals are sent before announcements', () => {
@@ -70,7 +70,7 @@ describe('an Adj-RIB-Out', () => {
     rib.announce({ prefix: host(2) });
     rib.withdraw(host(1));
     rib.withdraw(host(1, 6));
-    const [first, second, third] = [rib.next(outbound), rib.next(outbound), rib.next(outbound)];
+    const [first, second, third] = [rib.next(format), rib.next(format), rib.next(format)];
     expect(first?.length).toBe(28);
     expect(first?.subarray(19, 21)).toEqual(Uint8Array.of(0, 5));
     expect(second?.[24]).toBe(15); // MP_UNREACH_NLRI
@@ -135,7 +135,7 @@ describe('an Adj-RIB-Out', () => {
           })),
         );
         const receiver = new Receiver();
-        const session = outboundFor(change);
+        const session = formatFor(change);
         receiver.drain(rib, session);
         const refused = [...rib.notPossible(session)];
         expect(receiver.table.size + refused.length).toBe(1200);
@@ -155,11 +155,11 @@ describe('an Adj-RIB-Out', () => {
     rib.announce({ prefix: host(1), communities: standard(2000) });
     receiver.drain(rib);
     expect(receiver.table.size).toBe(0);
-    expect(rib.notPossibleCount(outbound)).toBe(1);
+    expect(rib.notPossibleCount(format)).toBe(1);
     rib.announce({ prefix: host(1) });
     receiver.drain(rib);
     expect(receiver.table.size).toBe(1);
-    expect(rib.notPossibleCount(outbound)).toBe(0);
+    expect(rib.notPossibleCount(format)).toBe(0);
   });
 
   test.each([
@@ -177,7 +177,7 @@ describe('an Adj-RIB-Out', () => {
     receiver.drain(rib);
     expect(receiver.table.size).toBe(0);
     expect([...rib.notPossible(undefined)]).toEqual([{ prefix: host(1), why: expect.stringMatching(why) }]);
-    expect([rib.notPossibleCount(undefined), rib.notPossibleCount(outbound)]).toEqual([1, 1]);
+    expect([rib.notPossibleCount(undefined), rib.notPossibleCount(format)]).toEqual([1, 1]);
     rib.replaceRoutes([{ prefix: host(2), ...wrong }]);
     expect([...rib.notPossible(undefined)].map(({ prefix }) => formatPrefix(prefix))).toEqual(['10.0.0.2/32']);
     rib.withdraw(host(2));
@@ -197,7 +197,7 @@ describe('an Adj-RIB-Out', () => {
     expect(rib.notPossibleCount(without6)).toBe(1);
     receiver.drain(rib);
     expect(receiver.table.size).toBe(2);
-    expect(rib.notPossibleCount(outbound)).toBe(0);
+    expect(rib.notPossibleCount(format)).toBe(0);
   });
 
   test('BGP-083 a refresh of one family sends only that family again, without withdrawals', () => {
@@ -218,7 +218,7 @@ describe('an Adj-RIB-Out', () => {
     rib.announce({ prefix: host(2), asPathPrepend: 99 });
     expect([1, 2, 3].map((n) => rib.desires(host(n)))).toEqual([true, true, false]);
     expect(other.desires(host(1))).toBe(false);
-    rib.next(outbound);
+    rib.next(format);
     rib.withdraw(host(1));
     rib.withdraw(host(2));
     expect([1, 2].map((n) => rib.desires(host(n)))).toEqual([false, false]);
@@ -229,9 +229,9 @@ describe('an Adj-RIB-Out', () => {
     const rib = new AdjRibOut(store);
     for (const family of [4, 6] as const) {
       rib.announce({ prefix: host(1, family) });
-      rib.next(outbound);
+      rib.next(format);
       rib.withdraw(host(1, family));
-      rib.next(outbound);
+      rib.next(format);
       rib.announce({ prefix: host(1, family) });
       rib.withdraw(host(1, family));
       expect(store.tables[family].size).toBe(0);
@@ -242,7 +242,7 @@ describe('an Adj-RIB-Out', () => {
     const store = new RibStore();
     const rib = new AdjRibOut(store);
     rib.replaceRoutes([{ prefix: host(1) }, { prefix: host(1, 6), asPathPrepend: 99 }]);
-    rib.next(outbound);
+    rib.next(format);
     rib.close();
     rib.replaceRoutes([{ prefix: host(2) }]);
     rib.announce({ prefix: host(3) });
@@ -255,12 +255,12 @@ describe('peers with one store', () => {
   const routes = Array.from({ length: 2000 }, (_, n): Route => ({ prefix: host(n), med: n % 2 }));
 
   /** Returns the messages sent to each of the peers, which take turns. */
-  function burst(ribs: readonly AdjRibOut[], sessions = ribs.map(() => outboundFor())): Uint8Array[][] {
+  function burst(ribs: readonly AdjRibOut[], sessions = ribs.map(() => formatFor())): Uint8Array[][] {
     const sent: Uint8Array[][] = ribs.map(() => []);
     for (let more = true; more;) {
       more = false;
       for (const [n, rib] of ribs.entries()) {
-        const message = rib.next(sessions[n] ?? outbound);
+        const message = rib.next(sessions[n] ?? format);
         if (message === undefined) continue;
         sent[n]?.push(message);
         more = true;
@@ -274,7 +274,7 @@ describe('peers with one store', () => {
     const ribs = Array.from({ length: count }, () => new AdjRibOut(store));
     for (const rib of ribs) rib.replaceRoutes(routes);
     // Makes all of them members of the update group before the first UPDATE is packed, as sessions that are up are.
-    for (const rib of ribs) rib.notPossibleCount(outboundFor());
+    for (const rib of ribs) rib.notPossibleCount(formatFor());
     return { store, ribs };
   };
 
@@ -298,7 +298,7 @@ describe('peers with one store', () => {
 
   test('peers with different formats get different messages', () => {
     const { ribs } = made(2);
-    const [first = [], second = []] = burst(ribs, [outboundFor(), outboundFor({ internal: true })]);
+    const [first = [], second = []] = burst(ribs, [formatFor(), formatFor({ internal: true })]);
     expect(first.some((message) => second.includes(message))).toBe(false);
   });
 
@@ -308,7 +308,7 @@ describe('peers with one store', () => {
     ribs[0]?.announce({ prefix: host(9000) });
     const receivers = burst(ribs).map((messages) => {
       const receiver = new Receiver();
-      for (const message of messages) receiver.receive(message, outbound);
+      for (const message of messages) receiver.receive(message, format);
       return receiver.table;
     });
     expect(receivers.map((table) => table.size)).toEqual([2001, 1999]);
@@ -325,11 +325,11 @@ describe('peers with one store', () => {
     // One prefix keeps the table and the attributes alive.
     for (const rib of ribs) {
       rib.announce({ prefix: host(0) });
-      rib.notPossibleCount(outboundFor());
+      rib.notPossibleCount(formatFor());
     }
     for (const rib of ribs) new Receiver().drain(rib);
     gone?.announce({ prefix: host(1) });
-    gone?.next(outboundFor());
+    gone?.next(formatFor());
     gone?.close();
     slow?.announce({ prefix: host(2) });
     const receiver = new Receiver();
@@ -340,9 +340,9 @@ describe('peers with one store', () => {
   test('a cached message with fewer prefixes is not used where one message holds all pending prefixes', () => {
     const store = new RibStore();
     const [fast, slow] = [new AdjRibOut(store), new AdjRibOut(store)];
-    for (const rib of [fast, slow]) rib.notPossibleCount(outboundFor());
+    for (const rib of [fast, slow]) rib.notPossibleCount(formatFor());
     for (const rib of [fast, slow]) rib.announce({ prefix: host(1) });
-    fast.next(outboundFor());
+    fast.next(formatFor());
     slow.announce({ prefix: host(2) });
     const receiver = new Receiver();
     receiver.drain(slow);
@@ -352,7 +352,7 @@ describe('peers with one store', () => {
   test('the number of messages kept for a peer that does not read is bounded', () => {
     const store = new RibStore();
     const [fast, slow] = [new AdjRibOut(store), new AdjRibOut(store)];
-    for (const rib of [fast, slow]) rib.notPossibleCount(outbound);
+    for (const rib of [fast, slow]) rib.notPossibleCount(format);
     const manySets = Array.from({ length: 600 }, (_, n): Route => ({ prefix: host(n), med: n }));
     for (const rib of [fast, slow]) rib.replaceRoutes(manySets);
     new Receiver().drain(fast);

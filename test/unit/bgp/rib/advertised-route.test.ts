@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { advertisedRoute } from '../../../../src/bgp/rib/advertised-route.ts';
 import { AdjRibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
-import { host, outboundFor, Receiver } from './receiver.ts';
+import { host, formatFor, Receiver } from './receiver.ts';
 
-const outbound = outboundFor();
+const format = formatFor();
 
 function listedRoutes(rib: AdjRibOut): string[] {
   return [...rib.advertisedPrefixes(4, 0)].map((sent) => {
-    const { prefix, med, isChanging } = advertisedRoute(sent, outbound);
+    const { prefix, med, isChanging } = advertisedRoute(sent, format);
     return `${formatPrefix(prefix)} med ${med}${isChanging ? ' changing' : ''}`;
   });
 }

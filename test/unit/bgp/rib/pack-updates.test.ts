@@ -15,13 +15,13 @@ import {
 } from '../../../../src/bgp/options/well-known-communities.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
 import { hex, marker, toHex } from '../hex.ts';
-import { host, negotiated, outboundFor } from './receiver.ts';
+import { host, negotiated, formatFor } from './receiver.ts';
 
 const routes = (...texts: string[]): Route[] => texts.map((text) => ({ prefix: prefix(text) }));
 
 /** Returns the messages of a session for the routes, in hexadecimal. */
 function sent(rib: AdjRibOut, change: Partial<Negotiated> = {}, localAsn = 64512): string[] {
-  const session = outboundFor(change, localAsn);
+  const session = formatFor(change, localAsn);
   const messages: string[] = [];
   for (let message = rib.next(session); message !== undefined; message = rib.next(session)) messages.push(toHex(message));
   return messages;

@@ -14,7 +14,7 @@ export const negotiated: Negotiated = ordinary;
 
 export const nextHops: NextHops = { ipv4: address('10.0.0.2'), ipv6: address('2001:db8::2') };
 
-export const outboundFor = (change: Partial<Negotiated> = {}, localAsn = 4_200_000_000): UpdateFormat =>
+export const formatFor = (change: Partial<Negotiated> = {}, localAsn = 4_200_000_000): UpdateFormat =>
   updateFormatOf({ ...negotiated, ...change }, localAsn, undefined, nextHops);
 
 /**
@@ -41,7 +41,7 @@ export class Receiver {
     const asns = path.flatMap((segment) => segment.asns);
     assert(session.internal ? asns.length === 0 : asns.every((asn) => asn === session.localAsn));
     const communities = attributeValue(message, 8, 4) + attributeValue(message, 16, 8) + attributeValue(message, 32, 12);
-    const text = textOf(attributes.med, asns.length, attributes.localPref, communities);
+    const text = attributesAsText(attributes.med, asns.length, attributes.localPref, communities);
     const gone = new Set<string>();
     for (const { family, bytes } of withdrawn) {
       for (const prefix of readNlri(family, bytes)) {
@@ -51,9 +51,9 @@ export class Receiver {
       }
     }
     for (const { family, bytes, nextHop } of announced) {
-      const carriage = session.nextHops[family];
-      assert(carriage.kind !== 'impossible');
-      assert.deepEqual(nextHop, carriage.nextHop);
+      const encoding = session.nextHops[family];
+      assert(encoding.kind !== 'impossible');
+      assert.deepEqual(nextHop, encoding.nextHop);
       for (const prefix of readNlri(family, bytes)) {
         this.announced++;
         assert(!gone.has(formatPrefix(prefix)), `${formatPrefix(prefix)} is withdrawn and announced in one message`);
@@ -63,7 +63,7 @@ export class Receiver {
   }
 
   /** Receives up to `most` messages that the RIB has for the session. */
-  drain(rib: AdjRibOut, session: UpdateFormat = outboundFor(), most = Infinity): void {
+  drain(rib: AdjRibOut, session: UpdateFormat = formatFor(), most = Infinity): void {
     for (let i = 0; i < most; i++) {
       const message = rib.next(session);
       if (message === undefined) return;
@@ -73,20 +73,20 @@ export class Receiver {
 }
 
 /** Returns the attributes, as text, that a receiver must hold for the route. */
-export function expectedText(route: Route, session: UpdateFormat): string {
+export function expectedAttributes(route: Route, session: UpdateFormat): string {
   const { med, asPathPrepend = 0, communities = [], localPref = 100, linkBandwidth } = route;
-  const of = (kind: Community['kind']): string =>
+  const hexOfKind = (kind: Community['kind']): string =>
     [...new Set(communities.filter((c) => c.kind === kind).map(communityHex))].toSorted().join('');
   const asn = session.localAsn > 0xffff ? 23456 : session.localAsn;
   const float = Buffer.alloc(4);
   float.writeFloatBE(linkBandwidth ?? 0);
   const bandwidth = linkBandwidth === undefined ? [] : [`4004${hexOf(asn, 4)}${float.toString('hex')}`];
   const extended = [...new Set([...bandwidth, ...communities.filter((c) => c.kind === 'extended').map(communityHex)])].toSorted().join('');
-  return textOf(
+  return attributesAsText(
     med,
     session.internal ? 0 : 1 + asPathPrepend,
     session.internal ? localPref : undefined,
-    of('standard') + extended + of('large'),
+    hexOfKind('standard') + extended + hexOfKind('large'),
   );
 }
 
@@ -103,7 +103,7 @@ function communityHex(community: Community): string {
   }
 }
 
-function textOf(med: number | undefined, pathLength: number, localPref: number | undefined, communities: string): string {
+function attributesAsText(med: number | undefined, pathLength: number, localPref: number | undefined, communities: string): string {
   return `med ${med ?? '-'} path ${pathLength} preference ${localPref ?? '-'} ${communities}`;
 }
 

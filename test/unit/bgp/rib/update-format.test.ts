@@ -37,9 +37,9 @@ test.each([
   ['IPv6 when it was not negotiated', 6, v6, { families: [4] as const }, {}, 'impossible', ''],
   ['an unknown local address', 4, undefined, {}, {}, 'impossible', ''],
 ] as const)('%s has its next hop encoding', (_, family, local, change, hops, kind, nextHop) => {
-  const carriage = updateFormatOf({ ...negotiated, ...change }, 1, local, hops).nextHops[family];
-  expect(carriage.kind).toBe(kind);
-  expect('nextHop' in carriage ? carriage.nextHop : hex('')).toEqual(hex(nextHop));
+  const encoding = updateFormatOf({ ...negotiated, ...change }, 1, local, hops).nextHops[family];
+  expect(encoding.kind).toBe(kind);
+  expect('nextHop' in encoding ? encoding.nextHop : hex('')).toEqual(hex(nextHop));
 });
 
 test('BGP-007 messages are long only when both sides offered them', () => {

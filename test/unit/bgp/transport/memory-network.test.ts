@@ -114,11 +114,11 @@ describe('a memory network', () => {
     const second = dial();
     right.powerOff();
     clock.advance(100_000);
-    second.connection.write(Buffer.from('anybody?'));
+    second.connection.write(Buffer.from('probe'));
     clock.advance(100_000);
     expect(second.recorder.isClosed).toBe(false);
     network.host(Object.values(b), 'eth2');
-    second.connection.write(Buffer.from('anybody?'));
+    second.connection.write(Buffer.from('probe'));
     clock.advance(100);
     expect(second.recorder.events.slice(1)).toEqual(['closed: reset']);
     expect(left.connections).toBe(0);
@@ -134,8 +134,8 @@ describe('a memory network', () => {
     right.discover('eth2', note('right'));
     clock.advance(100);
     expect(found.toSorted()).toEqual(['left', 'right']);
-    right.discover('eth9', note('nobody'));
+    right.discover('eth9', note('missing interface'));
     clock.advance(100);
-    expect(found.at(-1)).toBe('nobody failed');
+    expect(found.at(-1)).toBe('missing interface failed');
   });
 });
