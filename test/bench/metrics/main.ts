@@ -8,8 +8,8 @@ import { basics, testbed, web } from '../../unit/agent/testbed.ts';
 import { pool } from '../../unit/decisions/fixtures.ts';
 
 /**
- * What a scrape costs, of an agent and of a controller with many Services: it reads what is known anyway, so it must not cost more where there
- * are more of them. `node test/bench/metrics/main.ts [--services 10,10000] [--json]`
+ * Measures the cost of a scrape of an agent and of a controller with many Services. A scrape reads existing values, so its cost must not
+ * grow with the number of Services. `node test/bench/metrics/main.ts [--services 10,10000] [--json]`
  */
 const { values } = parseArgs({
   options: { services: { type: 'string', default: '10,1000,10000' }, json: { type: 'boolean', default: false } },
@@ -57,7 +57,7 @@ async function ofController(count: number): Promise<Line> {
   const observer = new ControllerMetrics(metrics);
   const queue = { depth: 0, retries: 0, longestMilliseconds: 0 };
   const usage = Array.from({ length: 50 }, (_, i) => ({ pool: `pool-${i}`, family: 4 as const, total: 256n, free: 1n, assigned: 255 }));
-  observer.follow({ figures: () => ({ services: queue, configuration: queue }) }, [{ usage: () => usage } as never]);
+  observer.expose({ figures: () => ({ services: queue, configuration: queue }) }, [{ usage: () => usage } as never]);
   for (let i = 0; i < count; i++) {
     const waits = i % 10 === 0;
     const condition = {
@@ -66,7 +66,7 @@ async function ofController(count: number): Promise<Line> {
       reason: waits ? 'NoPoolFits' : 'Assigned',
       message: '',
     } as const;
-    observer.told(`shop/web-${i}` as ServiceKey, [condition], waits ? [{ of: `pool-${i % 50}`, code: 'PoolFull' }] : []);
+    observer.conditionsWritten(`shop/web-${i}` as ServiceKey, [condition], waits ? [{ of: `pool-${i % 50}`, code: 'PoolFull' }] : []);
   }
   return scrapes('controller', count, metrics);
 }

@@ -33,7 +33,7 @@ const differing = ({ states }: Testbed): string[] =>
   (states.at(-1)?.differing ?? []).map(({ service, aspect, reason }) => `${service} ${aspect} ${reason.code}`);
 
 describe('a pass', () => {
-  test('at start: the kernel, then the unreachable routes of an earlier run, then the sessions with all they have to say', async () => {
+  test('the agent starts with the kernel, then old unreachable routes, then sessions with all their routes', async () => {
     const bed = await start(...web('a', ['192.0.2.1', '2001:db8:1::1']));
     expect(bed.takeLog()).toEqual([
       'node 10.0.0.1 fd00::1',
@@ -51,7 +51,7 @@ describe('a pass', () => {
     ['2001:db8:1::1', '2001:db8:1::1/128', '80'],
     ['192.0.2.1', '192.0.2.1/32', '53/UDP'],
     ['2001:db8:1::1', '2001:db8:1::1/128', '53/UDP'],
-  ])('announces %s only after the commit of its frontend (%s, port %s)', async (ip, route, port) => {
+  ])('the agent announces %s only after the commit of its frontend (%s, port %s)', async (ip, route, port) => {
     const bed = await started();
     const kernel = gate();
     bed.dataplane.answer = kernel.wait;
@@ -64,7 +64,7 @@ describe('a pass', () => {
     expect(bed.takeLog()).toEqual([`+${ip} ${protocol} ${number}`, `announce ${route} to tor1`]);
   });
 
-  test('withdraws before the commit that removes the rules', async () => {
+  test('the agent withdraws routes before the commit that removes the rules', async () => {
     const bed = await started(...web('a', ['192.0.2.1']), config({ drainSeconds: 0 }));
     const kernel = gate();
     bed.dataplane.answer = kernel.wait;
@@ -76,7 +76,7 @@ describe('a pass', () => {
     expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80']);
   });
 
-  test('a Service that is drained is withdrawn, keeps its rules, and is announced again afterwards', async () => {
+  test('a drained Service is withdrawn, keeps its rules, and is announced again afterwards', async () => {
     const objects = web('a', ['192.0.2.1']);
     const bed = await started(...objects, config({ drainSeconds: 0 }));
     const drained = objects.find(({ kind }) => kind === 'Service');
@@ -88,7 +88,7 @@ describe('a pass', () => {
     expect(bed.takeLog()).toEqual(['+192.0.2.1 TCP 80', 'announce 192.0.2.1/32 to tor1']);
   });
 
-  test('HeraldConfig takes ClusterIPs off the air, but for those of Services that ask for it', async () => {
+  test('HeraldConfig stops the announcement of ClusterIPs, except for Services that ask for it', async () => {
     const objects = [
       ...web('a', ['192.0.2.1'], { clusterIPs: ['10.96.0.1'] }),
       ...web('b', ['192.0.2.2'], { clusterIPs: ['10.96.0.2'], advertiseClusterIP: true }),
@@ -99,7 +99,7 @@ describe('a pass', () => {
     expect(bed.takeLog().filter((line) => /announce|withdraw/.test(line))).toEqual(['withdraw 10.96.0.1/32 to tor1']);
   });
 
-  test('takes what changes while the kernel works in the next one, and each Service once', async () => {
+  test('changes during a commit are part of the next pass, each Service once', async () => {
     const bed = await started();
     const kernel = gate();
     bed.dataplane.answer = kernel.wait;
@@ -132,7 +132,7 @@ describe('a pass', () => {
     expect(bed.peers.told - told, 'its one route, before and after the commit').toBeLessThanOrEqual(3);
   });
 
-  test('another node changes no Service, our own labels may change all', async () => {
+  test('a change of another node affects no Service, a change of our labels may affect all', async () => {
     const bed = await started(...web('a', ['192.0.2.1']));
     bed.source.put(node({ name: 'n2', podCIDRs: ['10.2.0.0/24'] }));
     await bed.settle();
@@ -145,19 +145,19 @@ describe('a pass', () => {
 });
 
 describe('quarantine', () => {
-  test('holds a route back while no frontend of the address works, and says so', async () => {
+  test('a route is held back, with a reason, while no frontend of its address works', async () => {
     const bed = await started();
     bed.dataplane.refused.add('192.0.2.1 TCP 80').add('192.0.2.1 TCP 443');
     bed.source.put(...web('a', ['192.0.2.1', '2001:db8:1::1'], { ports: ['http:80', 'https:443'] }));
     await bed.advance(100);
-    // Some are committed again when what was refused is tried again.
+    // The retry commits the refused frontends again.
     expect([...new Set(bed.takeLog())]).toEqual(['+2001:db8:1::1 TCP 443', '+2001:db8:1::1 TCP 80', 'announce 2001:db8:1::1/128 to tor1']);
     expect(differing(bed)).toEqual([
       'default/a Programmed FrontendQuarantined',
       'default/a Programmed FrontendQuarantined',
       'default/a Announced NotProgrammed',
     ]);
-    // The end of the quarantine shows in the answer to the commit of any other Service.
+    // The answer to the commit of any other Service may end the quarantine.
     bed.dataplane.refused.delete('192.0.2.1 TCP 443');
     bed.source.put(...web('other', ['192.0.2.9']));
     await bed.advance(100);
@@ -169,7 +169,7 @@ describe('quarantine', () => {
     expect(differing(bed)).toEqual([]);
   });
 
-  test('that the data plane takes no change is logged in a line, and not as a place in the program', async () => {
+  test('the agent logs a failure of the data plane in one line, without a stack trace', async () => {
     const bed = testbed([...basics, ...web('web', ['192.0.2.1'])]);
     const logged = vi.spyOn(silentLog, 'error');
     bed.dataplane.failure = new DataplaneError('permission', 'listing: operation not permitted');
@@ -180,14 +180,14 @@ describe('quarantine', () => {
     expect(fields).toMatchObject({ error: 'listing: operation not permitted' });
   });
 
-  test('what the kernel refused is tried again, although nothing changes', async () => {
+  test('the agent retries frontends that the kernel refused, although nothing changes', async () => {
     const bed = await started();
     bed.dataplane.refused.add('192.0.2.1 TCP 80');
     bed.source.put(...web('a', ['192.0.2.1']));
     await bed.advance(100);
     const calls = bed.dataplane.calls.length;
     for (let second = 0; second < 40; second++) await bed.advance(1_000);
-    // After 100 ms, and twice as long each time.
+    // The first retry comes after 100 ms; then the delay doubles.
     expect(bed.dataplane.calls.length - calls).toBeGreaterThan(5);
     expect(bed.dataplane.calls.length - calls).toBeLessThan(12);
     bed.dataplane.refused.clear();
@@ -199,7 +199,7 @@ describe('quarantine', () => {
     expect(bed.dataplane.calls.length).toBe(settled);
   });
 
-  test('withdraws a route whose last frontend the kernel refuses in its new form', async () => {
+  test('a route is withdrawn when the kernel refuses the new form of its last frontend', async () => {
     const bed = await started(...web('a', ['192.0.2.1']), config({ drainSeconds: 0 }));
     bed.dataplane.refused.add('192.0.2.1 TCP 81');
     bed.source.put(...web('a', ['192.0.2.1'], { ports: ['81'] }));
@@ -207,8 +207,8 @@ describe('quarantine', () => {
     expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80', 'withdraw 192.0.2.1/32 to tor1']);
   });
 
-  test('a Service that asks for the frontend of another does not take its route away, and waits for its end', async () => {
-    // They share the address, and one of them has changed its port.
+  test("a Service that wants the frontend of another leaves that one's route alone and gets it afterwards", async () => {
+    // The Services share the address, and one of them has changed its port.
     const sharing = (name: string): ReturnType<typeof web> => web(name, ['192.0.2.1'], { sharingKey: 'k' });
     const bed = await started(...sharing('a'), config({ drainSeconds: 0 }));
     bed.source.put(...sharing('b'), ...sharing('c'));
@@ -230,8 +230,8 @@ describe('quarantine', () => {
   });
 });
 
-describe('rules that are lost', () => {
-  test('a repair that fails withdraws every route, and says so; when it succeeds, all are announced again', async () => {
+describe('lost rules', () => {
+  test('a failed repair withdraws every route with a reason; after a successful one all are announced again', async () => {
     const bed = await started(...web('a', ['192.0.2.1']), ...web('b', ['2001:db8:1::2']));
     bed.dataplane.failure = new DataplaneError('failed', 'no');
     bed.dataplane.lose(bed.dataplane.failure);
@@ -247,7 +247,7 @@ describe('rules that are lost', () => {
   });
 });
 
-test('more Services than a report lists: it says that it is cut', async () => {
+test('a report marks its list as truncated when more Services differ than it lists', async () => {
   const many = Array.from({ length: 101 }, (_, index) => web(`s${index}`, [`192.0.2.${index + 1}`])).flat();
   const bed = testbed([...basics, ...many]);
   for (let index = 0; index < 101; index++) bed.dataplane.refused.add(`192.0.2.${index + 1} TCP 80`);
@@ -258,7 +258,7 @@ test('more Services than a report lists: it says that it is cut', async () => {
 });
 
 describe('draining', () => {
-  test('an address that another Service waited for is announced for it only when none of its frontends is the old one', async () => {
+  test('an address that moves to a waiting Service is announced only after its old frontends are gone', async () => {
     const old = web('a', ['192.0.2.1']);
     const bed = await started(...old, config({ drainSeconds: 10 }));
     bed.source.put(...web('b', ['192.0.2.1'], { ports: ['x:80', 'y:443'] }));
@@ -290,7 +290,7 @@ describe('draining', () => {
     return bed;
   }
 
-  test('gives way at once to another Service that has the address by now', async () => {
+  test('draining ends at once when another Service has the address', async () => {
     const bed = await gone();
     bed.source.put(...web('b', ['192.0.2.1', '2001:db8:1::1']));
     await bed.settle();
@@ -300,7 +300,7 @@ describe('draining', () => {
     expect([...bed.dataplane.kernel.keys()].toSorted()).toEqual(expect.arrayContaining(['192.0.2.1 TCP 80', '2001:db8:1::1 TCP 80']));
   });
 
-  test('gives way also where the data plane takes that at the second attempt only', async () => {
+  test('draining ends for another Service even if the data plane takes the change only at the second attempt', async () => {
     const bed = await gone();
     bed.dataplane.failure = new DataplaneError('failed', 'not now');
     bed.source.put(...web('b', ['192.0.2.1', '2001:db8:1::1']));
@@ -310,7 +310,7 @@ describe('draining', () => {
     expect([...bed.dataplane.desired.keys()]).toEqual(['default/b']);
   });
 
-  test('keeps the announced frontends for drainSeconds; NodePorts and ClusterIPs go at once', async () => {
+  test('announced frontends drain for drainSeconds; NodePorts and ClusterIPs end at once', async () => {
     const bed = await gone();
     await bed.advance(9_999);
     expect(bed.takeLog()).toEqual([]);
@@ -319,12 +319,12 @@ describe('draining', () => {
     expect(bed.dataplane.desired.size).toBe(0);
   });
 
-  test('keeps the backends that they had', async () => {
+  test('draining frontends keep their backends', async () => {
     const bed = await gone();
     expect(bed.dataplane.kernel.get('192.0.2.1 TCP 80')?.frontend.backends).toHaveLength(1);
   });
 
-  test('takes away a backend that ends meanwhile, and keeps those that are there', async () => {
+  test('a backend that ends during the drain is removed, the others stay', async () => {
     const ends = (...endpoints: string[]) => slice({ service: 'a', name: 'a-4', ports: ['80'], endpoints });
     const [web4] = web('a', ['192.0.2.1']);
     if (web4 === undefined) throw new Error('no Service');
@@ -342,7 +342,7 @@ describe('draining', () => {
     expect(backends()).toEqual([]);
   });
 
-  test('a Service that comes back is announced again and stays', async () => {
+  test('a Service that returns during the drain is announced again and stays', async () => {
     const bed = await gone();
     await bed.advance(5_000);
     bed.source.put(...objects);
@@ -353,7 +353,7 @@ describe('draining', () => {
     expect(bed.dataplane.kernel.size).toBe(6);
   });
 
-  test('a port that goes while its address stays drains too, without a withdrawal', async () => {
+  test('a removed port drains too while its address stays, without a withdrawal', async () => {
     const bed = await started(...web('a', ['192.0.2.1'], { ports: ['a:80', 'b:81/UDP'] }), config({ drainSeconds: 10 }));
     bed.source.put(...web('a', ['192.0.2.1'], { ports: ['a:80'] }));
     await bed.advance(9_999);
@@ -362,7 +362,7 @@ describe('draining', () => {
     expect(bed.takeLog()).toContain('-192.0.2.1 UDP 81');
   });
 
-  test('what was never announced goes at once', async () => {
+  test('frontends that were never announced end at once', async () => {
     const bed = await started(...web('a', ['198.51.100.1']));
     for (const object of web('a', ['198.51.100.1'])) bed.source.remove(object);
     await bed.settle();
@@ -370,10 +370,10 @@ describe('draining', () => {
   });
 });
 
-describe('a data plane that takes nothing', () => {
+describe('a failing data plane', () => {
   const failure = new DataplaneError('permission', 'not permitted');
 
-  test('from the start: nothing is announced, it is retried with back-off, and all is well after it recovers', async () => {
+  test('nothing is announced from the start; the agent retries with back-off and recovers', async () => {
     const bed = testbed([...basics, ...web('a', ['192.0.2.1']), ...web('b', ['2001:db8:1::2'])]);
     bed.dataplane.failure = failure;
     await bed.agent.start();
@@ -402,7 +402,7 @@ describe('a data plane that takes nothing', () => {
     expect(bed.clock.pending).toBe(0);
   });
 
-  test('the wait ends at half a minute, and begins small again after a success', async () => {
+  test('the delay between retries grows to half a minute, and starts small again after a success', async () => {
     const bed = await started();
     bed.dataplane.failure = failure;
     bed.source.put(...web('a', ['192.0.2.1']));
@@ -422,7 +422,7 @@ describe('a data plane that takes nothing', () => {
     expect(bed.takeLog()).toContain('announce 192.0.2.2/32 to tor1');
   });
 
-  test('what concerns sessions does not wait: one that is shut down, one that is removed; none begins', async () => {
+  test('changed and removed sessions do not wait for the data plane; no new session starts', async () => {
     const bed = await started(peer({ name: 'tor2', peerAddress: '10.0.0.253' }), ...web('a', ['192.0.2.1']));
     bed.dataplane.failure = failure;
     bed.source.put(...web('b', ['192.0.2.2']));
@@ -443,7 +443,7 @@ describe('a data plane that takes nothing', () => {
     expect([...bed.peers.tables.keys()]).toEqual(['tor1', 'tor3']);
   });
 
-  test('nor does a drain of the node: it begins and settles, and its routes go', async () => {
+  test('a node drain starts, settles and withdraws its routes without the data plane', async () => {
     const bed = await started(...web('a', ['192.0.2.1']), config({ nodeDrain: { settleSeconds: 10, deadlineSeconds: 60 } }));
     bed.dataplane.failure = failure;
     bed.source.put(...web('b', ['192.0.2.2']));
@@ -457,7 +457,7 @@ describe('a data plane that takes nothing', () => {
     expect(bed.dataplane.attempts).toBe(attempts);
   });
 
-  test('changes that come meanwhile wait with the rest, but what is no longer wanted is withdrawn at once', async () => {
+  test('later changes wait with the rest, but unwanted routes are withdrawn at once', async () => {
     const bed = await started(...web('a', ['192.0.2.1']), ...web('b', ['192.0.2.2']), config({ drainSeconds: 5 }));
     bed.dataplane.failure = failure;
     bed.source.put(...web('c', ['192.0.2.3']));
@@ -484,7 +484,7 @@ describe('a data plane that takes nothing', () => {
     expect(bed.takeLog(), 'the next change waits for no timer').toHaveLength(2);
   });
 
-  test('a Service that changes several times meanwhile is as it was last', async () => {
+  test('a Service that changes several times meanwhile ends in its latest form', async () => {
     const bed = await started();
     bed.dataplane.failure = failure;
     bed.source.put(...web('a', ['192.0.2.1']));
@@ -498,8 +498,8 @@ describe('a data plane that takes nothing', () => {
   });
 });
 
-describe('addresses and prefixes that Services share', () => {
-  test('one of two Services with an address goes: the route stays', async () => {
+describe('shared addresses and prefixes', () => {
+  test('a route stays when one of two Services with its address is deleted', async () => {
     const both = { a: web('a', ['192.0.2.1'], { sharingKey: 'k' }), b: web('b', ['192.0.2.1'], { sharingKey: 'k', ports: ['53/UDP'] }) };
     const bed = await started(...both.a, ...both.b, config({ drainSeconds: 0 }));
     for (const object of both.a) bed.source.remove(object);
@@ -510,7 +510,7 @@ describe('addresses and prefixes that Services share', () => {
     expect(bed.takeLog()).toEqual(['withdraw 192.0.2.1/32 to tor1', '-192.0.2.1 UDP 53']);
   });
 
-  test('of two that have one address on record and do not share it, one has it; when it goes the other one follows', async () => {
+  test('only one of two Services with the same unshared address has it; the other follows after its deletion', async () => {
     const bed = await started(...web('b', ['192.0.2.1']), config({ drainSeconds: 0 }));
     bed.source.put(...web('a', ['192.0.2.1'], { ports: ['53/UDP'] }));
     await bed.settle();
@@ -528,7 +528,7 @@ describe('addresses and prefixes that Services share', () => {
 
   const aggregates = advertisement({ name: 'all', aggregationLength: 25, aggregationLengthV6: 121 });
 
-  test('an aggregate has its unreachable route before it is announced, and until it is withdrawn', async () => {
+  test('an aggregate has its unreachable route before it is announced and until it is withdrawn', async () => {
     const bed = await started(aggregates, config({ drainSeconds: 0 }));
     bed.source.put(...web('a', ['192.0.2.1', '2001:db8:1::1']));
     await bed.settle();
@@ -551,7 +551,7 @@ describe('addresses and prefixes that Services share', () => {
     expect(bed.dataplane.unreachable).toEqual(['192.0.2.0/25']);
   });
 
-  test('two addresses of one Service in one aggregate leave nothing behind', async () => {
+  test('two addresses of one Service in one aggregate leave no route behind', async () => {
     const bed = await started(aggregates, ...web('a', ['192.0.2.1', '192.0.2.2']), config({ drainSeconds: 0 }));
     expect(bed.dataplane.unreachable).toEqual(['192.0.2.0/25']);
     for (const object of web('a', ['192.0.2.1', '192.0.2.2'])) bed.source.remove(object);
@@ -559,7 +559,7 @@ describe('addresses and prefixes that Services share', () => {
     expect(bed.dataplane.unreachable).toEqual([]);
   });
 
-  test('an aggregate that goes into quarantine is withdrawn before its unreachable route goes', async () => {
+  test('an aggregate that enters quarantine is withdrawn before its unreachable route is removed', async () => {
     const bed = await started(aggregates, ...web('a', ['192.0.2.1']), config({ drainSeconds: 0 }));
     bed.dataplane.refused.add('192.0.2.1 TCP 81');
     bed.source.put(...web('a', ['192.0.2.1'], { ports: ['81'] }));
@@ -569,13 +569,13 @@ describe('addresses and prefixes that Services share', () => {
 
   const hosts = [pool({ name: 'hosts', addresses: ['198.51.100.0/24'] }), advertisement({ name: 'hosts', ipAddressPools: ['hosts'] })];
 
-  test('without its unreachable route an aggregate waits, and nothing else does', async () => {
+  test('an aggregate waits for its unreachable route, and nothing else waits with it', async () => {
     const bed = await started({ ...aggregates, ipAddressPools: ['main'] }, ...hosts, ...web('a', ['192.0.2.1']));
     bed.dataplane.unreachableFailure = new DataplaneError('failed', 'no routes today');
     bed.source.put(...web('b', ['192.0.2.200']), ...web('c', ['198.51.100.1']));
     await bed.settle();
     expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.0/25', '198.51.100.1/32']));
-    // Nor is a later change held back while it is tried again.
+    // A later change is not held back by the retry either.
     bed.source.put(...web('d', ['198.51.100.2']));
     await bed.settle();
     expect(bed.peers.tables.get('tor1')).toContain('198.51.100.2/32');
@@ -590,7 +590,7 @@ describe('addresses and prefixes that Services share', () => {
     expect(bed.takeLog().filter((line) => line.startsWith('withdraw'))).toEqual([]);
   });
 
-  test('one that the kernel refuses does not hold back another', async () => {
+  test('an aggregate whose unreachable route is refused does not hold back another aggregate', async () => {
     const bed = await started(aggregates);
     bed.dataplane.unreachableRefused.add('192.0.2.0/25');
     bed.source.put(...web('a', ['192.0.2.1', '2001:db8:1::1']), ...web('b', ['192.0.2.200']));
@@ -601,7 +601,7 @@ describe('addresses and prefixes that Services share', () => {
     expect(bed.peers.tables.get('tor1')).toContain('192.0.2.0/25');
   });
 
-  test('nothing is announced whose rules were lost while the unreachable route was set', async () => {
+  test('a Service whose rules are lost while the unreachable route is set is not announced', async () => {
     const bed = await started(aggregates);
     const kernel = gate();
     const { dataplane } = bed;
@@ -622,7 +622,7 @@ describe('addresses and prefixes that Services share', () => {
     expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.0/25']));
   });
 
-  test('without its unreachable route no aggregate is announced, and a refused frontend is withdrawn all the same', async () => {
+  test('a refused frontend is withdrawn even while unreachable routes cannot be set', async () => {
     const bed = await started(aggregates, ...web('a', ['192.0.2.1']), config({ drainSeconds: 0 }));
     bed.dataplane.unreachableFailure = new DataplaneError('failed', 'no routes today');
     bed.dataplane.refused.add('192.0.2.1 TCP 81');
@@ -642,7 +642,7 @@ describe('addresses and prefixes that Services share', () => {
 });
 
 describe('peers', () => {
-  test('one that is added has every route from the beginning, one that is removed loses its session', async () => {
+  test('a new peer has every route from the start, a removed peer loses its session', async () => {
     const bed = await started(...web('a', ['192.0.2.1']), ...web('b', ['192.0.2.2']));
     bed.source.put(peer({ name: 'tor2', peerAddress: '10.0.0.253' }));
     await bed.settle();
@@ -658,7 +658,7 @@ describe('peers', () => {
     expect([...bed.peers.tables.keys()]).toEqual(['tor2']);
   });
 
-  test('one with the address of a running one and a name that sorts first changes nothing', async () => {
+  test('a second peer with the address of a running one changes nothing, even if its name sorts first', async () => {
     const { source, states, takeLog, advance } = await started(...web('a', ['192.0.2.1']));
     await advance(100);
     const [report] = states.slice(-1);
@@ -673,7 +673,7 @@ describe('peers', () => {
     ]);
   });
 
-  test('a pool that goes takes its routes along', async () => {
+  test('routes of a deleted pool are withdrawn', async () => {
     const bed = await started(...web('a', ['192.0.2.1']));
     bed.source.remove(pool({ name: 'main', addresses: [] }));
     await bed.settle();
@@ -681,8 +681,8 @@ describe('peers', () => {
   });
 });
 
-describe('stopping', () => {
-  test('says goodbye to the peers, leaves the rules, and writes the last state', async () => {
+describe('stop', () => {
+  test('the agent closes the sessions with Cease, leaves the rules, and writes the last state', async () => {
     const bed = await started(...web('a', ['192.0.2.1']));
     await bed.advance(100);
     const written = bed.states.length;
@@ -696,13 +696,13 @@ describe('stopping', () => {
     expect(bed.takeLog()).toEqual([]);
   });
 
-  test('for good tells every peer', async () => {
+  test('a permanent stop sends Cease to every peer', async () => {
     const bed = await started(...web('a', ['192.0.2.1']));
     await bed.agent.stop('bye', 'shutdown');
     expect(bed.takeLog()).toEqual(['stop for shutdown: bye', 'data plane closed']);
   });
 
-  describe('for good', () => {
+  describe('permanent', () => {
     const gracefulShutdown = { kind: 'standard', value: 0xffff_0000 };
     const routes = ['192.0.2.1/32', '2001:db8:1::1/128'];
     const isLastResort = ({ peers }: Testbed, prefix: string): boolean => {
@@ -711,7 +711,7 @@ describe('stopping', () => {
     };
     const never = (): (() => void) => () => undefined;
 
-    test('first makes every route the last resort of the routers, and gives them time', async () => {
+    test("the agent first makes every route the routers' last resort, and gives them time", async () => {
       const bed = await started(...web('a', ['192.0.2.1', '2001:db8:1::1']));
       expect(routes.map((route) => isLastResort(bed, route))).toEqual([false, false]);
       let left = false;
@@ -728,7 +728,7 @@ describe('stopping', () => {
       expect(bed.dataplane.kernel.size).toBe(2);
     });
 
-    test('goes on meanwhile: routes that come are a last resort too, others go, and sessions that begin say the same', async () => {
+    test('changed routes and new sessions follow the same rule during the wait', async () => {
       const bed = await started(...web('a', ['192.0.2.1']), ...web('b', ['192.0.2.2']));
       const leaving = bed.agent.gracefulShutdown(never);
       for (const object of web('b', ['192.0.2.2'])) bed.source.remove(object);
@@ -741,7 +741,7 @@ describe('stopping', () => {
       await leaving;
     });
 
-    test('does not wait where nobody wants it to', async () => {
+    test('the agent does not wait when it is told to hurry', async () => {
       const bed = await started(...web('a', ['192.0.2.1']));
       let hurry: (() => void) | undefined;
       const leaving = bed.agent.gracefulShutdown((callback) => {
@@ -755,14 +755,14 @@ describe('stopping', () => {
       expect(bed.clock.pending).toBe(timers - 1);
     });
 
-    test('does not wait where no router has a route', async () => {
+    test('the agent does not wait when no router has a route', async () => {
       const bed = await started();
       await bed.agent.gracefulShutdown(never);
       expect(bed.clock.now()).toBe(0);
     });
   });
 
-  test('while rules drain and the data plane fails: no timer is left', async () => {
+  test('no timer is left when the agent stops while rules drain and the data plane fails', async () => {
     const bed = await started(...web('a', ['192.0.2.1']));
     for (const object of web('a', ['192.0.2.1'])) bed.source.remove(object);
     await bed.settle();
@@ -775,7 +775,7 @@ describe('stopping', () => {
   });
 
   test.each([undefined, new DataplaneError('failed', 'no')])(
-    'while the kernel works: peers hear it at once, nothing more is announced (%s)',
+    'peers get Cease at once while the kernel works, and nothing more is announced (%s)',
     async (failure) => {
       const bed = await started();
       const kernel = gate();

@@ -20,7 +20,7 @@ import { FakeHost } from './fakes/fake-host.ts';
 import { FakeHttp } from './fakes/fake-http.ts';
 import { RecordingSpeaker } from './fakes/recording-speaker.ts';
 
-/** Node n1, a pool of both families, one router for both, and everything of the pool advertised to it. */
+/** Node n1, a pool with both families, one router for both families, and an advertisement of the whole pool. */
 export const basics: readonly HeraldObject[] = [
   node({ name: 'n1', internalIPs: ['10.0.0.1', 'fd00::1'] }),
   pool({ name: 'main', addresses: ['192.0.2.0/24', '2001:db8:1::/120'] }),
@@ -28,7 +28,7 @@ export const basics: readonly HeraldObject[] = [
   peer({ name: 'tor1', dualStackAddressFamily: true }),
 ];
 
-/** A Service and its endpoints, of the families of its addresses; ClusterIPs are outside of what is advertised. */
+/** A Service with endpoints in the families of its addresses. Its ClusterIPs are not advertised. */
 export function web(name: string, assigned: readonly string[], more: Omit<ServiceLiteral, 'name' | 'assigned'> = {}): HeraldObject[] {
   const families = [4, 6].filter((family) => assigned.some((text) => text.includes(':') === (family === 6)));
   const clusterIPs = families.map((family) => (family === 4 ? '10.96.0.1' : 'fd96::1'));
@@ -42,7 +42,7 @@ export function web(name: string, assigned: readonly string[], more: Omit<Servic
 }
 
 export interface Testbed {
-  /** What the kernel committed and the peers heard, in this order. Taking it empties it. */
+  /** Returns the commits of the kernel and the messages to peers in order, and empties the log. */
   readonly takeLog: () => string[];
   readonly source: TestSource;
   readonly dataplane: FakeDataplane;
@@ -50,32 +50,32 @@ export interface Testbed {
   readonly host: FakeHost;
   readonly foreign: FakeForeign;
   readonly bfd: FakeBfd;
-  /** How many connections the kernel says that there are, and of which frontends it was asked last. */
+  /** The number of connections in the kernel, and the frontends of the last count. */
   readonly connections: { left: number | undefined | Error; asked: readonly string[] };
   readonly clock: VirtualClock;
   readonly agent: Agent;
   readonly observer: AgentMetrics | undefined;
   readonly peers: RecordingSpeaker;
   readonly states: NodeState[];
-  /** Until nobody has anything to do at this moment. */
+  /** Resolves when nothing is left to do at this moment. */
   readonly settle: () => Promise<void>;
   readonly advance: (milliseconds: number) => Promise<void>;
 }
 
 export interface TestbedOptions {
-  /** What the agent reads instead of `Testbed.source`. */
+  /** The source of the agent in place of `Testbed.source`. */
   readonly reads?: Source;
   readonly speaker?: (clock: VirtualClock) => Speaker;
   readonly writeNodeState?: (state: NodeState) => Promise<void>;
-  /** What the agent reports comes back to it as an object of the source, as it does in earnest. */
+  /** The agent's reports come back as objects of the source, as in a cluster. */
   readonly reportsComeBack?: true;
-  /** Where the health of the node is told; default: everywhere over IPv4. */
+  /** Addresses that serve the node's health. Default: all over IPv4. */
   readonly healthz?: readonly SocketAddress[];
-  /** Who measures the agent. */
+  /** Makes an observer of the agent. */
   readonly observer?: (components: { readonly source: TestSource; readonly clock: VirtualClock }) => AgentMetrics;
-  /** What the agent tells of what happens, in place of nothing. */
+  /** Makes a history for the agent. Default: none. */
   readonly history?: (clock: VirtualClock) => History;
-  /** Called whenever something may be on its way. */
+  /** Called whenever data may be in transit. */
   readonly deliver?: () => void;
 }
 
@@ -154,13 +154,13 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
   };
 }
 
-/** A Service like another, its other fields the same. */
+/** A copy of a Service with changed fields. */
 export function changed(object: HeraldObject | undefined, change: Partial<Service>): HeraldObject {
   if (object?.kind !== 'Service') throw new Error('not a Service');
   return { ...object, ...change };
 }
 
-/** A lock that holds back whoever waits, until it is opened. */
+/** A gate that holds back callers of `wait` until it is opened. */
 export function gate(): { readonly wait: () => Promise<void>; readonly open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { wait: () => promise, open: () => resolve() };

@@ -9,7 +9,7 @@ const happened = (text: string) => ({ what: 'Announced', text });
 const texts = (history: History, name: string): string[] => history.entries({ kind: 'Service', name }).map(({ text }) => text);
 
 describe('the history of a process', () => {
-  test('has what happened to an object, oldest first, with its reason in words and its causes', () => {
+  test("an object's entries come oldest first, with reason and causes", () => {
     const clock = new VirtualClock();
     const history = new History(clock);
     history.record('Service', 'shop/web', happened('first'));
@@ -32,7 +32,7 @@ describe('the history of a process', () => {
     });
   });
 
-  test('says of each route to whom it went, and how many more there were', () => {
+  test('an entry lists the peers of each route, and counts the routes beyond the limit', () => {
     const history = new History(new VirtualClock());
     const routes = [
       { peer: 'tor1-v4', prefix: '192.0.2.1/32' },
@@ -48,25 +48,25 @@ describe('the history of a process', () => {
     expect(history.entries()[0]).toMatchObject({ routes, moreRoutes: 3 });
   });
 
-  test('keeps the latest of an object', () => {
+  test('an object keeps its latest entries', () => {
     const history = new History(new VirtualClock(), { historyObjects: 10, historyEntries: 100, historyEntriesOfObject: 3 });
     for (let n = 0; n < 5; n++) history.record('Service', 'a/a', happened(String(n)));
     expect(texts(history, 'a/a')).toEqual(['2', '3', '4']);
   });
 
-  test('a Service that flaps pushes out nothing but its own', () => {
+  test('a flapping Service evicts only its own entries', () => {
     const history = new History(new VirtualClock(), { historyObjects: 100, historyEntries: 40, historyEntriesOfObject: 24 });
     for (let n = 0; n < 10; n++) for (let i = 0; i < 2; i++) history.record('Service', `quiet/${n}`, happened(String(i)));
     for (let n = 0; n < 1000; n++) history.record('Service', 'loud/one', happened(String(n)));
     for (let n = 0; n < 1000; n++) history.record('Service', 'loud/two', happened(String(n)));
     for (let n = 0; n < 10; n++) expect(texts(history, `quiet/${n}`)).toEqual(['0', '1']);
-    // What is left of the room is theirs in equal parts.
+    // The two share the remaining room equally.
     expect(texts(history, 'loud/one')).toEqual(Array.from({ length: 10 }, (_, n) => String(990 + n)));
     expect(texts(history, 'loud/two')).toEqual(Array.from({ length: 10 }, (_, n) => String(990 + n)));
     expect(history.entries()).toHaveLength(40);
   });
 
-  test('of too many objects those go first that are gone, then the one that has been quiet the longest', () => {
+  test('deleted objects are evicted first, then the object that has been quiet the longest', () => {
     const history = new History(new VirtualClock(), { historyObjects: 3, historyEntries: 100, historyEntriesOfObject: 5 });
     for (const name of ['a', 'b', 'c']) history.record('Service', name, happened(name));
     history.markDeleted('Service', 'c');
@@ -77,7 +77,7 @@ describe('the history of a process', () => {
     expect(history.entries().map(({ name }) => name)).toEqual(['a', 'd', 'a', 'e']);
   });
 
-  test('one that comes back is gone no more', () => {
+  test('a recreated object no longer counts as deleted', () => {
     const history = new History(new VirtualClock(), { historyObjects: 2, historyEntries: 100, historyEntriesOfObject: 5 });
     history.record('Service', 'a', happened('1'));
     history.markDeleted('Service', 'a');
@@ -87,7 +87,7 @@ describe('the history of a process', () => {
     expect(history.entries().map(({ name }) => name)).toEqual(['a', 'a', 'c']);
   });
 
-  test('never has more than its bounds, whatever happens', () => {
+  test('the history never exceeds its bounds', () => {
     const history = new History(new VirtualClock(), { historyObjects: 7, historyEntries: 20, historyEntriesOfObject: 6 });
     let seed = 1;
     const next = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
@@ -103,7 +103,7 @@ describe('the history of a process', () => {
     }
   });
 
-  test('is told in pages, of one namespace, of one object, and since a time', () => {
+  test('the live API serves the history in pages, by namespace, by object, and since a time', () => {
     const clock = new VirtualClock();
     const history = new History(clock);
     for (let n = 0; n < 5; n++) history.record('Service', `a/${n}`, happened(`a${n}`));
@@ -121,7 +121,7 @@ describe('the history of a process', () => {
     expect(() => ask('kind=Pod')).toThrow('kind is "Pod"');
   });
 
-  test('its bounds hold ten thousand Services with something to tell of each', () => {
+  test('the bounds have room for ten thousand Services with entries', () => {
     expect(limits.historyObjects).toBeGreaterThanOrEqual(10_000);
     expect(limits.historyEntries).toBeGreaterThanOrEqual(4 * 10_000);
   });

@@ -24,8 +24,8 @@ function asked() {
   return { live, get };
 }
 
-describe('what a process tells of itself', () => {
-  test('begins with which process it is, and what it tells', () => {
+describe('the live API of a process', () => {
+  test('the index identifies the process and lists its paths', () => {
     const { get } = asked();
     expect(get('/live')).toMatchObject({
       status: 200,
@@ -36,7 +36,7 @@ describe('what a process tells of itself', () => {
     });
   });
 
-  test('comes in pages, which together are all of it', () => {
+  test('the pages of a list together contain all items', () => {
     const { get } = asked();
     const all: unknown[] = [];
     let after = '';
@@ -55,13 +55,13 @@ describe('what a process tells of itself', () => {
     ['?limit=x', 'limit'],
     ['?family=IPv5', 'family is "IPv5"'],
     ['?colour=red', 'no parameter "colour"'],
-  ])('refuses %s, and says what to write', (query, error) => {
+  ])('a request with %s is refused with its fix', (query, error) => {
     const { status, content } = asked().get(`/live/v1/sessions${query}`);
     expect(status).toBe(400);
     expect(content).toMatchObject({ error: expect.stringContaining(error), fix: expect.stringMatching(/./) });
   });
 
-  test('is 404 where this process has no such thing, and nothing at all where the path is another one', () => {
+  test('a list that this process does not have is 404; other paths are not answered', () => {
     const { live, get } = asked();
     expect(get('/live/v1/routes')).toMatchObject({ status: 404, content: { error: 'this agent does not tell /live/v1/routes' } });
     expect(get('/live/v2/sessions').status).toBe(404);

@@ -23,7 +23,7 @@ function begun() {
   };
 }
 
-test('at the port a page is small, whatever is asked for, and the pages together are all of it', () => {
+test('pages at the port are small whatever the limit, and together contain all items', () => {
   const ask = begun();
   const found: unknown[] = [];
   const sizes: number[] = [];
@@ -38,7 +38,7 @@ test('at the port a page is small, whatever is asked for, and the pages together
   expect(found).toEqual(all);
 });
 
-test('at the port one is answered at a time: others are asked to come again', () => {
+test('the port answers one list at a time, other clients get 429', () => {
   const ask = begun();
   const first = ask('/live/v1/sessions');
   expect(first.status).toBe(200);
@@ -52,7 +52,7 @@ test('at the port one is answered at a time: others are asked to come again', ()
   expect(ask('/live/v1/sessions').status).toBe(200);
 });
 
-test('what is wrong or not there is answered, and holds up nobody once it was sent', () => {
+test('an error or an unknown path is answered and blocks no other client once it was sent', () => {
   const ask = begun();
   const wrong = ask('/live/v1/sessions?limit=x');
   expect(wrong.status).toBe(400);
@@ -68,7 +68,7 @@ test.each(['/live', '/live/v1/sessions', '/live/v1/nothing', '/live/v1/sessions?
   },
 );
 
-test('who takes one page after the other is never told to come again', async () => {
+test('a client that reads one page after the other never gets 429', async () => {
   const port = begunPort();
   const bounds = { connections: 4, headerBytes: 2048, requestMilliseconds: 60_000, idleMilliseconds: 60_000 };
   const missing = { status: 404, headers: {}, body: '' };

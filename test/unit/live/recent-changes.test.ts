@@ -29,20 +29,20 @@ const newer = (object: HeraldObject): HeraldObject => ({
   metadata: { ...object.metadata, resourceVersion: String(++version) },
 });
 
-test('what changed long before something happened did not cause it', () => {
+test('an old change is no cause', () => {
   source.put(web, node({ name: 'node7' }));
   clock.advance(limits.causeMilliseconds + 1);
   expect(lately()).toBeUndefined();
 });
 
-test("the Service's own change comes before those of objects that concern all, though they are later", () => {
+test("the Service's own change comes before later changes of shared objects", () => {
   source.put(newer(web));
   clock.advance(5);
   source.put(newer(node({ name: 'node7' })));
   expect(lately()).toEqual(['Service default/web', 'Node node7']);
 });
 
-test('of objects that concern all only those that changed together are named, the latest first', () => {
+test('only shared objects that changed together are causes, the latest first', () => {
   source.put(newer(node({ name: 'node7' })));
   clock.advance(limits.togetherMilliseconds + 1);
   source.put(newer(pool({ name: 'main', addresses: ['192.0.2.0/24'] })));

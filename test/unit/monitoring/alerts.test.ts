@@ -18,7 +18,7 @@ const other = 'job="herald-controller",node="node3",instance="10.244.3.7:10292"'
 const always = (series: string, value: number): Series => ({ series, values: constant(value) });
 const growing = (series: string, byMinute: number): Series => ({ series, values: `0+${byMinute}x${minutes}` });
 
-/** What each alert is about, beside what is recorded of a healthy cluster. */
+/** The fault that each alert reports, as changes to the recorded series of a healthy cluster. */
 const faults: Readonly<Record<string, readonly Series[]>> = {
   HeraldAgentDown: [always(`up{${agent}}`, 0)],
   HeraldNoLeader: [always(`herald_leader{${controller}}`, 0)],
@@ -61,28 +61,28 @@ const faults: Readonly<Record<string, readonly Series[]>> = {
   HeraldSeriesDropped: [growing(`herald_series_dropped_total{metric="herald_events_lost_total",${controller}}`, 1)],
 };
 
-/** What else a fault sets off. */
+/** Further alerts that a fault sets off. */
 const implied: Readonly<Record<string, readonly string[]>> = { HeraldNodeWithoutSession: ['HeraldBGPSessionDown'] };
 
 const firing = (alert: string): string => `count(ALERTS{alertname="${alert}",alertstate="firing"}) > bool 0`;
 
 describe('the alerts', () => {
-  test('are written as Prometheus reads them', () => {
+  test('Prometheus accepts the alerts', () => {
     expect(promtool('check')).toContain(`${rules.length} rules found`);
   });
 
-  test('each has a fault that is to set it off', () => {
+  test('every alert has a fault that must set it off', () => {
     expect(Object.keys(faults).toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted());
   });
 
-  test('are silent on what was recorded of a healthy cluster', () => {
+  test('no alert fires on the recorded healthy cluster', () => {
     const at = ['30m', '60m', '90m'];
     const expected = at.map((time) => ({ expr: 'ALERTS', at: time, samples: [] }));
     expect(promtool('test', [{ name: 'healthy', input: healthy(), expected }])).toContain('SUCCESS');
   });
 
-  // Each run of promtool's engine takes a second: a few faults at a time, and no alert may fire but theirs.
-  test.each([0, 1, 2, 3])('each fires on its fault, and only they: part %i', (part) => {
+  // A run of promtool takes a second: each part has a few faults, and no other alert may fire.
+  test.each([0, 1, 2, 3])('every alert fires on its fault, and no other does: part %i', (part) => {
     const chosen = alerts.filter((_, index) => index % 4 === part).map(({ alert }) => alert);
     const fire = new Set(chosen.flatMap((alert) => [alert, ...(implied[alert] ?? [])]));
     const samples = [...fire].toSorted().map((alert) => ({ labels: `{alertname="${alert}"}`, value: 1 }));
@@ -91,7 +91,7 @@ describe('the alerts', () => {
     expect(promtool('test', [{ name: chosen.join(), input, expected: [{ expr, at: '80m', samples }] }])).toContain('SUCCESS');
   });
 
-  test('a session flaps for every reason but those that we have chosen, and BFD chooses nothing', () => {
+  test('the flap alert counts every reason except our own stop and suspension', () => {
     const reasons: readonly FlapReason[] = ['bfdDown', 'lost', 'holdTimerExpired', 'received', 'sent', 'stopped', 'suspended'];
     const input = reasons.map((reason) => growing(`herald_bgp_session_flaps_total{peer="of-${reason}",reason="${reason}",${agent}}`, 1));
     const labels = (reason: string): string => `{peer="of-${reason}"}`;
@@ -100,12 +100,12 @@ describe('the alerts', () => {
     expect(promtool('test', [{ name: 'flaps', input, expected: [{ expr, at: '80m', samples }] }])).toContain('SUCCESS');
   });
 
-  test('this test can fail', () => {
+  test('promtool reports a wrong expectation', () => {
     const nothing = [{ expr: firing('HeraldAgentDown'), at: '80m', samples: [{ labels: '{}', value: 1 }] }];
     expect(() => promtool('test', [{ name: 'no fault', input: healthy(), expected: nothing }])).toThrow(/FAILED/);
   });
 
-  test('each says how bad it is, what it is about and what to do: a section of docs/how-to/runbooks.md', () => {
+  test('every alert names its severity, its subject and its section of docs/how-to/runbooks.md', () => {
     const page = readFileSync(join(root, 'docs/how-to/runbooks.md'), 'utf8');
     const sections = [...page.matchAll(/^## (\w+)$/gm)].map(([, title = '']) => title);
     expect(sections).toEqual(alerts.map(({ alert }) => alert));
@@ -117,34 +117,34 @@ describe('the alerts', () => {
   });
 });
 
-describe('what manifests/monitoring asks for', () => {
+describe('references of manifests/monitoring', () => {
   const known = new Set([...Object.keys(metricTable), ...processFigures()]);
   const named = (text: string): string[] =>
     [...text.matchAll(/\b(?:herald|kubeproxy|nodejs|process)_[a-z0-9_]+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''));
 
-  test.each(['prometheus-rule.yaml', 'dashboard.json'])('every metric that %s names is there', (file) => {
+  test.each(['prometheus-rule.yaml', 'dashboard.json'])('every metric that %s names exists', (file) => {
     const names = new Set(named(readFileSync(join(root, 'manifests/monitoring', file), 'utf8')));
     expect(names.size).toBeGreaterThan(15);
     expect([...names].filter((name) => !known.has(name))).toEqual([]);
   });
 
-  test('the dashboard is what npm run generate writes, and Prometheus understands each of its queries', () => {
+  test('the dashboard is up to date, and Prometheus understands each of its queries', () => {
     const text = readFileSync(join(root, 'manifests/monitoring/dashboard.json'), 'utf8');
     expect(text).toBe(dashboard());
     const { panels } = JSON.parse(text) as { panels: readonly { targets?: readonly { expr: string }[] }[] };
     const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
     expect(queries.length).toBeGreaterThan(30);
     const written = queries.map((query) => query.replaceAll('$__rate_interval', '5m').replaceAll('$node', '.*'));
-    // Nothing has this value, so there is an answer where the query can be understood, and an error where not.
+    // No series has this value, so a valid query has an answer and an invalid one an error.
     const expected = written.map((expr) => ({ expr: `absent((${expr}) == 1e300) * 0`, at: '30m', samples: [{ labels: '{}', value: 0 }] }));
     promtool('test', [{ name: 'queries', input: healthy(), expected }]);
   });
 
-  test('MetalLB has a value for each of its names', () => {
+  test('the recording rules have a value for every documented MetalLB name', () => {
     const records = rules.flatMap(({ record }) => (record === undefined ? [] : [record]));
     expect(records.every((name) => /^(metallb|frrk8s)_/.test(name))).toBe(true);
     const told = metallbMetrics.filter(({ text }) => text.startsWith('A recording rule.')).flatMap(({ name }) => name.split(', '));
-    // As it was called before frr-k8s.
+    // The name before frr-k8s.
     const now = records.filter((name) => name !== 'metallb_bfd_session_up');
     expect(now.map((name) => `\`${name}\``).toSorted()).toEqual(told.toSorted());
     const bfd = [

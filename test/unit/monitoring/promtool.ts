@@ -27,11 +27,11 @@ export const alerts = rules.flatMap((rule) => (rule.alert === undefined ? [] : [
 export interface Series {
   /** "herald_leader{job=\"herald-controller\"}" */
   readonly series: string;
-  /** In promtool's notation, a value a minute: "1+0x60". */
+  /** In promtool's notation, one value a minute: "1+0x60". */
   readonly values: string;
 }
 
-/** What a query answers at a time, by the labels of each sample. */
+/** The answer of a query at a time, by the labels of each sample. */
 export interface Expectation {
   readonly expr: string;
   readonly at: string;
@@ -44,7 +44,7 @@ export interface RuleTest {
   readonly expected: readonly Expectation[];
 }
 
-/** Debian's package prometheus has it: `sh scripts/setup.sh prometheus=promtool`. Throws with what it says. */
+/** Runs promtool, which is in Debian's package prometheus: `sh scripts/setup.sh prometheus=promtool`. Throws with its output. */
 export function promtool(command: 'check' | 'test', tests: readonly RuleTest[] = []): string {
   const directory = mkdtempSync(join(tmpdir(), 'herald-rules-'));
   try {

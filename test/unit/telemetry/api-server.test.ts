@@ -9,11 +9,11 @@ test.each([
   ['/api/v1/namespaces/herald-system/secrets', 'secrets'],
   ['/apis/discovery.k8s.io/v1/endpointslices', 'endpointslices.discovery.k8s.io'],
   ['/apis/metallb.io/v1beta1/namespaces/metallb-system/ipaddresspools', 'ipaddresspools.metallb.io'],
-])('%s is %s', (path, resource) => {
+])('path %s is resource %s', (path, resource) => {
   expect(resourceOf(path)).toBe(resource);
 });
 
-test('requests by verb and code, with their time; a watch has none', async () => {
+test('requests are counted by verb and code and timed; a watch is not timed', async () => {
   const metrics = new Metrics();
   const api = new ApiServerMetrics(metrics, new VirtualClock());
   api.request('GET', 200, 20);
@@ -27,7 +27,7 @@ test('requests by verb and code, with their time; a watch has none', async () =>
   expect(sampleOf(text, 'herald_api_request_duration_seconds_count{verb="WATCH"}')).toBeUndefined();
 });
 
-test('when a resource was heard of last, as long as somebody follows it', async () => {
+test('the last event of a resource is exposed as long as a watch follows it', async () => {
   const clock = new VirtualClock();
   const metrics = new Metrics();
   const api = new ApiServerMetrics(metrics, clock);

@@ -3,11 +3,11 @@ import { Health } from '../../../src/telemetry/health.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { metricsAnswer } from '../../../src/telemetry/metrics-answer.ts';
 
-test('a process that has no parts yet is alive', () => {
+test('a process without parts is alive', () => {
   expect(new Health().answer('/livez')).toMatchObject({ status: 200, body: '[+]ping ok\nlivez check passed\n' });
 });
 
-test('what is not ready yet is alive: readyz alone fails, and says which part and why', () => {
+test('a part that is not ready fails readyz alone, with the part and its reason', () => {
   const health = new Health();
   let problem: string | undefined = 'the first pass is not committed';
   health.addCheck({ name: 'forwarding', ready: () => problem });
@@ -23,7 +23,7 @@ test('what is not ready yet is alive: readyz alone fails, and says which part an
   expect(health.ready).toBe(true);
 });
 
-test('what hangs is neither alive nor ready', () => {
+test('a part that hangs is neither alive nor ready', () => {
   const health = new Health();
   const remove = health.addCheck({ name: 'passes', live: () => 'a pass has been running for 601 s', ready: () => undefined });
   for (const path of ['/livez', '/healthz', '/readyz']) {
@@ -34,7 +34,7 @@ test('what hangs is neither alive nor ready', () => {
   expect(health.answer('/livez').status).toBe(200);
 });
 
-test('other paths say which there are', async () => {
+test('the answer to an unknown path names the existing paths', async () => {
   expect(new Health().answer('/')).toMatchObject({ status: 404, body: 'not found: /livez, /readyz or /healthz\n' });
   expect(await metricsAnswer(new Metrics(), '/')).toMatchObject({ status: 404, body: 'not found: /metrics\n' });
   expect(await metricsAnswer(new Metrics(), '/metrics')).toMatchObject({

@@ -7,7 +7,7 @@ import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { registerProcessMetrics } from '../../../src/telemetry/process-metrics.ts';
 import { sampleOf, samplesOf } from './scrape.ts';
 
-describe('what is counted when it happens', () => {
+describe('metrics of events', () => {
   test('counters add up by their labels, histograms have the buckets of the table', async () => {
     const metrics = new Metrics();
     metrics.add('herald_events_total', { type: 'Warning' });
@@ -25,7 +25,7 @@ describe('what is counted when it happens', () => {
     expect(metrics.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 
-  test('what nobody fills is not there; what is described without labels is there with 0', async () => {
+  test('a metric without values is absent; a described one without labels is 0', async () => {
     const metrics = new Metrics();
     metrics.describe('herald_dataplane_repairs_total');
     const text = await metrics.text();
@@ -39,7 +39,7 @@ describe('what is counted when it happens', () => {
     expect(await metrics.text()).toContain('peer="a\\"b\\\\c\\nd"');
   });
 
-  test('a metric has a bounded number of series: the others are one', async () => {
+  test('a metric has a bounded number of series; further ones share one', async () => {
     const metrics = new Metrics();
     for (let i = 0; i < limits.series + 7; i++) metrics.add('herald_events_lost_total', { why: `w${i}` });
     metrics.add('herald_events_lost_total', { why: 'w0' });
@@ -51,8 +51,8 @@ describe('what is counted when it happens', () => {
   });
 });
 
-describe('what is read when somebody scrapes', () => {
-  test('has the values of that moment: what is not said again is gone', async () => {
+describe('collectors', () => {
+  test('a scrape has the values of that moment; a series that is not set again is gone', async () => {
     const metrics = new Metrics();
     let pools = ['a', 'b'];
     metrics.addCollector('pools', ['herald_pool_size_addresses'], (put) => {
@@ -65,7 +65,7 @@ describe('what is read when somebody scrapes', () => {
     expect(sampleOf(text, 'herald_pool_size_addresses{pool="b",family="ipv4"}')).toBe(1);
   });
 
-  test('totals of others are taken over as they are', async () => {
+  test('a counter of a collector has the collected total', async () => {
     const metrics = new Metrics();
     let flaps = 3;
     metrics.addCollector('bgp', ['herald_bgp_session_established_total'], (put) =>
@@ -86,7 +86,7 @@ describe('what is read when somebody scrapes', () => {
     for (const text of texts) expect(sampleOf(text, 'herald_bfd_session_ups_total{peer="tor1"}')).toBe(4);
   });
 
-  test('a part that fails, or takes too long, is missing, and the rest is there', async () => {
+  test('a collector that fails or takes too long is left out, the others are there', async () => {
     const clock = new VirtualClock();
     const metrics = new Metrics(collectWithTimeout({ clock, log: silentLog }));
     metrics.addCollector('bfd', ['herald_bfd_session_up'], () => new Promise(() => undefined));
@@ -103,7 +103,7 @@ describe('what is read when somebody scrapes', () => {
     expect(sampleOf(text, 'herald_scrape_failures_total{part="bgp"}')).toBe(1);
   });
 
-  test('ends when whoever fills it ends', async () => {
+  test('the metrics of a collector are gone after its removal', async () => {
     const metrics = new Metrics();
     const end = metrics.addCollector('peers', ['herald_bgp_session_up'], (put) => put('herald_bgp_session_up', { peer: 'tor1' }, 1));
     await metrics.text();
@@ -112,7 +112,7 @@ describe('what is read when somebody scrapes', () => {
   });
 });
 
-test('the process tells of itself: memory, processor, event loop; nothing that is called a counter and is none', async () => {
+test('process metrics have memory, processor and event loop, and no gauge that is called a counter', async () => {
   const metrics = new Metrics();
   registerProcessMetrics(metrics);
   const text = await metrics.text();

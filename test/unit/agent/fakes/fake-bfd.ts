@@ -1,19 +1,19 @@
 import type { BfdSessions } from '../../../../src/agent/sessions/bfd-monitor.ts';
 import type { ManagerStatus, Refusal, SessionOptions, SessionState, Transition } from '../../../../src/bfd/index.ts';
 
-/** What the agent uses of BFD: remembers the sessions that are wanted, and says what the test says. */
+/** A double of BFD for the agent: records the requested sessions and reports what the test says. */
 export class FakeBfd implements BfdSessions {
-  /** By name. */
+  /** The requested sessions, by name. */
   sessions = new Map<string, SessionOptions>();
-  /** Requests are answered when this is over. */
+  /** BFD answers a request when this resolves. */
   answers: Promise<void> = Promise.resolve();
-  /** Times that sessions were asked for. */
   asked = 0;
-  /** Why sessions cannot be, by name: at once; and what keeps one from working, when it is looked for. */
+  /** Why BFD refuses sessions, by name. */
   readonly refuses = new Map<string, string>();
+  /** Why sessions do not work, by name. Only `status` tells it. */
   readonly problems = new Map<string, string>();
   readonly warnings = new Map<string, readonly string[]>();
-  /** What peers say, by name of the session. Default: Down. */
+  /** States of the peers, by name of the session. Default: Down. */
   readonly remoteStates = new Map<string, SessionState>();
   readonly #log: string[];
   readonly #listeners = new Set<(name: string, transition: Transition) => void>();
@@ -48,7 +48,7 @@ export class FakeBfd implements BfdSessions {
     this.#log.push('AdminDown');
   }
 
-  /** A step of a session's state machine. */
+  /** Moves a session to another state. */
   move(name: string, from: SessionState, to: SessionState, remoteState: SessionState, diagnostic = 0): void {
     const transition = { at: new Date(0), from, to, diagnostic, remoteState, remoteDiagnostic: 0 };
     for (const listener of this.#listeners) listener(name, transition);

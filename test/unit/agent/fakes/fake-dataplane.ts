@@ -12,27 +12,27 @@ import type { Frontend, NodeForwarding, ServiceForwarding } from '../../../../sr
 import { formatPrefix, type Prefix } from '../../../../src/net/prefix.ts';
 
 /**
- * A kernel of Maps that keeps the contract of Dataplane. Logs what it commits: "+192.0.2.1 TCP 80" (also for another form
- * of it), "-192.0.2.1 TCP 80", "unreachable 192.0.2.0/24", "node 10.0.0.1".
+ * A kernel of Maps that keeps the contract of Dataplane. Logs its commits: "+192.0.2.1 TCP 80" (also for a changed frontend), "-192.0.2.1
+ * TCP 80", "unreachable 192.0.2.0/24", "node 10.0.0.1".
  */
 export class FakeDataplane implements Dataplane {
   readonly desired = new Map<string, ServiceForwarding>();
   readonly kernel = new Map<string, { readonly service: string; readonly frontend: Frontend }>();
   unreachable: readonly string[] = [];
-  /** Frontends whose next form the kernel does not take; the form before stays. */
+  /** Frontends whose next form the kernel refuses; the previous form stays. */
   readonly refused = new Set<string>();
-  /** Every call rejects with it. */
+  /** Every call rejects with this error. */
   failure: DataplaneError | undefined;
-  /** Prefixes that get no unreachable route. */
+  /** Prefixes whose unreachable route the kernel refuses. */
   readonly unreachableRefused = new Set<string>();
-  /** `setUnreachable` alone rejects with it. */
+  /** Only `setUnreachable` rejects with this error. */
   unreachableFailure: DataplaneError | undefined;
-  /** Awaited by every call before the kernel changes. */
+  /** Every call awaits this before the kernel changes. */
   answer: () => Promise<void> = async () => undefined;
-  /** Services of every `apply` and `replace`. */
+  /** The Services of every `apply` and `replace`. */
   readonly calls: string[][] = [];
   attempts = 0;
-  /** What a failed repair tells the agent. */
+  /** Reports a failed repair to the agent. */
   lose: (error: DataplaneError) => void = () => undefined;
   closed = false;
   cleared = false;
@@ -72,10 +72,10 @@ export class FakeDataplane implements Dataplane {
     });
   }
 
-  /** What `probeDirectReturn` answers, and what it was asked: "eth0 / 10.0.0.1". */
+  /** The answer of `probeDirectReturn`, and what it was asked: "eth0 / 10.0.0.1". */
   lacks: DirectReturnShortcomings = {};
   readonly probes: string[] = [];
-  /** A test makes it take its time. */
+  /** A test can delay the probe with this. */
   beforeProbe: () => Promise<void> = () => Promise.resolve();
 
   async probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {
@@ -108,7 +108,7 @@ export class FakeDataplane implements Dataplane {
   }
 
   onRepair(): void {
-    // Nobody else changes these Maps.
+    // No other program changes these Maps.
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { ForeignForwarding, ForeignView } from '../../../../src/dataplane/foreign-forwarding.ts';
 
-/** Another program whose rules a test writes. */
+/** Another forwarding program whose rules the test writes. */
 export class FakeForeign implements ForeignForwarding {
   view: ForeignView = { seen: false };
   readonly frontends = new Set<string>();

@@ -18,10 +18,10 @@ const well: Readonly<Record<string, string>> = {
   'net/netfilter/nf_conntrack_tcp_timeout_close_wait': '3600',
 };
 
-/** A host with one uplink whose settings are right until a test changes them. */
+/** A host with one uplink. Its settings are right until a test changes them. */
 export class FakeHost implements Host {
   readonly settings = new Map(Object.entries(well));
-  /** In order: "net/ipv4/ip_forward=1". */
+  /** Written settings in order: "net/ipv4/ip_forward=1". */
   readonly written: string[] = [];
   /** Why settings cannot be written, by path. */
   readonly refused = new Map<string, string>();

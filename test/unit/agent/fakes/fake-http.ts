@@ -6,13 +6,13 @@ import {
   type SocketAddress,
 } from '../../../../src/system/http/http-listener.ts';
 
-/** The ports of a host, and who listens on them. */
+/** The ports of a host and their listeners. */
 export class FakeHttp {
   /** "open 0.0.0.0:80", "close 0.0.0.0:80". */
   readonly log: string[] = [];
-  /** Ports that another program has, by text. */
+  /** Ports that another program uses, as text. */
   readonly taken = new Set<string>();
-  /** Places that the host has not. */
+  /** Addresses that the host does not have. */
   readonly absent = new Set<string>();
   readonly #answers = new Map<string, AnswerHttp>();
 
@@ -25,7 +25,7 @@ export class FakeHttp {
     return {
       port,
       close: async () => {
-        // A socket is not free in the turn in which it is told to close.
+        // A socket becomes free only after the turn that closes it.
         await Promise.resolve();
         this.#answers.delete(place);
         this.log.push(`close ${place}`);
@@ -37,9 +37,9 @@ export class FakeHttp {
     return [...this.#answers.keys()].toSorted();
   }
 
-  /** Undefined: nobody listens there. */
+  /** Undefined: nothing listens there. */
   get(place: string, path = '/'): HttpAnswer | undefined {
-    // An agent has its answers at hand.
+    // The agent answers synchronously.
     return this.#answers.get(place)?.(path, new URLSearchParams()) as HttpAnswer | undefined;
   }
 }

@@ -2,14 +2,14 @@ import { resolveOptions, type PeerOptions, type Route, type Speaker } from '../.
 import { formatAddress } from '../../../../src/net/address.ts';
 import { formatPrefix, type Prefix } from '../../../../src/net/prefix.ts';
 
-/** What the agent uses of a Speaker: tells at once what a peer would hear, in the order of the calls. */
+/** A double of Speaker for the agent: logs at once what a peer would receive, in the order of the calls. */
 export class RecordingSpeaker {
   readonly tables = new Map<string, Set<string>>();
-  /** By "prefix to peer", as it was announced last; also what was withdrawn since. */
+  /** The route that was announced last, by "prefix to peer". Withdrawn routes stay. */
   readonly last = new Map<string, Route>();
   /** Peers whose session is held down. */
   readonly down = new Set<string>();
-  /** Routes that peers were told, the same again included. */
+  /** Number of routes that were sent, repeats included. */
   told = 0;
   readonly #log: string[];
 
@@ -73,7 +73,7 @@ export class RecordingSpeaker {
     return () => undefined;
   }
 
-  /** Ports; nobody connects there. */
+  /** The ports that it claims to listen on. Nothing connects to them. */
   listensOn: readonly number[] = [];
 
   listening(): { readonly sockets: readonly object[] } {

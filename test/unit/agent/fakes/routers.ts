@@ -13,12 +13,12 @@ import { formatPrefix } from '../../../../src/net/prefix.ts';
 import type { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { messages } from '../../bgp/hex.ts';
 
-/** Routers at every address that is dialed, AS 64513: they complete the handshake and keep what they are told. */
+/** Routers (AS 64513) at every address that the agent dials. They complete the handshake and keep the routes that they receive. */
 export class Routers {
   readonly transport: Dialer;
-  /** Notifications in words, with the address of the router that got them. */
+  /** Received notifications in words, with the address of the router. */
   readonly notifications: string[] = [];
-  /** At each End-of-RIB (RFC 4724 2), how many routes of its family there were. */
+  /** The number of routes of the family at each End-of-RIB (RFC 4724 2). */
   readonly endsOfRib: string[] = [];
   readonly #clock: VirtualClock;
   readonly #sessions = new Map<RemoteEnd, Map<string, string>>();
@@ -29,7 +29,7 @@ export class Routers {
     this.transport = new Dialer(clock);
   }
 
-  /** Delivers everything that is on its way, in both directions. */
+  /** Delivers all data in transit, in both directions. */
   exchange(): void {
     for (let i = 0; i < 6; i++) {
       this.#clock.advance(0);
@@ -44,7 +44,7 @@ export class Routers {
     }
   }
 
-  /** "192.0.2.1/32" to its attributes in one line; undefined: there is no session. */
+  /** Attributes in one line by prefix, such as "192.0.2.1/32". Undefined: there is no session. */
   table(router: string): ReadonlyMap<string, string> | undefined {
     const at = formatAddress(address(router));
     return [...this.#sessions].findLast(([{ options }]) => formatAddress(options.address) === at)?.[1];
@@ -65,7 +65,7 @@ export class Routers {
     }
   }
 
-  /** Hold time 0: nobody's timers run. */
+  /** Hold time 0: there are no keepalive timers. */
   #greet(remote: RemoteEnd): void {
     const overIpv6 = remote.options.address.family === 6;
     remote.send(encodeOpen(localOpenMessage({ localAsn: 64513, peerAsn: 64512, routerId: 7, holdTime: 0, families: [4, 6], overIpv6 })));
@@ -85,7 +85,7 @@ export class Routers {
   }
 }
 
-/** `pathLength` with our own number in it. */
+/** `pathLength` includes our own AS number. */
 export function attributesText(communities: readonly Community[], med: number | undefined, pathLength: number): string {
   return JSON.stringify({ communities, med, pathLength });
 }

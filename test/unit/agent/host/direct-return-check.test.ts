@@ -37,14 +37,14 @@ async function started(objects: Parameters<typeof testbed>[0]): Promise<Testbed>
 }
 
 describe('direct server return', () => {
-  test('is not looked for while no Service wants it', async () => {
+  test('the node does not probe for it while no Service wants it', async () => {
     const bed = await started([service({ name: 'web', ...consistent })]);
     expect(bed.dataplane.probes).toEqual([]);
     expect(bed.states.at(-1)).not.toHaveProperty('directReturn');
     expect(external(bed)).not.toHaveProperty('directReturn');
   });
 
-  test('is reported by the node, and done when the report has come back', async () => {
+  test('the node reports its support, and uses it when the report has come back', async () => {
     const bed = await started([wanting]);
     expect(bed.dataplane.probes).toEqual(['eth0 / 10.0.0.1,fd00::1']);
     expect(bed.states.at(-1)?.directReturn).toMatchObject({ receives: ['link', 'vxlan'], passes: ['l2', 'route', 'vxlan'], mtu: 1500 });
@@ -52,7 +52,7 @@ describe('direct server return', () => {
     expect(external(bed)?.backends.map(({ path: passing }) => passing)).toEqual([undefined, undefined]);
   });
 
-  test('goes on over a restart: until the node has looked, its report says what it said before', async () => {
+  test('the report of the previous process stays valid until the restarted agent has probed', async () => {
     const before = { ...other, receives: ['link', 'vxlan'] as const, linkAddresses: ['02:00:00:00:00:01'] };
     const bed = testbed([...basics, ...others, wanting, stateOf('n1', before), stateOf('n2', other)], { reportsComeBack: true });
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -68,12 +68,12 @@ describe('direct server return', () => {
     expect(bed.states.at(-1)?.directReturn?.mtu).toBe(1400);
   });
 
-  test('what an earlier process said of it is not repeated when no Service wants it any more', async () => {
+  test('the report of an earlier process is dropped when no Service wants it any more', async () => {
     const bed = await started([service({ name: 'web', ...consistent }), stateOf('n1', other)]);
     expect(bed.states.at(-1)).not.toHaveProperty('directReturn');
   });
 
-  test('begins and ends with what the other node says of itself; a report that says nothing else is no work', async () => {
+  test('the node follows the report of the other node; an unchanged report causes no work', async () => {
     const bed = await started([wanting]);
     const passing = (): unknown => external(bed)?.backends.map((backend) => backend.path);
     bed.source.put(stateOf('n2', other));
@@ -88,7 +88,7 @@ describe('direct server return', () => {
     expect(passing()).toEqual([undefined, undefined]);
   });
 
-  test('a strict reverse-path filter that nobody may change is said, and the node receives nothing there', async () => {
+  test('a strict reverse-path filter that cannot be changed is reported, and the node receives nothing there', async () => {
     const bed = testbed([...basics, ...others, wanting], { reportsComeBack: true });
     const path = 'net/ipv4/conf/eth0/rp_filter';
     bed.host.settings.set(path, '1');
@@ -104,7 +104,7 @@ describe('direct server return', () => {
     expect(bed.states.at(-1)).not.toHaveProperty('host');
   });
 
-  test('a tunnel of ours that the host makes strict is loosened', async () => {
+  test('the agent relaxes a tunnel of its own that the host made strict', async () => {
     const bed = testbed([...basics, ...others, wanting], { reportsComeBack: true });
     bed.host.settings.set('net/ipv4/conf/herald-vx4/rp_filter', '1');
     await bed.agent.start();
@@ -113,7 +113,7 @@ describe('direct server return', () => {
     expect(bed.states.at(-1)?.directReturn?.receives).toEqual(['link', 'vxlan']);
   });
 
-  test('what the kernel lacks is said with its words', async () => {
+  test("the report names what the kernel lacks, in the kernel's words", async () => {
     const bed = testbed([...basics, ...others, wanting], { reportsComeBack: true });
     bed.dataplane.lacks = { l2: 'no such hook', vxlan: 'Operation not supported' };
     await bed.agent.start();
@@ -122,7 +122,7 @@ describe('direct server return', () => {
     expect(bed.states.at(-1)?.directReturn).toMatchObject({ receives: ['link'], passes: ['route'] });
   });
 
-  test('ends when no Service wants it any more, and another mode is looked for at once', async () => {
+  test('probing ends when no Service wants it any more, and a new mode is probed at once', async () => {
     const bed = await started([wanting]);
     bed.source.put(config({ directReturnMode: 'vxlan' }));
     await bed.settle();

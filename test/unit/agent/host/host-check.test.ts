@@ -18,14 +18,14 @@ async function started(prepare: (bed: Testbed) => void = () => undefined): Promi
   return bed;
 }
 
-describe('settings of the kernel', () => {
-  test('that are right are not written', async () => {
+describe('kernel settings', () => {
+  test('settings that are right are not written', async () => {
     const { host, ...bed } = await started();
     expect(host.written).toEqual([]);
     expect(bed.states.at(-1)).not.toHaveProperty('host');
   });
 
-  test('are set before the first commit', async () => {
+  test('wrong settings are corrected before the first commit', async () => {
     let writtenAtCommit: string[] | undefined;
     const bed = await started(({ host, dataplane }) => {
       host.settings.set('net/ipv4/ip_forward', '0');
@@ -35,7 +35,7 @@ describe('settings of the kernel', () => {
     expect(reported(bed)).toEqual([]);
   });
 
-  test('that cannot be set are reported with name, values and why', async () => {
+  test('settings that cannot be written are reported with name, values and cause', async () => {
     const bed = await started(({ host }) => {
       host.settings.set(beLiberal, '0');
       host.refused.set(beLiberal, '/proc/sys is mounted read-only');
@@ -54,7 +54,7 @@ describe('settings of the kernel', () => {
     ]);
   });
 
-  test('that the kernel has only with the rules are set after the first commit', async () => {
+  test('settings that exist only with the rules are corrected after the first commit', async () => {
     const bed = await started(({ host, dataplane }) => {
       host.settings.delete(beLiberal);
       dataplane.answer = async () => void host.settings.set(beLiberal, '0');
@@ -63,14 +63,14 @@ describe('settings of the kernel', () => {
     expect(reported(bed)).toEqual([]);
   });
 
-  test('that another program changes are set again', async () => {
+  test('settings that another program changes are corrected again', async () => {
     const bed = await started();
     bed.host.settings.set('net/ipv4/conf/eth0/rp_filter', '1');
     await bed.advance(limits.hostCheckMilliseconds);
     expect(bed.host.written).toEqual(['net/ipv4/conf/eth0/rp_filter=2']);
   });
 
-  test('that were reported are no longer once somebody has set them', async () => {
+  test('a reported setting is no longer reported once it is right', async () => {
     const bed = await started(({ host }) => {
       host.settings.set(beLiberal, '0');
       host.refused.set(beLiberal, 'not permitted');
@@ -82,7 +82,7 @@ describe('settings of the kernel', () => {
     expect(reported(bed)).toEqual([]);
   });
 
-  test('IPv6 forwarding stays off where it would cost the host its default route', async () => {
+  test('IPv6 forwarding stays off if it would cost the host its default route', async () => {
     const ra = 'net/ipv6/conf/eth0/accept_ra';
     const forwarding = 'net/ipv6/conf/all/forwarding';
     const bed = await started(({ host }) => {
@@ -100,14 +100,14 @@ describe('settings of the kernel', () => {
     expect(bed.host.written).toEqual([`${ra}=2`, `${forwarding}=1`]);
   });
 
-  test('that others may rely on are reported, not set', async () => {
+  test('settings that other programs may rely on are reported and not written', async () => {
     const bed = await started(({ host }) => void host.settings.set('net/ipv4/conf/all/route_localnet', '1'));
     expect(bed.host.written).toEqual([]);
     expect(reported(bed)).toMatchObject([['KernelSettingWrong', { setting: 'net.ipv4.conf.all.route_localnet', error: '' }]]);
   });
 });
 
-test('connection tracking is set as kube-proxy does it in its place, and beside it where HeraldConfig says so', () => {
+test('connection tracking is tuned in place of kube-proxy, and beside it if HeraldConfig says so', () => {
   const of = (more: object): unknown => {
     const store = new Store();
     store.upsert(config(more));
@@ -119,20 +119,20 @@ test('connection tracking is set as kube-proxy does it in its place, and beside 
   expect(of({ services: 'external', conntrack: own })).toEqual(own);
 });
 
-describe('the families that a node may have to forward', () => {
+describe('the address families of a node', () => {
   test.each<[string, readonly HeraldObject[], readonly number[]]>([
     ['its own addresses', [node({ name: 'n1', internalIPs: ['fd00::1'] })], [6]],
     ['pods', [node({ name: 'n1', internalIPs: ['10.0.0.1'] }), node({ name: 'n2', podCIDRs: ['fd10::/64'] })], [4, 6]],
     ['Services', [service({ name: 'web', clusterIPs: ['fd96::1'] })], [6]],
     ['nothing', [], []],
-  ])('come from %s', (_, objects, families) => {
+  ])('families come from %s', (_, objects, families) => {
     const store = new Store();
     for (const object of objects) store.upsert(object);
     expect(new Set(hostFacts(store, 'n1').families)).toEqual(new Set(families));
   });
 });
 
-test('a program of the node on a NodePort is reported with the Service that has the port, until it is gone', async () => {
+test('a local program on a NodePort is reported with the Service that owns the port, until it is gone', async () => {
   const bed = await started(({ host, source }) => {
     source.put(service({ name: 'np', clusterIPs: ['10.96.0.9'], type: 'NodePort', ports: ['80@30080'] }));
     host.sockets = [
@@ -163,7 +163,7 @@ describe('filters of other programs', () => {
     chains: new Map(),
   };
 
-  test('that drop are reported, also those that come later, and those that go no more', async () => {
+  test('dropping filters are reported, also those that appear later, and no longer once they are gone', async () => {
     const bed = await started(({ host }) => (host.filters = [dropping]));
     expect(reported(bed)).toMatchObject([['ForwardFilterDrops', { chain: 'forward of table inet filter', how: 'its policy is drop' }]]);
     bed.host.filters = [];
@@ -172,7 +172,7 @@ describe('filters of other programs', () => {
     expect(reported(bed)).toEqual([]);
   });
 
-  test('that drop connections to a health-check node port, or from a passive peer, are reported with the ports', async () => {
+  test("filters that drop health checks or a passive peer's connections are reported with the ports", async () => {
     const bed = await started(({ host, source }) => {
       host.filters = [{ ...dropping, hook: 'input', chain: 'input' }];
       source.put(service({ name: 'checked', clusterIPs: ['10.96.0.9'], externalTrafficPolicy: 'Local', healthCheckNodePort: 32_100 }));
@@ -188,7 +188,7 @@ describe('filters of other programs', () => {
     ]);
   });
 
-  test('are not looked at any more when the agent stops', async () => {
+  test('filters are no longer checked after the agent stops', async () => {
     const bed = await started();
     await bed.agent.stop('bye');
     expect(bed.clock.pending).toBe(0);

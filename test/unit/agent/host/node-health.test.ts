@@ -13,7 +13,7 @@ async function started(...objects: readonly HeraldObject[]): Promise<Testbed> {
   return bed;
 }
 
-/** A Service of policy Local with IPv4 only, unless it says otherwise. */
+/** A Service with policy Local, IPv4 only by default. */
 const local = (name: string, healthCheckNodePort: number, more: Omit<ServiceLiteral, 'name'> = {}): HeraldObject =>
   service({ name, externalTrafficPolicy: 'Local', healthCheckNodePort, ...more });
 const endpoints = (name: string, ...list: readonly string[]): HeraldObject =>
@@ -25,8 +25,8 @@ function reported(bed: Testbed): string[] {
   return differing.map(({ service, reason }) => `${service} ${reason.code} ${JSON.stringify(reason.details)}`);
 }
 
-describe('a health-check node port', () => {
-  test('answers as kube-proxy does, to the byte', async () => {
+describe('health-check node ports', () => {
+  test('a port answers exactly as kube-proxy does', async () => {
     const bed = await started(local('web', 32_000), endpoints('web', '10.1.0.1@n1', '10.1.0.2@n1', '10.2.0.1@n2'));
     expect(bed.http.get('0.0.0.0:32000', '/whatever')).toEqual({
       status: 200,
@@ -39,7 +39,7 @@ describe('a health-check node port', () => {
     });
   });
 
-  test('answers 503 with weight 0 without a local endpoint, and follows it without a new socket', async () => {
+  test('a port answers 503 with weight 0 without a local endpoint, and reopens no socket when that changes', async () => {
     const bed = await started(local('web', 32_000), endpoints('web', '10.2.0.1@n2'));
     expect(bed.http.get('0.0.0.0:32000')).toMatchObject({ status: 503, headers: { 'X-Load-Balancing-Endpoint-Weight': '0' } });
     bed.source.put(endpoints('web', '10.1.0.1@n1'));
@@ -51,7 +51,7 @@ describe('a health-check node port', () => {
     expect(bed.http.log).toEqual([]);
   });
 
-  test('is told after the commit, not before', async () => {
+  test('a change is visible after the commit, not before', async () => {
     const bed = await started(local('web', 32_000), endpoints('web', '10.2.0.1@n2'));
     const { promise, resolve } = Promise.withResolvers<void>();
     bed.dataplane.answer = () => promise;
@@ -63,7 +63,7 @@ describe('a health-check node port', () => {
     expect(status(bed, '0.0.0.0:32000')).toBe(200);
   });
 
-  test('comes and goes with its Service, while others stay', async () => {
+  test('a port opens and closes with its Service, while others stay', async () => {
     const bed = await started(local('a', 32_001), local('b', 32_002));
     bed.source.put(local('c', 32_003));
     bed.source.remove(local('a', 32_001));
@@ -75,7 +75,7 @@ describe('a health-check node port', () => {
     expect(bed.http.open).toEqual(['0.0.0.0:10256', '0.0.0.0:32003']);
   });
 
-  test('is served in the families of the Service, each with its own count', async () => {
+  test('a port is served in the families of the Service, each with its own count', async () => {
     const dual = { clusterIPs: ['10.96.0.1', 'fd96::1'] };
     const bed = await started(local('web', 32_000, dual), endpoints('web', '10.1.0.1@n1'), endpoints('web', 'fd01::1@n2'));
     expect(status(bed, '0.0.0.0:32000')).toBe(200);
@@ -85,7 +85,7 @@ describe('a health-check node port', () => {
     expect(bed.http.log).toEqual(['close :::32000']);
   });
 
-  test('may be exchanged by two Services', async () => {
+  test('two Services may swap their ports', async () => {
     const bed = await started(local('a', 32_001), local('b', 32_002), endpoints('a', '10.1.0.1@n1'));
     bed.source.put(local('a', 32_002), local('b', 32_001));
     await bed.settle();
@@ -95,7 +95,7 @@ describe('a health-check node port', () => {
     expect(reported(bed)).toEqual([]);
   });
 
-  test('that another program has is reported, and served when it is free', async () => {
+  test('a port that another program uses is reported, and served once it is free', async () => {
     const bed = await started();
     bed.http.taken.add('0.0.0.0:32000');
     bed.source.put(local('web', 32_000));
@@ -108,7 +108,7 @@ describe('a health-check node port', () => {
     expect(reported(bed)).toEqual([]);
   });
 
-  test('of a family that the host has not is no news', async () => {
+  test('a family that the host lacks is not reported', async () => {
     const bed = await started();
     bed.http.absent.add(':::32000');
     bed.source.put(local('web', 32_000, { clusterIPs: ['10.96.0.1', 'fd96::1'] }));
@@ -117,7 +117,7 @@ describe('a health-check node port', () => {
     expect(reported(bed)).toEqual([]);
   });
 
-  test('that two Services ask for is reported with the name of the one that has it', async () => {
+  test('a port that two Services request is reported with the name of its owner', async () => {
     const bed = await started(local('a', 32_000));
     bed.source.put(local('b', 32_000));
     await bed.advance(limits.reportPauseMilliseconds);
@@ -127,7 +127,7 @@ describe('a health-check node port', () => {
     expect(bed.http.get('0.0.0.0:32000')?.body).toContain('"name": "b"');
   });
 
-  test('listens on nodePortAddresses alone where they are given, also on one that the node gets later; /healthz everywhere', async () => {
+  test('ports listen on nodePortAddresses only, also on later addresses; /healthz listens everywhere', async () => {
     const dual = local('web', 32_000, { clusterIPs: ['10.96.0.1', 'fd96::1'] });
     const bed = await started(dual, config({ nodePortAddresses: ['10.0.0.0/24', 'fd00::/64'] }));
     expect(bed.http.open).toEqual(['0.0.0.0:10256', '10.0.0.1:32000']);
@@ -144,7 +144,7 @@ describe('a health-check node port', () => {
     expect(reported(bed)).toEqual([]);
   });
 
-  test('of which there are too many is reported, and served when there is room', async () => {
+  test('ports beyond the limit are reported, and served once there is room', async () => {
     const many = Array.from({ length: limits.healthCheckListeners }, (_, index) =>
       local(`s${index}`, 1_024 + index, { clusterIPs: [`10.96.${1 + (index >> 8)}.${index & 255}`] }),
     );
@@ -161,7 +161,7 @@ describe('a health-check node port', () => {
     expect(bed.http.open).toContain('0.0.0.0:60000');
   });
 
-  test('is closed when the agent stops, also while it waits for the port', async () => {
+  test('ports close when the agent stops, also while they wait for the port', async () => {
     const bed = await started(local('a', 32_001), local('b', 32_001));
     await bed.agent.stop('bye');
     expect(bed.http.open).toEqual([]);
@@ -169,10 +169,10 @@ describe('a health-check node port', () => {
   });
 });
 
-describe('the health of the node', () => {
+describe('node health', () => {
   const healthz = '0.0.0.0:10256';
 
-  test('is good while the data plane keeps up, and tells the time', async () => {
+  test('/healthz is good, with the time, while the data plane keeps up', async () => {
     const bed = await started();
     bed.clock.advance(5_000);
     const answer = bed.http.get(healthz, '/healthz');
@@ -191,7 +191,7 @@ describe('the health of the node', () => {
     expect(status(bed, healthz, '/metrics')).toBe(404);
   });
 
-  test('is bad when a change waits for a minute, and with it every health check, until it is in the kernel', async () => {
+  test('/healthz and all health checks fail when a change has waited for a minute, until the kernel has it', async () => {
     const bed = await started(local('web', 32_000), endpoints('web', '10.1.0.1@n1'));
     bed.dataplane.failure = new DataplaneError('failed', 'no');
     bed.source.put(local('other', 32_001));
@@ -214,7 +214,7 @@ describe('the health of the node', () => {
     expect(status(bed, '0.0.0.0:32000')).toBe(200);
   });
 
-  test('is not good for ever where the first sync never succeeds', async () => {
+  test('/healthz does not stay good for ever if the first sync never succeeds', async () => {
     const bed = testbed(basics);
     bed.dataplane.failure = new DataplaneError('failed', 'no');
     await bed.agent.start();
@@ -227,7 +227,7 @@ describe('the health of the node', () => {
     });
   });
 
-  test('a node that is about to be removed fails /healthz and not /livez, nor its health checks', async () => {
+  test('a node that is about to be removed fails /healthz, but not /livez or its health checks', async () => {
     const bed = await started(local('web', 32_000), endpoints('web', '10.1.0.1@n1'));
     bed.source.put(node({ name: 'n1', internalIPs: ['10.0.0.1', 'fd00::1'], toBeDeleted: true }));
     await bed.settle();
@@ -239,7 +239,7 @@ describe('the health of the node', () => {
     expect(status(bed, '0.0.0.0:32000')).toBe(200);
   });
 
-  test('whose address the host has not is reported', async () => {
+  test('a healthz address that the host lacks is reported', async () => {
     const bed = testbed(basics, { healthz: [{ address: '10.0.0.9', port: 10_256 }] });
     bed.http.absent.add('10.0.0.9:10256');
     await bed.agent.start();
@@ -247,7 +247,7 @@ describe('the health of the node', () => {
     expect(bed.states.at(-1)?.host).toMatchObject([{ code: 'HealthzNotServed', details: { address: '10.0.0.9:10256' } }]);
   });
 
-  test('whose port is taken is reported of the host', async () => {
+  test('a healthz port that is taken is reported for the host', async () => {
     const bed = testbed(basics);
     bed.http.taken.add(healthz);
     await bed.agent.start();

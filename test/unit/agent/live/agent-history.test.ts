@@ -18,7 +18,7 @@ const of = (name: string): HistoryEntry[] => history.entries({ kind: 'Service', 
 const brief = (entries: readonly HistoryEntry[]): string[] =>
   entries.map(({ what, text, reason }) => `${what}: ${text}${reason ? ` (${reason.code})` : ''}`);
 
-/** As a source would have it after an edit. */
+/** A changed version of the object, as a source would have it. */
 function newer<T extends HeraldObject>(object: T, resourceVersion: string): T {
   return { ...object, metadata: { ...object.metadata, resourceVersion } };
 }
@@ -26,7 +26,7 @@ function newer<T extends HeraldObject>(object: T, resourceVersion: string): T {
 describe('the history of an agent', () => {
   beforeEach(() => begin(...web('web', ['192.0.2.1', '2001:db8:1::1'])));
 
-  test('begins with what was programmed and announced at the start, in this order, without a cause', () => {
+  test('the first entries are what was programmed and announced at the start, in this order, without causes', () => {
     expect(brief(of('web'))).toEqual([
       'Programmed: 2 frontends, 2 endpoints',
       'Announced: announced 192.0.2.1/32, 2001:db8:1::1/128 to tor1',
@@ -38,7 +38,7 @@ describe('the history of an agent', () => {
     ]);
   });
 
-  test('a withdrawal names the rule that says no, and the object with its version that made it so', async () => {
+  test('a withdrawal names its reason, and the object and version that caused it', async () => {
     bed.source.put(newer(advertisement({ name: 'all', ipAddressPools: ['other'] }), '77'));
     await bed.settle();
     expect(of('web').at(-1)).toMatchObject({
@@ -48,7 +48,7 @@ describe('the history of an agent', () => {
     });
   });
 
-  test('a Service that is deleted says so', async () => {
+  test('a deleted Service has entries for its withdrawal and removal', async () => {
     bed.source.remove(web('web', [])[0] as HeraldObject);
     await bed.settle();
     await bed.advance(120_000);
@@ -57,7 +57,7 @@ describe('the history of an agent', () => {
     expect(of('web').some(({ what }) => what === 'Removed')).toBe(true);
   });
 
-  test('endpoints that change are programmed, and nothing is announced anew', async () => {
+  test('changed endpoints are programmed, and nothing is announced again', async () => {
     const [, slice4] = web('web', ['192.0.2.1', '2001:db8:1::1']) as [HeraldObject, HeraldObject & { kind: 'EndpointSlice' }];
     const {
       endpoints: [one],
@@ -69,13 +69,13 @@ describe('the history of an agent', () => {
     expect(of('web').at(-1)?.causes).toEqual([{ kind: 'EndpointSlice', name: 'default/web-4', resourceVersion: '5' }]);
   });
 
-  test('other attributes are a change, and no withdrawal', async () => {
+  test('changed attributes are a change, not a withdrawal', async () => {
     bed.source.put(newer(advertisement({ name: 'all', localPref: 200 }), '9'));
     await bed.settle();
     expect(brief(of('web')).slice(2)).toEqual([expect.stringMatching(/^Changed: .*localPref 200.*192\.0\.2\.1\/32/)]);
   });
 
-  test('what changes nothing adds nothing, whichever object it was', async () => {
+  test('a change without effect adds no entry, whichever object it was', async () => {
     const before = history.entries().length;
     bed.source.put(newer(peer({ name: 'tor1', dualStackAddressFamily: true, holdTimeSeconds: 30 }), '3'));
     for (const object of web('web', ['192.0.2.1', '2001:db8:1::1'])) bed.source.put(newer(object, '4'));
@@ -83,7 +83,7 @@ describe('the history of an agent', () => {
     expect(history.entries()).toHaveLength(before);
   });
 
-  test('a cause is named once: it is not one of what happens later', async () => {
+  test('a cause is named once, not again by later entries', async () => {
     bed.source.put(newer(advertisement({ name: 'all', localPref: 200 }), '9'));
     await bed.settle();
     const [service] = web('web', ['192.0.2.1']);

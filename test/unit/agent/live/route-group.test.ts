@@ -3,7 +3,7 @@ import { RouteGroup } from '../../../../src/agent/live/route-group.ts';
 import type { RouteIntent } from '../../../../src/decisions/announcement/route.ts';
 import { limits } from '../../../../src/live/limits.ts';
 
-/** What a pile does with a route is no matter of what is in it. */
+/** Groups do not look into the route. */
 const route = {} as RouteIntent;
 
 function pileOf(...peers: string[]): RouteGroup {
@@ -14,7 +14,7 @@ function pileOf(...peers: string[]): RouteGroup {
 
 const peersOf = (pile: RouteGroup): string[] => pile.toHistory().routes.map(({ peer }) => peer);
 
-test('routes of which the same is to be said are told together, others apart', () => {
+test('routes with the same text form one group', () => {
   const why: Record<string, string | undefined> = { tor1: 'down', tor2: 'not selected', tor3: 'down', tor4: undefined };
   const found = pileOf('tor1', 'tor2', 'tor3', 'tor4').groupBy(
     (peer) => why[peer],
@@ -27,7 +27,7 @@ test('routes of which the same is to be said are told together, others apart', (
   ]);
 });
 
-test('of too many things to say the last are left out, and no route', () => {
+test('with too many different texts the last routes lose theirs, but no route is lost', () => {
   const found = pileOf('a', 'b', 'c', 'd', 'e', 'f').groupBy(
     (peer) => peer,
     (text) => text,
@@ -37,7 +37,7 @@ test('of too many things to say the last are left out, and no route', () => {
   expect(found.flatMap(({ pile }) => peersOf(pile))).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
 });
 
-test('routes beyond those that an entry names are counted', () => {
+test('routes beyond those that an entry lists are counted', () => {
   const { routes, moreRoutes } = pileOf(...Array.from({ length: limits.routesOfEntry + 5 }, (_, n) => `p${n}`)).toHistory();
   expect(routes).toHaveLength(limits.routesOfEntry);
   expect(moreRoutes).toBe(5);

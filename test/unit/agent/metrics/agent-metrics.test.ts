@@ -43,7 +43,7 @@ const endpoints = (at: string | undefined, ...addresses: string[]) => {
   return { ...object, metadata: { ...object.metadata, annotations: { 'endpoints.kubernetes.io/last-change-trigger-time': at } } };
 };
 
-test('what is there at the start is no change', async () => {
+test('objects that exist at the start are not changes', async () => {
   const { metrics } = await measured();
   const text = await metrics.text();
   expect(samplesOf(text, `${rule}_count`).size).toBe(0);
@@ -51,7 +51,7 @@ test('what is there at the start is no change', async () => {
   expect(sampleOf(text, 'herald_dataplane_up')).toBe(1);
 });
 
-test('a new Service counts from when it was heard of, until the kernel has its rules and its routes are on their way', async () => {
+test('a new Service is timed from its event until the kernel has its rules and its routes are sent', async () => {
   const { bed, value } = await measured();
   const { wait, open } = gate();
   bed.dataplane.answer = wait;
@@ -69,7 +69,7 @@ test('a new Service counts from when it was heard of, until the kernel has its r
   expect(await value('kubeproxy_sync_proxy_rules_service_changes_total')).toBe(1);
 });
 
-test('endpoints that say when their pods changed count from then on, and are what kube-proxy calls network programming', async () => {
+test("endpoints with a trigger time are timed from it, as kube-proxy's network programming", async () => {
   const { bed, value } = await measured();
   await bed.advance(60_000);
   const changed = new Date(bed.clock.date().getTime() - 1_500).toISOString();
@@ -78,18 +78,18 @@ test('endpoints that say when their pods changed count from then on, and are wha
   expect(await value(`${rule}_sum{kind="EndpointSlice"}`)).toBe(1.5);
   expect(await value('kubeproxy_network_programming_duration_seconds_sum{ip_family="IPv4"}')).toBe(1.5);
   expect(await value('herald_change_heard_duration_seconds_sum')).toBe(1.5);
-  // The same annotation again is another change, of which it says nothing.
+  // The same annotation again belongs to another change that has no trigger time.
   await bed.advance(60_000);
   bed.source.put(endpoints(changed, '10.1.0.1', '10.1.0.3'));
   await bed.settle();
   expect(await value(`${rule}_count{kind="EndpointSlice"}`)).toBe(2);
   expect(await value(`${rule}_sum{kind="EndpointSlice"}`)).toBe(1.5);
   expect(await value('kubeproxy_network_programming_duration_seconds_count{ip_family="IPv4"}')).toBe(1);
-  // A route that stays as it is was not sent.
+  // An unchanged route was not sent.
   expect(await value(`${route}_count{kind="EndpointSlice"}`)).toBeUndefined();
 });
 
-test('a change from before our start is not ours to answer for', async () => {
+test('changes from before the start are not timed', async () => {
   const { bed, value } = await measured();
   bed.source.put(endpoints('2020-01-01T00:00:00Z', '10.1.0.1', '10.1.0.2'));
   await bed.settle();
@@ -97,7 +97,7 @@ test('a change from before our start is not ours to answer for', async () => {
   expect(await value('kubeproxy_network_programming_duration_seconds_count{ip_family="IPv4"}')).toBeUndefined();
 });
 
-test('a change that the data plane did not take goes on waiting, and the whole time counts', async () => {
+test('a change that the data plane did not take keeps waiting, and its whole time counts', async () => {
   const { bed, value } = await measured();
   bed.dataplane.failure = new DataplaneError('failed', 'no');
   bed.source.put(endpoints(undefined, '10.1.0.2'));
@@ -112,14 +112,14 @@ test('a change that the data plane did not take goes on waiting, and the whole t
   expect(await value('herald_dataplane_up')).toBe(1);
 });
 
-test('withdrawing is a change of routes as well', async () => {
+test('a withdrawal counts as a change of routes', async () => {
   const { bed, value } = await measured();
   bed.source.put(endpoints(undefined));
   await bed.settle();
   expect(await value(`${route}_count{kind="EndpointSlice"}`)).toBe(1);
 });
 
-test('calls of the data plane by how they ended, in the names of kube-proxy as well', async () => {
+test("calls of the data plane are counted by result, under kube-proxy's names as well", async () => {
   const metrics = new Metrics();
   const inner = new FakeDataplane([]);
   const dataplane = new MeasuredDataplane(inner, metrics, new VirtualClock());
@@ -137,7 +137,7 @@ test('calls of the data plane by how they ended, in the names of kube-proxy as w
   }
 });
 
-test('ports with a Local policy and no endpoint of this node count as in kube-proxy: once, by policy and family, as long as there are endpoints elsewhere', async () => {
+test('ports with policy Local and no local endpoint are counted as kube-proxy does', async () => {
   const metrics = new Metrics();
   const dataplane = new MeasuredDataplane(new FakeDataplane([]), metrics, new VirtualClock());
   const forwardingOf = (policies: object, endpoints: readonly string[]): ServiceForwarding => {
@@ -179,7 +179,7 @@ test('ports with a Local policy and no endpoint of this node count as in kube-pr
   expect(await counted()).toEqual(none);
 });
 
-test('flows that the kernel forgets are counted and timed by address family, as kube-proxy does; what fails is neither', async () => {
+test('deleted flows are counted and timed by address family as kube-proxy does, failures are not', async () => {
   const metrics = new Metrics();
   const clock = new VirtualClock();
   const asked: StaleFlows[][] = [];
@@ -214,7 +214,7 @@ test('flows that the kernel forgets are counted and timed by address family, as 
   expect(await figures()).toEqual([20, 1, 3, 10, 1, 1.5]);
 });
 
-test('health checks are counted by what was answered', async () => {
+test('health checks are counted by status', async () => {
   const metrics = new Metrics();
   const http = new FakeHttp();
   const listen = measuredListener(http.listen, metrics, [{ address: '0.0.0.0', port: 10_256 }]);
@@ -234,7 +234,7 @@ test('health checks are counted by what was answered', async () => {
   expect(sampleOf(await metrics.text(), 'herald_health_check_listeners')).toBe(1);
 });
 
-test('an agent is ready after its first pass, and hangs when a pass does not end', async () => {
+test('an agent is ready after its first pass, and not live while a pass does not end', async () => {
   const bed = testbed([...basics, ...web('web', ['192.0.2.1'])]);
   const health = new Health();
   health.addCheck(agentHealth(() => bed.agent.status(), bed.clock));

@@ -13,7 +13,7 @@ function scraped(speaker: Speaker, sessions: readonly SessionStatus[] = []): Pro
   return metrics.text();
 }
 
-test('a loss of the path that BFD sees is a flap of its own, which is there before the first one', async () => {
+test('a path loss by BFD has a flap counter of its own, which exists before the first flap', async () => {
   const { clock, left, right } = pair();
   left.start();
   right.start();
@@ -27,7 +27,7 @@ test('a loss of the path that BFD sees is a flap of its own, which is there befo
   expect([flaps(after, 'bfdDown'), flaps(after, 'stopped')]).toEqual([1, 0]);
 });
 
-test('a session that is held back says so, and one that has flapped and may begin does not', async () => {
+test('a held back session is shown as such, a flapped session that may start is not', async () => {
   const { left } = pair();
   left.start();
   const session = (peer: string, damping?: SessionStatus['damping']): SessionStatus => ({

@@ -30,8 +30,8 @@ function texts(changes: Map<string, PeerRouteChanges>): unknown {
   );
 }
 
-describe('the route table', () => {
-  test('announces what a Service wants and withdraws what it no longer wants', () => {
+describe('announced routes', () => {
+  test('routes that a Service wants are announced, those that it no longer wants are withdrawn', () => {
     const table = new AnnouncedRoutes();
     table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32'), route('2001:db8::1/128')));
     expect(texts(table.takeChanges())).toEqual({ tor1: { announce: ['192.0.2.1/32', '2001:db8::1/128'], withdraw: [] } });
@@ -40,7 +40,7 @@ describe('the route table', () => {
     expect(table.takeChanges().size).toBe(0);
   });
 
-  test('a prefix that several Services want has their merged attributes, and goes when the last lets go', () => {
+  test('a shared prefix has merged attributes and is withdrawn when no Service announces it any more', () => {
     const table = new AnnouncedRoutes();
     table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32', [1])));
     table.replaceRoutes('a/b', toTor1(route('192.0.2.1/32', [2])));
@@ -51,7 +51,7 @@ describe('the route table', () => {
     expect(texts(table.takeChanges())).toEqual({ tor1: { announce: [], withdraw: ['192.0.2.1/32'] } });
   });
 
-  test('a session that begins is told everything once', () => {
+  test('a new session gets every route once', () => {
     const table = new AnnouncedRoutes();
     table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32')));
     table.replaceRoutes('a/b', toTor1(route('192.0.2.1/32'), route('192.0.2.2/32')));
@@ -59,7 +59,7 @@ describe('the route table', () => {
     expect(table.allRoutes('tor2')).toEqual([]);
   });
 
-  test('an aggregate is listed as long as anybody wants it, at any peer', () => {
+  test('an aggregate is listed as long as any Service announces it to any peer', () => {
     const table = new AnnouncedRoutes();
     table.replaceRoutes(
       'a/a',

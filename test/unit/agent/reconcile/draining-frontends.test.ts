@@ -17,7 +17,7 @@ function frontend(text: string, port: number, policy: Frontend['policy'] = 'Clus
 const all = (): boolean => true;
 
 describe('draining', () => {
-  test('frontends stay for their time, then the Service is looked at again', () => {
+  test('a frontend stays for its drain time, then the Service is requeued', () => {
     const clock = new VirtualClock();
     const expired: string[] = [];
     const drain = new DrainingFrontends(clock, (service) => expired.push(service));
@@ -32,14 +32,14 @@ describe('draining', () => {
     expect(keys()).toEqual(['192.0.2.2 TCP 80']);
   });
 
-  test('a frontend that comes back is the new one', () => {
+  test('a frontend that returns has its new form', () => {
     const drain = new DrainingFrontends(new VirtualClock(), () => undefined);
     drain.startDrain('a/a', [frontend('192.0.2.1', 80, 'Cluster')], 10);
     const { frontends } = drain.mergeInto('a/a', { frontends: [frontend('192.0.2.1', 80, 'Local')] }, all);
     expect(frontends.map(({ policy }) => policy)).toEqual(['Local']);
   });
 
-  test('one that has no backend any more for who comes from outside stays as it was, with the backends that live', () => {
+  test('a frontend without external backends keeps its old form, with the backends that live', () => {
     const drain = new DrainingFrontends(new VirtualClock(), () => undefined);
     const [one, two] = ['10.1.0.1', '10.1.0.2'].map((text) => ({ address: address(text), port: 8080, local: false }));
     if (one === undefined || two === undefined) throw new RangeError('two');
@@ -54,7 +54,7 @@ describe('draining', () => {
     expect(drain.mergeInto('a/a', { frontends: [withOne] }, all).frontends).toEqual([withOne]);
   });
 
-  test('what leaves later has a time of its own, and does not prolong that of what left before', () => {
+  test('a frontend that drains later has its own time and does not prolong that of others', () => {
     const clock = new VirtualClock();
     const expired: number[] = [];
     const drain = new DrainingFrontends(clock, () => expired.push(clock.now()));
@@ -69,7 +69,7 @@ describe('draining', () => {
     expect(expired).toEqual([10_000, 19_000]);
   });
 
-  test('what came back and leaves again has its whole time', () => {
+  test('a frontend that returned and drains again has its whole time', () => {
     const clock = new VirtualClock();
     const drain = new DrainingFrontends(clock, () => undefined);
     drain.startDrain('a/a', [frontend('192.0.2.1', 80)], 10);
@@ -81,7 +81,7 @@ describe('draining', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('a frontend that two Services drain stays for each its time, and gives way to a third for both', () => {
+  test("a frontend that two Services drain stays for each one's time, and ends for both when a third has it", () => {
     const clock = new VirtualClock();
     const expired: string[] = [];
     const drain = new DrainingFrontends(clock, (service) => expired.push(service));
@@ -98,7 +98,7 @@ describe('draining', () => {
     expect(both()).toEqual([0, 0]);
   });
 
-  test('a backend that has ended is taken away', () => {
+  test('a backend that ended is removed', () => {
     const drain = new DrainingFrontends(new VirtualClock(), () => undefined);
     const backends = [1, 2].map((n) => ({ address: address(`10.244.0.${n}`), port: 8080, local: n === 1 }));
     drain.startDrain('a/a', [{ ...frontend('192.0.2.1', 80, 'Local'), backends, localBackends: backends.slice(0, 1) }], 10);
@@ -106,7 +106,7 @@ describe('draining', () => {
     expect(left).toMatchObject({ backends: [{ local: false }], localBackends: [] });
   });
 
-  test('a frontend that another Service has by now gives way at once, the others go on draining', () => {
+  test('a frontend that another Service has by now ends at once, the others keep draining', () => {
     const clock = new VirtualClock();
     const drain = new DrainingFrontends(clock, () => undefined);
     drain.startDrain('a/old', [frontend('192.0.2.1', 80), frontend('192.0.2.1', 443)], 10);

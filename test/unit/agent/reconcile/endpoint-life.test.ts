@@ -3,7 +3,7 @@ import { formatAddress } from '../../../../src/net/address.ts';
 import { config, node, service, slice } from '../../decisions/fixtures.ts';
 import { basics, testbed, type Testbed } from '../testbed.ts';
 
-/** What a node does while the last endpoint on it comes, terminates and goes. */
+/** The actions of a node while its last endpoint starts, terminates and is deleted. */
 let bed: Testbed | undefined;
 
 afterEach(async () => {
@@ -34,7 +34,7 @@ describe.each(both)('IPv$family', ({ ip, family, here, there }) => {
   const route = `${ip}/${family === 4 ? 32 : 128}`;
   const talk = (bed: Testbed): string[] => bed.takeLog().filter((line) => line.includes(ip));
 
-  test('it begins to terminate: the node becomes the last resort, and its rules stay; it has gone: withdrawn, then out of the rules', async () => {
+  test('a terminating last endpoint makes the node the last resort; once it is gone, route and then rules go', async () => {
     const bed = await start(web('Local'), endpoints(`${here}@n1`, `${there}@there`));
     bed.source.put(endpoints(`${here}@n1 draining`, `${there}@there`));
     await bed.settle();
@@ -47,7 +47,7 @@ describe.each(both)('IPv$family', ({ ip, family, here, there }) => {
     expect(local(bed)).toEqual([]);
   });
 
-  test('the policy becomes Local: withdrawn, and forwarded as before for drainSeconds', async () => {
+  test('a change to policy Local withdraws the route and keeps forwarding for drainSeconds', async () => {
     const bed = await start(web('Cluster'), endpoints(`${there}@there`));
     bed.source.put(web('Local'));
     await bed.settle();

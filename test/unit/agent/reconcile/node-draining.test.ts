@@ -10,7 +10,7 @@ const forced = node({ name: 'n1', internalIPs, drain: 'force' });
 const settings = config({ nodeDrain: { settleSeconds: 10, deadlineSeconds: 60 } });
 const services = [...web('a', ['192.0.2.1', '2001:db8:1::1']), ...web('b', ['192.0.2.2'])];
 
-/** What the agent of the other node says; `seconds`: of the virtual clock. */
+/** The report of the other node's agent, at `seconds` of the virtual clock. */
 function otherReport(seconds = 0, more: Partial<NodeState> = {}): NodeState {
   const session = { peer: 'tor1', address: '10.0.0.254', state: 'Established', since: '2026-01-01T00:00:00Z' } as const;
   return {
@@ -40,11 +40,11 @@ const attributes = (bed: Testbed, prefix: string): string => {
   const { communities = [], localPref } = bed.peers.last.get(`${prefix} to tor1`) ?? {};
   return `${communities.map((each) => (each.kind === 'standard' ? each.value.toString(16) : 'large')).join()} ${localPref}`;
 };
-/** A report follows its news after a pause. */
+/** A report is written shortly after a change. */
 const soon = 100;
 
-describe('a node that is asked to drain', () => {
-  test('becomes the last choice, then withdraws, keeps its rules, and says how far it is', async () => {
+describe('a requested node drain', () => {
+  test('the node becomes the last choice, then withdraws, keeps its rules, and reports its progress', async () => {
     const bed = await started(...other);
     bed.source.put(drained);
     await bed.advance(soon);
@@ -72,7 +72,7 @@ describe('a node that is asked to drain', () => {
     await bed.agent.stop('test');
   });
 
-  test('announces again, as before, when it is asked no longer; the next drain begins anew', async () => {
+  test('the node announces as before when the request is gone; the next drain starts afresh', async () => {
     const bed = await started(...other);
     bed.source.put(drained);
     await bed.advance(10_000);
@@ -95,7 +95,7 @@ describe('a node that is asked to drain', () => {
     await bed.agent.stop('test');
   });
 
-  test('is undone during the settle time without a withdrawal', async () => {
+  test('a drain that is undone during the settle time withdraws nothing', async () => {
     const bed = await started(...other);
     bed.source.put(drained);
     await bed.advance(5_000);
@@ -106,7 +106,7 @@ describe('a node that is asked to drain', () => {
     await bed.agent.stop('test');
   });
 
-  test('counts as drained when the deadline is over, with what is left; also where nobody can count, or who counts fails', async () => {
+  test('a drain ends at the deadline, with the remaining connections, even if they cannot be counted', async () => {
     for (const left of [7, undefined, new RangeError('test')]) {
       const bed = await started(...other);
       bed.connections.left = left;
@@ -126,9 +126,9 @@ describe('a node that is asked to drain', () => {
   });
 });
 
-describe('a wall clock that is set meanwhile', () => {
+describe('a wall clock that is set during a drain', () => {
   const hour = 3_600;
-  /** From now on the wall clock is so many seconds ahead. The node is written anew, and the other one goes on reporting. */
+  /** Sets the wall clock ahead by so many seconds. The agent writes the node again, and the other node keeps reporting. */
   const setClock = async (bed: Testbed, seconds: number): Promise<void> => {
     vi.spyOn(bed.clock, 'date').mockImplementation(() => new Date(Date.UTC(2026, 0, 1) + bed.clock.now() + seconds * 1000));
     bed.source.put(otherReport(seconds + 10));
@@ -136,7 +136,7 @@ describe('a wall clock that is set meanwhile', () => {
     await bed.advance(0);
   };
 
-  test.each([hour, -hour])('neither shortens nor prolongs the time to settle: %i s', async (seconds) => {
+  test.each([hour, -hour])('the settle time stays the same: %i s', async (seconds) => {
     const bed = await started(...other);
     bed.source.put(drained);
     await bed.advance(5_000);
@@ -148,7 +148,7 @@ describe('a wall clock that is set meanwhile', () => {
     await bed.agent.stop('test');
   });
 
-  test.each([hour, -hour])('nor the deadline: %i s', async (seconds) => {
+  test.each([hour, -hour])('the deadline stays the same: %i s', async (seconds) => {
     const bed = await started(...other);
     bed.connections.left = 7;
     bed.source.put(drained);
@@ -165,7 +165,7 @@ describe('a wall clock that is set meanwhile', () => {
 });
 
 describe('the last next hop', () => {
-  test('keeps its routes with the community, and gives them up when another node announces', async () => {
+  test('the node keeps its routes with the community until another node announces them', async () => {
     const bed = await started();
     bed.source.put(drained);
     await bed.advance(10_000);
@@ -184,7 +184,7 @@ describe('the last next hop', () => {
     await bed.agent.stop('test');
   });
 
-  test('goes with force', async () => {
+  test('the node withdraws them if the drain is forced', async () => {
     const bed = await started();
     bed.source.put(forced);
     await bed.advance(10_000);
@@ -192,19 +192,19 @@ describe('the last next hop', () => {
     await bed.agent.stop('test');
   });
 
-  test('is announced again when the agent of the other node falls silent', async () => {
+  test("the node announces them again when the other node's agent falls silent", async () => {
     const bed = await started(...other);
     bed.source.put(drained);
     await bed.advance(10_000);
     expect(steps(bed).filter((line) => line.startsWith('withdraw'))).toHaveLength(3);
-    // Its report is 91 s old at the next look but fifteen.
+    // The report is 91 s old at the fifteenth check from here.
     for (let second = 10; second < 100; second += 5) await bed.advance(5_000);
     expect(steps(bed).filter((line) => line.startsWith('announce'))).toHaveLength(3);
     expect(attributes(bed, '192.0.2.1/32')).toBe('ffff0000 0');
     await bed.agent.stop('test');
   });
 
-  test('is announced again when the other node no longer tells of every Service', async () => {
+  test("the node announces them again when the other node's report no longer lists every Service", async () => {
     const bed = await started(...other);
     bed.source.put(drained);
     await bed.advance(10_000);
@@ -220,7 +220,7 @@ describe('the last next hop', () => {
     await bed.agent.stop('test');
   });
 
-  test('a Service with an endpoint of policy Local on this node alone stays, others go', async () => {
+  test('a Service whose only endpoint with policy Local is on this node stays, others go', async () => {
     const local = [
       ...web('c', ['192.0.2.3'], { externalTrafficPolicy: 'Local' }).slice(0, 1),
       slice({ service: 'c', name: 'c-4', ports: ['80'], endpoints: ['10.1.0.3@n1'] }),
@@ -235,11 +235,11 @@ describe('the last next hop', () => {
   });
 });
 
-describe('an agent that starts on a node that is drained', () => {
+describe('an agent that starts on a draining node', () => {
   const before = (drain: NodeDrainReport): NodeState => ({ ...otherReport(), metadata: metadata('n1'), drain });
   const since = '2025-12-31T23:59:55Z';
 
-  test('goes on where the one before was', async () => {
+  test('the agent continues the drain of the previous process', async () => {
     const withdrawn = testbed([...basics, settings, ...services, drained, ...other, before({ phase: 'Withdrawn', since, kept: 0 })]);
     await withdrawn.agent.start();
     await withdrawn.advance(1_000);
@@ -262,7 +262,7 @@ describe('an agent that starts on a node that is drained', () => {
     { phase: 'Settled', since, kept: 1 },
     { phase: 'Withdrawn', since, kept: 0, withdrawn: since, connections: 4 },
     { phase: 'Drained', since, kept: 0, withdrawn: since, connections: 0 },
-  ] as const)('says no more than the one before, $phase, until the kernel has the first rules', async (drain) => {
+  ] as const)('the agent reports no more than the previous process, $phase, until the kernel has the first rules', async (drain) => {
     const bed = testbed([...basics, settings, ...services, drained, ...other, before(drain)], { reportsComeBack: true });
     const kernel = Promise.withResolvers<void>();
     bed.dataplane.answer = () => kernel.promise;
@@ -283,8 +283,8 @@ describe('an agent that starts on a node that is drained', () => {
     await bed.agent.stop('test');
   });
 
-  test('counts the deadline from where the one before did', async () => {
-    // 60 s are over after 25.
+  test('the agent counts the deadline from where the previous process did', async () => {
+    // The 60 s end 25 s after the start.
     const withdrawn = '2025-12-31T23:59:25Z';
     const bed = testbed([...basics, settings, ...services, drained, ...other, before({ phase: 'Withdrawn', since, kept: 0, withdrawn })]);
     bed.connections.left = 7;
@@ -299,7 +299,7 @@ describe('an agent that starts on a node that is drained', () => {
   });
 });
 
-test('a node is drained no longer when connections come back before the deadline', async () => {
+test('a node is no longer drained when connections come back before the deadline', async () => {
   const bed = await started(...other);
   bed.source.put(drained);
   await bed.advance(10_000);

@@ -17,7 +17,7 @@ function workAfter(...changes: readonly Change[]): { services: string[]; node: b
   return { services: services.toSorted(), node };
 }
 
-describe('what a change makes necessary', () => {
+describe('the work that a change causes', () => {
   test.each<[string, Change, string[], boolean]>([
     ['a Service: itself', { kind: 'Service', key: 'default/a' }, ['default/a'], false],
     ['a Service that is gone: itself', { kind: 'Service', key: 'default/gone' }, ['default/gone'], false],
@@ -38,7 +38,7 @@ describe('what a change makes necessary', () => {
     expect(workAfter(change)).toEqual({ services, node });
   });
 
-  test('another node: the Services that have slots for pods there', () => {
+  test('another node: the Services with consistent hashing and endpoints there', () => {
     const snapshot = cluster({
       services: [{ name: 'a', loadBalancing: 'consistent' }, { name: 'b', loadBalancing: 'consistent' }, { name: 'c' }],
       slices: [
@@ -52,14 +52,14 @@ describe('what a change makes necessary', () => {
     expect(work.take()).toMatchObject({ services: ['default/a'], node: true });
   });
 
-  test('a Service that changes often is looked at once', () => {
+  test('a Service that changes often is planned once', () => {
     const change = { kind: 'Service', key: 'default/a' } as const;
     expect(workAfter(change, change, change).services).toEqual(['default/a']);
   });
 });
 
-describe('work that could not be done', () => {
-  test('comes back together with what has come since', () => {
+describe('failed work', () => {
+  test('failed work is pending again, together with later work', () => {
     const work = new PendingWork('n1');
     work.addChanges(
       [
@@ -76,7 +76,7 @@ describe('work that could not be done', () => {
     expect(work.isEmpty).toBe(true);
   });
 
-  test('is not looked at again for the sake of what has come since', () => {
+  test('failed work is not taken again with the new work only', () => {
     const work = new PendingWork('n1');
     work.addChanges([{ kind: 'Service', key: 'default/a' }], snapshot);
     work.requeueFailed(work.take());
@@ -92,7 +92,7 @@ describe('work that could not be done', () => {
   test.each<[string, (work: PendingWork) => void]>([
     ['a change', (work) => work.addChanges([{ kind: 'BGPPeer', key: 'tor1' }], snapshot)],
     ['everything', (work) => work.addAll(snapshot)],
-  ])('is about the node as well, once, where %s asks for it, and still when the rest is done', (_, ask) => {
+  ])('node settings that %s adds are new work once, then part of the failed work', (_, ask) => {
     const work = new PendingWork('n1');
     work.addChanges([{ kind: 'Service', key: 'default/a' }], snapshot);
     work.requeueFailed(work.take());
@@ -106,7 +106,7 @@ describe('work that could not be done', () => {
     expect(work.isEmpty).toBe(true);
   });
 
-  test('a first pass that failed was none', () => {
+  test('a failed first pass does not count as synced', () => {
     const work = new PendingWork('n1');
     work.addAll(snapshot);
     work.requeueFailed(work.take());
@@ -116,13 +116,13 @@ describe('work that could not be done', () => {
   });
 });
 
-describe('the resourceVersions that were acted upon', () => {
+describe('consumed resourceVersions', () => {
   const at = <T extends HeraldObject>(object: T, resourceVersion: string): T => ({
     ...object,
     metadata: { ...object.metadata, resourceVersion },
   });
 
-  test('count when the work is done, not before, and never go back', () => {
+  test('versions count once the work is done, and never go back', () => {
     const work = new PendingWork('n1');
     const services = new Map([
       ['default/a', at(service({ name: 'a' }), '12')],
@@ -140,7 +140,7 @@ describe('the resourceVersions that were acted upon', () => {
     expect(work.consumed).toEqual({ Service: '12' });
   });
 
-  test('are those of all kinds after everything was looked at; an object without one counts as 0', () => {
+  test('versions of all kinds count after a pass over everything; an object without a version counts as 0', () => {
     const work = new PendingWork('n1');
     const named = <T extends HeraldObject>(object: T): Map<string, T> => new Map([[object.metadata.name, object]]);
     work.addAll({

@@ -17,19 +17,19 @@ const plan: ServicePlan = {
 const nowhere = (): boolean => false;
 
 describe('the commit barrier', () => {
-  test('lets routes pass whose frontends the kernel has', () => {
+  test('a route passes when the kernel has its frontends', () => {
     const { routes, held } = routesPassingBarrier('a/a', plan, new Map(), nowhere);
     expect([...routes.keys()]).toEqual(['tor1', 'tor2']);
     expect(held).toEqual([]);
   });
 
-  test('a port that the kernel refused does not take the address from the other ports', () => {
+  test('a port that the kernel refused does not stop the other ports of its address', () => {
     const { routes, held } = routesPassingBarrier('a/a', plan, new Map([['192.0.2.1 TCP 443', {}]]), nowhere);
     expect([...routes.keys()]).toEqual(['tor1', 'tor2']);
     expect(held).toEqual([]);
   });
 
-  test('holds a route back when the kernel has none of its frontends, and says why once', () => {
+  test('a route is held back, with one reason, when the kernel has none of its frontends', () => {
     const missing = new Map([
       ['192.0.2.1 TCP 443', {}],
       ['192.0.2.1 TCP 80', {}],
@@ -44,7 +44,7 @@ describe('the commit barrier', () => {
     expect(routesPassingBarrier('a/a', unanswered, new Map(), nowhere).routes.size).toBe(0);
   });
 
-  test('what another program must have passes when that has one port of it', () => {
+  test('a route to foreign frontends passes when the other program has one of its ports', () => {
     const left = { ...plan, routes: plan.routes.map(({ needs, ...route }) => ({ ...route, needs: [], needsForeign: needs })) };
     expect(routesPassingBarrier('a/a', left, new Map(), nowhere)).toEqual({
       routes: new Map(),

@@ -7,7 +7,7 @@ import { basics, testbed, web, type Testbed } from '../testbed.ts';
 
 let bed: Testbed | undefined;
 
-/** An agent in a scope; `prepare` comes before its start. */
+/** Starts an agent in a scope. `prepare` runs before the start. */
 async function start(services: ServicesScope, objects: readonly HeraldObject[], prepare: (bed: Testbed) => void = () => undefined) {
   bed = testbed([...basics, ...objects, config({ services })]);
   prepare(bed);
@@ -33,8 +33,8 @@ const both = web('a', ['192.0.2.1', '2001:db8:1::1']);
 const [v4, v6] = ['192.0.2.1 TCP 80', '2001:db8:1::1 TCP 80'] as const;
 const announced = ['announce 192.0.2.1/32 to tor1', 'announce 2001:db8:1::1/128 to tor1'];
 
-describe('in scope none', () => {
-  test('nothing is programmed, rules of an earlier run are removed, and a route waits for the rule of the other program', async () => {
+describe('scope none', () => {
+  test("nothing is programmed, old rules are removed, and a route waits for the other program's rule", async () => {
     const bed = await start('none', both, ({ foreign }) => foreign.appear());
     expect(bed.takeLog().filter((line) => !line.startsWith('open'))).toEqual(['cleared', 'unreachable']);
     expect(bed.dataplane.kernel.size).toBe(0);
@@ -50,7 +50,7 @@ describe('in scope none', () => {
     expect(host(bed)).toEqual([]);
   });
 
-  test('a route goes when the rule goes, and comes back with it', async () => {
+  test("a route is withdrawn with the other program's rule, and announced again with it", async () => {
     const bed = await start('none', both, ({ foreign }) => foreign.appear(v4, v6));
     expect(routes(bed)).toEqual(announced);
     bed.foreign.remove(v4);
@@ -64,13 +64,13 @@ describe('in scope none', () => {
     expect(routes(bed)).toEqual(['withdraw 192.0.2.1/32 to tor1', 'withdraw 2001:db8:1::1/128 to tor1']);
   });
 
-  test('where nothing can be seen routes go out, and the node says that nobody knows', async () => {
+  test('routes are announced while no rules are visible, and the node reports that it cannot tell', async () => {
     const bed = await start('none', both);
     expect(routes(bed)).toEqual(announced);
     await bed.advance(100);
     expect(host(bed)).toEqual(['ForwardingNotSeen']);
     expect(differing(bed)).toEqual([]);
-    // From now on it is known.
+    // From now on the rules are visible.
     bed.foreign.appear(v6);
     await bed.advance(100);
     expect(routes(bed)).toEqual(['withdraw 192.0.2.1/32 to tor1']);
@@ -86,7 +86,7 @@ describe('in scope none', () => {
     expect(routes(bed)).toEqual(announced);
   });
 
-  test('the host is left as it is, and neither /healthz nor health-check node ports are served', async () => {
+  test("the host's settings stay, and neither /healthz nor health-check node ports are served", async () => {
     const local = web('a', ['192.0.2.1'], { externalTrafficPolicy: 'Local', healthCheckNodePort: 31_000 });
     const bed = await start('none', local, ({ host, foreign }) => {
       host.settings.set('net/ipv4/ip_forward', '0');
@@ -104,11 +104,11 @@ describe('in scope none', () => {
   });
 });
 
-describe('in scope external', () => {
+describe('scope external', () => {
   const clusterIP = advertisement({ name: 'cluster', addressTypes: ['ClusterIP'] });
   const service = web('a', ['192.0.2.1'], { clusterIPs: ['10.96.0.9'] });
 
-  test('load balancer addresses are ours, and the route of a ClusterIP waits for the other program', async () => {
+  test('the agent forwards load balancer addresses; the route of a ClusterIP waits for the other program', async () => {
     const bed = await start('external', [...service, clusterIP], ({ foreign }) => foreign.appear());
     expect([...bed.dataplane.kernel.keys()]).toEqual([v4]);
     expect(routes(bed)).toEqual(announced.slice(0, 1));
@@ -117,7 +117,7 @@ describe('in scope external', () => {
     expect(routes(bed)).toEqual(['announce 10.96.0.9/32 to tor1']);
   });
 
-  test('the bit of the mark that kube-proxy has is said', async () => {
+  test('a masquerade bit that kube-proxy uses too is reported', async () => {
     const bed = await start('external', both, ({ foreign }) => foreign.appear());
     await bed.advance(100);
     expect(host(bed)).toEqual(['MasqueradeBitShared']);
@@ -127,7 +127,7 @@ describe('in scope external', () => {
   });
 });
 
-test('in scope all, rules of kube-proxy are said and change nothing', async () => {
+test('rules of kube-proxy are reported in scope all and change nothing', async () => {
   const bed = await start('all', both, ({ foreign }) => foreign.appear());
   expect(routes(bed)).toEqual(announced);
   await bed.advance(100);
@@ -138,10 +138,10 @@ test('in scope all, rules of kube-proxy are said and change nothing', async () =
   expect(routes(bed)).toEqual([]);
 });
 
-describe('another scope while the agent runs', () => {
+describe('a scope that changes while the agent runs', () => {
   const scopes: readonly ServicesScope[] = ['external', 'none', 'all', 'none', 'external', 'all'];
 
-  test('moves no route where both programs have the frontend', async () => {
+  test('no route moves while both programs have the frontend', async () => {
     const bed = await start('all', both, ({ foreign }) => foreign.appear(v4, v6));
     expect(routes(bed)).toEqual(announced);
     for (const services of scopes) {
@@ -159,7 +159,7 @@ describe('another scope while the agent runs', () => {
     }
   });
 
-  test('to none, with nobody else who has it: the route goes before the rule, which drains', async () => {
+  test('scope none without another forwarder: the route goes before the rule, which drains', async () => {
     const bed = await start('all', both, ({ foreign }) => foreign.appear(v6));
     bed.takeLog();
     bed.source.put(config({ services: 'none' }));
@@ -170,7 +170,7 @@ describe('another scope while the agent runs', () => {
     expect(bed.takeLog()).toEqual(['cleared', `-${v4}`, `-${v6}`]);
   });
 
-  test('to none without draining: the route goes first all the same', async () => {
+  test('scope none without draining: the route still goes first', async () => {
     const bed = await start('all', [...both], ({ foreign }) => foreign.appear());
     bed.takeLog();
     bed.source.put(config({ services: 'none', drainSeconds: 0 }));
@@ -178,7 +178,7 @@ describe('another scope while the agent runs', () => {
     expect(bed.takeLog()).toEqual(['withdraw 192.0.2.1/32 to tor1', 'withdraw 2001:db8:1::1/128 to tor1', 'cleared', `-${v4}`, `-${v6}`]);
   });
 
-  test('to all: the kernel first, then the routes', async () => {
+  test('scope all: the kernel gets the rules first, then the routes are announced', async () => {
     const bed = await start('none', both, ({ foreign }) => foreign.appear());
     bed.takeLog();
     bed.source.put(config({ services: 'all' }));
@@ -186,7 +186,7 @@ describe('another scope while the agent runs', () => {
     expect(bed.takeLog()).toEqual(['node 10.0.0.1 fd00::1', `+${v4}`, `+${v6}`, ...announced]);
   });
 
-  test('what the kernel does not give up is tried again, and is no reason to withdraw', async () => {
+  test('rules that the kernel does not remove are retried, and are no reason to withdraw', async () => {
     const bed = await start('all', both, ({ foreign }) => foreign.appear(v4, v6));
     bed.takeLog();
     bed.dataplane.failure = new DataplaneError('permission', 'no');

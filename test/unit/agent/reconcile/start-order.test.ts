@@ -9,7 +9,7 @@ import { FakeApiServer } from '../../kube/fake-api-server.ts';
 import { Routers } from '../fakes/routers.ts';
 import { testbed } from '../testbed.ts';
 
-/** Over the API server, as an agent in a cluster starts: the routers must not hear End-of-RIB before they have heard everything. */
+/** Starts over the API server, as in a cluster: routers must receive every route before End-of-RIB. */
 const count = 40;
 const herald = '/apis/herald.dev/v1alpha1';
 const slices = '/apis/discovery.k8s.io/v1/endpointslices';
@@ -56,12 +56,12 @@ afterEach(async () => {
 });
 
 describe('the start of an agent over the API server', () => {
-  test('End-of-RIB comes once, after every route, although the endpoints came late', async () => {
+  test('End-of-RIB comes once, after every route, although the endpoints arrive late', async () => {
     server.forbidden.add(slices);
     let started = false;
     const starting = source.start().then(() => (started = true));
     while (source.snapshot.services.size < count || !server.paths.includes(slices)) await pause(5);
-    // Whoever announced by what is there by now would announce nothing, and say that it is all.
+    // An agent that announced only by what it has now would announce nothing and send End-of-RIB.
     expect(started).toBe(false);
     server.forbidden.clear();
     await starting;

@@ -36,7 +36,7 @@ function bench(write: (state: NodeState) => Promise<void> = async () => undefine
 }
 
 describe('the report of a node', () => {
-  test('comes soon after news, once for a burst of it, with what is true then', async () => {
+  test('a burst of changes causes one write soon after, with the state of that moment', async () => {
     const { report, written, advance } = bench();
     report.scheduleWrite();
     await advance(30);
@@ -48,7 +48,7 @@ describe('the report of a node', () => {
     ]);
   });
 
-  test('comes every half minute without news, and not sooner', async () => {
+  test('a write comes every half minute without a change, and not sooner', async () => {
     const { report, written, advance } = bench();
     report.scheduleWrite();
     await advance(50);
@@ -58,7 +58,7 @@ describe('the report of a node', () => {
     expect(written).toHaveLength(2);
   });
 
-  test('news do not wait for the half minute', async () => {
+  test('a change does not wait for the half minute', async () => {
     const { report, written, advance } = bench();
     report.scheduleWrite();
     await advance(50);
@@ -68,7 +68,7 @@ describe('the report of a node', () => {
     expect(written).toHaveLength(2);
   });
 
-  test('is written one at a time; news that come while a write takes its time are one more', async () => {
+  test('writes run one at a time; changes during a write cause one more', async () => {
     const ends: (() => void)[] = [];
     const { report, written, advance, clock } = bench(() => new Promise((resolve) => void ends.push(resolve)));
     report.scheduleWrite();
@@ -87,7 +87,7 @@ describe('the report of a node', () => {
     expect(written).toHaveLength(2);
   });
 
-  test('that could not be written is written again later', async () => {
+  test('a failed write is repeated later', async () => {
     let failing = true;
     const { report, written, warnings, advance } = bench(async () => {
       if (failing) throw new Error('disk full');
@@ -101,7 +101,7 @@ describe('the report of a node', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test('is written a last time at the end, after the write that is under way, and never again', async () => {
+  test('a last write comes at the end, after the running one, and none after it', async () => {
     const ends: (() => void)[] = [];
     const { report, written, advance, clock } = bench(() => new Promise((resolve) => void ends.push(resolve)));
     report.scheduleWrite();

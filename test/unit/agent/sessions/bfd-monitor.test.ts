@@ -27,14 +27,14 @@ const reconcile: WatchBed['reconcile'] = (...args) => bed.reconcile(...args);
 const exchange = (milliseconds = 0): Promise<void> => bed.exchange(milliseconds);
 const status = () => bed.status();
 
-/** As BFD is once both ends have heard each other. */
+/** Both ends have heard each other. */
 async function bothUp(): Promise<void> {
   await reconcile([tor1]);
   bfd.move('tor1', 'Init', 'Up', 'Up');
 }
 
-describe('which ways are watched', () => {
-  test('those of peers with a profile, by its intervals; the thread is not started for others', async () => {
+describe('monitored paths', () => {
+  test('peers with a profile are monitored at its intervals; without any the thread does not start', async () => {
     await reconcile([{ name: 'tor1' }]);
     expect(bed.started).toBe(0);
     await reconcile([tor1, { name: 'tor2', peerAddress: '10.0.0.253' }]);
@@ -52,12 +52,12 @@ describe('which ways are watched', () => {
     expect(bfd.sessions.get('tor1')).toMatchObject(expected);
   });
 
-  test('TTL security with one hop is the way to a neighbour', async () => {
+  test('TTL security with one hop is a single-hop path', async () => {
     await reconcile([{ ...tor1, ttlSecurityHops: 1 }]);
     expect(bfd.sessions.get('tor1')).not.toHaveProperty('multihop');
   });
 
-  test('a peer without BFD is not watched, nor one that is shut down; another profile applies to the session that runs', async () => {
+  test('a peer without BFD or shut down is not monitored; a new profile applies to the running session', async () => {
     await reconcile([tor1]);
     await reconcile([tor1], [{ ...fast, transmitInterval: 1000 }]);
     expect(bfd.sessions.get('tor1')).toMatchObject({ transmitInterval: 1000 });
@@ -69,13 +69,13 @@ describe('which ways are watched', () => {
     expect(bed.started).toBe(1);
   });
 
-  test('the same again asks for nothing', async () => {
+  test('unchanged sessions cause no request', async () => {
     await reconcile([tor1]);
     await reconcile([tor1]);
     expect(bfd.asked).toBe(1);
   });
 
-  test('a missing profile is said, and the session runs without BFD', async () => {
+  test('a missing profile is reported, and the session runs without BFD', async () => {
     await reconcile([{ ...tor1, bfdProfile: 'gone' }]);
     expect(status()).toMatchObject({
       state: 'Established',
@@ -86,7 +86,7 @@ describe('which ways are watched', () => {
     expect(peer?.result).toMatchObject({ missingProfile: 'fast' });
   });
 
-  test('a session that runs goes on being watched when its profile is deleted: to stop would close it on FRR 8', async () => {
+  test('a running session stays monitored when its profile is deleted: an end would close it on FRR 8', async () => {
     await reconcile([tor1]);
     await reconcile([tor1], []);
     expect(bfd.sessions.get('tor1')).toMatchObject({ transmitInterval: fast.transmitInterval });
@@ -98,7 +98,7 @@ describe('which ways are watched', () => {
     expect(bfd.sessions.size).toBe(0);
   });
 
-  test('a host that cannot have BFD says so, and BGP runs', async () => {
+  test('a host that cannot run BFD reports so, and BGP runs', async () => {
     const none = (): FakeBfd => {
       throw new BfdUnavailableError();
     };
@@ -108,7 +108,7 @@ describe('which ways are watched', () => {
     expect(status()?.lastError).toContain('runs without BFD: BFD needs Linux');
   });
 
-  test('what BFD refuses, and what keeps it from receiving, is said until it is over', async () => {
+  test('a refusal of BFD and a failure to receive are reported until they end', async () => {
     bfd.refuses.set('tor1', 'no such thing');
     await reconcile([tor1]);
     expect(status()?.lastError).toContain('no such thing');
@@ -122,7 +122,7 @@ describe('which ways are watched', () => {
   });
 });
 
-test('BFD-030 BFD-031 what is not safe about a session is said beside it', async () => {
+test('BFD-030 BFD-031 an unsafe session is reported with a warning', async () => {
   const warning = 'transmitInterval 50 ms without real-time priority: a busy machine may make the session flap';
   bfd.warnings.set('tor1', [warning]);
   await bothUp();
@@ -133,15 +133,15 @@ test('BFD-030 BFD-031 what is not safe about a session is said beside it', async
   expect(status()?.bfd).not.toHaveProperty('warning');
 });
 
-test('what BFD refuses is said for as long as it is so', async () => {
+test('a refusal of BFD is reported for as long as it lasts', async () => {
   bfd.refuses.set('tor1', 'no such thing');
   await reconcile([tor1]);
   await exchange(60_000);
   expect(status()?.lastError).toContain('no such thing');
 });
 
-describe('what becomes of BGP', () => {
-  test('BFD-022 the session does not wait for BFD that never came up', async () => {
+describe('the effect of BFD on BGP', () => {
+  test('BFD-022 a session does not wait for BFD that never came up', async () => {
     await reconcile([tor1]);
     bfd.move('tor1', 'Down', 'Init', 'Down');
     bfd.move('tor1', 'Init', 'Down', 'Init', 1);
@@ -149,7 +149,7 @@ describe('what becomes of BGP', () => {
     expect(status()).toMatchObject({ state: 'Established', bfd: { state: 'Down', reason: 'control detection time expired' } });
   });
 
-  test('BFD-021 a lost way closes the session with Cease / BFD Down, and is told', async () => {
+  test('BFD-021 a lost path closes the session with Cease / BFD Down and is reported', async () => {
     await bothUp();
     expect(status()?.bfd).toEqual({ state: 'Up', since: new Date(0).toISOString() });
     const before = bed.news;
@@ -160,7 +160,7 @@ describe('what becomes of BGP', () => {
     expect(bed.news).toBeGreaterThan(before);
   });
 
-  test('BFD-022 the session is back when BFD is, and not before', async () => {
+  test('BFD-022 the session comes back when BFD does, and not before', async () => {
     await bothUp();
     bfd.move('tor1', 'Up', 'Down', 'Down', 3);
     await exchange(500);
@@ -170,7 +170,7 @@ describe('what becomes of BGP', () => {
     expect(status()?.state).toBe('Established');
   });
 
-  test('BFD-022 a peer whose BFD does not come back is waited for a second, as it may come with BGP only', async () => {
+  test('BFD-022 a session waits one second for lost BFD, which may come back only with BGP', async () => {
     await bothUp();
     bfd.move('tor1', 'Up', 'Down', 'Up', 1);
     await exchange(999);
@@ -187,7 +187,7 @@ describe('what becomes of BGP', () => {
     expect(status()).toMatchObject({ state: 'Established', bfd: { state: 'Down', reason: 'the peer has it shut down (no diagnostic)' } });
   });
 
-  test('a session that waits is let go when its peer has no BFD any more', async () => {
+  test('a waiting session is released when its peer no longer has BFD', async () => {
     await bothUp();
     bfd.move('tor1', 'Up', 'Down', 'Up', 1);
     await exchange();
@@ -198,7 +198,7 @@ describe('what becomes of BGP', () => {
     expect(status()).not.toHaveProperty('bfd');
   });
 
-  test('what is said of a session that is wanted no more is not heard', async () => {
+  test('a removed session ignores late transitions', async () => {
     await bothUp();
     await reconcile([{ name: 'tor1', peerAddress: '10.0.0.254' }]);
     bfd.move('tor1', 'Up', 'Down', 'Up', 1);
@@ -207,7 +207,7 @@ describe('what becomes of BGP', () => {
   });
 });
 
-describe('a way that becomes another one', () => {
+describe('a path that changes', () => {
   const ways: readonly (readonly [string, Partial<PeerLiteral>])[] = [
     ['another address', { peerAddress: '10.0.0.253' }],
     ['another interface', { interface: 'eth1' }],
@@ -215,7 +215,7 @@ describe('a way that becomes another one', () => {
     ['a peer with TTL security over several hops', { ttlSecurityHops: 2 }],
   ];
 
-  test.each(ways)('%s: BFD is not up any more', async (_, change) => {
+  test.each(ways)('%s: BFD starts again from Down', async (_, change) => {
     await bothUp();
     await reconcile([{ ...tor1, ...change }]);
     expect(status()?.bfd).toEqual({ state: 'Down', since: bed.clock.date().toISOString() });
@@ -223,7 +223,7 @@ describe('a way that becomes another one', () => {
     expect(status()?.bfd?.state).toBe('Up');
   });
 
-  test.each(ways)('%s: what is still said of the way before is not heard', async (_, change) => {
+  test.each(ways)('%s: late transitions of the old path are ignored', async (_, change) => {
     await bothUp();
     let answer: (() => void) | undefined;
     bfd.answers = new Promise((resolve) => void (answer = resolve));
@@ -240,13 +240,13 @@ describe('a way that becomes another one', () => {
     expect(status()?.bfd?.state).toBe('Up');
   });
 
-  test('a profile that changes is no other way', async () => {
+  test('a changed profile keeps the path', async () => {
     await bothUp();
     await reconcile([tor1], [{ ...fast, transmitInterval: 1000, minimumTtl: 100 }]);
     expect(status()?.bfd?.state).toBe('Up');
   });
 
-  test('another router that shows itself on an unnumbered link is none, as long as there is the session with the first', async () => {
+  test('a second router on an unnumbered link changes nothing while the session with the first exists', async () => {
     await reconcile([{ name: 'tor1', interface: 'eth1', dynamicASN: 'external', bfdProfile: 'fast' }]);
     const search = routers.transport.discoveries.get('eth1');
     search?.found(address('fe80::1'));
@@ -257,26 +257,26 @@ describe('a way that becomes another one', () => {
     await exchange();
     expect(bfd.sessions.get('tor1')?.peer).toBe('fe80::1');
     expect(status()).toMatchObject({ state: 'Established', address: 'fe80::1', bfd: { state: 'Up' } });
-    // The router was replaced: the way to it is lost, and the other one is the peer from then on.
+    // The router was replaced: its path is lost, and the other router becomes the peer.
     bfd.move('tor1', 'Up', 'Down', 'Up', 1);
     await exchange(100);
     expect(bfd.sessions.get('tor1')?.peer).toBe('fe80::2');
     expect(status()).toMatchObject({ state: 'Established', address: 'fe80::2' });
   });
 
-  test('of a session that waits, the next way is waited for as well', async () => {
+  test('a waiting session also waits for the new path', async () => {
     await bothUp();
     bfd.move('tor1', 'Up', 'Down', 'Up', 1);
     await exchange();
     await reconcile([{ ...tor1, peerAddress: '10.0.0.253' }]);
-    // Nothing is known of this one, and BFD that never came up holds nothing back.
+    // Nothing is known of the new path, and BFD that never came up holds nothing back.
     await exchange(100);
     expect(status()).toMatchObject({ address: '10.0.0.253', state: 'Established' });
   });
 });
 
-describe('the agent', () => {
-  test('BFD-020 says AdminDown when it stops, after it has closed BGP', async () => {
+describe('an agent with BFD', () => {
+  test('BFD-020 the agent sends AdminDown when it stops, after it closed BGP', async () => {
     const { agent, takeLog, settle, source } = testbed([...basics, bfdProfile(fast)]);
     await agent.start();
     const [peer] = [...source.snapshot.peers.values()];
@@ -288,7 +288,7 @@ describe('the agent', () => {
     expect(takeLog()).toEqual(['stop for restart: upgrade', 'AdminDown', 'data plane closed']);
   });
 
-  test('takes over another BFDProfile while it runs', async () => {
+  test('the agent applies a changed BFDProfile while it runs', async () => {
     const { agent, bfd, settle, source } = testbed([...basics, bfdProfile(fast)]);
     await agent.start();
     const [peer] = [...source.snapshot.peers.values()];

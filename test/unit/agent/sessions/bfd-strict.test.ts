@@ -23,8 +23,8 @@ const up = async (): Promise<void> => {
   expect(bed.status()).toMatchObject({ state: 'Established', bfd: { state: 'Up' } });
 };
 
-describe('BFD-022 bfdStrict: no session', () => {
-  test.each([tor1, tor6])('before BFD is up, however long that takes: $peerAddress', async (peer) => {
+describe('BFD-022 a bfdStrict peer', () => {
+  test.each([tor1, tor6])('no session starts before BFD is up, however long that takes: $peerAddress', async (peer) => {
     await bed.reconcile([peer]);
     await bed.exchange(3_600_000);
     expect(dialed()).toBe(0);
@@ -43,7 +43,7 @@ describe('BFD-022 bfdStrict: no session', () => {
     expect(bed.status()?.bfd).not.toHaveProperty('awaited');
   });
 
-  test('after BFD was lost, before it is up again', async () => {
+  test('no session starts after BFD was lost until it is up again', async () => {
     await up();
     bed.bfd.move('tor1', 'Up', 'Down', 'Up', 1);
     await bed.exchange(3_600_000);
@@ -55,7 +55,7 @@ describe('BFD-022 bfdStrict: no session', () => {
     expect(bed.status()?.state).toBe('Established');
   });
 
-  test('where this host cannot have BFD, which is said', async () => {
+  test('no session starts on a host that cannot run BFD, which is reported', async () => {
     bed = new WatchBed((): FakeBfd => {
       throw new BfdUnavailableError();
     });
@@ -65,7 +65,7 @@ describe('BFD-022 bfdStrict: no session', () => {
     expect(bed.status()?.lastError).toContain('waits for BFD (bfdStrict): BFD needs Linux');
   });
 
-  test('over another way, before BFD is up there', async () => {
+  test('no session starts over a new path before BFD is up there', async () => {
     await up();
     const before = dialed();
     await bed.reconcile([{ ...tor1, peerAddress: '10.0.0.253' }]);
@@ -76,7 +76,7 @@ describe('BFD-022 bfdStrict: no session', () => {
     expect(bed.status()).toMatchObject({ state: 'Established', address: '10.0.0.253' });
   });
 
-  test('with a router that nobody has found; it is found, and watched, while the session waits', async () => {
+  test('no session starts with an undiscovered router; it is found and monitored during the wait', async () => {
     await bed.reconcile([{ name: 'tor1', interface: 'eth1', dynamicASN: 'external', bfdProfile: 'fast', bfdStrict: true }]);
     await bed.exchange(60_000);
     expect(bed.bfd.sessions.size).toBe(0);
@@ -91,8 +91,8 @@ describe('BFD-022 bfdStrict: no session', () => {
   });
 });
 
-describe('what ends the waiting', () => {
-  test('BFD-020 a peer that has its BFD shut down, also where it was never up', async () => {
+describe('the end of the wait', () => {
+  test('BFD-020 AdminDown of the peer ends the wait, even if BFD was never up', async () => {
     await bed.reconcile([tor1]);
     bed.bfd.remoteStates.set('tor1', 'AdminDown');
     await bed.exchange(10_000);
@@ -100,14 +100,14 @@ describe('what ends the waiting', () => {
     expect(bed.status()?.state).toBe('Established');
   });
 
-  test('that it is not asked for any more', async () => {
+  test('the wait ends when bfdStrict is removed', async () => {
     await bed.reconcile([tor1]);
     await bed.reconcile([{ ...tor1, bfdStrict: false }]);
     await bed.exchange(100);
     expect(bed.status()?.state).toBe('Established');
   });
 
-  test('after a loss, no longer asked for: the second of everybody else, from the loss on', async () => {
+  test('the usual second counts from the loss when bfdStrict is removed after it', async () => {
     await up();
     bed.bfd.move('tor1', 'Up', 'Down', 'Up', 1);
     await bed.exchange(400);
@@ -119,7 +119,7 @@ describe('what ends the waiting', () => {
     expect(bed.status()?.state).toBe('Established');
   });
 
-  test('a peer without BFD', async () => {
+  test('the wait ends when the peer no longer has BFD', async () => {
     await bed.reconcile([tor1]);
     await bed.reconcile([{ name: 'tor1', peerAddress: '10.0.0.254' }]);
     await bed.exchange(100);
@@ -127,10 +127,10 @@ describe('what ends the waiting', () => {
   });
 });
 
-describe('a session that is up while BFD is not', () => {
+describe('a session that is up while BFD is down', () => {
   const lax: PeerLiteral = { ...tor1, bfdStrict: false };
 
-  test('is not ended by bfdStrict, and is the last one without BFD', async () => {
+  test('bfdStrict does not end the session, but no further one starts without BFD', async () => {
     await bed.reconcile([lax]);
     await bed.reconcile([tor1]);
     expect(bed.status()).toMatchObject({ state: 'Established', bfd: { state: 'Down' } });
@@ -143,23 +143,23 @@ describe('a session that is up while BFD is not', () => {
   });
 });
 
-describe('a BFDProfile that is missing', () => {
+describe('a missing BFDProfile', () => {
   const says = 'BFDProfile "fast" of "tor1" does not exist, and bfdStrict allows no session without: ';
 
-  test('is a session that does not begin', async () => {
+  test('no new session starts', async () => {
     await bed.reconcile([tor1], []);
     expect(dialed()).toBe(0);
     expect(bed.status()).toMatchObject({ state: 'Idle', since: '', lastError: expect.stringContaining(says) });
   });
 
-  test('does not end a session that runs, which is watched on', async () => {
+  test('a running session stays and remains monitored', async () => {
     await up();
     await bed.reconcile([tor1], [], { running: { n1: { tor1: '10.0.0.254' } } });
     expect(bed.status()).toMatchObject({ state: 'Established', lastError: expect.stringContaining(says) });
     expect(bed.bfd.sessions.get('tor1')).toMatchObject({ transmitInterval: fast.transmitInterval });
   });
 
-  test('does not end a session that runs without BFD, and is the last one so', async () => {
+  test('a running session without BFD stays, but no further one starts', async () => {
     const running = { running: { n1: { tor1: '10.0.0.254' } } };
     await bed.reconcile([{ name: 'tor1', peerAddress: '10.0.0.254' }]);
     await bed.reconcile([tor1], [], running);
@@ -179,7 +179,7 @@ describe('a BFDProfile that is missing', () => {
     expect(bed.status()).toMatchObject({ state: 'Established', bfd: { state: 'Up' } });
   });
 
-  test('that comes into being leaves a session that runs alone', async () => {
+  test('a profile that appears leaves a running session alone', async () => {
     await bed.reconcile([{ name: 'tor1', peerAddress: '10.0.0.254' }]);
     await bed.reconcile([tor1], [], { running: { n1: { tor1: '10.0.0.254' } } });
     await bed.reconcile([tor1], [fast]);
@@ -188,7 +188,7 @@ describe('a BFDProfile that is missing', () => {
     expect(bed.routers.notifications).toEqual([]);
   });
 
-  test('opens no session that was shut down', async () => {
+  test('a session that was shut down does not open', async () => {
     const down = { ...tor1, adminDown: true };
     await bed.reconcile([down], []);
     await bed.reconcile([tor1], [], { running: { n1: { tor1: '10.0.0.254' } } });
@@ -197,14 +197,14 @@ describe('a BFDProfile that is missing', () => {
     expect(bed.status()).toMatchObject({ state: 'Idle', lastError: expect.stringContaining(says) });
   });
 
-  test('does not let an agent begin that only its report knows of', async () => {
+  test('no session starts in a new agent although an old report has BFD', async () => {
     await bed.reconcile([tor1], [], { running: { n1: { tor1: '10.0.0.254' } } });
     expect(dialed()).toBe(0);
     expect(bed.status()?.lastError).toContain(says);
   });
 });
 
-test('the change of it is live', () => {
+test('bfdStrict and bfdProfile change live', () => {
   const intent = (change: Partial<PeerLiteral>): SessionIntent => {
     const [peer] = peersOfNode(
       cluster({ nodes: [{ name: 'n1' }], peers: [{ ...tor1, ...change }], bfdProfiles: [fast, { name: 'slow' }] }),

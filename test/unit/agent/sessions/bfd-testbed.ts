@@ -11,14 +11,15 @@ import { Routers } from '../fakes/routers.ts';
 
 export const fast = { name: 'fast', transmitInterval: 50, receiveInterval: 60, detectMultiplier: 5 };
 
-/** The sessions of node n1 with routers that answer at once, and BFD that says what the test says. */
+/** The sessions of node n1, with routers that answer at once and a BFD that the test controls. */
 export class WatchBed {
   readonly clock = new VirtualClock();
   readonly routers = new Routers(this.clock);
   readonly bfd = new FakeBfd();
   readonly sessions: BgpSessions;
-  /** Times that BFD was started, and that there were news. */
+  /** Number of starts of BFD. */
   started = 0;
+  /** Number of status changes. */
   news = 0;
 
   constructor(start?: () => FakeBfd) {
@@ -40,7 +41,7 @@ export class WatchBed {
     await this.exchange();
   }
 
-  /** Time for promises and the wire. */
+  /** Lets promises and packets proceed. */
   async exchange(milliseconds = 0): Promise<void> {
     for (const advance of [0, milliseconds]) {
       this.clock.advance(advance);
@@ -51,7 +52,7 @@ export class WatchBed {
     }
   }
 
-  /** Of the only session. */
+  /** The status of the only session. */
   status(): SessionStatus | undefined {
     return this.sessions.status()[0];
   }

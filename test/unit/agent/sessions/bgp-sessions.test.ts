@@ -56,7 +56,7 @@ const prefixes = (router: string): string[] | undefined => {
 };
 
 describe('sessions', () => {
-  test('one that starts late gets every route, one that runs only what changes', () => {
+  test('a session that starts late gets every route, a running one only changes', () => {
     reconcile(tor1);
     table.replaceRoutes(
       'a/a',
@@ -74,7 +74,7 @@ describe('sessions', () => {
     expect([prefixes('10.0.0.254'), prefixes('fd00::254')]).toEqual([[], []]);
   });
 
-  test('one that was lost has everything again on return', () => {
+  test('a session that was lost gets everything again when it returns', () => {
     reconcile(tor1);
     table.replaceRoutes('a/a', new Map([['tor1', [route('192.0.2.1/32')]]]));
     tell();
@@ -88,7 +88,7 @@ describe('sessions', () => {
     expect(prefixes('10.0.0.254')?.toSorted()).toEqual(['192.0.2.1/32', '192.0.2.2/32']);
   });
 
-  test('one that is down says why, and not what it lacks besides', () => {
+  test('a session that is down reports the cause rather than a warning', () => {
     reconcile({ ...tor1, bfdProfile: 'fast' });
     expect(statuses()).toEqual([expect.stringContaining('tor1 Established: BFDProfile "fast" of "tor1" does not exist')]);
     routers.sessions[0]?.close();
@@ -96,7 +96,7 @@ describe('sessions', () => {
     expect(statuses()).toEqual([expect.stringMatching(/^tor1 (Idle|Active|Connect): .*closed/)]);
   });
 
-  test('one whose peer is removed is told why, and the others stay', () => {
+  test('the peer of a removed session gets the reason, and the others stay', () => {
     reconcile(tor1, tor6);
     reconcile(tor6);
     expect(routers.notifications).toEqual([expect.stringContaining('10.0.0.254 Cease: Administrative Shutdown (6/2)')]);
@@ -129,7 +129,7 @@ describe('sessions', () => {
     table.replaceRoutes('a/a', new Map([['tor1', [route('192.0.2.1/32')]]]));
     tell();
     reconcile({ ...tor1, ...change });
-    // The old connection ends before the next begins.
+    // The old connection ends before the next one starts.
     clock.advance(1_000);
     await setImmediate();
     clock.advance(5_000);
@@ -138,7 +138,7 @@ describe('sessions', () => {
     expect(prefixes('10.0.0.254')).toEqual(['192.0.2.1/32']);
   });
 
-  test('one that flaps is held back, says so in the report, and begins at once where flapDamping is taken back', () => {
+  test('a flapping session is held back and reported, and starts at once when flapDamping is removed', () => {
     reconcile(tor1);
     for (let flap = 0; flap < 4; flap++) {
       expect(statuses()[0]).toMatch(/^tor1 Established/);
@@ -167,7 +167,7 @@ describe('sessions', () => {
 });
 
 describe('peers of each kind', () => {
-  test('are opened with what their BGPPeer says', () => {
+  test('sessions open with the settings of their BGPPeer', () => {
     reconcile({ ...tor1, ttlSecurityHops: 2, interface: 'eth0' }, { ...tor6, peerAddress: 'fe80::254', interface: 'eth1' });
     expect(routers.transport.dialed).toMatchObject([
       { address: address('10.0.0.254'), ttl: 255, minimumTtl: 254, interface: 'eth0' },
@@ -175,7 +175,7 @@ describe('peers of each kind', () => {
     ]);
   });
 
-  test('one without an address is looked for on its interface, and the status says where', () => {
+  test('a peer without an address is discovered on its interface, which the status names', () => {
     reconcile({ name: 'tor', interface: 'eth1' });
     expect(sessions.status()).toMatchObject([{ peer: 'tor', address: 'unnumbered on eth1', interface: 'eth1', state: 'Active' }]);
     expect(statuses()[0]).toContain('no router advertisement was received on eth1 yet');
@@ -184,7 +184,7 @@ describe('peers of each kind', () => {
     expect(sessions.status()).toMatchObject([{ peer: 'tor', address: 'fe80::7', interface: 'eth1', state: 'Established' }]);
   });
 
-  test('one without an address that is refused has its place in the status, too', () => {
+  test('a refused peer without an address is listed in the status, too', () => {
     reconcile({ name: 'a', interface: 'eth1' }, { name: 'b', interface: 'eth1' });
     expect(sessions.status()[1]).toMatchObject({ peer: 'b', address: 'unnumbered on eth1', since: '' });
     expect(statuses()[1]).toBe('b Idle: BGPPeer "a" already peers with the router on eth1 on the same nodes');
@@ -195,7 +195,7 @@ describe('listening', () => {
   const passive = { ...tor1, passive: true };
   const listening = (): number[] => speaker.listening().sockets.map(({ port }) => port);
 
-  test('begins with the first passive peer and ends with the last', () => {
+  test('the speaker listens from the first passive peer to the last', () => {
     sessions = newSessions({ listenForPassivePeers: true });
     reconcile(tor1);
     expect(listening()).toEqual([]);
@@ -207,7 +207,7 @@ describe('listening', () => {
     expect(statuses()).toEqual(['tor6 Established']);
   });
 
-  test('where it fails, passive peers say why, and only they', () => {
+  test('passive peers, and only they, report that listening failed', () => {
     sessions = newSessions({ listenForPassivePeers: true });
     routers.transport.listen = (_, events) => {
       clock.after(0, () => events.failed({ kind: 'inUse', detail: 'address already in use' }));
@@ -217,7 +217,7 @@ describe('listening', () => {
     expect(statuses()).toEqual(['tor1 Active: cannot listen on port 179: address already in use', 'tor6 Established']);
   });
 
-  test('is left alone where the agent was told where: a passive peer is refused if that is nowhere', () => {
+  test('configured listening stays as it is: without any, a passive peer is refused', () => {
     reconcile(passive);
     expect(listening()).toEqual([]);
     expect(statuses()[0]).toContain('tor1 Idle: no session with "tor1" is possible: passive: the agent of this node was started with');
@@ -241,7 +241,7 @@ describe('a session whose Secret is deleted', () => {
     routers.exchange();
   };
 
-  test('runs on with its last password, also through a change, and says that the Secret is gone', () => {
+  test('the session keeps its last password, also through a change, and reports the missing Secret', () => {
     start({ secrets: [{ name: 'herald/bgp', password }] });
     start({ running });
     start({ running, peers: [{ ...locked, keepaliveTimeSeconds: 10 }] });
@@ -254,7 +254,7 @@ describe('a session whose Secret is deleted', () => {
     expect(statuses()).toEqual(['tor1 Established']);
   });
 
-  test('does not come back after a restart of the agent, nor without a password', () => {
+  test('the session does not come back after a restart of the agent, nor without a password', () => {
     start({ running });
     expect(statuses()).toEqual(['tor1 Idle: BGPPeer "tor1" needs Secret herald/bgp: it does not exist']);
     start({ peers: [tor1] });
@@ -263,14 +263,14 @@ describe('a session whose Secret is deleted', () => {
   });
 });
 
-describe('a peer that is not possible', () => {
+describe('a refused peer', () => {
   test.each<[string, PeerLiteral]>([
     ['a link-local address', { name: 'bad', peerAddress: 'fe80::1' }],
-    ['passive', { name: 'bad', peerAddress: '10.0.0.99', passive: true }],
+    ['passive mode that is impossible', { name: 'bad', peerAddress: '10.0.0.99', passive: true }],
     ['ttlSecurityHops beside ebgpMultiHop', { name: 'bad', peerAddress: '10.0.0.99', ttlSecurityHops: 1, ebgpMultiHop: true }],
     ['the address of another peer', { name: 'tor2', peerAddress: '10.0.0.254' }],
-    ['a password that is missing', { name: 'bad', peerAddress: '10.0.0.99', passwordSecret: { namespace: 'a', name: 'b' } }],
-  ])('for %s is refused alone, and the status says why', (_, bad) => {
+    ['a missing password Secret', { name: 'bad', peerAddress: '10.0.0.99', passwordSecret: { namespace: 'a', name: 'b' } }],
+  ])('a peer with %s is refused alone, and the status says why', (_, bad) => {
     reconcile(bad, tor1, tor6);
     expect(statuses()).toEqual(
       expect.arrayContaining(['tor1 Established', 'tor6 Established', expect.stringMatching(new RegExp(`^${bad.name} Idle: .`))]),
@@ -279,7 +279,7 @@ describe('a peer that is not possible', () => {
     expect(statuses()).toEqual(['tor1 Established', 'tor6 Established']);
   });
 
-  test('where the change of a running one is refused, the session runs on and is listed once', () => {
+  test('a running session with a refused change keeps running and is listed once', () => {
     reconcile(tor1);
     reconcile({ ...tor1, peerAddress: 'fe80::1' });
     expect(statuses()).toEqual([expect.stringContaining('tor1 Established: no session with "tor1" is possible: interface: a link-local')]);
@@ -287,7 +287,7 @@ describe('a peer that is not possible', () => {
     expect(statuses()).toEqual(['tor1 Established']);
   });
 
-  test('because there are too many is refused alone', () => {
+  test('a peer beyond the limit is refused alone', () => {
     const peers = Array.from({ length: maximumPeers + 1 }, (_, i): PeerLiteral => ({
       name: `p${1000 + i}`,
       peerAddress: `10.1.${i >> 8}.${i & 255}`,
@@ -300,7 +300,7 @@ describe('a peer that is not possible', () => {
   });
 });
 
-describe('how a session takes a change of its settings', () => {
+describe('a change of session settings', () => {
   const intent = (change: Partial<PeerLiteral> = {}): SessionIntent => {
     const [peer] = peersOfNode(cluster({ nodes: [{ name: 'n1' }], peers: [{ ...tor1, ...change }] }), 'n1');
     if (peer === undefined || !('session' in peer.result)) throw new Error('no session');
@@ -321,7 +321,7 @@ describe('how a session takes a change of its settings', () => {
 });
 
 describe('an agent with real sessions', () => {
-  test('says goodbye with its message, and leaves no timer', async () => {
+  test('the agent sends Cease with its message, and leaves no timer', async () => {
     let routers: Routers | undefined;
     const bed = testbed([...basics, ...web('a', ['192.0.2.1'])], {
       speaker: (clock) => {

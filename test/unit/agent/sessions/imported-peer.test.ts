@@ -23,7 +23,7 @@ function sessions(store: Store): Map<string, SessionIntent> {
   return new Map(peersOfNode(store, 'n1').flatMap(({ peer, result }) => ('session' in result ? [[peer, result.session] as const] : [])));
 }
 
-test('when an object of herald.dev takes the place of the one of MetalLB that it was made of, no session takes note', () => {
+test('a session does not change when a herald.dev object replaces the MetalLB object it was made from', () => {
   const store = new Store();
   const objects = new MergedObjects(store);
   for (const raw of [node, ...installation]) {
