@@ -12,7 +12,7 @@ import { Coverage, formatCoverage } from './coverage.ts';
 
 const help = `npm run fuzz -- [--seconds N] [--seed N]
 
-  --seconds N   how long to generate messages, after every truncation and bit flip of the corpus (default 600)
+  --seconds N   generates messages for N seconds, after every truncation and bit flip of the corpus (default 600)
   --seed N      repeats the run with this seed (default: a random seed, which is printed)
 
 Prints the coverage of src/bgp/wire at the end. The exit status is 1 when the codec failed for a message. Such a message is

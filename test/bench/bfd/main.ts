@@ -5,14 +5,14 @@ import { flapCases, measureFlaps, type FlapResult } from './flaps.ts';
 
 const help = `npm run bench:bfd -- [options]
 
-  How often sessions with FRR's bfdd flap while our process is kept busy, how long a cut wire goes unnoticed, and what sessions cost.
-  Needs root, and a machine on which nothing else is at work.
+  Measures how often sessions with FRR's bfdd flap while our process is kept busy, how long a cut wire goes unnoticed, and the
+  processor time of sessions. Needs root, and a machine that runs nothing else.
 
-  --minutes N       of each case of flaps, default 10
-  --quick           half a minute, and less of the rest
-  --only PART,...   flaps, detection, cost; default all of them
-  --case N,...      of flaps: 1 is 300 ms x 3, 2 is 50 ms x 3, 3 is 50 ms x 3 with real-time priority; default all of them
-  --json            for machines`;
+  --minutes N       minutes for each case of flaps (default 10)
+  --quick           half a minute for each case of flaps, and a shorter run of the other parts
+  --only PART,...   flaps, detection, cost (default: all)
+  --case N,...      cases of flaps: 1 is 300 ms x 3, 2 is 50 ms x 3, 3 is 50 ms x 3 with real-time priority (default: all)
+  --json            prints JSON`;
 
 const { values } = parseArgs({
   options: {

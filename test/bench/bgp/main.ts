@@ -13,12 +13,12 @@ import { measureSingleChange } from './single-change.ts';
 import { rmSync } from 'node:fs';
 
 /**
- * Announces /32 prefixes from Herald and from other BGP speakers, one after the other, to a bgpd of FRR, and measures.
+ * Announces /32 prefixes from Herald and other BGP speakers, one after another, to a bgpd of FRR, and measures time, memory and UPDATEs.
  *
  *   npm run bench:bgp                      10,000, 100,000 and 500,000 prefixes, three rounds
- *   npm run bench:bgp -- --quick           10,000 only, one round
- *   npm run bench:bgp -- --slow            ExaBGP with 100,000 too, and GoBGP with 500,000, which takes minutes
- *   npm run bench:bgp -- --json            for machines
+ *   npm run bench:bgp -- --quick           only 10,000, one round
+ *   npm run bench:bgp -- --slow            also ExaBGP with 100,000 and GoBGP with 500,000, which takes minutes
+ *   npm run bench:bgp -- --json            prints JSON
  *   npm run bench:bgp -- --rounds 5 --sizes 100000 --only Herald,BIRD
  */
 const { values } = parseArgs({
