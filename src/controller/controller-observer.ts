@@ -7,11 +7,11 @@ export interface ControllerObserver {
   /** What a provider said of a Service; undefined: it could not, and is asked again. */
   reconciled(provider: string, outcome: Reconciliation | undefined, milliseconds: number): void;
   /** The conditions of a Service are on record; `details`: which pools said no. */
-  told(key: ServiceKey, conditions: readonly Condition[], details: NonNullable<Reconciliation['details']>): void;
+  conditionsWritten(key: ServiceKey, conditions: readonly Condition[], details: NonNullable<Reconciliation['details']>): void;
   /** The Service is not ours any more, or is gone. */
-  gone(key: ServiceKey): void;
+  serviceRemoved(key: ServiceKey): void;
   /** Work on a key has ended; `retried`: somebody wrote in between. */
-  worked(queue: QueueName, result: 'done' | 'retried' | 'failed'): void;
+  reconcileFinished(queue: QueueName, result: 'done' | 'retried' | 'failed'): void;
 }
 
 export type QueueName = 'services' | 'configuration';
@@ -26,7 +26,12 @@ export interface QueueFigures {
   readonly longestMilliseconds: number;
 }
 
-export const noControllerObserver: ControllerObserver = { reconciled: ignore, told: ignore, gone: ignore, worked: ignore };
+export const noControllerObserver: ControllerObserver = {
+  reconciled: ignore,
+  conditionsWritten: ignore,
+  serviceRemoved: ignore,
+  reconcileFinished: ignore,
+};
 
 function ignore(): void {
   // Nobody measures.

@@ -11,21 +11,21 @@ import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
-import { ConditionWatch } from './services/affected-services.ts';
-import { Contests } from './services/competing-writers.ts';
+import { AffectedServices } from './services/affected-services.ts';
+import { CompetingWriters } from './services/competing-writers.ts';
 import { noControllerObserver, type ControllerObserver, type QueueFigures, type QueueName } from './controller-observer.ts';
 import { noEvents, type EventSink } from './events/event-sink.ts';
 import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
-import { agentsBehind, serviceConditions } from './services/service-conditions.ts';
-import { MeasuredWork } from './queue/measured-work.ts';
+import { hasUnobservedGeneration, serviceConditions } from './services/service-conditions.ts';
+import { InstrumentedReconciler } from './queue/measured-work.ts';
 import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from './complete-provider.ts';
 import type { Provider, Reconciliation } from './provider.ts';
 import { goneAddresses, ServedServices, type Served } from './services/served-services.ts';
 import { ServiceStatuses } from './services/service-statuses.ts';
-import { UnreadServices } from './services/unreadable-services.ts';
-import { Unreleased } from './services/unreleased-resources.ts';
+import { UnreadableServices } from './services/unreadable-services.ts';
+import { UnreleasedResources } from './services/unreleased-resources.ts';
 import type { StatusWriter } from './status-writer.ts';
 import { WorkQueue } from './queue/work-queue.ts';
 
@@ -49,20 +49,20 @@ interface ControllerComponents {
 export class Controller {
   readonly #components: Omit<ControllerComponents, 'providers'> & { readonly providers: readonly CompleteProvider[] };
   readonly #observer: ControllerObserver;
-  readonly #work: MeasuredWork<ServiceKey>;
+  readonly #work: InstrumentedReconciler<ServiceKey>;
   readonly #queue: WorkQueue<ServiceKey>;
   readonly #served: ServedServices;
-  readonly #unread: UnreadServices;
-  readonly #unreleased: Unreleased;
-  readonly #conditions = new ConditionWatch();
+  readonly #unreadable: UnreadableServices;
+  readonly #unreleased: UnreleasedResources;
+  readonly #affected = new AffectedServices();
   /** Services whose agents have yet to report on their latest form. */
-  readonly #behind = new Set<ServiceKey>();
+  readonly #awaitingAgents = new Set<ServiceKey>();
   readonly #statuses: ServiceStatuses;
   readonly #configuration: ConfigurationStatuses;
   readonly #sourceEvents: SourceEvents;
-  readonly #contests = new Contests();
+  readonly #competingWriters = new CompetingWriters();
   readonly #unsubscribe: (() => void)[] = [];
-  #cancelWatch: (() => void) | undefined;
+  #cancelTimeoutCheck: (() => void) | undefined;
 
   constructor(given: ControllerComponents) {
     const providers = given.providers.map(completeProvider);
@@ -70,19 +70,19 @@ export class Controller {
     this.#components = components;
     const { events = noEvents, observer = noControllerObserver, clock } = components;
     this.#observer = observer;
-    this.#work = new MeasuredWork('services', (key) => this.#reconcile(key), { observer, clock });
+    this.#work = new InstrumentedReconciler('services', (key) => this.#reconcile(key), { observer, clock });
     this.#queue = new WorkQueue(
       components,
       (key) => this.#work.run(key),
-      (key) => this.#served.waitsOutside(key, components.source.snapshot),
+      (key) => this.#served.isRemote(key, components.source.snapshot),
     );
     this.#served = new ServedServices(providers);
-    this.#unread = new UnreadServices(components, {
-      look: (key, when) => (when === 'first' ? this.#queue.addFirst(key) : this.#queue.add(key)),
+    this.#unreadable = new UnreadableServices(components, {
+      requeue: (key, when) => (when === 'first' ? this.#queue.addPriority(key) : this.#queue.add(key)),
       adopt: (provider, service, addresses) => this.#adopt(provider, service, addresses, 'always'),
-      released: (key, addresses, why) => this.#sayReleased(key, addresses, why),
+      released: (key, addresses, why) => this.#recordReleased(key, addresses, why),
     });
-    this.#unreleased = new Unreleased({ ...components, events });
+    this.#unreleased = new UnreleasedResources({ ...components, events });
     this.#statuses = new ServiceStatuses({ ...components, events, observer }, (key) => this.#queue.add(key));
     this.#sourceEvents = new SourceEvents(components.source, events, (key) => {
       const { snapshot } = components.source;
@@ -99,7 +99,7 @@ export class Controller {
     const { snapshot } = source;
     const recorded = await writer.recorded();
     this.#statuses.adopt(recorded, snapshot);
-    this.#unread.adopt(recorded);
+    this.#unreadable.adopt(recorded);
     for (const provider of providers) {
       provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
       provider.restoreKept(recorded.released ?? []);
@@ -107,18 +107,18 @@ export class Controller {
     this.#unsubscribe.push(
       source.onChange((changes) => this.#changed(changes)),
       source.onProblem(() => {
-        this.#unread.look();
+        this.#unreadable.recheck();
         this.#configuration.problemsChanged();
-        this.#sourceEvents.look();
+        this.#sourceEvents.recordProblems();
       }),
     );
     this.#served.adopt(recorded, snapshot);
     const keys = inOrderOfService(snapshot, recorded.waitingSince ?? new Map());
     for (const key of new Set([...keys, ...recorded.addresses.keys(), ...recorded.unreadable.keys()])) this.#queue.add(key);
     this.#queue.start();
-    this.#passTime();
+    this.#checkTimeouts();
     this.#configuration.start();
-    this.#sourceEvents.look();
+    this.#sourceEvents.recordProblems();
     log.info({ services: snapshot.services.size, pools: snapshot.pools.size }, 'controller started');
   }
 
@@ -133,34 +133,34 @@ export class Controller {
   }
 
   async stop(): Promise<void> {
-    this.#unread.stop();
+    this.#unreadable.stop();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#cancelWatch?.();
+    this.#cancelTimeoutCheck?.();
     this.#statuses.stop();
     await Promise.all([this.#queue.stop(), this.#configuration.stop()]);
   }
 
   /** Silence is no change that a source could tell of, nor is the end of a time: both are looked for. */
-  #passTime(): void {
+  #checkTimeouts(): void {
     const { source, clock, providers } = this.#components;
     const now = clock.date().getTime();
-    for (const provider of providers) for (const key of provider.runDue(now)) this.#queue.addFirst(key);
+    for (const provider of providers) for (const key of provider.runDue(now)) this.#queue.addPriority(key);
     this.#configuration.usageChanged();
-    for (const key of this.#conditions.silenced(source.snapshot, now)) this.#queue.add(key);
-    this.#configuration.passTime();
-    for (const key of this.#contests.ended(clock.now())) this.#queue.add(key);
-    this.#cancelWatch = clock.after(limits.reportWatchMilliseconds, () => this.#passTime());
+    for (const key of this.#affected.afterSilence(source.snapshot, now)) this.#queue.add(key);
+    this.#configuration.checkTimeouts();
+    for (const key of this.#competingWriters.takeExpired(clock.now())) this.#queue.add(key);
+    this.#cancelTimeoutCheck = clock.after(limits.reportWatchMilliseconds, () => this.#checkTimeouts());
   }
 
   #changed(changes: readonly Change[]): void {
     const { source, providers } = this.#components;
-    if (changes.some(({ kind }) => kind === 'HeraldConfig')) this.#contests.forgetAll();
+    if (changes.some(({ kind }) => kind === 'HeraldConfig')) this.#competingWriters.forgetAll();
     // Those that wait come before those that came just now, in whatever order the source tells of a Service and of a pool for it.
-    for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addFirst(key);
+    for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addPriority(key);
     const told = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
     for (const key of inOrderOfCreation(told, source.snapshot)) this.#queue.add(key);
-    for (const key of this.#conditions.affected(changes, source.snapshot, this.#behind)) this.#queue.add(key);
-    this.#unread.look();
+    for (const key of this.#affected.afterChanges(changes, source.snapshot, this.#awaitingAgents)) this.#queue.add(key);
+    this.#unreadable.recheck();
     this.#configuration.changed(changes);
   }
 
@@ -168,40 +168,40 @@ export class Controller {
     const { snapshot } = this.#components.source;
     const service = snapshot.services.get(key);
     if (service === undefined) {
-      if (!this.#unread.mayBeThere(key)) await this.#forget(key, undefined, 'the Service is gone');
+      if (!this.#unreadable.mayBeThere(key)) await this.#releaseService(key, undefined, 'the Service is gone');
       return;
     }
     const before = this.#servedBefore(key, service);
     const provider = this.#served.claimant(service, snapshot);
-    if (provider === undefined) return this.#leave(key, service, before);
+    if (provider === undefined) return this.#reconcileUnclaimed(key, service, before);
     const others = this.#served.holders(key, service).filter((holder) => holder !== provider);
     const found = assignedAddresses(service);
     // Who comes to us with addresses keeps them: another controller gave them, and somebody uses them.
     if (!this.#served.isWritten(key)) {
       if (others.length === 0) this.#adopt(provider, service, found, 'free');
-    } else if (this.#isContested(key, service)) {
+    } else if (this.#hasCompetingWriter(key, service)) {
       // What the other one takes away is the Service's again when the contest is over.
       if (found.length > 0) this.#adopt(provider, service, found, 'always');
-      this.#served.set(key, { provider, service, ingress: service.ingress });
+      this.#served.recordServed(key, { provider, service, ingress: service.ingress });
       return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
     }
     const asked = others.length === 0 ? service : { ...service, ingress: [] };
-    const { ingress: given, reason: unmet, details, warnings = [], repaired = [] } = await this.#ask(provider, asked, snapshot);
+    const { ingress: given, reason: unmet, details, warnings = [], repaired = [] } = await this.#reconcileWith(provider, asked, snapshot);
     this.#configuration.usageChanged();
     // Whoever served it before goes on until it is served anew.
     const isHandedOver = given.length > 0 || service.ingress.length === 0 || service.metadata.deleting;
     const ingress = others.length === 0 || isHandedOver ? given : service.ingress;
     const gone = before?.provider === provider ? goneAddresses(before.ingress, ingress) : [];
     const [twice] = gone.flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
-    this.#sayReleased(key, gone, twice === undefined ? 'the Service asks for something else' : reasonText(twice));
-    this.#served.set(key, { provider, service, ingress });
+    this.#recordReleased(key, gone, twice === undefined ? 'the Service asks for something else' : reasonText(twice));
+    this.#served.recordServed(key, { provider, service, ingress });
     await this.#write(key, { ...service, ingress }, unmet, details, twice);
-    this.#statuses.remark(service, warnings, repaired);
-    for (const other of provider.statusWritten(key)) this.#queue.addFirst(other);
-    await this.#releaseAll(key, service, isHandedOver ? others : [], `provider ${provider.name} serves the Service`);
+    this.#statuses.recordWarnings(service, warnings, repaired);
+    for (const other of provider.statusWritten(key)) this.#queue.addPriority(other);
+    await this.#releaseFromAll(key, service, isHandedOver ? others : [], `provider ${provider.name} serves the Service`);
   }
 
-  async #ask(provider: CompleteProvider, service: Service, snapshot: Snapshot): Promise<Reconciliation> {
+  async #reconcileWith(provider: CompleteProvider, service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     const { clock } = this.#components;
     const began = clock.now();
     let outcome: Reconciliation | undefined;
@@ -214,49 +214,53 @@ export class Controller {
   }
 
   /** Whether another program writes the addresses of the Service again and again, so that we do not any more. */
-  #isContested(key: ServiceKey, service: Service): boolean {
+  #hasCompetingWriter(key: ServiceKey, service: Service): boolean {
     const { writer, clock } = this.#components;
-    if (writer.overwritten?.(key, service.metadata) === true) this.#contests.overwritten(key, clock.now());
-    return this.#contests.isLost(key, clock.now());
+    if (writer.overwritten?.(key, service.metadata) === true) this.#competingWriters.recordOverwrite(key, clock.now());
+    return this.#competingWriters.hasYielded(key, clock.now());
   }
 
   /** A Service that is not ours, or not any more. */
-  async #leave(key: ServiceKey, service: Service, before: Served | undefined): Promise<void> {
+  async #reconcileUnclaimed(key: ServiceKey, service: Service, before: Served | undefined): Promise<void> {
     const { source, writer } = this.#components;
     const claim = before?.provider.claim(service, source.snapshot);
     const keeps = before !== undefined && claim !== undefined && !claim.mine && keepsHolding(before.service, service, claim);
-    const wouldBe = this.#served.wouldBe(key, source.snapshot);
-    if (writer.leaveService !== undefined && wouldBe !== undefined && (keeps || before === undefined)) {
-      await writer.leaveService(key, service.metadata);
-      this.#disown(key);
-      this.#statuses.leave(key);
+    const wouldBe = this.#served.claimantByRecord(key, source.snapshot);
+    if (writer.disownService !== undefined && wouldBe !== undefined && (keeps || before === undefined)) {
+      await writer.disownService(key, service.metadata);
+      this.#forgetService(key);
+      this.#statuses.disown(key);
       // What was made for it outside of the cluster goes all the same: the other controller knows nothing of that.
       const outside = this.#served.holders(key, service).filter(({ remote }) => remote === true);
       const free = service.ingress.length === 0;
-      await this.#releaseAll(key, service, free ? new Set([wouldBe, ...outside]) : outside, 'the Service is of another class');
+      await this.#releaseFromAll(key, service, free ? new Set([wouldBe, ...outside]) : outside, 'the Service is of another class');
       // Its addresses are another controller's to change. Whatever they are, nobody else is given them.
       if (free) return;
       return this.#adopt(wouldBe, service, assignedAddresses(service), 'always');
     }
     if (keeps && before.ingress.length > 0) {
       await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
-      for (const other of before.provider.statusWritten(key)) this.#queue.addFirst(other);
+      for (const other of before.provider.statusWritten(key)) this.#queue.addPriority(other);
       return;
     }
     // What we wrote for it goes, what others wrote stays.
-    await this.#forget(key, service, claim === undefined || claim.mine ? 'no provider serves the Service' : reasonText(claim.reason));
+    await this.#releaseService(
+      key,
+      service,
+      claim === undefined || claim.mine ? 'no provider serves the Service' : reasonText(claim.reason),
+    );
   }
 
   /** What others wrote is held as theirs; what they gave up for it, others may have waited for. */
   #adopt(provider: CompleteProvider, service: Service, addresses: readonly Address[], when: 'free' | 'always'): void {
-    for (const other of provider.adoptService(service, addresses, this.#components.source.snapshot, when)) this.#queue.addFirst(other);
+    for (const other of provider.adoptService(service, addresses, this.#components.source.snapshot, when)) this.#queue.addPriority(other);
     this.#configuration.usageChanged();
   }
 
-  #disown(key: ServiceKey): void {
-    this.#served.forget(key);
-    this.#contests.forget(key);
-    this.#behind.delete(key);
+  #forgetService(key: ServiceKey): void {
+    this.#served.forgetService(key);
+    this.#competingWriters.forgetService(key);
+    this.#awaitingAgents.delete(key);
   }
 
   /** `assigned` has the addresses that the Service holds. */
@@ -270,39 +274,39 @@ export class Controller {
     const { source, clock } = this.#components;
     const { ingress } = assigned;
     const now = clock.date().getTime();
-    if (ingress.length > 0 && agentsBehind(source.snapshot, assigned, now)) this.#behind.add(key);
-    else this.#behind.delete(key);
+    if (ingress.length > 0 && hasUnobservedGeneration(source.snapshot, assigned, now)) this.#awaitingAgents.add(key);
+    else this.#awaitingAgents.delete(key);
     // Writing would destroy what people may still read in a broken record.
-    if (this.#unread.hasBrokenRecord(key)) return;
+    if (this.#unreadable.hasBrokenRecord(key)) return;
     const unmet = { reason, details, ...defined({ moved }) };
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
-    this.#served.wrote(key);
-    this.#contests.answered(key);
+    this.#served.markWritten(key);
+    this.#competingWriters.recordRewrite(key);
   }
 
-  async #forget(key: ServiceKey, service: Service | undefined, why: string): Promise<void> {
+  async #releaseService(key: ServiceKey, service: Service | undefined, why: string): Promise<void> {
     const owner = this.#served.get(key)?.provider;
     const holders = this.#served.holders(key, service);
     const providers = owner === undefined ? this.#components.providers : new Set([owner, ...holders]);
-    this.#served.end(key);
+    this.#served.stopServing(key);
     // Whatever becomes of its record, and whoever comes under its name: the one that was served is no more.
     for (const provider of providers) provider.disown(key);
     // As long as it is on record that the Service has the address, nobody else is given it.
     const isTold = await this.#removeStatus(key, service);
-    await this.#releaseAll(key, service, providers, why);
+    await this.#releaseFromAll(key, service, providers, why);
     const isLeft = service !== undefined && this.#unreleased.conditionOf(key, service) !== undefined;
     if (isTold && !isLeft) await this.#removeStatus(key, service);
     // Its condition is for the next look: over what was just written nothing more can be written.
     if (isLeft && !isTold) this.#queue.add(key);
-    this.#disown(key);
+    this.#forgetService(key);
     this.#statuses.forget(key, why);
-    this.#unread.forget(key);
+    this.#unreadable.forgetRecord(key);
   }
 
   /** How the Service was served last; undefined where that was another one of its name, which is gone. */
   #servedBefore(key: ServiceKey, service: Service): Served | undefined {
-    const before = this.#served.before(key, service);
-    if (before === undefined && this.#served.get(key) !== undefined) this.#disown(key);
+    const before = this.#served.lastServed(key, service);
+    if (before === undefined && this.#served.get(key) !== undefined) this.#forgetService(key);
     return before;
   }
 
@@ -315,23 +319,23 @@ export class Controller {
     return left !== undefined;
   }
 
-  async #releaseAll(key: ServiceKey, service: Service | undefined, providers: Iterable<CompleteProvider>, why: string): Promise<void> {
+  async #releaseFromAll(key: ServiceKey, service: Service | undefined, providers: Iterable<CompleteProvider>, why: string): Promise<void> {
     let left: Reason | undefined;
-    for (const provider of providers) left = (await this.#release(key, provider, why)) ?? left;
-    this.#unreleased.note(key, service, left);
+    for (const provider of providers) left = (await this.#releaseFrom(key, provider, why)) ?? left;
+    this.#unreleased.recordAttempt(key, service, left);
   }
 
   /** Resolves to why something of the Service is still there. */
-  async #release(key: ServiceKey, provider: CompleteProvider, why: string): Promise<Reason | undefined> {
+  async #releaseFrom(key: ServiceKey, provider: CompleteProvider, why: string): Promise<Reason | undefined> {
     const { source, clock } = this.#components;
     const { addresses = [], requeue = [], remaining } = await provider.release(key, source.snapshot, clock.date().getTime());
     this.#configuration.usageChanged();
-    this.#sayReleased(key, addresses, why);
-    for (const other of requeue) this.#queue.addFirst(other);
+    this.#recordReleased(key, addresses, why);
+    for (const other of requeue) this.#queue.addPriority(other);
     return remaining;
   }
 
-  #sayReleased(key: ServiceKey, addresses: readonly Address[], why: string): void {
-    this.#statuses.released(key, addresses.map(formatAddress), why);
+  #recordReleased(key: ServiceKey, addresses: readonly Address[], why: string): void {
+    this.#statuses.logReleased(key, addresses.map(formatAddress), why);
   }
 }

@@ -3,7 +3,7 @@ export const limits = {
   /** Services that are decided upon, in order, before the status of the first is written. */
   keysAtWork: 16,
   /** Services beside them that something outside of the cluster is waited for, which may be slow. */
-  keysOutside: 8,
+  remoteKeysAtWork: 8,
   /** First and longest wait before a Service whose reconciliation failed is tried again. */
   retryMinimumMilliseconds: 100,
   retryMaximumMilliseconds: 60_000,
@@ -21,7 +21,7 @@ export const limits = {
   usageMilliseconds: 1000,
   /** How often another program may write over the addresses of a Service, within this time, before Herald gives in until it is quiet for as long. */
   overwrites: 3,
-  contestMilliseconds: 600_000,
+  competingWriterMilliseconds: 600_000,
   /** Pools whose figures a scrape has. */
   measuredPools: 500,
   /** Pools that said no to one Service, of which a scrape knows. */

@@ -20,7 +20,7 @@ export interface ObjectRecord {
 }
 
 /** What is on record, also of Services that no longer exist. */
-export interface Recorded {
+export interface RecordedStatus {
   readonly addresses: ReadonlyMap<ServiceKey, readonly Address[]>;
   /** Of which Service each record is, where it is known: not that of another one that has its name by now. */
   readonly uids?: ReadonlyMap<ServiceKey, string>;
@@ -35,25 +35,25 @@ export interface Recorded {
 }
 
 /** The form of a Service that a decision was taken from. */
-export interface DecidedFrom {
+export interface ObservedVersion {
   readonly uid: string;
   readonly resourceVersion: string;
 }
 
 /** The one place from which status of Services is written. Writing what is already there costs nothing and writes nothing. */
 export interface StatusWriter {
-  recorded(): Promise<Recorded>;
+  recorded(): Promise<RecordedStatus>;
   /** Rejects where the Service is another one by now, or another one wrote about it: then the decision is to be taken anew. */
-  writeService(key: ServiceKey, status: ServiceStatus, from: DecidedFrom): Promise<void>;
+  writeService(key: ServiceKey, status: ServiceStatus, from: ObservedVersion): Promise<void>;
   /** Whether another one has changed the addresses since they were written last, as `from` shows. Absent: nobody else writes. */
-  overwritten?(key: ServiceKey, from: DecidedFrom): boolean;
+  overwritten?(key: ServiceKey, from: ObservedVersion): boolean;
   /**
    * The Service is another controller's: takes away our conditions, and leaves its addresses as they are. Absent: nobody else writes, and
    * what is held stays on record.
    */
-  leaveService?(key: ServiceKey, from: DecidedFrom): Promise<void>;
+  disownService?(key: ServiceKey, from: ObservedVersion): Promise<void>;
   /** `from` undefined: the Service is not there any more. */
-  removeService(key: ServiceKey, from: DecidedFrom | undefined): Promise<void>;
+  removeService(key: ServiceKey, from: ObservedVersion | undefined): Promise<void>;
   /**
    * The status of a configuration object of herald.dev. Resolves to the conditions that were there before; undefined: there is no such object, or it is
    * another one of its name by now.

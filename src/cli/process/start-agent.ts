@@ -40,7 +40,7 @@ export async function startAgent(
   const { metrics, health } = endpoints;
   const { source } = storage;
   // The name becomes part of a path.
-  if (!isSubdomainName(node)) throw new UsageError(`"${node}" is no name of a Node: it must be an RFC 1123 subdomain, such as node-1`);
+  if (!isSubdomainName(node)) throw new UsageError(`"${node}" is not a valid Node name: it must be an RFC 1123 subdomain, such as node-1`);
   if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: reasonText(reason('NodeUnknown', { node })) }, 'unknown node');
   const { writeNodeState, release } = await storage.acquireNode(node);
   const host = systemHost(procSys === undefined ? {} : { settings: procSys });
@@ -55,7 +55,7 @@ export async function startAgent(
     () => host.interfaces().map(({ address }) => address),
   );
   const foreign = new KubeProxyForwarding(clock, { legacyTables: (family) => host.legacyTables(family) });
-  // Asked when a session begins, which is after the data plane has looked into the kernel.
+  // `restarted` below is called when a session begins, which is after the data plane has read the kernel.
   const listen = bgpListen === undefined ? {} : { listen: bgpListen };
   const foreignKept = (): boolean => source.snapshot.config.services !== 'all' && foreign.view.seen;
   const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted || foreignKept() });
@@ -111,7 +111,7 @@ function startBfd(priority: AgentProcessOptions['bfdPriority'], log: Log): Bfd {
   return bfd;
 }
 
-/** Whether short intervals are safe is seen here, before the first flap. */
+/** Logs whether BFD runs with real-time priority, which short intervals need, before the first session flaps. */
 async function tellPriority(bfd: Bfd, log: Log): Promise<void> {
   log.info({ realTime: await bfd.started() }, 'BFD runs');
 }

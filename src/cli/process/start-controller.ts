@@ -48,7 +48,7 @@ export async function startController(
     random,
     log,
   });
-  observer.follow(controller, providers);
+  observer.expose(controller, providers);
   const initialConfig =
     makeConfig === undefined || wanted === undefined
       ? undefined

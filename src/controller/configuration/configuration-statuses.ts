@@ -19,15 +19,15 @@ import type { Random } from '../../system/random.ts';
 import type { ControllerObserver, QueueFigures } from '../controller-observer.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { limits } from '../limits.ts';
-import { MeasuredWork } from '../queue/measured-work.ts';
+import { InstrumentedReconciler } from '../queue/measured-work.ts';
 import type { StatusWriter } from '../status-writer.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
 import { configurationObject, isConfigurationKind, keysOf, objectKeyOf, partsOf, translatedObject } from './configuration-objects.ts';
 import type { ConfigurationObject, ObjectKey } from './configuration-objects.ts';
 import { objectConditions } from './object-conditions.ts';
 import { objectEvents } from './object-events.ts';
-import { Pace } from '../queue/key-throttle.ts';
-import { PeerSessions } from './peer-session-counts.ts';
+import { KeyThrottle } from '../queue/key-throttle.ts';
+import { PeerSessionCounts } from './peer-session-counts.ts';
 import { unreadableObjects, type Unreadable } from './unreadable-objects.ts';
 
 interface ConfigurationStatusesComponents {
@@ -51,38 +51,38 @@ interface ConfigurationStatusesComponents {
  */
 export class ConfigurationStatuses {
   readonly #components: ConfigurationStatusesComponents;
-  readonly #work: MeasuredWork<ObjectKey>;
+  readonly #work: InstrumentedReconciler<ObjectKey>;
   readonly #queue: WorkQueue<ObjectKey>;
-  readonly #pace: Pace<ObjectKey>;
-  readonly #sessions = new PeerSessions();
+  readonly #throttle: KeyThrottle<ObjectKey>;
+  readonly #sessions = new PeerSessionCounts();
   /** What was written last, as text. */
   readonly #written = new Map<ObjectKey, string>();
   /** What was last told of objects of another program. */
-  readonly #told = new Map<ObjectKey, readonly Condition[]>();
+  readonly #translatedConditions = new Map<ObjectKey, readonly Condition[]>();
   #unreadable: ReadonlyMap<ObjectKey, Unreadable> = new Map();
   #usage = new Map<string, readonly PoolUsage[]>();
   #kept = new Map<string, readonly KeptInPool[]>();
   #conflicts: ReadonlyMap<string, readonly string[]> = new Map();
   /** What pools hold of Nodes, by name of the pool. */
   #nodeAddresses: ReadonlyMap<string, Reason> = new Map();
-  #cancelSweep: Cancel | undefined;
+  #cancelUsageCheck: Cancel | undefined;
 
   constructor(components: ConfigurationStatusesComponents) {
     this.#components = components;
-    this.#work = new MeasuredWork('configuration', (key) => this.#write(key), components);
+    this.#work = new InstrumentedReconciler('configuration', (key) => this.#write(key), components);
     this.#queue = new WorkQueue(components, (key) => this.#work.run(key));
-    this.#pace = new Pace(components.clock, limits.objectStatusMilliseconds, (key) => this.#queue.add(key));
+    this.#throttle = new KeyThrottle(components.clock, limits.objectStatusMilliseconds, (key) => this.#queue.add(key));
   }
 
   start(): void {
     const { source, clock } = this.#components;
-    this.#sessions.lookAtAll(source.snapshot, clock.date().getTime());
+    this.#sessions.updateAllNodes(source.snapshot, clock.date().getTime());
     this.#conflicts = conflictsOf(source.snapshot.pools.values());
     this.#nodeAddresses = nodeAddressesIn(source.snapshot.pools.values(), source.snapshot.nodes);
     this.#usage = this.#usageNow();
     this.#kept = this.#keptNow();
     this.#unreadable = unreadableObjects(source.problems(), source.snapshot);
-    this.#touch(...keysOf(source.snapshot), ...this.#unreadable.keys());
+    this.#requeue(...keysOf(source.snapshot), ...this.#unreadable.keys());
     this.#queue.start();
   }
 
@@ -96,8 +96,8 @@ export class ConfigurationStatuses {
   }
 
   async stop(): Promise<void> {
-    this.#pace.stop();
-    this.#cancelSweep?.();
+    this.#throttle.stop();
+    this.#cancelUsageCheck?.();
     await this.#queue.stop();
   }
 
@@ -106,28 +106,29 @@ export class ConfigurationStatuses {
     const { snapshot } = source;
     const now = clock.date().getTime();
     const kinds = new Set(changes.map(({ kind }) => kind));
-    for (const { kind, key } of changes) if (isConfigurationKind(kind)) this.#touch(objectKeyOf(kind, key));
+    for (const { kind, key } of changes) if (isConfigurationKind(kind)) this.#requeue(objectKeyOf(kind, key));
     if (kinds.has('IPAddressPool')) {
       this.#conflicts = conflictsOf(snapshot.pools.values());
       this.#usage = this.#usageNow();
-      this.#touch(...keysOf(snapshot, 'IPAddressPool'));
+      this.#requeue(...keysOf(snapshot, 'IPAddressPool'));
     }
-    if (kinds.has('IPAddressPool') || kinds.has('Node')) this.#lookAtNodeAddresses(snapshot);
-    if (kinds.has('BGPPeer') || kinds.has('Secret') || kinds.has('BFDProfile')) this.#touchPeers(this.#sessions.lookAtAll(snapshot, now));
+    if (kinds.has('IPAddressPool') || kinds.has('Node')) this.#checkNodeAddresses(snapshot);
+    if (kinds.has('BGPPeer') || kinds.has('Secret') || kinds.has('BFDProfile'))
+      this.#requeuePeers(this.#sessions.updateAllNodes(snapshot, now));
     for (const { kind, key } of changes) {
-      if (kind === 'Node' || kind === 'NodeState') this.#touchPeers(this.#sessions.look(snapshot, key, now));
+      if (kind === 'Node' || kind === 'NodeState') this.#requeuePeers(this.#sessions.updateNode(snapshot, key, now));
     }
     if (['IPAddressPool', 'BGPPeer', 'Node', 'Community'].some((kind) => kinds.has(kind as Change['kind'])))
-      this.#touch(...keysOf(snapshot, 'BGPAdvertisement'));
+      this.#requeue(...keysOf(snapshot, 'BGPAdvertisement'));
   }
 
   /** Nodes change all the time, and their addresses hardly ever: only pools of which something else is so are written. */
-  #lookAtNodeAddresses({ pools, nodes }: Snapshot): void {
+  #checkNodeAddresses({ pools, nodes }: Snapshot): void {
     const before = this.#nodeAddresses;
     this.#nodeAddresses = nodeAddressesIn(pools.values(), nodes);
     for (const name of new Set([...before.keys(), ...this.#nodeAddresses.keys()]))
       if (JSON.stringify(before.get(name)) !== JSON.stringify(this.#nodeAddresses.get(name)))
-        this.#touch(objectKeyOf('IPAddressPool', name));
+        this.#requeue(objectKeyOf('IPAddressPool', name));
   }
 
   problemsChanged(): void {
@@ -135,37 +136,37 @@ export class ConfigurationStatuses {
     const before = this.#unreadable;
     this.#unreadable = unreadableObjects(source.problems(), source.snapshot);
     for (const key of new Set([...before.keys(), ...this.#unreadable.keys()])) {
-      if (JSON.stringify(before.get(key)) !== JSON.stringify(this.#unreadable.get(key))) this.#touch(key);
+      if (JSON.stringify(before.get(key)) !== JSON.stringify(this.#unreadable.get(key))) this.#requeue(key);
     }
   }
 
   /** Addresses were given, let go, or are kept no longer. Looked at once for all of them. */
   usageChanged(): void {
-    this.#cancelSweep ??= this.#components.clock.after(limits.usageMilliseconds, () => {
-      this.#cancelSweep = undefined;
+    this.#cancelUsageCheck ??= this.#components.clock.after(limits.usageMilliseconds, () => {
+      this.#cancelUsageCheck = undefined;
       const before = this.#usage;
       this.#usage = this.#usageNow();
       const keptBefore = this.#kept;
       this.#kept = this.#keptNow();
       for (const pool of this.#usage.keys()) {
         const now = [this.#usage.get(pool), this.#kept.get(pool)];
-        if (textOf(now) !== textOf([before.get(pool), keptBefore.get(pool)])) this.#touch(objectKeyOf('IPAddressPool', pool));
+        if (jsonText(now) !== jsonText([before.get(pool), keptBefore.get(pool)])) this.#requeue(objectKeyOf('IPAddressPool', pool));
       }
     });
   }
 
   /** Called every now and then: agents that fall silent are no change that anybody tells of. */
-  passTime(): void {
+  checkTimeouts(): void {
     const { source, clock } = this.#components;
-    this.#touchPeers(this.#sessions.lookAtSilent(source.snapshot, clock.date().getTime()));
+    this.#requeuePeers(this.#sessions.updateSilentNodes(source.snapshot, clock.date().getTime()));
   }
 
-  #touch(...keys: readonly ObjectKey[]): void {
-    for (const key of keys) this.#pace.touch(key);
+  #requeue(...keys: readonly ObjectKey[]): void {
+    for (const key of keys) this.#throttle.trigger(key);
   }
 
-  #touchPeers(names: Iterable<string>): void {
-    for (const name of names) this.#touch(objectKeyOf('BGPPeer', name));
+  #requeuePeers(names: Iterable<string>): void {
+    for (const name of names) this.#requeue(objectKeyOf('BGPPeer', name));
   }
 
   #usageNow(): Map<string, readonly PoolUsage[]> {
@@ -183,9 +184,9 @@ export class ConfigurationStatuses {
     const unreadable = this.#unreadable.get(key);
     if (object === undefined && unreadable === undefined) {
       const translated = translatedObject(source.snapshot, key);
-      if (translated !== undefined) return this.#tellOf(key, translated);
-      this.#told.delete(key);
-      this.#pace.forget(key);
+      if (translated !== undefined) return this.#recordTranslated(key, translated);
+      this.#translatedConditions.delete(key);
+      this.#throttle.forgetKey(key);
       this.#written.delete(key);
       return writer.removeObject(kind, name);
     }
@@ -194,26 +195,26 @@ export class ConfigurationStatuses {
       { ...status, fields },
       unreadable === undefined ? object?.metadata.generation : unreadable.generation,
     );
-    const regarding = referenceOf(kind, name, unreadable ?? object?.metadata);
-    const text = textOf([regarding.uid, conditions, fields]);
+    const regarding = objectReferenceOf(kind, name, unreadable ?? object?.metadata);
+    const text = jsonText([regarding.uid, conditions, fields]);
     if (this.#written.get(key) === text) return;
     const before = await writer.writeObject(regarding, { conditions, fields });
     if (before === undefined) return void this.#written.delete(key);
     this.#written.set(key, text);
-    this.#tell(key, objectEvents(regarding, before, conditions));
+    this.#recordEvents(key, objectEvents(regarding, before, conditions));
   }
 
   /** An object of another program: nothing is written to it, and what would be in its status is told all the same. */
-  #tellOf(key: ObjectKey, object: ConfigurationObject): void {
+  #recordTranslated(key: ObjectKey, object: ConfigurationObject): void {
     const { origin, uid, resourceVersion, generation } = object.metadata;
     if (origin === undefined) return;
     const conditions = objectConditions(this.#statusOfReadable(object, this.#components.source.snapshot), generation);
-    const before = this.#told.get(key) ?? [];
-    this.#told.set(key, conditions);
-    this.#tell(originText(origin), objectEvents({ ...origin, uid, resourceVersion }, before, conditions));
+    const before = this.#translatedConditions.get(key) ?? [];
+    this.#translatedConditions.set(key, conditions);
+    this.#recordEvents(originText(origin), objectEvents({ ...origin, uid, resourceVersion }, before, conditions));
   }
 
-  #tell(object: string, told: readonly ObjectEvent[]): void {
+  #recordEvents(object: string, told: readonly ObjectEvent[]): void {
     const { events, log } = this.#components;
     for (const event of told) {
       events.record(event);
@@ -253,7 +254,7 @@ export class ConfigurationStatuses {
   }
 }
 
-function referenceOf(
+function objectReferenceOf(
   kind: ConfigurationObject['kind'],
   name: string,
   version: { readonly uid: string; readonly resourceVersion: string } | undefined,
@@ -262,6 +263,6 @@ function referenceOf(
   return { apiVersion: heraldApiVersion, kind, namespace: '', name, uid, resourceVersion };
 }
 
-function textOf(value: unknown): string {
+function jsonText(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part)) ?? '';
 }

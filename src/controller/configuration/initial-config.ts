@@ -26,7 +26,7 @@ export class InitialConfig {
   readonly #backOff: BackOff;
   readonly #stop = new AbortController();
   #working: Promise<void> = Promise.resolve();
-  #told = '';
+  #loggedFailure = '';
 
   constructor(components: InitialConfigComponents, manifest: object) {
     this.#components = components;
@@ -69,15 +69,15 @@ export class InitialConfig {
       if (error.code === 'conflict') log.info({}, 'HeraldConfig/default is there, and stays as it is');
       // Whoever leads now makes it.
       if (error.code === 'conflict' || error.code === 'notLeading') return undefined;
-      this.#tell(error);
+      this.#logFailure(error);
       return this.#backOff.failed(error.retryAfterMilliseconds);
     }
   }
 
   /** Each failure once, however often it is repeated. */
-  #tell({ code, message, fix }: KubeError): void {
-    if (message === this.#told) return;
-    this.#told = message;
+  #logFailure({ code, message, fix }: KubeError): void {
+    if (message === this.#loggedFailure) return;
+    this.#loggedFailure = message;
     const { log } = this.#components;
     if (code === 'notFound') log.info({}, 'HeraldConfig is not served yet: its object is made when it is');
     else log.warn({ problem: message, fix }, 'HeraldConfig/default cannot be made from --initial-config yet');

@@ -1,6 +1,6 @@
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ObjectEvent, ObjectReference } from '../../model/objects/object-event.ts';
-import { eventOf } from '../events/object-event.ts';
+import { objectEvent } from '../events/object-event.ts';
 
 /** What is worth telling of a configuration object whose conditions were `before` and are `after`. */
 export function objectEvents(
@@ -12,11 +12,11 @@ export function objectEvents(
   const events: ObjectEvent[] = [];
   const [accepting, working] = [was(accepted), was(ready)];
   if (accepted.status === 'False' && accepting?.reason !== accepted.reason)
-    events.push(eventOf('refused', regarding, accepted.message, accepted.reason));
-  if (accepted.status === 'True' && accepting?.status === 'False') events.push(eventOf('accepted', regarding, accepted.message));
+    events.push(objectEvent('refused', regarding, accepted.message, accepted.reason));
+  if (accepted.status === 'True' && accepting?.status === 'False') events.push(objectEvent('accepted', regarding, accepted.message));
   // That what was refused does not work goes without saying.
   if (ready.status === 'False' && working?.status === 'True' && ready.reason !== accepted.reason)
-    events.push(eventOf('notReady', regarding, ready.message, ready.reason));
-  if (ready.status === 'True' && working?.status === 'False') events.push(eventOf('ready', regarding, ready.message));
+    events.push(objectEvent('notReady', regarding, ready.message, ready.reason));
+  if (ready.status === 'True' && working?.status === 'False') events.push(objectEvent('ready', regarding, ready.message));
   return events;
 }

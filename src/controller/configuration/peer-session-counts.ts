@@ -14,18 +14,18 @@ interface Total {
 }
 
 /** How many sessions each peer has, of all nodes: a report of one node costs a look at that node. */
-export class PeerSessions {
+export class PeerSessionCounts {
   readonly #nodes = new Map<string, ReadonlyMap<string, PeerOnNode>>();
   readonly #totals = new Map<string, Total>();
   /** Nodes whose reports counted when they were looked at last. */
-  readonly #heard = new Set<string>();
+  readonly #reporting = new Set<string>();
 
   /** Looks at a node again; returns the peers of which something has changed. */
-  look(snapshot: Snapshot, node: string, now: number): Set<string> {
+  updateNode(snapshot: Snapshot, node: string, now: number): Set<string> {
     const before = this.#nodes.get(node) ?? new Map<string, PeerOnNode>();
     const after = peersOnNode(snapshot, node, now);
-    if (currentReport(snapshot.nodeStates, node, now) === undefined) this.#heard.delete(node);
-    else this.#heard.add(node);
+    if (currentReport(snapshot.nodeStates, node, now) === undefined) this.#reporting.delete(node);
+    else this.#reporting.add(node);
     if (after.size === 0) this.#nodes.delete(node);
     else this.#nodes.set(node, after);
     const changed = new Set<string>();
@@ -39,19 +39,19 @@ export class PeerSessions {
     return changed;
   }
 
-  lookAtAll(snapshot: Snapshot, now: number): Set<string> {
+  updateAllNodes(snapshot: Snapshot, now: number): Set<string> {
     const nodes = new Set([...snapshot.nodes.keys(), ...this.#nodes.keys()]);
-    return new Set([...nodes].flatMap((node) => [...this.look(snapshot, node, now)]));
+    return new Set([...nodes].flatMap((node) => [...this.updateNode(snapshot, node, now)]));
   }
 
   /** Looks at the nodes that have fallen silent since they were looked at last. */
-  lookAtSilent(snapshot: Snapshot, now: number): Set<string> {
-    const silent = [...this.#heard].filter((node) => currentReport(snapshot.nodeStates, node, now) === undefined);
-    return new Set(silent.flatMap((node) => [...this.look(snapshot, node, now)]));
+  updateSilentNodes(snapshot: Snapshot, now: number): Set<string> {
+    const silent = [...this.#reporting].filter((node) => currentReport(snapshot.nodeStates, node, now) === undefined);
+    return new Set(silent.flatMap((node) => [...this.updateNode(snapshot, node, now)]));
   }
 
   of(peer: string): PeerSummary {
-    const { nodes, expected, established, refused, identified } = this.#totals.get(peer) ?? nothing();
+    const { nodes, expected, established, refused, identified } = this.#totals.get(peer) ?? emptyTotal();
     const [first] = [...refused.keys()].toSorted();
     const because = first === undefined ? undefined : refused.get(first);
     const sharedID = firstShared(identified);
@@ -65,7 +65,7 @@ export class PeerSessions {
 
   #count(peer: string, node: string, on: PeerOnNode | undefined, by: 1 | -1): void {
     if (on === undefined) return;
-    const total = this.#totals.get(peer) ?? nothing();
+    const total = this.#totals.get(peer) ?? emptyTotal();
     this.#totals.set(peer, total);
     total.nodes += by;
     if (on.expected) total.expected += by;
@@ -77,7 +77,7 @@ export class PeerSessions {
   }
 }
 
-function nothing(): Total {
+function emptyTotal(): Total {
   return { nodes: 0, expected: 0, established: 0, refused: new Map(), identified: new Map() };
 }
 

@@ -31,14 +31,14 @@ export class EventHistory implements EventSink {
   record(event: ObjectEvent): void {
     const { events } = this.#components;
     events?.record(event);
-    if (event.regarding.kind === 'Service') this.#tell(serviceKey(event.regarding), event);
+    if (event.regarding.kind === 'Service') this.#recordHistory(serviceKey(event.regarding), event);
   }
 
   stop(): void {
     this.#end();
   }
 
-  #tell(service: ServiceKey, { reason, note }: ObjectEvent): void {
+  #recordHistory(service: ServiceKey, { reason, note }: ObjectEvent): void {
     const { history, source } = this.#components;
     const text = note.length <= limits.words ? note : `${note.slice(0, limits.words - 1)}…`;
     history.record('Service', service, { what: reason, text, causes: this.#causes.takeRecentCauses(service) });

@@ -3,12 +3,12 @@ import type { Service } from '../../model/objects/service.ts';
 import { eventTable, type EventName } from './event-table.ts';
 
 /** `code`: the reason, where the table leaves it to the "no". */
-export function eventOf(name: EventName, regarding: ObjectReference, note: string, code?: string): ObjectEvent {
+export function objectEvent(name: EventName, regarding: ObjectReference, note: string, code?: string): ObjectEvent {
   const { type, action, ...kind } = eventTable[name];
   const reason = 'reason' in kind ? kind.reason : (code ?? name);
   return { regarding, type, reason, action, note };
 }
 
-export function referenceTo({ metadata: { namespace, name, uid, resourceVersion } }: Service): ObjectReference {
+export function serviceReference({ metadata: { namespace, name, uid, resourceVersion } }: Service): ObjectReference {
   return { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion };
 }

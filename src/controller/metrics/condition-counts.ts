@@ -15,7 +15,7 @@ export class ConditionCounts {
   readonly #known = new Map<ServiceKey, readonly string[]>();
 
   /** None: the Service is gone, or not ours. */
-  set(key: ServiceKey, conditions: readonly Condition[]): void {
+  replaceConditions(key: ServiceKey, conditions: readonly Condition[]): void {
     const after = conditions.map((condition) => this.#keyOf(condition));
     for (const one of after) this.#add(one, 1);
     for (const one of this.#known.get(key) ?? []) this.#add(one, -1);

@@ -25,7 +25,7 @@ export class ControllerMetrics implements ControllerObserver {
   }
 
   /** Exposes how things are with the controller and its providers. */
-  follow(controller: { readonly figures: () => Readonly<Record<QueueName, QueueFigures>> }, providers: readonly Provider[]): void {
+  expose(controller: { readonly figures: () => Readonly<Record<QueueName, QueueFigures>> }, providers: readonly Provider[]): void {
     this.#ends.push(
       this.#metrics.addCollector(
         'queues',
@@ -56,17 +56,17 @@ export class ControllerMetrics implements ControllerObserver {
     this.#metrics.observe('herald_reconcile_duration_seconds', { provider, result }, milliseconds / 1000);
   }
 
-  told(key: ServiceKey, conditions: readonly Condition[], details: NonNullable<Reconciliation['details']>): void {
-    this.#conditions.set(key, conditions);
-    this.#refusals.set(key, details);
+  conditionsWritten(key: ServiceKey, conditions: readonly Condition[], details: NonNullable<Reconciliation['details']>): void {
+    this.#conditions.replaceConditions(key, conditions);
+    this.#refusals.replaceRefusals(key, details);
   }
 
-  gone(key: ServiceKey): void {
-    this.#conditions.set(key, []);
-    this.#refusals.set(key, []);
+  serviceRemoved(key: ServiceKey): void {
+    this.#conditions.replaceConditions(key, []);
+    this.#refusals.replaceRefusals(key, []);
   }
 
-  worked(queue: QueueName, result: 'done' | 'retried' | 'failed'): void {
+  reconcileFinished(queue: QueueName, result: 'done' | 'retried' | 'failed'): void {
     this.#metrics.add('herald_queue_work_total', { queue, result });
   }
 

@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import type { StatusWriter } from '../status-writer.ts';
-import { isOrdinary } from '../queue/work-queue.ts';
+import { isExpected } from '../queue/work-queue.ts';
 
 /** Counts what is given to the record, and what became of it. */
 export function countedWriter(writer: StatusWriter, metrics: Metrics): StatusWriter {
@@ -13,19 +13,19 @@ export function countedWriter(writer: StatusWriter, metrics: Metrics): StatusWri
       result = 'done';
       return written;
     } catch (error) {
-      if (isOrdinary(error)) result = 'conflict';
+      if (isExpected(error)) result = 'conflict';
       throw error;
     } finally {
       metrics.add('herald_status_writes_total', { kind, result });
     }
   };
   const overwritten = writer.overwritten?.bind(writer);
-  const leaveService = writer.leaveService?.bind(writer);
+  const leaveService = writer.disownService?.bind(writer);
   return {
     recorded: () => writer.recorded(),
     writeService: (...write) => counted('Service', () => writer.writeService(...write)),
     ...defined({ overwritten }),
-    ...(leaveService === undefined ? {} : { leaveService: (...leave) => counted('Service', () => leaveService(...leave)) }),
+    ...(leaveService === undefined ? {} : { disownService: (...leave) => counted('Service', () => leaveService(...leave)) }),
     removeService: (...remove) => counted('Service', () => writer.removeService(...remove)),
     writeObject: (of, status) => counted(of.kind, () => writer.writeObject(of, status)),
     removeObject: (kind, name) => counted(kind, () => writer.removeObject(kind, name)),

@@ -8,7 +8,7 @@ export class PoolRefusals {
   readonly #counts = new Map<string, { readonly pool: string; readonly reason: string; services: number }>();
   readonly #known = new Map<ServiceKey, readonly string[]>();
 
-  set(key: ServiceKey, details: NonNullable<Reconciliation['details']>): void {
+  replaceRefusals(key: ServiceKey, details: NonNullable<Reconciliation['details']>): void {
     const after = details.slice(0, limits.measuredRefusals).map(({ of: pool, code: reason }) => {
       const text = `${pool} ${reason}`;
       if (!this.#counts.has(text)) this.#counts.set(text, { pool, reason, services: 0 });

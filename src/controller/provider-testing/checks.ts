@@ -6,7 +6,7 @@ import { formatAddress } from '../../net/address.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { missingMethods, type Claim, type Reconciliation } from '../provider-module.ts';
 import { partMethods, partNames, type OptionalParts, type PartName } from '../provider-parts.ts';
-import type { Bed } from './in-memory-cluster.ts';
+import type { InMemoryCluster } from './in-memory-cluster.ts';
 import type { ProviderSubject } from './subject.ts';
 
 interface Check {
@@ -17,7 +17,7 @@ interface Check {
   /** The optional part that the check is about. */
   readonly part?: PartName;
   /** Rejects (AssertionError) where it is not so. */
-  readonly run: (bed: Bed, subject: ProviderSubject) => Promise<void>;
+  readonly run: (bed: InMemoryCluster, subject: ProviderSubject) => Promise<void>;
 }
 
 const strangers = ['ClusterIP', 'NodePort'] as const;
@@ -36,13 +36,13 @@ export const checks: readonly Check[] = [
     name: 'claim says the same of a Service every time, changes nothing and asks nobody',
     async run(bed) {
       const provider = await bed.makeProvider();
-      const before = [structuredClone(bed.served), structuredClone(bed.snapshot.config), bed.left] as const;
+      const before = [structuredClone(bed.served), structuredClone(bed.snapshot.config), bed.resources] as const;
       const claims = [1, 2, 3].map(() => provider.claim(bed.served, bed.snapshot));
       for (const claim of claims) {
         assert(claim.mine, 'it does not claim the Service of the subject, or not every time');
         assert.deepStrictEqual(claim, claims[0], 'it says another thing the next time');
       }
-      assert.deepStrictEqual([bed.served, bed.snapshot.config, bed.left], before, 'claim has changed something');
+      assert.deepStrictEqual([bed.served, bed.snapshot.config, bed.resources], before, 'claim has changed something');
     },
   },
   {
@@ -83,10 +83,10 @@ export const checks: readonly Check[] = [
     async run(bed) {
       await bed.start();
       await given(bed);
-      const [ingress, left] = [bed.ingress, bed.left];
+      const [ingress, left] = [bed.ingress, bed.resources];
       await bed.apply({ metadata: { labels: { touched: 'yes' } } });
-      await bed.pass(600);
-      assert.deepStrictEqual([bed.ingress, bed.left], [ingress, left], 'the second time is not as the first');
+      await bed.advance(600);
+      assert.deepStrictEqual([bed.ingress, bed.resources], [ingress, left], 'the second time is not as the first');
     },
   },
   {
@@ -94,10 +94,10 @@ export const checks: readonly Check[] = [
     async run(bed) {
       await bed.start();
       await given(bed);
-      const [ingress, left] = [bed.ingress, bed.left];
+      const [ingress, left] = [bed.ingress, bed.resources];
       await bed.start();
-      await bed.pass(600);
-      assert.deepStrictEqual([bed.ingress, bed.left], [ingress, left], 'it is not as the process before has left it');
+      await bed.advance(600);
+      assert.deepStrictEqual([bed.ingress, bed.resources], [ingress, left], 'it is not as the process before has left it');
     },
   },
   {
@@ -125,7 +125,7 @@ export const checks: readonly Check[] = [
       await bed.start();
       await given(bed);
       await bed.apply({ spec: { type: 'NodePort', loadBalancerClass: undefined } });
-      await bed.until('nothing is left', () => bed.ingress.length === 0 && bed.left.length === 0 && !holds(bed));
+      await bed.until('nothing is left', () => bed.ingress.length === 0 && bed.resources.length === 0 && !holds(bed));
       assert.deepStrictEqual(bed.served.metadata.finalizers ?? [], [], 'its finalizer is still there');
     },
   },
@@ -150,7 +150,7 @@ export const checks: readonly Check[] = [
       await bed.stop();
       await bed.apply({ spec: { type: 'NodePort', loadBalancerClass: undefined } });
       await bed.start();
-      await bed.until('nothing is left', () => bed.left.length === 0 && (bed.served.metadata.finalizers ?? []).length === 0);
+      await bed.until('nothing is left', () => bed.resources.length === 0 && (bed.served.metadata.finalizers ?? []).length === 0);
     },
   },
   {
@@ -225,12 +225,12 @@ export const checks: readonly Check[] = [
       await bed.makeProvider();
       const proposed = await bed.part('preview')(bed.key, bed.snapshotWithService());
       assert.notDeepStrictEqual(proposed.actions, [], 'it says of no call that it would be made');
-      assert.deepStrictEqual(bed.left, [], 'preview has made something');
+      assert.deepStrictEqual(bed.resources, [], 'preview has made something');
       await bed.start();
       await given(bed);
-      const { left } = bed;
+      const { resources: left } = bed;
       const { actions } = await bed.part('preview')(bed.key, bed.snapshot);
-      assert.deepStrictEqual([actions, bed.left], [[], left], 'it would change what is as it should be, or has changed it');
+      assert.deepStrictEqual([actions, bed.resources], [[], left], 'it would change what is as it should be, or has changed it');
     },
   },
   {
@@ -257,17 +257,17 @@ export const checks: readonly Check[] = [
       const repair = bed.world.fail?.();
       await bed.start();
       await bed.apply();
-      await bed.pass(60);
+      await bed.advance(60);
       assert.deepStrictEqual(bed.ingress, [], 'it has an address from an outside that does not answer');
       repair?.();
       await bed.until('it is tried again, and the Service has its ingress', () => bed.ingress.length > 0);
       const { ingress } = bed;
       const repairAgain = bed.world.fail?.();
       await bed.apply({ metadata: { labels: { touched: 'yes' } } });
-      await bed.pass(600);
+      await bed.advance(600);
       assert.deepStrictEqual(bed.ingress, ingress, 'it has lost what it had');
       repairAgain?.();
-      await bed.pass(600);
+      await bed.advance(600);
       assert.deepStrictEqual(bed.ingress, ingress, 'it has lost what it had');
     },
   },
@@ -279,8 +279,8 @@ export const checks: readonly Check[] = [
       await given(bed);
       const repair = bed.world.fail?.();
       await bed.delete();
-      await bed.pass(60);
-      assert.notDeepStrictEqual(bed.left, [], 'the outside has answered after all');
+      await bed.advance(60);
+      assert.notDeepStrictEqual(bed.resources, [], 'the outside has answered after all');
       if (withoutMetadata !== true)
         assert(bed.snapshot.services.has(bed.key), 'the Service is gone, and nobody knows of what is left of it');
       repair?.();
@@ -289,27 +289,29 @@ export const checks: readonly Check[] = [
   },
 ];
 
-async function given(bed: Bed): Promise<void> {
+async function given(bed: InMemoryCluster): Promise<void> {
   await bed.apply();
   await bed.until('the Service has its ingress', () => bed.ingress.length > 0);
   // What is still on its way outside arrives.
-  await bed.pass(600);
+  await bed.advance(600);
 }
 
-async function gone(bed: Bed): Promise<void> {
+async function gone(bed: InMemoryCluster): Promise<void> {
   await bed.until(
     'the Service is gone, and nothing is left of it',
-    () => !bed.snapshot.services.has(bed.key) && bed.left.length === 0 && !holds(bed),
+    () => !bed.snapshot.services.has(bed.key) && bed.resources.length === 0 && !holds(bed),
   );
 }
 
-function holds({ provider, key, snapshot }: Bed): boolean {
+function holds({ provider, key, snapshot }: InMemoryCluster): boolean {
   return provider.holds?.(key, snapshot.services.get(key)) === true;
 }
 
 /** How many addresses of all pools are assigned. */
-function assigned(bed: Bed): number {
-  return bed.part('usage')().reduce((sum, usage) => sum + usage.assigned, 0);
+function assigned(bed: InMemoryCluster): number {
+  return bed
+    .part('usage')()
+    .reduce((sum, usage) => sum + usage.assigned, 0);
 }
 
 function describe({ metadata, type, headless, loadBalancerClass = 'none' }: Service): string {

@@ -15,7 +15,7 @@ import type { StatusWriter } from '../status-writer.ts';
 import type { ProviderSubject, ProviderWorld } from './subject.ts';
 
 /** A cluster in memory, and Herald's own controller in it with one provider, on a clock that goes when it is told to. */
-export class Bed implements Source {
+export class InMemoryCluster implements Source {
   readonly clock = new VirtualClock();
   readonly world: ProviderWorld;
   readonly #subject: ProviderSubject;
@@ -72,7 +72,7 @@ export class Bed implements Source {
     return ingress.map(({ address, hostname }) => (address === undefined ? (hostname ?? '') : formatAddress(address)));
   }
 
-  get left(): readonly string[] {
+  get resources(): readonly string[] {
     return [...(this.world.left?.() ?? [])].toSorted();
   }
 
@@ -97,7 +97,7 @@ export class Bed implements Source {
       log: silentLog,
     });
     await this.#controller.start();
-    await this.#turn();
+    await this.#flush();
   }
 
   async stop(): Promise<void> {
@@ -110,16 +110,16 @@ export class Bed implements Source {
     for (let passed = 0; !isSo(); passed += 10) {
       assert(
         passed < 7200,
-        `${what}: not after two hours; the Service has ${JSON.stringify(this.ingress)}, outside is ${JSON.stringify(this.left)}`,
+        `${what}: not after two hours; the Service has ${JSON.stringify(this.ingress)}, outside is ${JSON.stringify(this.resources)}`,
       );
-      await this.pass(10);
+      await this.advance(10);
     }
   }
 
-  async pass(seconds: number): Promise<void> {
+  async advance(seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed += 10) {
       this.clock.advance(10_000);
-      await this.#turn();
+      await this.#flush();
     }
   }
 
@@ -136,14 +136,14 @@ export class Bed implements Source {
     // The API server takes the addresses away from what is no load balancer any more.
     const kept = object.type === 'LoadBalancer' ? ingress : [];
     this.#put({ ...object, metadata: { ...object.metadata, finalizers, uid: 'uid' }, ingress: kept });
-    await this.#turn();
+    await this.#flush();
   }
 
   /** As an API server deletes: the Service is gone when no finalizer is on it. */
   async delete(): Promise<void> {
-    if ((this.served.metadata.finalizers ?? []).length === 0) this.#tell(this.#store.remove('Service', this.key));
+    if ((this.served.metadata.finalizers ?? []).length === 0) this.#notify(this.#store.remove('Service', this.key));
     else this.#change(this.key, { deleting: true });
-    await this.#turn();
+    await this.#flush();
   }
 
   onChange(listener: (changes: readonly Change[]) => void): () => void {
@@ -162,16 +162,16 @@ export class Bed implements Source {
   async close(): Promise<void> {}
 
   /** Whatever can go on without time going by has gone on. */
-  async #turn(): Promise<void> {
+  async #flush(): Promise<void> {
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => void setImmediate(resolve));
   }
 
-  #tell(changes: readonly Change[]): void {
+  #notify(changes: readonly Change[]): void {
     if (changes.length > 0) for (const listener of this.#listeners) listener(changes);
   }
 
   #put(service: Service): void {
-    this.#tell(this.#store.upsert({ ...service, metadata: { ...service.metadata, resourceVersion: `${++this.#version}` } }));
+    this.#notify(this.#store.upsert({ ...service, metadata: { ...service.metadata, resourceVersion: `${++this.#version}` } }));
   }
 
   #change(key: ServiceKey, change: Partial<Metadata>): void {
@@ -197,7 +197,7 @@ export class Bed implements Source {
       const before = service?.metadata.finalizers ?? [];
       const finalizers = change(before);
       if (service === undefined || finalizers.length === before.length) return;
-      if (service.metadata.deleting && finalizers.length === 0) this.#tell(this.#store.remove('Service', key));
+      if (service.metadata.deleting && finalizers.length === 0) this.#notify(this.#store.remove('Service', key));
       else this.#change(key, { finalizers });
     };
     return {
@@ -219,8 +219,8 @@ export class Bed implements Source {
         addresses: new Map([...services].map(([key, { ingress }]) => [key, ingress.flatMap(({ address }) => address ?? [])] as const)),
         unreadable: new Map(),
       }),
-      writeService: async (key, { ingress }) => this.#tell(this.#store.setIngress(key, ingress)),
-      removeService: async (key) => this.#tell(this.#store.setIngress(key, undefined)),
+      writeService: async (key, { ingress }) => this.#notify(this.#store.setIngress(key, ingress)),
+      removeService: async (key) => this.#notify(this.#store.setIngress(key, undefined)),
       writeObject: async () => undefined,
       removeObject: async () => undefined,
     };

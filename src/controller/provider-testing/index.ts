@@ -1,4 +1,4 @@
-import { Bed } from './in-memory-cluster.ts';
+import { InMemoryCluster } from './in-memory-cluster.ts';
 import { checks } from './checks.ts';
 import type { ProviderSubject } from './subject.ts';
 
@@ -17,7 +17,7 @@ export interface ProviderCheck {
  *     for (const { name, run } of providerChecks(subject)) test(name, run);
  */
 export function providerChecks(subject: ProviderSubject): readonly ProviderCheck[] {
-  const { world } = new Bed(subject);
+  const { world } = new InMemoryCluster(subject);
   const parts = new Set(subject.parts);
   const applicable = checks.filter(
     ({ needs, part }) => (needs === undefined || world[needs] !== undefined) && (part === undefined || parts.has(part)),
@@ -25,7 +25,7 @@ export function providerChecks(subject: ProviderSubject): readonly ProviderCheck
   return applicable.map(({ name, run }) => ({
     name,
     run: async () => {
-      const bed = new Bed(subject);
+      const bed = new InMemoryCluster(subject);
       try {
         await run(bed, subject);
       } finally {

@@ -1,37 +1,37 @@
 import type { Cancel, Clock } from '../../system/clock.ts';
 
 /** Lets each key go at most once in a time: at once where it has not gone for so long, else when that time is over. */
-export class Pace<K extends string> {
+export class KeyThrottle<K extends string> {
   readonly #clock: Clock;
   readonly #milliseconds: number;
-  readonly #go: (key: K) => void;
-  readonly #went = new Map<K, number>();
+  readonly #run: (key: K) => void;
+  readonly #lastRuns = new Map<K, number>();
   readonly #waiting = new Map<K, Cancel>();
 
   constructor(clock: Clock, milliseconds: number, go: (key: K) => void) {
     this.#clock = clock;
     this.#milliseconds = milliseconds;
-    this.#go = go;
+    this.#run = go;
   }
 
-  touch(key: K): void {
+  trigger(key: K): void {
     if (this.#waiting.has(key)) return;
     const now = this.#clock.now();
-    const due = (this.#went.get(key) ?? Number.NEGATIVE_INFINITY) + this.#milliseconds;
-    if (due <= now) return this.#let(key);
+    const due = (this.#lastRuns.get(key) ?? Number.NEGATIVE_INFINITY) + this.#milliseconds;
+    if (due <= now) return this.#runNow(key);
     this.#waiting.set(
       key,
       this.#clock.after(due - now, () => {
         this.#waiting.delete(key);
-        this.#let(key);
+        this.#runNow(key);
       }),
     );
   }
 
-  forget(key: K): void {
+  forgetKey(key: K): void {
     this.#waiting.get(key)?.();
     this.#waiting.delete(key);
-    this.#went.delete(key);
+    this.#lastRuns.delete(key);
   }
 
   stop(): void {
@@ -39,8 +39,8 @@ export class Pace<K extends string> {
     this.#waiting.clear();
   }
 
-  #let(key: K): void {
-    this.#went.set(key, this.#clock.now());
-    this.#go(key);
+  #runNow(key: K): void {
+    this.#lastRuns.set(key, this.#clock.now());
+    this.#run(key);
   }
 }

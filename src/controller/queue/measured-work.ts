@@ -1,9 +1,9 @@
 import type { Clock } from '../../system/clock.ts';
 import type { ControllerObserver, QueueFigures, QueueName } from '../controller-observer.ts';
-import { isOrdinary, type WorkQueue } from './work-queue.ts';
+import { isExpected, type WorkQueue } from './work-queue.ts';
 
 /** The work of a queue, with what there is to know of it. */
-export class MeasuredWork<K extends string> {
+export class InstrumentedReconciler<K extends string> {
   readonly #queue: QueueName;
   readonly #work: (key: K) => Promise<void>;
   readonly #observer: ControllerObserver;
@@ -26,9 +26,9 @@ export class MeasuredWork<K extends string> {
     this.#since.set(key, this.#clock.now());
     try {
       await this.#work(key);
-      this.#observer.worked(this.#queue, 'done');
+      this.#observer.reconcileFinished(this.#queue, 'done');
     } catch (error) {
-      this.#observer.worked(this.#queue, isOrdinary(error) ? 'retried' : 'failed');
+      this.#observer.reconcileFinished(this.#queue, isExpected(error) ? 'retried' : 'failed');
       throw error;
     } finally {
       this.#since.delete(key);

@@ -25,19 +25,19 @@ export class WorkQueue<K extends string> {
   readonly #random: Random;
   readonly #log: Log;
   readonly #work: (key: K) => Promise<void>;
-  readonly #waitsOutside: (key: K) => boolean;
-  readonly #first = new Set<K>();
+  readonly #isRemote: (key: K) => boolean;
+  readonly #priorityKeys = new Set<K>();
   readonly #keys = new Set<K>();
   /** Their turn has come, and they wait for a slot of those that wait outside. */
-  readonly #aside = new Set<K>();
+  readonly #remoteKeys = new Set<K>();
   readonly #atWork = new Set<K>();
   /** Of those at work. */
-  readonly #outside = new Set<K>();
+  readonly #remoteAtWork = new Set<K>();
   /** Added while at work, and whether ahead of the others. */
-  readonly #again = new Map<K, boolean>();
+  readonly #requeued = new Map<K, boolean>();
   readonly #failures = new Map<K, number>();
   readonly #retries = new Map<K, () => void>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #idleWaiters: (() => void)[] = [];
   #started = false;
   #scheduled = false;
   /** Milliseconds of work that was not waited for, since others had their turn. */
@@ -55,12 +55,12 @@ export class WorkQueue<K extends string> {
     this.#random = random;
     this.#log = log;
     this.#work = work;
-    this.#waitsOutside = waitsOutside;
+    this.#isRemote = waitsOutside;
   }
 
   /** Keys that wait for their turn, and those at work. */
   get length(): number {
-    return this.#first.size + this.#keys.size + this.#aside.size + this.#atWork.size;
+    return this.#priorityKeys.size + this.#keys.size + this.#remoteKeys.size + this.#atWork.size;
   }
 
   /** Keys that failed and wait to be tried again. */
@@ -70,8 +70,8 @@ export class WorkQueue<K extends string> {
 
   /** A key that waits for a retry need not wait any longer: something about it has changed. */
   add(key: K): void {
-    if (this.#atWork.has(key)) this.#again.set(key, this.#again.get(key) ?? false);
-    else if (!this.#first.has(key) && !this.#isAside(key)) this.#keys.add(key);
+    if (this.#atWork.has(key)) this.#requeued.set(key, this.#requeued.get(key) ?? false);
+    else if (!this.#priorityKeys.has(key) && !this.#isWaitingRemote(key)) this.#keys.add(key);
     this.#schedule();
   }
 
@@ -79,11 +79,11 @@ export class WorkQueue<K extends string> {
    * Ahead of all that were added otherwise, in the order of the calls. There is no turn for the others in between: who waits for an
    * address must be looked at before somebody new is. Each of them is there once, so their end comes.
    */
-  addFirst(key: K): void {
-    if (this.#atWork.has(key)) this.#again.set(key, true);
-    else if (!this.#isAside(key)) {
+  addPriority(key: K): void {
+    if (this.#atWork.has(key)) this.#requeued.set(key, true);
+    else if (!this.#isWaitingRemote(key)) {
       this.#keys.delete(key);
-      this.#first.add(key);
+      this.#priorityKeys.add(key);
     }
     this.#schedule();
   }
@@ -95,7 +95,7 @@ export class WorkQueue<K extends string> {
 
   /** Resolves when nothing is at work and nothing can begin; keys that wait for a retry, or for the end of a pause, do not count. */
   async idle(): Promise<void> {
-    while (this.#scheduled || this.#atWork.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    while (this.#scheduled || this.#atWork.size > 0) await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
   }
 
   /** Finishes the keys that are being worked on and forgets the others. */
@@ -105,9 +105,9 @@ export class WorkQueue<K extends string> {
     this.#endPause?.();
     this.#retries.clear();
     this.#keys.clear();
-    this.#first.clear();
-    this.#aside.clear();
-    this.#again.clear();
+    this.#priorityKeys.clear();
+    this.#remoteKeys.clear();
+    this.#requeued.clear();
     await this.idle();
   }
 
@@ -128,43 +128,43 @@ export class WorkQueue<K extends string> {
     const began = this.#clock.now();
     while (this.#started && this.#canBegin()) this.#begin();
     this.#worked += this.#clock.now() - began;
-    this.#tellWaiting();
+    this.#resolveIdle();
   }
 
   #canBegin(): boolean {
-    return this.#endPause === undefined && (this.#canTake() || this.#canTakeAside());
+    return this.#endPause === undefined && (this.#canStartNext() || this.#canStartRemote());
   }
 
-  #canTake(): boolean {
-    return this.#atWork.size - this.#outside.size < limits.keysAtWork && this.#first.size + this.#keys.size > 0;
+  #canStartNext(): boolean {
+    return this.#atWork.size - this.#remoteAtWork.size < limits.keysAtWork && this.#priorityKeys.size + this.#keys.size > 0;
   }
 
-  #canTakeAside(): boolean {
-    return this.#outside.size < limits.keysOutside && this.#aside.size > 0;
+  #canStartRemote(): boolean {
+    return this.#remoteAtWork.size < limits.remoteKeysAtWork && this.#remoteKeys.size > 0;
   }
 
   /** A key that waits aside keeps its place there, whoever adds it; one that need not wait there any more joins the others. */
-  #isAside(key: K): boolean {
-    if (!this.#aside.has(key)) return false;
-    if (this.#waitsOutside(key)) return true;
-    this.#aside.delete(key);
+  #isWaitingRemote(key: K): boolean {
+    if (!this.#remoteKeys.has(key)) return false;
+    if (this.#isRemote(key)) return true;
+    this.#remoteKeys.delete(key);
     return false;
   }
 
   #begin(): void {
-    if (this.#canTake()) {
-      const [key] = this.#first.size > 0 ? this.#first : this.#keys;
+    if (this.#canStartNext()) {
+      const [key] = this.#priorityKeys.size > 0 ? this.#priorityKeys : this.#keys;
       assert(key !== undefined);
-      this.#first.delete(key);
+      this.#priorityKeys.delete(key);
       this.#keys.delete(key);
-      if (this.#waitsOutside(key)) this.#aside.add(key);
+      if (this.#isRemote(key)) this.#remoteKeys.add(key);
       else this.#start(key);
     }
-    if (!this.#canTakeAside()) return;
-    const [key] = this.#aside;
+    if (!this.#canStartRemote()) return;
+    const [key] = this.#remoteKeys;
     assert(key !== undefined);
-    this.#aside.delete(key);
-    this.#outside.add(key);
+    this.#remoteKeys.delete(key);
+    this.#remoteAtWork.add(key);
     this.#start(key);
   }
 
@@ -183,13 +183,13 @@ export class WorkQueue<K extends string> {
       this.#retry(key, error);
     }
     this.#atWork.delete(key);
-    this.#outside.delete(key);
-    const ahead = this.#again.get(key);
-    this.#again.delete(key);
-    if (ahead === true) this.addFirst(key);
+    this.#remoteAtWork.delete(key);
+    const ahead = this.#requeued.get(key);
+    this.#requeued.delete(key);
+    if (ahead === true) this.addPriority(key);
     else if (ahead === false) this.add(key);
     this.#schedule();
-    this.#tellWaiting();
+    this.#resolveIdle();
   }
 
   #retry(key: K, error: unknown): void {
@@ -202,7 +202,7 @@ export class WorkQueue<K extends string> {
     const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** (failures - 1));
     const milliseconds = Math.max(longest * (0.75 + 0.25 * this.#random()), asked);
     const fields = { key, error, failures, retryInMilliseconds: Math.round(milliseconds) };
-    if (isOrdinary(error)) this.#log.debug(fields, 'to be decided anew');
+    if (isExpected(error)) this.#log.debug(fields, 'to be decided anew');
     else this.#log.warn(fields, 'failed, will be tried again');
     this.#retries.set(
       key,
@@ -226,14 +226,14 @@ export class WorkQueue<K extends string> {
     };
   }
 
-  #tellWaiting(): void {
+  #resolveIdle(): void {
     if (this.#scheduled || this.#atWork.size > 0) return;
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 }
 
 /** Somebody wrote in between; or the Lease was lost, which is said once for all: nothing is wrong with the key. */
-export function isOrdinary(error: unknown): boolean {
+export function isExpected(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   return code === 'conflict' || code === 'notLeading';
 }

@@ -17,15 +17,15 @@ const shared: ReadonlySet<KindName> = new Set<KindName>([
 ]);
 
 /** Finds the Services whose conditions may differ after a change, so that a report that says nothing new costs nothing. */
-export class ConditionWatch {
+export class AffectedServices {
   /** What each node's report said of sessions and Services, when it was looked at last. */
   readonly #seen = new Map<string, string>();
   /** The resourceVersion up to which each node had acted upon Services, when its report was looked at last. */
   readonly #consumed = new Map<string, string>();
 
-  #speaking = '';
+  #reportingNodes = '';
 
-  affected(changes: readonly Change[], snapshot: Snapshot, behind: ReadonlySet<ServiceKey>): Set<ServiceKey> {
+  afterChanges(changes: readonly Change[], snapshot: Snapshot, behind: ReadonlySet<ServiceKey>): Set<ServiceKey> {
     const affected = new Set<ServiceKey>();
     for (const change of changes) {
       for (const key of change.services ?? []) if (isAnnounced(snapshot.services.get(key))) affected.add(key);
@@ -34,20 +34,20 @@ export class ConditionWatch {
       const state = snapshot.nodeStates.get(change.key);
       // Most reports only say that an agent lives: they must not cost a look at every Service that waits for another one.
       if (this.#hasAdvanced(change.key, state)) for (const key of behind) affected.add(key);
-      if (this.#saysSomethingNew(change.key, state)) addAnnounced(snapshot, affected);
+      if (this.#hasChanged(change.key, state)) addAnnounced(snapshot, affected);
     }
     return affected;
   }
 
   /** The announced Services, if an agent has fallen silent or speaks again since the last call. */
-  silenced(snapshot: Snapshot, now: number): Set<ServiceKey> {
+  afterSilence(snapshot: Snapshot, now: number): Set<ServiceKey> {
     const affected = new Set<ServiceKey>();
     const speaking = [...snapshot.nodeStates.keys()]
       .filter((node) => currentReport(snapshot.nodeStates, node, now) !== undefined)
       .toSorted();
-    const before = this.#speaking;
-    this.#speaking = speaking.join(' ');
-    if (before !== this.#speaking) addAnnounced(snapshot, affected);
+    const before = this.#reportingNodes;
+    this.#reportingNodes = speaking.join(' ');
+    if (before !== this.#reportingNodes) addAnnounced(snapshot, affected);
     return affected;
   }
 
@@ -59,7 +59,7 @@ export class ConditionWatch {
     return consumed !== before;
   }
 
-  #saysSomethingNew(node: string, state: NodeState | undefined): boolean {
+  #hasChanged(node: string, state: NodeState | undefined): boolean {
     const before = this.#seen.get(node);
     if (state === undefined) return this.#seen.delete(node);
     const sessions = state.sessions.map(({ peer, state, lastError, damping }) => {

@@ -2,65 +2,68 @@ import { defined } from '../../lang/defined.ts';
 import { limits } from '../limits.ts';
 import type { Condition } from '../status-writer.ts';
 
-/** Where a condition stands: what is on record of it, and what has been said of it in Events. */
-export interface Standing {
-  readonly on: Condition;
-  /** When what is on record began to be so. Milliseconds, as all times here. */
+/** One condition of a Service: its recorded value, and what Events have reported of it. All times are milliseconds. */
+export interface ConditionHold {
+  readonly recorded: Condition;
+  /** Since when the recorded value holds. */
   readonly since: number;
-  /** Since when something else has been so without a break. */
+  /** Since when the actual value has differed from the recorded one without interruption. Absent when they agree. */
   readonly otherSince?: number;
-  /** The reason that the last Event had. */
-  readonly said?: string;
+  /** The reason in the last Event. Absent before the first. */
+  readonly reportedReason?: string;
 }
 
-interface Settled {
-  readonly standing: Standing;
-  /** What is on record is worth an Event, which was not given yet. */
-  readonly tell: boolean;
-  /** When to look again, even if nothing changes. */
-  readonly again?: number;
+interface HeldCondition {
+  readonly hold: ConditionHold;
+  /** True when the recorded value needs an Event that was not sent yet. */
+  readonly isReportDue: boolean;
+  /** When the Service must be requeued even if nothing changes. */
+  readonly requeueAt?: number;
 }
 
 /**
- * What a condition of a Service should say, where `wanted` is so at this moment. Good news are written at once, bad ones when they have
- * lasted: a session that flaps must not rewrite ten thousand Services each second, nor must a node that restarts. `anew`: the Service
- * itself has changed, so that nothing on record is about it. What nobody was told of gives way at once to what is so now, and only what is so is told.
+ * Decides what a condition of a Service says when its actual value is `wanted`. Good news is recorded at once, bad news only after it has lasted for
+ * `conditionHoldMilliseconds`: a flapping session or a restarting node must not rewrite ten thousand Services a second. `isChanged`: the Service
+ * itself changed, so the recorded value is about an older Service and is replaced at once. A value that no Event reported is also replaced at
+ * once, and is never reported.
  */
-export function settle(before: Standing | undefined, wanted: Condition, now: number, anew: boolean): Settled {
-  const { on, since, said } = taken(before, wanted, now, anew);
-  const otherSince = sameSaying(on, wanted) ? undefined : (before?.otherSince ?? now);
-  const lasted = on.status === 'True' || now - since >= limits.conditionHoldMilliseconds;
-  const tell = lasted && otherSince === undefined && said !== on.reason;
-  const from = otherSince ?? (lasted ? undefined : since);
+export function holdCondition(before: ConditionHold | undefined, wanted: Condition, now: number, isChanged: boolean): HeldCondition {
+  const next = nextRecorded(before, wanted, now, isChanged);
+  const { recorded, since, reportedReason } = next;
+  const otherSince = isSameNews(recorded, wanted) ? undefined : (before?.otherSince ?? now);
+  const hasLasted = recorded.status === 'True' || now - since >= limits.conditionHoldMilliseconds;
+  const isReportDue = hasLasted && otherSince === undefined && reportedReason !== recorded.reason;
+  const from = otherSince ?? (hasLasted ? undefined : since);
   return {
-    standing: {
-      on,
-      since,
-      ...defined({ otherSince }),
-      ...(tell ? { said: on.reason } : said === undefined ? {} : { said }),
-    },
-    tell,
-    ...(from === undefined ? {} : { again: from + limits.conditionHoldMilliseconds }),
+    hold: { ...next, ...defined({ otherSince }), ...(isReportDue ? { reportedReason: recorded.reason } : {}) },
+    isReportDue,
+    ...(from === undefined ? {} : { requeueAt: from + limits.conditionHoldMilliseconds }),
   };
 }
 
-/** What another controller, or this one before it started anew, has written. It was told of then. */
-export function standingOf(recorded: Condition): Standing {
-  return { on: recorded, since: Number.NEGATIVE_INFINITY, said: recorded.reason };
+/** Returns the hold of a condition that another controller, or an earlier process, recorded. That writer also sent the Event. */
+export function conditionHoldOf(recorded: Condition): ConditionHold {
+  return { recorded, since: Number.NEGATIVE_INFINITY, reportedReason: recorded.reason };
 }
 
-function taken(before: Standing | undefined, wanted: Condition, now: number, anew: boolean): Pick<Standing, 'on' | 'since' | 'said'> {
-  if (before === undefined) return { on: wanted, since: now };
-  const { on, since, otherSince = now, said } = before;
-  const kept = said === undefined ? {} : { said };
-  if (sameSaying(on, wanted)) return { on: wanted, since, ...kept };
-  // The first report of an agent, say, after a Service was written without one. It counts from when the first was written, so that it is told in time.
-  if (said === undefined && on.status === wanted.status) return { on: wanted, since };
-  // Unknown is no news that anybody could lose.
-  if (wanted.status === 'True' || on.status === 'Unknown' || anew) return { on: wanted, since: now, ...kept };
-  return now - otherSince >= limits.conditionHoldMilliseconds ? { on: wanted, since: otherSince, ...kept } : { on, since, ...kept };
+function nextRecorded(
+  before: ConditionHold | undefined,
+  wanted: Condition,
+  now: number,
+  isChanged: boolean,
+): Pick<ConditionHold, 'recorded' | 'since' | 'reportedReason'> {
+  if (before === undefined) return { recorded: wanted, since: now };
+  const { recorded, since, otherSince = now, reportedReason } = before;
+  const reported = defined({ reportedReason });
+  if (isSameNews(recorded, wanted)) return { recorded: wanted, since, ...reported };
+  // For example the first report of an agent, after a Service was written without one. The time of the first value counts, so that the Event is not late.
+  if (reportedReason === undefined && recorded.status === wanted.status) return { recorded: wanted, since };
+  // Replacing Unknown loses no information.
+  if (wanted.status === 'True' || recorded.status === 'Unknown' || isChanged) return { recorded: wanted, since: now, ...reported };
+  const hasLasted = now - otherSince >= limits.conditionHoldMilliseconds;
+  return hasLasted ? { recorded: wanted, since: otherSince, ...reported } : { recorded, since, ...reported };
 }
 
-function sameSaying(a: Condition, b: Condition): boolean {
+function isSameNews(a: Condition, b: Condition): boolean {
   return a.status === b.status && a.reason === b.reason;
 }

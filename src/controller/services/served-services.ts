@@ -3,7 +3,7 @@ import type { Ingress, Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { sameAddress, type Address } from '../../net/address.ts';
 import type { CompleteProvider } from '../complete-provider.ts';
-import type { Recorded } from '../status-writer.ts';
+import type { RecordedStatus } from '../status-writer.ts';
 
 /** A Service that a provider serves, as it was when the provider did so last. */
 export interface Served {
@@ -24,11 +24,11 @@ export class ServedServices {
   }
 
   /** What is on record is held from the beginning, also where HeraldConfig says by now that the Service is not ours. */
-  adopt({ addresses, uids }: Recorded, snapshot: Snapshot): void {
+  adopt({ addresses, uids }: RecordedStatus, snapshot: Snapshot): void {
     for (const [key, held] of addresses) {
       this.#written.add(key);
       const service = snapshot.services.get(key);
-      const provider = this.wouldBe(key, snapshot);
+      const provider = this.claimantByRecord(key, snapshot);
       if (service === undefined || provider === undefined) continue;
       const uid = uids?.get(key) ?? service.metadata.uid;
       // The snapshot may be older than the record.
@@ -45,21 +45,21 @@ export class ServedServices {
   }
 
   /** How the Service was served last; undefined where that was another one of its name, which is gone. */
-  before(key: ServiceKey, { metadata }: Service): Served | undefined {
+  lastServed(key: ServiceKey, { metadata }: Service): Served | undefined {
     const before = this.#served.get(key);
     return before?.service.metadata.uid === metadata.uid ? before : undefined;
   }
 
-  set(key: ServiceKey, served: Served): void {
+  recordServed(key: ServiceKey, served: Served): void {
     this.#served.set(key, served);
   }
 
   /** It is not served any more; what was written is still there. */
-  end(key: ServiceKey): void {
+  stopServing(key: ServiceKey): void {
     this.#served.delete(key);
   }
 
-  wrote(key: ServiceKey): void {
+  markWritten(key: ServiceKey): void {
     this.#written.add(key);
   }
 
@@ -67,7 +67,7 @@ export class ServedServices {
     return this.#written.has(key);
   }
 
-  forget(key: ServiceKey): void {
+  forgetService(key: ServiceKey): void {
     this.#served.delete(key);
     this.#written.delete(key);
   }
@@ -83,7 +83,7 @@ export class ServedServices {
   }
 
   /** Whether somebody outside of the cluster is asked when the Service is looked at. */
-  waitsOutside(key: ServiceKey, snapshot: Snapshot): boolean {
+  isRemote(key: ServiceKey, snapshot: Snapshot): boolean {
     const service = snapshot.services.get(key);
     return this.#providers.some(
       (provider) =>
@@ -92,7 +92,7 @@ export class ServedServices {
   }
 
   /** Whose a Service is of which only the record is known: also that of a provider whose it would be by another HeraldConfig. */
-  wouldBe(key: ServiceKey, snapshot: Snapshot): CompleteProvider | undefined {
+  claimantByRecord(key: ServiceKey, snapshot: Snapshot): CompleteProvider | undefined {
     const service = snapshot.services.get(key);
     const claims = service === undefined ? [] : this.#providers.map((provider) => ({ provider, claim: provider.claim(service, snapshot) }));
     const other = claims.find(({ claim }) => !claim.mine && claim.reason.code === 'OtherLoadBalancerClass');

@@ -11,7 +11,7 @@ import type { Reconciliation } from '../provider.ts';
 import type { Condition } from '../status-writer.ts';
 
 /** Why a Service does not have what it asks for. */
-export interface Unmet {
+export interface UnmetRequest {
   readonly reason: Reason | undefined;
   readonly details: NonNullable<Reconciliation['details']>;
   /** Why it has other addresses than before, where its owner did not ask for that. */
@@ -19,7 +19,7 @@ export interface Unmet {
 }
 
 /** The conditions of a Service that has an address or asks for one. Pure; `unmet` is the allocation's "no", `now` milliseconds since the epoch. */
-export function serviceConditions(snapshot: Snapshot, service: Service, unmet: Unmet, now: number): Condition[] {
+export function serviceConditions(snapshot: Snapshot, service: Service, unmet: UnmetRequest, now: number): Condition[] {
   const assigned = addressAssigned(unmet);
   const conditions =
     // A load balancer that has a name is not forwarded to nor announced by nodes.
@@ -32,27 +32,27 @@ export function serviceConditions(snapshot: Snapshot, service: Service, unmet: U
 
 /** Of a Service that asks for no address any more: what it had is still there. */
 export function notReleased(because: Reason): Condition {
-  return refusal(conditionTypes.addressAssigned, because);
+  return negativeCondition(conditionTypes.addressAssigned, because);
 }
 
 /** Where several pools were asked, the code of each: the numbers, which change while it waits, are for explain. */
-function addressAssigned({ reason, details }: Unmet): Condition {
+function addressAssigned({ reason, details }: UnmetRequest): Condition {
   const type = conditionTypes.addressAssigned;
   if (reason === undefined) return { type, status: 'True', reason: 'Assigned', message: 'The Service has the addresses it asks for' };
-  if (details.length < 2) return refusal(type, reason);
+  if (details.length < 2) return negativeCondition(type, reason);
   const each = details.slice(0, limits.detailsInCondition).map(({ of, code }) => `${of} ${code}`);
   if (details.length > each.length) each.push('and others');
-  return { ...refusal(type, reason), message: `${conditionText(reason)}: ${each.join(', ')}` };
+  return { ...negativeCondition(type, reason), message: `${conditionText(reason)}: ${each.join(', ')}` };
 }
 
 /** Whether agents that live have yet to act upon the latest form of the Service: their reports speak of an older one. */
-export function agentsBehind(snapshot: Snapshot, service: Service, now: number): boolean {
+export function hasUnobservedGeneration(snapshot: Snapshot, service: Service, now: number): boolean {
   const wanted = BigInt(service.metadata.resourceVersion || '0');
-  return reportsThatCount(snapshot, now).some(({ consumed }) => BigInt(consumed['Service'] ?? '0') < wanted);
+  return liveReports(snapshot, now).some(({ consumed }) => BigInt(consumed['Service'] ?? '0') < wanted);
 }
 
 /** Of agents that run on nodes that exist. Where there is no Node object at all nobody can tell which exist. */
-function reportsThatCount({ nodes, nodeStates }: Snapshot, now: number): NodeState[] {
+function liveReports({ nodes, nodeStates }: Snapshot, now: number): NodeState[] {
   const names = [...nodeStates.keys()].filter((name) => nodes.size === 0 || nodes.has(name));
   return names.flatMap((name) => currentReport(nodeStates, name, now) ?? []).filter(({ problem }) => problem?.code !== 'AgentStopped');
 }
@@ -63,7 +63,7 @@ const reportCut = {
   message: 'More Services differ from what was decided than the report of a node lists',
 } as const;
 
-function refusal(type: string, because: Reason): Condition {
+function negativeCondition(type: string, because: Reason): Condition {
   return { type, status: 'False', reason: because.code, message: shortened(conditionText(because)) };
 }
 
@@ -74,11 +74,11 @@ function shortened(message: string): string {
 
 function programmed(snapshot: Snapshot, service: Service, now: number): Condition {
   const type = conditionTypes.programmed;
-  const reports = reportsThatCount(snapshot, now);
+  const reports = liveReports(snapshot, now);
   if (reports.length === 0) return { type, status: 'Unknown', reason: 'NoAgentReports', message: 'No agent reports' };
   for (const state of reports) {
     const difference = state.problem ?? differenceOf(state, service, 'Programmed');
-    if (difference !== undefined) return refusal(type, difference);
+    if (difference !== undefined) return negativeCondition(type, difference);
   }
   if (reports.some(({ truncated }) => truncated === true)) return { type, ...reportCut };
   const unseen = reports.flatMap(({ host = [] }) => host).find(({ code }) => code === 'ForwardingNotSeen');
@@ -95,7 +95,7 @@ function announced(snapshot: Snapshot, service: Service, now: number): Condition
   let draining: Reason | undefined;
   let cut = false;
   for (const node of [...snapshot.nodes.keys()].toSorted()) {
-    const { obstacle, drain } = standOnNode(snapshot, service, node, now);
+    const { obstacle, drain } = announcementOnNode(snapshot, service, node, now);
     if (obstacle !== undefined) first ??= obstacle;
     else if (drain !== undefined) draining ??= drain;
     else if (snapshot.nodeStates.get(node)?.truncated === true) cut = true;
@@ -103,25 +103,31 @@ function announced(snapshot: Snapshot, service: Service, now: number): Condition
   }
   if (cut) return { type, ...reportCut };
   if (draining !== undefined) return { type, status: 'True', reason: draining.code, message: conditionText(draining) };
-  if (first !== undefined) return refusal(type, first);
+  if (first !== undefined) return negativeCondition(type, first);
   return { type, status: 'Unknown', reason: 'NoNodes', message: 'There is no Node object' };
 }
 
 /** Why a node does not announce any address of the Service to anyone; absent: it does, and `drain` says why still. */
-function standOnNode(
+function announcementOnNode(
   snapshot: Snapshot,
   service: Service,
   node: string,
   now: number,
 ): { readonly obstacle?: Reason; readonly drain?: Reason } {
   const decision = decideAnnouncement(snapshot, service, node, { now });
-  const obstacle = obstacleTo(decision, snapshot, service, node, now);
+  const obstacle = whyNotAnnounced(decision, snapshot, service, node, now);
   if (obstacle !== undefined) return { obstacle };
   const drain = decision.addresses.flatMap(({ result }) => (result.announce ? (result.drain ?? []) : []))[0];
   return drain === undefined ? {} : { drain };
 }
 
-function obstacleTo(decision: ServiceAnnouncement, snapshot: Snapshot, service: Service, node: string, now: number): Reason | undefined {
+function whyNotAnnounced(
+  decision: ServiceAnnouncement,
+  snapshot: Snapshot,
+  service: Service,
+  node: string,
+  now: number,
+): Reason | undefined {
   if (decision.reason !== undefined) return decision.reason;
   const announcing = decision.addresses.flatMap(({ result }) => (result.announce ? [result] : []));
   if (announcing.length === 0) {

@@ -9,20 +9,20 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
-import type { Unmet } from './service-conditions.ts';
+import type { UnmetRequest } from './service-conditions.ts';
 import type { ControllerObserver } from '../controller-observer.ts';
-import { eventOf, referenceTo } from '../events/object-event.ts';
+import { objectEvent, serviceReference } from '../events/object-event.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import type { EventName } from '../events/event-table.ts';
-import { Reminders } from '../queue/delayed-requeue.ts';
-import type { Condition, Recorded, StatusWriter } from '../status-writer.ts';
-import { settle, standingOf, type Standing } from './condition-hysteresis.ts';
+import { DelayedRequeue } from '../queue/delayed-requeue.ts';
+import type { Condition, RecordedStatus, StatusWriter } from '../status-writer.ts';
+import { holdCondition, conditionHoldOf, type ConditionHold } from './condition-hysteresis.ts';
 
 /** What is known of one Service beside its object. */
-interface Known {
+interface KnownStatus {
   /** As on record. */
   readonly addresses: readonly string[];
-  readonly standings: ReadonlyMap<string, Standing>;
+  readonly holds: ReadonlyMap<string, ConditionHold>;
   /** The "no" that was told last. */
   readonly unmet?: Condition;
   /** As it was when that was decided. Undefined: only its record is known. */
@@ -40,113 +40,115 @@ interface ServiceStatusesComponents {
 /** Writes the status of Services, and tells in Events and in the log what became of them: each change once, also over a restart. */
 export class ServiceStatuses {
   readonly #components: ServiceStatusesComponents;
-  readonly #known = new Map<ServiceKey, Known>();
-  readonly #reminders: Reminders<ServiceKey>;
+  readonly #known = new Map<ServiceKey, KnownStatus>();
+  readonly #requeues: DelayedRequeue<ServiceKey>;
   /** Sentences that were told, of Services of which there are any. */
-  readonly #remarks = new Map<ServiceKey, ReadonlySet<string>>();
+  readonly #warnings = new Map<ServiceKey, ReadonlySet<string>>();
 
   /** `lookAgain` is called for Services of which something may have to be said by now, although nothing changed. */
   constructor(components: ServiceStatusesComponents, lookAgain: (key: ServiceKey) => void) {
     this.#components = components;
-    this.#reminders = new Reminders(components.clock, lookAgain);
+    this.#requeues = new DelayedRequeue(components.clock, lookAgain);
   }
 
   /** What another controller, or this one before, has written was told then. */
-  adopt({ addresses, conditions }: Recorded, { services }: Pick<Snapshot, 'services'>): void {
+  adopt({ addresses, conditions }: RecordedStatus, { services }: Pick<Snapshot, 'services'>): void {
     for (const [key, held] of addresses) {
       const names = (services.get(key)?.ingress ?? []).flatMap(({ hostname }) => hostname ?? []);
-      const standings = (conditions?.get(key) ?? []).map((condition) => [condition.type, standingOf(condition)] as const);
-      const unmet = standings.map(([, { on }]) => on).find(isUnmet);
-      const known = { addresses: [...held.map(formatAddress), ...names], standings: new Map(standings) };
+      const holds = (conditions?.get(key) ?? []).map((condition) => [condition.type, conditionHoldOf(condition)] as const);
+      const unmet = holds.map(([, { recorded }]) => recorded).find(isUnmet);
+      const known = { addresses: [...held.map(formatAddress), ...names], holds: new Map(holds) };
       this.#known.set(key, unmet === undefined ? known : { ...known, unmet });
     }
   }
 
   /** `assigned` has the addresses that the Service holds; `conditions` are as things are at this moment. */
-  async write(key: ServiceKey, assigned: Service, unmet: Unmet, conditions: readonly Condition[]): Promise<void> {
+  async write(key: ServiceKey, assigned: Service, unmet: UnmetRequest, conditions: readonly Condition[]): Promise<void> {
     const now = this.#components.clock.now();
     const before = this.#known.get(key);
-    const reference = referenceTo(assigned);
-    const anew = before?.service !== undefined && !sameButForAddresses(before.service, assigned);
+    const reference = serviceReference(assigned);
+    const isChanged = before?.service !== undefined && !sameButForAddresses(before.service, assigned);
     const settled = conditions.map((wanted) =>
       wanted.type === conditionTypes.addressAssigned
-        ? { standing: { on: wanted, since: now }, tell: false }
-        : settle(before?.standings.get(wanted.type), wanted, now, anew),
+        ? { hold: { recorded: wanted, since: now }, isReportDue: false }
+        : holdCondition(before?.holds.get(wanted.type), wanted, now, isChanged),
     );
-    const status = { ingress: assigned.ingress, conditions: settled.map(({ standing }) => standing.on) };
+    const status = { ingress: assigned.ingress, conditions: settled.map(({ hold }) => hold.recorded) };
     await this.#components.writer.writeService(key, status, assigned.metadata);
-    this.#components.observer.told(key, status.conditions, unmet.reason === undefined ? [] : unmet.details);
+    this.#components.observer.conditionsWritten(key, status.conditions, unmet.reason === undefined ? [] : unmet.details);
     const refusal = status.conditions.find(isUnmet);
     const known = {
-      addresses: textsOf(assigned.ingress),
-      standings: new Map(settled.map(({ standing }) => [standing.on.type, standing])),
+      addresses: ingressTexts(assigned.ingress),
+      holds: new Map(settled.map(({ hold }) => [hold.recorded.type, hold])),
       ...defined({ unmet: refusal }),
       service: assigned,
     };
     this.#known.set(key, known);
-    this.#tellAddresses(reference, before, known, unmet);
-    for (const { standing, tell, again } of settled) {
-      if (tell) this.#tellCondition(reference, standing.on);
-      if (again !== undefined) this.#reminders.set(key, again);
+    this.#recordAddresses(reference, before, known, unmet);
+    for (const { hold, isReportDue, requeueAt } of settled) {
+      if (isReportDue) this.#recordCondition(reference, hold.recorded);
+      if (requeueAt !== undefined) this.#requeues.requeueAt(key, requeueAt);
     }
   }
 
   /** What is odd about what the Service asks for, each thing once, and what others had changed of it. */
-  remark(service: Service, warnings: readonly Reason[], repaired: readonly string[]): void {
+  recordWarnings(service: Service, warnings: readonly Reason[], repaired: readonly string[]): void {
     const { log, events } = this.#components;
     const key = serviceKey(service.metadata);
-    const reference = referenceTo(service);
-    const before = this.#remarks.get(key);
+    const reference = serviceReference(service);
+    const before = this.#warnings.get(key);
     for (const warning of warnings.filter((one) => before?.has(reasonText(one)) !== true)) {
       log.warn({ service: key, code: warning.code, reason: reasonText(warning) }, 'the Service asks for something odd');
-      events.record(eventOf('remark', reference, noteOfUnmet(warning, []), warning.code));
+      events.record(objectEvent('remark', reference, noteOfUnmet(warning, []), warning.code));
     }
-    if (warnings.length > 0) this.#remarks.set(key, new Set(warnings.map(reasonText)));
-    else this.#remarks.delete(key);
+    if (warnings.length > 0) this.#warnings.set(key, new Set(warnings.map(reasonText)));
+    else this.#warnings.delete(key);
     if (repaired.length === 0) return;
     log.warn({ service: key, repaired }, 'load balancer repaired');
-    events.record(eventOf('repaired', reference, repaired.join('; ')));
+    events.record(objectEvent('repaired', reference, repaired.join('; ')));
   }
 
   /** What the Service held is free for others. */
-  released(key: ServiceKey, addresses: readonly string[], why: string): void {
+  logReleased(key: ServiceKey, addresses: readonly string[], why: string): void {
     if (addresses.length === 0) return;
     this.#components.log.info({ service: key, addresses, why }, 'address released');
   }
 
   /** The Service is not ours any more, or is gone, and its record with it. */
   forget(key: ServiceKey, why: string): void {
-    this.#remarks.delete(key);
-    this.#components.observer.gone(key);
+    this.#warnings.delete(key);
+    this.#components.observer.serviceRemoved(key);
     const known = this.#known.get(key);
     this.#known.delete(key);
     if (known?.service === undefined || known.addresses.length === 0) return;
-    this.#components.events.record(eventOf('addressReleased', referenceTo(known.service), `${known.addresses.join(', ')}: ${why}`));
+    this.#components.events.record(
+      objectEvent('addressReleased', serviceReference(known.service), `${known.addresses.join(', ')}: ${why}`),
+    );
   }
 
   /** The Service is another controller's, with the addresses that it has. */
-  leave(key: ServiceKey): void {
-    this.#components.observer.gone(key);
-    this.#remarks.delete(key);
+  disown(key: ServiceKey): void {
+    this.#components.observer.serviceRemoved(key);
+    this.#warnings.delete(key);
     this.#known.delete(key);
   }
 
   stop(): void {
-    this.#reminders.stop();
+    this.#requeues.stop();
   }
 
-  #tellAddresses(
+  #recordAddresses(
     reference: ObjectReference,
-    known: Known | undefined,
-    { addresses, unmet }: Known,
-    { reason, details, moved }: Unmet,
+    known: KnownStatus | undefined,
+    { addresses, unmet }: KnownStatus,
+    { reason, details, moved }: UnmetRequest,
   ): void {
     const { log, events } = this.#components;
     const service = serviceKey(reference);
     const before = known?.addresses ?? [];
     const same = before.join() === addresses.join();
     if (!same && moved !== undefined)
-      events.record(eventOf('addressHeldTwice', reference, `${reasonText(moved)}; it has ${listed(addresses)} now`));
+      events.record(objectEvent('addressHeldTwice', reference, `${reasonText(moved)}; it has ${listed(addresses)} now`));
     else if (!same) events.record(changeOfAddresses(reference, before, addresses));
     if (reason === undefined) {
       if (!same || known?.unmet !== undefined) log.info({ service, addresses }, 'address assigned');
@@ -155,15 +157,15 @@ export class ServiceStatuses {
     const isTold = known?.unmet?.reason === reason.code && (stableText(reason) === undefined || known.unmet.message === unmet?.message);
     if (same && isTold) return;
     log.warn({ service, addresses, code: reason.code, reason: reasonText(reason) }, 'address not assigned');
-    if (!isTold) events.record(eventOf('addressNotAssigned', reference, noteOfUnmet(reason, details), reason.code));
+    if (!isTold) events.record(objectEvent('addressNotAssigned', reference, noteOfUnmet(reason, details), reason.code));
   }
 
-  #tellCondition(reference: ObjectReference, { type, status, reason, message }: Condition): void {
+  #recordCondition(reference: ObjectReference, { type, status, reason, message }: Condition): void {
     const { log, events } = this.#components;
-    const [yes, no] = tellings[type] ?? [];
+    const [yes, no] = conditionEvents[type] ?? [];
     if (yes === undefined || no === undefined) return;
     const isTrue = status === 'True';
-    events.record(isTrue ? eventOf(yes, reference, message) : eventOf(no, reference, message, reason));
+    events.record(isTrue ? objectEvent(yes, reference, message) : objectEvent(no, reference, message, reason));
     const fields = { service: serviceKey(reference), condition: type, status, reason };
     if (isTrue) log.info(fields, 'condition changed');
     else log.warn(fields, 'condition changed');
@@ -179,27 +181,27 @@ function sameButForAddresses(a: Service, b: Service): boolean {
   return sameContent({ ...a, ingress: [] }, { ...b, ingress: [] });
 }
 
-const tellings: Readonly<Record<string, readonly [yes: EventName, no: EventName]>> = {
+const conditionEvents: Readonly<Record<string, readonly [yes: EventName, no: EventName]>> = {
   [conditionTypes.programmed]: ['programmed', 'notProgrammed'],
   [conditionTypes.announced]: ['announced', 'notAnnounced'],
 };
 
 function changeOfAddresses(reference: ObjectReference, before: readonly string[], after: readonly string[]) {
-  if (before.length === 0) return eventOf('addressAssigned', reference, `The Service has ${after.join(', ')}`);
-  if (after.length === 0) return eventOf('addressReleased', reference, `${before.join(', ')}: the Service asks for something else`);
-  return eventOf('addressChanged', reference, `The Service has ${after.join(', ')} and had ${before.join(', ')}`);
+  if (before.length === 0) return objectEvent('addressAssigned', reference, `The Service has ${after.join(', ')}`);
+  if (after.length === 0) return objectEvent('addressReleased', reference, `${before.join(', ')}: the Service asks for something else`);
+  return objectEvent('addressChanged', reference, `The Service has ${after.join(', ')} and had ${before.join(', ')}`);
 }
 
 function listed(addresses: readonly string[]): string {
   return addresses.length === 0 ? 'none' : addresses.join(', ');
 }
 
-function noteOfUnmet(reason: Reason, details: Unmet['details']): string {
+function noteOfUnmet(reason: Reason, details: UnmetRequest['details']): string {
   const pools = details.length < 2 ? '' : ` (${details.map(({ of, code }) => `${of}: ${code}`).join(', ')})`;
   const remedy = remedyText(reason);
   return `${reasonText(reason)}${pools}${remedy === '' ? '' : `; ${remedy}`}`;
 }
 
-function textsOf(ingress: readonly Ingress[]): string[] {
+function ingressTexts(ingress: readonly Ingress[]): string[] {
   return ingress.flatMap(({ address, hostname }) => (address === undefined ? (hostname ?? []) : formatAddress(address)));
 }

@@ -7,9 +7,9 @@ import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { CompleteProvider } from '../complete-provider.ts';
 import type { RecordedAddresses } from '../provider-parts.ts';
-import type { Recorded, StatusWriter } from '../status-writer.ts';
+import type { RecordedStatus, StatusWriter } from '../status-writer.ts';
 
-interface UnreadServicesComponents {
+interface UnreadableServicesComponents {
   readonly source: Source;
   readonly providers: readonly CompleteProvider[];
   readonly writer: StatusWriter;
@@ -18,8 +18,8 @@ interface UnreadServicesComponents {
 }
 
 /** What the controller does when something could be read again. */
-interface Effects {
-  look(key: ServiceKey, when: 'first' | 'inTurn'): void;
+interface UnreadableServicesEffects {
+  requeue(key: ServiceKey, when: 'first' | 'inTurn'): void;
   adopt(provider: CompleteProvider, service: Service, addresses: readonly Address[]): void;
   released(key: ServiceKey, addresses: readonly Address[], why: string): void;
 }
@@ -28,25 +28,25 @@ interface Effects {
  * Services of which the manifest or the record cannot be read. What they have on record stays theirs; and as long as nobody knows what is on
  * record, no address is given at all.
  */
-export class UnreadServices {
-  readonly #components: UnreadServicesComponents;
-  readonly #effects: Effects;
+export class UnreadableServices {
+  readonly #components: UnreadableServicesComponents;
+  readonly #effects: UnreadableServicesEffects;
   /** On record, and the source cannot show them. */
   #reserved: RecordedAddresses = new Map();
   /** Services whose record could not be read, with its file. */
   #unreadable: ReadonlyMap<ServiceKey, string> = new Map();
   #stopped = false;
 
-  constructor(components: UnreadServicesComponents, effects: Effects) {
+  constructor(components: UnreadableServicesComponents, effects: UnreadableServicesEffects) {
     this.#components = components;
     this.#effects = effects;
   }
 
   /** What was on record when the controller started. */
-  adopt({ addresses, unreadable }: Recorded): void {
+  adopt({ addresses, unreadable }: RecordedStatus): void {
     const { source, log } = this.#components;
     this.#reserved = withoutManifest(addresses, source);
-    this.#withhold(unreadable);
+    this.#suspendAllocation(unreadable);
     for (const [key, held] of this.#reserved) {
       log.warn({ service: key, addresses: held.map(formatAddress) }, 'the Service cannot be read: its addresses stay reserved');
     }
@@ -65,16 +65,16 @@ export class UnreadServices {
   }
 
   /** The Service is gone, and its record with it. */
-  forget(key: ServiceKey): void {
-    if (this.#unreadable.has(key)) this.#withhold(new Map([...this.#unreadable].filter(([other]) => other !== key)));
+  forgetRecord(key: ServiceKey): void {
+    if (this.#unreadable.has(key)) this.#suspendAllocation(new Map([...this.#unreadable].filter(([other]) => other !== key)));
   }
 
   /** Reservations end when the Service can be read again, or when nothing unreadable is left that it could be in. */
-  look(): void {
+  recheck(): void {
     const { source, log } = this.#components;
     if (this.#unreadable.size > 0) {
-      for (const key of this.#unreadable.keys()) if (!source.snapshot.services.has(key)) this.#effects.look(key, 'inTurn');
-      this.#readAgain().catch((error: unknown) => log.error({ error }, 'the records cannot be read'));
+      for (const key of this.#unreadable.keys()) if (!source.snapshot.services.has(key)) this.#effects.requeue(key, 'inTurn');
+      this.#rereadRecords().catch((error: unknown) => log.error({ error }, 'the records cannot be read'));
     }
     if (this.#reserved.size === 0) return;
     const isHidden = hiddenByErrors(source, this.#unreadable.values());
@@ -97,15 +97,15 @@ export class UnreadServices {
         .release(key, source.snapshot, clock.date().getTime())
         .then(({ addresses = [], requeue = [] }) => {
           this.#effects.released(key, addresses, 'the Service, which could not be read, is gone');
-          return requeue.forEach((other) => this.#effects.look(other, 'first'));
+          return requeue.forEach((other) => this.#effects.requeue(other, 'first'));
         })
         .catch((error: unknown) => log.error({ error, service: key }, 'release failed'));
     }
-    this.#effects.look(key, 'inTurn');
+    this.#effects.requeue(key, 'inTurn');
   }
 
   /** No address is given as long as a record cannot be read: it may be the one that the record is about. */
-  #withhold(unreadable: ReadonlyMap<ServiceKey, string>): void {
+  #suspendAllocation(unreadable: ReadonlyMap<ServiceKey, string>): void {
     const { source, providers, log } = this.#components;
     if (unreadable.size === 0 && this.#unreadable.size === 0) return;
     this.#unreadable = unreadable;
@@ -114,11 +114,11 @@ export class UnreadServices {
     for (const provider of providers) provider.suspendAllocation(why);
     if (why === undefined) log.info({}, 'all records can be read: addresses are given again');
     else log.error({ files: [...unreadable.values()], fix: remedyText(why) }, 'records cannot be read: no address is given');
-    for (const key of source.snapshot.services.keys()) this.#effects.look(key, 'inTurn');
+    for (const key of source.snapshot.services.keys()) this.#effects.requeue(key, 'inTurn');
   }
 
   /** Looks again at the records that could not be read. */
-  async #readAgain(): Promise<void> {
+  async #rereadRecords(): Promise<void> {
     const { source, providers, writer } = this.#components;
     const { snapshot } = source;
     const recorded = await writer.recorded();
@@ -132,7 +132,7 @@ export class UnreadServices {
       const provider = providers.find((provider) => provider.claim(service, snapshot).mine);
       if (provider !== undefined) this.#effects.adopt(provider, service, addresses);
     }
-    this.#withhold(left);
+    this.#suspendAllocation(left);
   }
 }
 

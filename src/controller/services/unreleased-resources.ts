@@ -4,7 +4,7 @@ import { remedyText, stableText, reasonText, type Reason } from '../../model/rea
 import type { Service } from '../../model/objects/service.ts';
 import type { Log } from '../../system/log.ts';
 import { notReleased } from './service-conditions.ts';
-import { eventOf, referenceTo } from '../events/object-event.ts';
+import { objectEvent, serviceReference } from '../events/object-event.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import type { Condition } from '../status-writer.ts';
 
@@ -12,7 +12,7 @@ import type { Condition } from '../status-writer.ts';
  * What Services had of a provider that does not serve them any more, and that he cannot let go of: somebody has protected it, or does not answer. Nobody
  * would look for it where the Service works, or is of no concern to Herald by now: so each reason is told once, in the log and in an Event.
  */
-export class Unreleased {
+export class UnreleasedResources {
   readonly #log: Log;
   readonly #events: EventSink;
   readonly #reasons = new Map<ServiceKey, Reason>();
@@ -23,7 +23,7 @@ export class Unreleased {
   }
 
   /** `because` undefined: there is nothing left. `service` undefined: it is gone, and the log alone can tell. */
-  note(key: ServiceKey, service: Service | undefined, because: Reason | undefined): void {
+  recordAttempt(key: ServiceKey, service: Service | undefined, because: Reason | undefined): void {
     const before = this.#reasons.get(key);
     if (because === undefined) {
       this.#reasons.delete(key);
@@ -36,7 +36,7 @@ export class Unreleased {
     if (service === undefined) return;
     const remedy = remedyText(because);
     const note = remedy === '' ? reason : `${reason}; ${remedy}`;
-    this.#events.record(eventOf('notReleased', referenceTo(service), note, because.code));
+    this.#events.record(objectEvent('notReleased', serviceReference(service), note, because.code));
   }
 
   /** For a Service that nobody serves, whose other conditions are taken away. Undefined: nothing is left of it, as far as is known. */

@@ -2,7 +2,7 @@ import assert from 'node:assert';
 import { defined } from '../../../src/lang/defined.ts';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
-import type { DecidedFrom, ObjectRecord, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { ObservedVersion, ObjectRecord, RecordedStatus, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
 import { createAllocator } from '../../../src/decisions/allocation/allocator.ts';
 import { allocationRequest } from '../../../src/decisions/allocation/request.ts';
 import { whyNotShared } from '../../../src/decisions/allocation/ledger/sharing.ts';
@@ -140,7 +140,7 @@ export class Running implements StatusWriter {
     assert.deepEqual(this.#violations, []);
   }
 
-  async recorded(): Promise<Recorded> {
+  async recorded(): Promise<RecordedStatus> {
     const addresses = [...this.#truth.records].map(([key, { ingress }]) => [key, ingress.flatMap(({ address }) => address ?? [])] as const);
     const since = [...this.#truth.records].flatMap(([key, { since }]) =>
       since === undefined ? [] : [[key, String(since).padStart(12, '0')] as const],
@@ -154,7 +154,7 @@ export class Running implements StatusWriter {
     };
   }
 
-  async writeService(key: ServiceKey, { ingress, conditions }: ServiceStatus, { uid }: DecidedFrom): Promise<void> {
+  async writeService(key: ServiceKey, { ingress, conditions }: ServiceStatus, { uid }: ObservedVersion): Promise<void> {
     if (this.#truth.attached && this.#truth.services.get(key)?.metadata.uid !== uid) return this.#missed(key);
     const decided = this.#decided.get(key);
     const held = decided?.uid === uid ? decided.addresses : textsOf(this.#truth.records.get(key)?.ingress);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
 import { limits } from '../../../src/controller/limits.ts';
-import type { Condition, ObjectRecord, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { Condition, ObjectRecord, RecordedStatus, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
 import type { ObjectReference } from '../../../src/model/objects/object-event.ts';
 import type { NodeState } from '../../../src/model/objects/node-state.ts';
 import { reason } from '../../../src/model/reasons.ts';
@@ -31,7 +31,7 @@ class TestWriter implements StatusWriter {
     this.#source = source;
   }
 
-  async recorded(): Promise<Recorded> {
+  async recorded(): Promise<RecordedStatus> {
     const addresses = [...this.services].map(([key, { ingress }]) => [key, ingress.flatMap((entry) => entry.address ?? [])] as const);
     return {
       addresses: new Map(addresses.filter(([key]) => !this.unreadable.has(key))),

@@ -28,7 +28,7 @@ describe('beside Services of AWS', () => {
     expect(cluster.condition('default/web-0')).toBe('absent');
     const begun = cluster.service('default/web-0')?.metadata.finalizers;
     const finalizers = [...cluster.source.snapshot.services.values()].filter(({ metadata }) => (metadata.finalizers ?? []).length > 0);
-    expect([begun?.length, finalizers.length]).toEqual([1, limits.keysOutside]);
+    expect([begun?.length, finalizers.length]).toEqual([1, limits.remoteKeysAtWork]);
   });
 });
 

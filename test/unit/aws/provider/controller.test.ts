@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../../src/controller/controller.ts';
-import type { Recorded, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
+import type { RecordedStatus, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import type { ObjectEvent } from '../../../../src/model/objects/object-event.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
@@ -22,7 +22,7 @@ class Records implements StatusWriter {
     this.source = source;
   }
 
-  async recorded(): Promise<Recorded> {
+  async recorded(): Promise<RecordedStatus> {
     return { addresses: new Map(), unreadable: new Map() };
   }
 

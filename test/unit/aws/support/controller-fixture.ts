@@ -6,7 +6,7 @@ import type { AwsSettings } from '../../../../providers/aws/model/settings.ts';
 import { SwitchedOffAws } from '../../../../providers/aws/switched-off.ts';
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../../src/controller/controller.ts';
-import type { Recorded, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
+import type { RecordedStatus, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
 import { serviceKey, type Metadata, type ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import type { ObjectEvent } from '../../../../src/model/objects/object-event.ts';
 import type { Service } from '../../../../src/model/objects/service.ts';
@@ -209,7 +209,7 @@ export class ControllerFixture {
   #writerOf(process: number): StatusWriter {
     const { statuses, source } = this;
     return {
-      recorded: async (): Promise<Recorded> => ({
+      recorded: async (): Promise<RecordedStatus> => ({
         addresses: new Map(
           [...source.snapshot.services].map(([key, { ingress }]) => [key, ingress.flatMap(({ address }) => address ?? [])] as const),
         ),
@@ -226,7 +226,7 @@ export class ControllerFixture {
           statuses.delete(key);
           source.record(key, undefined);
         }),
-      ...(this.leavesOthers ? { leaveService: (key) => this.#effect(process, () => void statuses.delete(key)) } : {}),
+      ...(this.leavesOthers ? { disownService: (key) => this.#effect(process, () => void statuses.delete(key)) } : {}),
       writeObject: async () => undefined,
       removeObject: async () => undefined,
     };

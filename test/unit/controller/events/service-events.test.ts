@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../../src/controller/controller.ts';
 import { limits } from '../../../../src/controller/limits.ts';
-import type { Recorded, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
+import type { RecordedStatus, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import type { ObjectEvent } from '../../../../src/model/objects/object-event.ts';
@@ -23,7 +23,7 @@ class Records implements StatusWriter {
     this.source = source;
   }
 
-  async recorded(): Promise<Recorded> {
+  async recorded(): Promise<RecordedStatus> {
     const all = [...this.statuses];
     return {
       addresses: new Map(all.map(([key, { ingress }]) => [key, ingress.flatMap((entry) => entry.address ?? [])])),

@@ -27,7 +27,7 @@ describe('the work queue', () => {
     const done: string[] = [];
     const { queue } = makeQueue(async (key) => {
       done.push(key);
-      if (key === 'a') for (const first of ['z', 'c', 'z']) queue.addFirst(first);
+      if (key === 'a') for (const first of ['z', 'c', 'z']) queue.addPriority(first);
       if (key === 'z') queue.add('c');
     });
     for (const key of ['a', 'b', 'c']) queue.add(key);
@@ -114,7 +114,7 @@ describe('the work queue', () => {
     queue.start();
     await Promise.resolve();
     expect(begun).toEqual(keys.slice(0, limits.keysAtWork));
-    queue.addFirst('k3');
+    queue.addPriority('k3');
     queue.add('k4');
     gates.get('k4')?.resolve(undefined);
     gates.get('k3')?.resolve(undefined);
@@ -203,11 +203,11 @@ describe('the work queue', () => {
     test('keeps nobody else from his turn, though it was there first and goes first', async () => {
       const { queue, begun, outside } = makeWaiting();
       for (const key of far) outside.add(key);
-      for (const key of far) queue.addFirst(key);
+      for (const key of far) queue.addPriority(key);
       for (const key of ['a', 'b']) queue.add(key);
       queue.start();
       await new Promise(setImmediate);
-      expect(begun).toEqual([...far.slice(0, limits.keysOutside), 'a', 'b']);
+      expect(begun).toEqual([...far.slice(0, limits.remoteKeysAtWork), 'a', 'b']);
       queue.add('c');
       await new Promise(setImmediate);
       expect(begun.at(-1)).toBe('c');
@@ -220,14 +220,14 @@ describe('the work queue', () => {
       for (const key of far) queue.add(key);
       queue.start();
       await new Promise(setImmediate);
-      queue.add(far[limits.keysOutside] ?? '');
-      queue.addFirst(far[limits.keysOutside + 1] ?? '');
+      queue.add(far[limits.remoteKeysAtWork] ?? '');
+      queue.addPriority(far[limits.remoteKeysAtWork + 1] ?? '');
       queue.add('far0');
       await new Promise(setImmediate);
-      expect(begun).toEqual(far.slice(0, limits.keysOutside));
+      expect(begun).toEqual(far.slice(0, limits.remoteKeysAtWork));
       await end('far1');
       await end('far0');
-      expect(begun).toEqual(far.slice(0, limits.keysOutside + 2));
+      expect(begun).toEqual(far.slice(0, limits.remoteKeysAtWork + 2));
     });
 
     test('is done with the others where it need not wait for that any more', async () => {

@@ -1,60 +1,60 @@
 import { expect, test } from 'vitest';
-import { Contests } from '../../../../src/controller/services/competing-writers.ts';
+import { CompetingWriters } from '../../../../src/controller/services/competing-writers.ts';
 import { limits } from '../../../../src/controller/limits.ts';
 
-const { overwrites, contestMilliseconds: span } = limits;
+const { overwrites, competingWriterMilliseconds: span } = limits;
 const key = 'shop/web';
 
-function overwriteAll(contests: Contests, now: number): void {
+function overwriteAll(contests: CompetingWriters, now: number): void {
   for (let n = 0; n < overwrites; n++) {
-    contests.overwritten(key, now);
-    contests.answered(key);
+    contests.recordOverwrite(key, now);
+    contests.recordRewrite(key);
   }
 }
 
 test('is lost when it was written over too often', () => {
-  const contests = new Contests();
+  const contests = new CompetingWriters();
   for (let n = 1; n <= overwrites; n++) {
-    expect(contests.isLost(key, 0)).toBe(false);
-    contests.overwritten(key, 0);
-    contests.answered(key);
+    expect(contests.hasYielded(key, 0)).toBe(false);
+    contests.recordOverwrite(key, 0);
+    contests.recordRewrite(key);
   }
-  expect(contests.isLost(key, 0)).toBe(true);
-  expect(contests.isLost('shop/other', 0)).toBe(false);
+  expect(contests.hasYielded(key, 0)).toBe(true);
+  expect(contests.hasYielded('shop/other', 0)).toBe(false);
 });
 
 test('is not lost by looking at one and the same again before it was answered', () => {
-  const contests = new Contests();
-  for (let look = 0; look < 10; look++) contests.overwritten(key, look);
-  expect(contests.isLost(key, 10)).toBe(false);
+  const contests = new CompetingWriters();
+  for (let look = 0; look < 10; look++) contests.recordOverwrite(key, look);
+  expect(contests.hasYielded(key, 10)).toBe(false);
 });
 
 test('is not lost by what happens now and then', () => {
-  const contests = new Contests();
+  const contests = new CompetingWriters();
   for (let n = 0; n < 10; n++) {
-    contests.overwritten(key, (n * span) / (overwrites - 1));
-    contests.answered(key);
+    contests.recordOverwrite(key, (n * span) / (overwrites - 1));
+    contests.recordRewrite(key);
   }
-  expect(contests.isLost(key, (9 * span) / (overwrites - 1))).toBe(false);
+  expect(contests.hasYielded(key, (9 * span) / (overwrites - 1))).toBe(false);
 });
 
 test('ends when it has been quiet for as long, and starts anew', () => {
-  const contests = new Contests();
+  const contests = new CompetingWriters();
   overwriteAll(contests, 0);
-  contests.overwritten(key, 5);
-  expect(contests.isLost(key, span + 4)).toBe(true);
-  expect(contests.ended(span + 4)).toEqual([]);
-  expect(contests.isLost(key, span + 5)).toBe(false);
-  expect(contests.ended(span + 5)).toEqual([key]);
-  expect(contests.ended(span + 5)).toEqual([]);
+  contests.recordOverwrite(key, 5);
+  expect(contests.hasYielded(key, span + 4)).toBe(true);
+  expect(contests.takeExpired(span + 4)).toEqual([]);
+  expect(contests.hasYielded(key, span + 5)).toBe(false);
+  expect(contests.takeExpired(span + 5)).toEqual([key]);
+  expect(contests.takeExpired(span + 5)).toEqual([]);
 });
 
 test('is forgotten with its Service, and with the settings', () => {
-  const contests = new Contests();
+  const contests = new CompetingWriters();
   overwriteAll(contests, 0);
-  contests.forget(key);
-  expect(contests.isLost(key, 0)).toBe(false);
+  contests.forgetService(key);
+  expect(contests.hasYielded(key, 0)).toBe(false);
   overwriteAll(contests, 0);
   contests.forgetAll();
-  expect(contests.isLost(key, 0)).toBe(false);
+  expect(contests.hasYielded(key, 0)).toBe(false);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../src/controller/limits.ts';
-import { settle, standingOf, type Standing } from '../../../../src/controller/services/condition-hysteresis.ts';
+import { holdCondition, conditionHoldOf, type ConditionHold } from '../../../../src/controller/services/condition-hysteresis.ts';
 import type { Condition } from '../../../../src/model/objects/condition.ts';
 
 const hold = limits.conditionHoldMilliseconds;
@@ -11,17 +11,17 @@ const silent: Condition = { type, status: 'False', reason: 'AgentSilent', messag
 const unknown: Condition = { type, status: 'Unknown', reason: 'NoNodes', message: '' };
 
 /** What happens at which second; returns what is on record after each, and which were told. */
-function play(steps: readonly (readonly [second: number, wanted: Condition, anew?: boolean])[], from?: Standing) {
+function play(steps: readonly (readonly [second: number, wanted: Condition, anew?: boolean])[], from?: ConditionHold) {
   let standing = from;
   const written: string[] = [];
   const told: string[] = [];
   let again: number | undefined;
   for (const [second, wanted, anew = false] of steps) {
-    const settled = settle(standing, wanted, second * 1000, anew);
-    standing = settled.standing;
-    written.push(standing.on.reason);
-    if (settled.tell) told.push(standing.on.reason);
-    again = settled.again;
+    const settled = holdCondition(standing, wanted, second * 1000, anew);
+    standing = settled.hold;
+    written.push(standing.recorded.reason);
+    if (settled.isReportDue) told.push(standing.recorded.reason);
+    again = settled.requeueAt;
   }
   return { written, told, again };
 }
@@ -38,7 +38,7 @@ describe('a condition of a Service', () => {
   });
 
   test('keeps its word for as long as bad news may pass, and asks to be looked at again', () => {
-    const from = standingOf(yes);
+    const from = conditionHoldOf(yes);
     expect(
       play(
         [
@@ -62,7 +62,7 @@ describe('a condition of a Service', () => {
 
   test('says nothing at all of a session that flaps', () => {
     const flaps = Array.from({ length: 600 }, (_, second) => [second, second % 2 === 0 ? no : yes] as const);
-    const { written, told } = play(flaps, standingOf(yes));
+    const { written, told } = play(flaps, conditionHoldOf(yes));
     expect(new Set(written)).toEqual(new Set(['Announced']));
     expect(told).toEqual([]);
   });
@@ -106,13 +106,13 @@ describe('a condition of a Service', () => {
           [29, silent],
           [30, silent],
         ],
-        standingOf(no),
+        conditionHoldOf(no),
       ),
     ).toMatchObject({ written: ['SessionDown', 'SessionDown', 'AgentSilent'], told: ['AgentSilent'] });
   });
 
   test('that was Unknown is written as soon as anything is known', () => {
-    expect(play([[0, no]], standingOf(unknown))).toMatchObject({ written: ['SessionDown'], told: [], again: hold });
+    expect(play([[0, no]], conditionHoldOf(unknown))).toMatchObject({ written: ['SessionDown'], told: [], again: hold });
   });
 
   test('is written at once where the Service itself has changed, and told when it has lasted', () => {
@@ -122,13 +122,13 @@ describe('a condition of a Service', () => {
           [0, no, true],
           [30, no],
         ],
-        standingOf(yes),
+        conditionHoldOf(yes),
       ),
     ).toMatchObject({ written: ['SessionDown', 'SessionDown'], told: ['SessionDown'] });
   });
 
   test('that an earlier controller wrote was told by that one', () => {
-    expect(play([[0, yes]], standingOf(yes)).told).toEqual([]);
-    expect(play([[100, no]], standingOf(no)).told).toEqual([]);
+    expect(play([[0, yes]], conditionHoldOf(yes)).told).toEqual([]);
+    expect(play([[100, no]], conditionHoldOf(no)).told).toEqual([]);
   });
 });

@@ -228,7 +228,7 @@ describe('two controllers that disagree', () => {
     world.metallbRuns = true;
     await world.quiet();
     world.metallbRuns = false;
-    await world.wait(limits.contestMilliseconds + limits.reportWatchMilliseconds);
+    await world.wait(limits.competingWriterMilliseconds + limits.reportWatchMilliseconds);
     await world.quiet();
     expect(world.address('shop/a')).toBe('192.0.2.2');
     expect(world.conditions('shop/a')).toContain(assigned);
@@ -245,7 +245,7 @@ describe('two controllers that disagree', () => {
     world.create('shop/b');
     await world.quiet();
     expect(world.address('shop/b')).toBe('192.0.2.2');
-    await world.wait(limits.contestMilliseconds + limits.reportWatchMilliseconds);
+    await world.wait(limits.competingWriterMilliseconds + limits.reportWatchMilliseconds);
     await world.quiet();
     expect(world.address('shop/a')).toBe('192.0.2.1');
   });
