@@ -42,7 +42,7 @@ export class LiveApi {
     const list = this.#lists.get(path);
     if (list === undefined) {
       const { command } = this.#process;
-      return json(404, { error: `this ${command} does not tell ${path}`, fix: `it tells ${paths.join(', ')}` } satisfies LiveProblem);
+      return json(404, { error: `this ${command} has no list ${path}`, fix: `its lists are ${paths.join(', ')}` } satisfies LiveProblem);
     }
     try {
       const found = list.items(new LiveQuery(query, list.parameters, most));

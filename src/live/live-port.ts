@@ -33,7 +33,7 @@ export class LivePortHandler {
 const last = { Connection: 'close' } as const;
 
 function busy(): HttpAnswer {
-  const problem: LiveProblem = { error: 'somebody else is being answered at this port', fix: 'ask again in a second' };
+  const problem: LiveProblem = { error: 'the port is answering another client', fix: 'ask again in a second' };
   const headers = {
     'Content-Type': 'application/json',
     'X-Content-Type-Options': 'nosniff',

@@ -28,7 +28,7 @@ export class LiveQuery {
     this.#parameters = parameters;
     const limit = Number(parameters.get('limit') ?? limits.pageItems);
     if (!Number.isInteger(limit) || limit < 1 || limit > limits.maximumPageItems)
-      throw new LiveQueryError('limit is no number of items', `write 1 to ${limits.maximumPageItems}`);
+      throw new LiveQueryError('limit is not a number of items', `write 1 to ${limits.maximumPageItems}`);
     this.limit = Math.min(limit, most);
     this.after = this.text('after');
   }
@@ -53,7 +53,7 @@ export class LiveQuery {
     if (given === undefined) return undefined;
     // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
     const at = Date.parse(given);
-    if (Number.isNaN(at)) throw new LiveQueryError(`${name} is no time`, 'write RFC 3339, as in 2026-01-31T12:00:00Z');
+    if (Number.isNaN(at)) throw new LiveQueryError(`${name} is not a time`, 'write RFC 3339, as in 2026-01-31T12:00:00Z');
     return at;
   }
 }

@@ -6,13 +6,13 @@ export class ApiServerMetrics {
   readonly #metrics: Metrics;
   readonly #clock: Clock;
   /** By resource: the time of the last event, in milliseconds since the epoch. */
-  readonly #heard = new Map<string, number>();
+  readonly #lastEvents = new Map<string, number>();
 
   constructor(metrics: Metrics, clock: Clock) {
     this.#metrics = metrics;
     this.#clock = clock;
     metrics.addCollector('watches', ['herald_watch_last_heard_timestamp_seconds'], (put) => {
-      for (const [resource, at] of this.#heard) put('herald_watch_last_heard_timestamp_seconds', { resource }, at / 1000);
+      for (const [resource, at] of this.#lastEvents) put('herald_watch_last_heard_timestamp_seconds', { resource }, at / 1000);
     });
   }
 
@@ -24,13 +24,13 @@ export class ApiServerMetrics {
   listed(path: string): void {
     const resource = resourceOf(path);
     this.#metrics.add('herald_watch_lists_total', { resource });
-    this.#heard.set(resource, this.#clock.date().getTime());
+    this.#lastEvents.set(resource, this.#clock.date().getTime());
   }
 
   watchEvent(path: string, type: string): void {
     const resource = resourceOf(path);
     this.#metrics.add('herald_watch_events_total', { resource, type });
-    this.#heard.set(resource, this.#clock.date().getTime());
+    this.#lastEvents.set(resource, this.#clock.date().getTime());
   }
 
   watchFailed(path: string, code: string): void {
@@ -39,7 +39,7 @@ export class ApiServerMetrics {
 
   /** Several watches may follow one resource (Secrets, one by name each). The next event of the others adds it again. */
   watchEnded(path: string): void {
-    this.#heard.delete(resourceOf(path));
+    this.#lastEvents.delete(resourceOf(path));
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Peer } from '../../bgp/index.ts';
 import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
-import { asSent } from '../../decisions/announcement/last-resort.ts';
+import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { RecentChanges } from '../../live/recent-changes.ts';
 import type { NewHistoryEntry, History } from '../../live/history.ts';
@@ -64,16 +64,16 @@ export class AgentHistory {
       for (const [prefix, route] of then) withdrawn.addRoute(peer, prefix, route);
     }
     const whyGone = (peer: string, route: RouteIntent): Reason | undefined => why?.(peer, route);
-    for (const { said, pile } of withdrawn.groupBy(whyGone, (reason) =>
+    for (const { key: because, group } of withdrawn.groupBy(whyGone, (reason) =>
       reason === undefined ? '' : `${reason.code} ${reasonText(reason)}`,
     ))
-      this.#record(service, { what: 'Withdrawn', text: 'withdrawn', reason: said, ...pile.toHistory() });
+      this.#record(service, { what: 'Withdrawn', text: 'withdrawn', reason: because, ...group.toHistory() });
     if (!announced.isEmpty) this.#record(service, { what: 'Announced', text: 'announced', ...announced.toHistory() });
-    for (const { said = 'several', pile } of changed.groupBy(
+    for (const { key: attributes = 'several', group } of changed.groupBy(
       (_, route) => attributesText(route),
       (text) => text,
     ))
-      this.#record(service, { what: 'Changed', text: `announced with other attributes (${said}):`, ...pile.toHistory() });
+      this.#record(service, { what: 'Changed', text: `announced with other attributes (${attributes}):`, ...group.toHistory() });
   };
 
   /** Notes that the forwarding of a Service may have changed. */
@@ -123,7 +123,9 @@ export class AgentHistory {
     }
     const [frontend, { error: words, owner }] = error;
     const text =
-      owner === undefined ? `the kernel refuses ${frontend}: ${words}` : `${frontend} belongs to Service ${owner}, whose rules the kernel has`;
+      owner === undefined
+        ? `the kernel refuses ${frontend}: ${words}`
+        : `${frontend} belongs to Service ${owner}, whose rules the kernel has`;
     if (text === before) return;
     this.#refused.set(service, text);
     this.#record(service, { what: 'Refused', text });
@@ -136,7 +138,7 @@ export class AgentHistory {
 }
 
 function attributesText(route: RouteIntent): string {
-  const { communities, localPref, med, asPathPrepend } = asSent(route);
+  const { communities, localPref, med, asPathPrepend } = withGracefulShutdownAttributes(route);
   return [
     `${communities.length} communities`,
     ...(localPref === undefined ? [] : [`localPref ${localPref}`]),

@@ -82,7 +82,8 @@ interface PagePosition {
 
 function parsePosition(text: string): PagePosition {
   const [, peer, family, at] = /^(\S+) ([46]) (\d{1,10})$/.exec(text) ?? [];
-  if (peer === undefined) throw new LiveQueryError('after is no end of a page', 'give the "next" of the page before, and nothing else');
+  if (peer === undefined)
+    throw new LiveQueryError('after is not the end of a page', 'give the "next" of the page before, and nothing else');
   return { peer, family: family === '4' ? 4 : 6, at: Number(at) };
 }
 

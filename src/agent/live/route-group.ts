@@ -15,24 +15,24 @@ export class RouteGroup {
   }
 
   /**
-   * Groups the routes by what `say` returns for them. Beyond the limit of groups, the remaining routes form a last group without a text.
+   * Groups the routes by the text of their key for them. Beyond the limit of groups, the remaining routes form a last group without a key.
    */
   groupBy<T>(
-    say: (peer: string, route: RouteIntent) => T,
-    textOf: (said: T) => string,
-  ): { readonly said: T | undefined; readonly pile: RouteGroup }[] {
-    const piles = new Map<string, { readonly said: T | undefined; readonly pile: RouteGroup }>();
+    keyOf: (peer: string, route: RouteIntent) => T,
+    format: (key: T) => string,
+  ): { readonly key: T | undefined; readonly group: RouteGroup }[] {
+    const groups = new Map<string, { readonly key: T | undefined; readonly group: RouteGroup }>();
     const rest = new RouteGroup();
     const texts = new Map<T, string>();
     for (const { peer, prefix, route } of this.#all) {
-      const said = say(peer, route);
-      const text = texts.get(said) ?? textOf(said);
-      texts.set(said, text);
-      let found = piles.get(text);
-      if (found === undefined && piles.size < limits.entriesOfChange) piles.set(text, (found = { said, pile: new RouteGroup() }));
-      (found?.pile ?? rest).addRoute(peer, prefix, route);
+      const key = keyOf(peer, route);
+      const text = texts.get(key) ?? format(key);
+      texts.set(key, text);
+      let found = groups.get(text);
+      if (found === undefined && groups.size < limits.entriesOfChange) groups.set(text, (found = { key, group: new RouteGroup() }));
+      (found?.group ?? rest).addRoute(peer, prefix, route);
     }
-    return [...piles.values(), ...(rest.isEmpty ? [] : [{ said: undefined, pile: rest }])];
+    return [...groups.values(), ...(rest.isEmpty ? [] : [{ key: undefined, group: rest }])];
   }
 
   /** Returns the routes in the form of a history entry. */

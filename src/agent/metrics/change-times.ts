@@ -41,13 +41,13 @@ export class ChangeTimes {
     const now = this.#clock.now();
     const ages: number[] = [];
     for (const { kind, key, services = [] } of changes) {
-      if (kind === 'Service') note(this.#of(key as ServiceKey).since, 'Service', now);
+      if (kind === 'Service') note(this.#changeOf(key as ServiceKey).since, 'Service', now);
       if (kind !== 'EndpointSlice') continue;
       const slice = services.map((service) => sliceOf(snapshot, service, key)).find((found) => found !== undefined);
       const age = this.#ageOf(key, slice);
       if (age !== undefined) ages.push(age);
       for (const service of services) {
-        const change = this.#of(service);
+        const change = this.#changeOf(service);
         note(change.since, 'EndpointSlice', now - (age ?? 0));
         if (age !== undefined && slice !== undefined) note(change.triggered, slice.family, now - age);
       }
@@ -74,7 +74,7 @@ export class ChangeTimes {
     }
   }
 
-  #of(service: ServiceKey): ServiceChange {
+  #changeOf(service: ServiceKey): ServiceChange {
     const known = this.#waiting.get(service);
     if (known !== undefined) return known;
     const fresh: ServiceChange = { since: new Map(), triggered: new Map(), isCommitted: false };

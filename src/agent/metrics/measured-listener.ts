@@ -6,11 +6,11 @@ import type { Metrics } from '../../telemetry/metrics.ts';
  * Services.
  */
 export function measuredListener(listen: ListenHttp, metrics: Metrics, healthz: readonly SocketAddress[]): ListenHttp {
-  const nodeHealth = new Set(healthz.map(textOf));
+  const nodeHealth = new Set(healthz.map(addressText));
   let open = 0;
   metrics.addCollector('listeners', ['herald_health_check_listeners'], (put) => put('herald_health_check_listeners', {}, open));
   return async (place, answer, bounds) => {
-    const counted = nodeHealth.has(textOf(place)) ? countedNodeHealth(answer, metrics) : countedServiceHealth(answer, metrics);
+    const counted = nodeHealth.has(addressText(place)) ? countedNodeHealth(answer, metrics) : countedServiceHealth(answer, metrics);
     const listener = await listen(place, counted, bounds);
     open++;
     return {
@@ -41,6 +41,6 @@ function countedNodeHealth(answer: AnswerHttp, metrics: Metrics): AnswerHttp {
   };
 }
 
-function textOf({ address, port }: SocketAddress): string {
+function addressText({ address, port }: SocketAddress): string {
   return `${address} ${port}`;
 }

@@ -90,7 +90,7 @@ export class ForeignFrontends {
     const { services, masqueradeBit } = this.#options.config();
     const { view } = this.#components.foreign;
     if (services === 'all') return view.seen ? [reason('KubeProxyBeside', { program: view.program })] : [];
-    if (!view.seen) return [reason('ForwardingNotSeen', { scope: services, why: view.why ?? '' })];
+    if (!view.seen) return [reason('ForwardingNotSeen', { scope: services, why: view.unavailableBecause ?? '' })];
     const isShared = services === 'external' && view.masqueradeBits.includes(masqueradeBit);
     return isShared ? [reason('MasqueradeBitShared', { bit: masqueradeBit, program: view.program })] : [];
   }

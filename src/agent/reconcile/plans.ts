@@ -1,6 +1,6 @@
 import type { DrainView } from '../../decisions/announcement/node-drain.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
-import { livingBackends } from '../../decisions/forwarding/serving-backends.ts';
+import { servingBackends } from '../../decisions/forwarding/serving-backends.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -70,7 +70,7 @@ export class Plans {
     this.#components.foreignFrontends.expectFrontends(key, plan.foreignFrontends);
     this.withdrawUnplanned(key, why);
     this.#components.onPlanned?.(key, { before: (before ?? emptyPlan).forwarding, after: plan.forwarding });
-    const kept = this.#draining.mergeInto(key, plan.forwarding, livingBackends(snapshot, key));
+    const kept = this.#draining.mergeInto(key, plan.forwarding, servingBackends(snapshot, key));
     return kept.frontends.length === 0 ? undefined : kept;
   }
 

@@ -108,7 +108,7 @@ export function frontendsToDrain(before: ServicePlan, plan: ServicePlan): Fronte
 
 /** Returns the routes as if the kernel had all frontends of Herald; frontends of another program count only if `isForwarded`. */
 export function routesOfPlan(plan: ServicePlan, isForwarded: (frontend: string) => boolean): RoutesByPeer {
-  return byPeer(plan.routes.filter(({ needs, needsForeign: needsForeign }) => needs.length > 0 || needsForeign.some(isForwarded)));
+  return byPeer(plan.routes.filter(({ needs, needsForeign }) => needs.length > 0 || needsForeign.some(isForwarded)));
 }
 
 /**

@@ -108,7 +108,7 @@ export class BfdMonitor {
     path.strict = bfdStrict;
     if (!isSame) {
       path.isHeld = before?.isHeld ?? false;
-      if (before !== undefined) this.#releaseHold(before);
+      if (before !== undefined) this.#cancelHoldTimer(before);
       this.#paths.set(name, path);
     }
     this.#decide(name, path);
@@ -173,13 +173,13 @@ export class BfdMonitor {
   #decide(name: string, path: MonitoredPath): void {
     const now = this.#components.clock.now();
     if (path.mayEstablish(now)) {
-      this.#releaseHold(path);
+      this.#cancelHoldTimer(path);
       if (path.isHeld) this.#restore(name, path);
       return;
     }
     if (!path.isHeld && this.#options.peer(name)?.status().state !== 'Established') this.#hold(name, path);
     const remaining = path.holdRemaining(now);
-    if (remaining === undefined) this.#releaseHold(path);
+    if (remaining === undefined) this.#cancelHoldTimer(path);
     else if (!this.#holdTimers.has(path)) this.#startHoldTimer(name, path, remaining);
   }
 
@@ -205,7 +205,7 @@ export class BfdMonitor {
     this.#holdTimers.set(path, cancel);
   }
 
-  #releaseHold(path: MonitoredPath): void {
+  #cancelHoldTimer(path: MonitoredPath): void {
     this.#holdTimers.get(path)?.();
     this.#holdTimers.delete(path);
   }
@@ -214,7 +214,7 @@ export class BfdMonitor {
     const path = this.#paths.get(name);
     if (path === undefined) return;
     this.#paths.delete(name);
-    this.#releaseHold(path);
+    this.#cancelHoldTimer(path);
     if (path.isHeld) this.#restore(name, path);
   }
 

@@ -1,5 +1,5 @@
 import type { NextHops, PeerOptions, Route } from '../../bgp/index.ts';
-import { asSent } from '../../decisions/announcement/last-resort.ts';
+import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
 import type { SessionIntent } from '../../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { defined } from '../../lang/defined.ts';
@@ -39,7 +39,7 @@ export function peerOptions(session: SessionIntent): PeerOptions {
 
 /** Converts a decided route into a route of the BGP speaker. */
 export function speakerRoute(route: RouteIntent): Route {
-  const { prefix, communities, localPref, med, asPathPrepend } = asSent(route);
+  const { prefix, communities, localPref, med, asPathPrepend } = withGracefulShutdownAttributes(route);
   return { prefix, communities, asPathPrepend, ...defined({ localPref, med }) };
 }
 

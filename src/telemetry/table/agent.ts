@@ -1,25 +1,25 @@
 import { passBuckets, workBuckets, type MetricTable } from '../declaration.ts';
 
-const kind = 'Service or EndpointSlice: what changed';
+const kind = 'Service or EndpointSlice: the kind that changed';
 
 export const agentMetrics = {
   herald_change_heard_duration_seconds: {
     type: 'histogram',
-    help: 'From a change of endpoints, by the annotation endpoints.kubernetes.io/last-change-trigger-time, until the agent heard of it.',
+    help: 'Time from a change of endpoints, by the annotation endpoints.kubernetes.io/last-change-trigger-time, until the agent received it.',
     labels: {},
     of: 'agent',
     buckets: workBuckets.slice(3),
   },
   herald_change_to_rule_duration_seconds: {
     type: 'histogram',
-    help: 'From a change until the kernel has its rules: of endpoints by that annotation where they have it, else since the agent heard of it.',
+    help: 'Time from a change until the kernel has its rules: for endpoints from that annotation if they have it, else from when the agent received the change.',
     labels: { kind },
     of: 'agent',
     buckets: workBuckets.slice(3),
   },
   herald_change_to_route_duration_seconds: {
     type: 'histogram',
-    help: 'The same until routes that it alters are on their way to the sessions; changes that alter no route do not count.',
+    help: 'Time from a change until the routes that it changes are sent to the sessions; changes without an effect on routes do not count.',
     labels: { kind },
     of: 'agent',
     buckets: workBuckets.slice(3),
@@ -33,7 +33,7 @@ export const agentMetrics = {
   },
   herald_pass_services_total: {
     type: 'counter',
-    help: 'Services that passes looked at.',
+    help: 'Services that passes planned.',
     labels: {},
     of: 'agent',
   },
@@ -45,25 +45,25 @@ export const agentMetrics = {
   },
   herald_differing_services: {
     type: 'gauge',
-    help: 'Services that are not as was decided for this node.',
+    help: 'Services whose state on this node differs from the decision.',
     labels: { aspect: 'Programmed, Announced or HealthCheck', reason: 'code of [reasons.md](reasons.md)' },
     of: 'agent',
   },
   herald_host_problems: {
     type: 'gauge',
-    help: 'What is wrong with the host, or missing on it.',
+    help: 'Problems of the host.',
     labels: { reason: 'code of [reasons.md](reasons.md)' },
     of: 'agent',
   },
   herald_dataplane_up: {
     type: 'gauge',
-    help: 'Whether the data plane took what it was given last.',
+    help: '1 if the data plane took the last changes, else 0.',
     labels: {},
     of: 'agent',
   },
   herald_dataplane_call_duration_seconds: {
     type: 'histogram',
-    help: 'Time until the kernel had committed what a pass gave to the data plane.',
+    help: 'Time until the kernel had committed the changes of a call to the data plane.',
     labels: { call: 'replace (everything), node or apply (a change)', result: 'done or failed' },
     of: 'agent',
     buckets: workBuckets,
@@ -76,25 +76,25 @@ export const agentMetrics = {
   },
   herald_dataplane_repairs_total: {
     type: 'counter',
-    help: 'Times that rules or routes of ours were put right after another program had changed them.',
+    help: 'Times that the data plane restored rules or routes of Herald that another program had changed.',
     labels: {},
     of: 'agent',
   },
   herald_dataplane_failures_total: {
     type: 'counter',
-    help: 'Times that the data plane took nothing, or could not repair what another program had changed.',
+    help: 'Times that the data plane took no change, or could not restore what another program had changed.',
     labels: {},
     of: 'agent',
   },
   herald_dataplane_quarantined_frontends: {
     type: 'gauge',
-    help: 'Frontends whose latest form is not in the kernel.',
+    help: 'Frontends that the kernel does not have in their latest form.',
     labels: { why: 'refused (by the kernel) or contended (another Service has it)' },
     of: 'agent',
   },
   herald_health_check_listeners: {
     type: 'gauge',
-    help: 'Sockets that listen for health checks: those of health-check node ports and of /healthz. Those that cannot are in herald_differing_services.',
+    help: 'Sockets that listen for health checks: health-check node ports and /healthz. Those that cannot listen are in herald_differing_services.',
     labels: {},
     of: 'agent',
   },
@@ -106,7 +106,7 @@ export const agentMetrics = {
   },
   herald_node_report_writes_total: {
     type: 'counter',
-    help: 'Reports of the node (NodeState) that were written.',
+    help: "Writes of the node's report (NodeState).",
     labels: { result: 'done or failed' },
     of: 'agent',
   },

@@ -8,7 +8,7 @@ export const apiServerMetrics = {
     help: 'Requests to the API server that have ended; a watch counts when it begins.',
     labels: {
       verb: 'GET, POST, PUT, PATCH, DELETE or WATCH',
-      code: 'HTTP status, or the error where there was no answer: unreachable, untrusted, credentials, stalled, malformed, aborted',
+      code: 'HTTP status, or the error if there was no answer: unreachable, untrusted, credentials, stalled, malformed, aborted',
     },
     of: 'all',
   },
@@ -21,25 +21,25 @@ export const apiServerMetrics = {
   },
   herald_watch_lists_total: {
     type: 'counter',
-    help: 'Complete lists that were read. More than one of a resource: a watch could not go on where it broke off.',
+    help: 'Complete lists that were read. More than one for a resource means that a watch could not continue where it broke off.',
     labels: { resource },
     of: 'all',
   },
   herald_watch_failures_total: {
     type: 'counter',
-    help: 'Lists and watches that ended with an error; they are tried again.',
+    help: 'Lists and watches that ended with an error; they are retried.',
     labels: { resource, code: 'unreachable, forbidden, gone and so on (src/kube/error.ts)' },
     of: 'all',
   },
   herald_watch_events_total: {
     type: 'counter',
-    help: 'What watches have said.',
+    help: 'Events of watches.',
     labels: { resource, type: 'present, gone or bookmark' },
     of: 'all',
   },
   herald_watch_last_heard_timestamp_seconds: {
     type: 'gauge',
-    help: 'When the API server last said anything about a resource; bookmarks come every minute or so.',
+    help: "Time of the API server's last message about a resource; bookmarks come about every minute.",
     labels: { resource },
     of: 'all',
   },

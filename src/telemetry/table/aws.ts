@@ -5,7 +5,7 @@ const operation = 'service and operation: elbv2:CreateLoadBalancer';
 export const awsMetrics = {
   herald_aws_requests_total: {
     type: 'counter',
-    help: 'Requests to AWS that were answered, or not: each attempt counts.',
+    help: 'Requests to AWS, answered or not; each attempt counts.',
     labels: { operation, code: 'ok, or the class of the error: throttled, denied, unreachable and so on' },
     of: 'controller',
   },
@@ -18,7 +18,7 @@ export const awsMetrics = {
   },
   herald_aws_wait_duration_seconds: {
     type: 'histogram',
-    help: 'Time that requests waited for their turn, so that AWS does not throttle the account.',
+    help: 'Time that requests waited so that AWS does not throttle the account.',
     labels: { operation },
     of: 'controller',
     buckets: workBuckets.slice(3),

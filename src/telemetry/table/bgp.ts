@@ -6,19 +6,19 @@ const family = 'ipv4 or ipv6';
 export const bgpMetrics = {
   herald_bgp_session_up: {
     type: 'gauge',
-    help: 'Whether the session is established.',
+    help: '1 if the session is established, else 0.',
     labels: { peer },
     of: 'agent',
   },
   herald_bgp_session_state: {
     type: 'gauge',
-    help: 'Which state the session is in: 1 for that one, 0 for the five others.',
+    help: 'The state of the session: 1 for the current state, 0 for the five others.',
     labels: { peer, state: 'Idle, Connect, Active, OpenSent, OpenConfirm or Established' },
     of: 'agent',
   },
   herald_bgp_session_info: {
     type: 'gauge',
-    help: 'Always 1: with whom the session is. peer_asn is 0 until it is known.',
+    help: 'Always 1; the labels identify the session. peer_asn is 0 until it is known.',
     labels: { peer, address: 'of the peer', local_asn: 'ours', peer_asn: 'that of the peer' },
     of: 'agent',
   },
@@ -30,7 +30,7 @@ export const bgpMetrics = {
   },
   herald_bgp_session_held_back: {
     type: 'gauge',
-    help: 'Whether the session waits because it went down too often; neither side begins it meanwhile.',
+    help: '1 while the session is held back because it went down too often; neither side starts it meanwhile.',
     labels: { peer },
     of: 'agent',
   },
@@ -51,7 +51,7 @@ export const bgpMetrics = {
   },
   herald_bgp_connect_attempts_total: {
     type: 'counter',
-    help: 'Connections to the peer that were tried.',
+    help: 'Attempts to connect to the peer.',
     labels: { peer },
     of: 'agent',
   },
@@ -63,25 +63,25 @@ export const bgpMetrics = {
   },
   herald_bgp_notifications_total: {
     type: 'counter',
-    help: 'NOTIFICATIONs; of a Hard Reset what it carries.',
+    help: 'NOTIFICATIONs; for a Hard Reset the one that it carries.',
     labels: { peer, direction: 'sent or received', name: 'in the words of the RFCs: "Cease: Administrative Shutdown (6/2)"' },
     of: 'agent',
   },
   herald_bgp_prefixes_advertised: {
     type: 'gauge',
-    help: 'Prefixes that the peer has of us.',
+    help: 'Prefixes that the peer has from us.',
     labels: { peer, family },
     of: 'agent',
   },
   herald_bgp_prefixes_received: {
     type: 'gauge',
-    help: 'Announcements received in this session; they are counted and not used.',
+    help: 'Announcements received in this session; Herald counts them and does not use them.',
     labels: { peer, family },
     of: 'agent',
   },
   herald_bgp_prefixes_not_possible: {
     type: 'gauge',
-    help: 'Prefixes that the peer should have and that the session cannot carry.',
+    help: 'Prefixes that the peer should have but the session cannot carry.',
     labels: { peer },
     of: 'agent',
   },
@@ -93,13 +93,13 @@ export const bgpMetrics = {
   },
   herald_bgp_strangers_total: {
     type: 'counter',
-    help: 'Connections from addresses that are no peers, which were closed at once.',
+    help: 'Connections from addresses that are not peers; they were closed at once.',
     labels: {},
     of: 'agent',
   },
   herald_bfd_session_up: {
     type: 'gauge',
-    help: 'Whether BFD with the peer is up.',
+    help: '1 if BFD with the peer is up, else 0.',
     labels: { peer },
     of: 'agent',
   },
@@ -111,7 +111,7 @@ export const bgpMetrics = {
   },
   herald_bfd_session_flaps_total: {
     type: 'counter',
-    help: 'Times that BFD went down after it had been up, unless we shut it down.',
+    help: 'Times that BFD went down after it had been up, except when we shut it down.',
     labels: { peer },
     of: 'agent',
   },
@@ -123,8 +123,8 @@ export const bgpMetrics = {
   },
   herald_bfd_discarded_packets_total: {
     type: 'counter',
-    help: 'BFD packets that were for no session.',
-    labels: { reason: 'unknownSession, source, or what was wrong with the packet' },
+    help: 'BFD packets that belong to no session.',
+    labels: { reason: 'unknownSession, source, or the error in the packet' },
     of: 'agent',
   },
 } as const satisfies MetricTable;

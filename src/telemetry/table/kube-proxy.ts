@@ -1,6 +1,6 @@
 import { passBuckets, type MetricTable } from '../declaration.ts';
 
-const ip_family = 'IPv4 or IPv6; one pass programs both, so both have the same figures';
+const ip_family = 'IPv4 or IPv6; one pass programs both, so both have the same values';
 
 /**
  * Metrics with kube-proxy's names, types and buckets (1.36, pkg/proxy/metrics) where they mean the same, so that dashboards continue to
@@ -9,41 +9,41 @@ const ip_family = 'IPv4 or IPv6; one pass programs both, so both have the same f
 export const kubeProxyMetrics = {
   kubeproxy_sync_proxy_rules_duration_seconds: {
     type: 'histogram',
-    help: 'Time until the kernel had committed what a pass gave to the data plane.',
+    help: 'Time until the kernel had committed the changes of a pass.',
     labels: { ip_family },
     of: 'agent',
     buckets: passBuckets,
   },
   kubeproxy_sync_full_proxy_rules_duration_seconds: {
     type: 'histogram',
-    help: 'The same, where the pass was over everything.',
+    help: 'Time until the kernel had committed a pass over everything.',
     labels: { ip_family },
     of: 'agent',
     buckets: passBuckets,
   },
   kubeproxy_sync_partial_proxy_rules_duration_seconds: {
     type: 'histogram',
-    help: 'The same, where the pass was over what had changed.',
+    help: 'Time until the kernel had committed a pass over changes.',
     labels: { ip_family },
     of: 'agent',
     buckets: passBuckets,
   },
   kubeproxy_sync_proxy_rules_last_timestamp_seconds: {
     type: 'gauge',
-    help: 'When the kernel last committed a pass.',
+    help: 'Time of the last commit of a pass.',
     labels: { ip_family },
     of: 'agent',
   },
   kubeproxy_sync_proxy_rules_last_queued_timestamp_seconds: {
     type: 'gauge',
-    help: 'When a pass was last asked for.',
+    help: 'Time of the last request for a pass.',
     labels: { ip_family },
     of: 'agent',
   },
   kubeproxy_network_programming_duration_seconds: {
     type: 'histogram',
-    help: 'From a change of endpoints, by the annotation endpoints.kubernetes.io/last-change-trigger-time, until the kernel has its rules.',
-    labels: { ip_family: 'IPv4 or IPv6: that of the EndpointSlice' },
+    help: 'Time from a change of endpoints, by the annotation endpoints.kubernetes.io/last-change-trigger-time, until the kernel has its rules.',
+    labels: { ip_family: 'IPv4 or IPv6: the family of the EndpointSlice' },
     of: 'agent',
     buckets: [
       0.25,
@@ -55,50 +55,50 @@ export const kubeProxyMetrics = {
   },
   kubeproxy_sync_proxy_rules_no_local_endpoints_total: {
     type: 'gauge',
-    help: 'Ports of Services with a Local traffic policy that have endpoints, but none that this node may use: what comes here for them is dropped. A gauge in spite of its name, as in kube-proxy.',
+    help: 'Ports of Services with a Local traffic policy that have endpoints, but none that this node may use: their traffic is dropped here. A gauge in spite of its name, as in kube-proxy.',
     labels: { traffic_policy: 'internal or external', ip_family: 'IPv4 or IPv6' },
     of: 'agent',
   },
   kubeproxy_sync_proxy_rules_service_changes_total: {
     type: 'counter',
-    help: 'Changes of Services that the agent heard of.',
+    help: 'Changes of Services that the agent received.',
     labels: {},
     of: 'agent',
   },
   kubeproxy_sync_proxy_rules_service_changes_pending: {
     type: 'gauge',
-    help: 'Changed Services whose rules the kernel has not yet.',
+    help: 'Changed Services whose rules are not in the kernel yet.',
     labels: {},
     of: 'agent',
   },
   kubeproxy_sync_proxy_rules_endpoint_changes_total: {
     type: 'counter',
-    help: 'Changes of EndpointSlices that the agent heard of.',
+    help: 'Changes of EndpointSlices that the agent received.',
     labels: {},
     of: 'agent',
   },
   kubeproxy_sync_proxy_rules_endpoint_changes_pending: {
     type: 'gauge',
-    help: 'Services with changed endpoints whose rules the kernel has not yet.',
+    help: 'Services with changed endpoints whose rules are not in the kernel yet.',
     labels: {},
     of: 'agent',
   },
   kubeproxy_sync_proxy_rules_nftables_sync_failures_total: {
     type: 'counter',
-    help: 'Times that the data plane took nothing.',
+    help: 'Times that the data plane took no change.',
     labels: { ip_family },
     of: 'agent',
   },
   kubeproxy_conntrack_reconciler_sync_duration_seconds: {
     type: 'histogram',
-    help: 'Time until the kernel had forgotten the flows that changes had left astray: those to backends that are gone, and those from before a frontend was there.',
+    help: 'Time until the kernel had deleted the connection tracking flows that changes made wrong: flows to removed backends, and flows from before a frontend existed.',
     labels: { ip_family: 'IPv4 or IPv6' },
     of: 'agent',
     buckets: passBuckets,
   },
   kubeproxy_conntrack_reconciler_deleted_entries_total: {
     type: 'counter',
-    help: 'Flows that the kernel was made to forget.',
+    help: 'Connection tracking flows that were deleted.',
     labels: { ip_family: 'IPv4 or IPv6' },
     of: 'agent',
   },

@@ -3,7 +3,7 @@ import type { MetricTable } from '../declaration.ts';
 export const processMetrics = {
   herald_build_info: {
     type: 'gauge',
-    help: 'Always 1: which program this is.',
+    help: 'Always 1; the labels identify the program.',
     labels: { version: 'of Herald', nodejs: 'version of Node.js' },
     of: 'all',
   },
@@ -15,25 +15,25 @@ export const processMetrics = {
   },
   herald_source_problems: {
     type: 'gauge',
-    help: 'What is wrong with objects, or with reading them, at this moment; the log says what.',
+    help: 'Current problems of objects or of reading them; the log has the details.',
     labels: { severity: 'error or warning' },
     of: 'all',
   },
   herald_ready: {
     type: 'gauge',
-    help: 'Whether /readyz answers 200.',
+    help: '1 if /readyz answers 200, else 0.',
     labels: {},
     of: 'all',
   },
   herald_scrape_failures_total: {
     type: 'counter',
-    help: 'Parts of a scrape that are missing from it, because reading them failed or took too long.',
+    help: 'Parts that a scrape lacks because reading them failed or took too long.',
     labels: { part: 'bfd, bgp and so on' },
     of: 'all',
   },
   herald_series_dropped_total: {
     type: 'counter',
-    help: 'Values that were counted under the label value "other", because the metric has as many series as it may have.',
+    help: 'Values that were counted under the label value "other" because the metric has reached its maximum of series.',
     labels: { metric: 'its name' },
     of: 'all',
   },

@@ -63,7 +63,7 @@ describe('the live API of a process', () => {
 
   test('a list that this process does not have is 404; other paths are not answered', () => {
     const { live, get } = asked();
-    expect(get('/live/v1/routes')).toMatchObject({ status: 404, content: { error: 'this agent does not tell /live/v1/routes' } });
+    expect(get('/live/v1/routes')).toMatchObject({ status: 404, content: { error: 'this agent has no list /live/v1/routes' } });
     expect(get('/live/v2/sessions').status).toBe(404);
     expect(live.answer('/metrics', new URLSearchParams())).toBeUndefined();
     expect(live.answer('/livez', new URLSearchParams())).toBeUndefined();

@@ -130,7 +130,7 @@ export class FakeDataplane implements Dataplane {
   #set(service: string, forwarding: ServiceForwarding | undefined): void {
     if (forwarding === undefined) this.desired.delete(service);
     else this.desired.set(service, forwarding);
-    for (const key of this.#claims.set(service, forwarding)) this.#touched.add(key);
+    for (const key of this.#claims.setForwarding(service, forwarding)) this.#touched.add(key);
   }
 
   #logNode({ nodePortAddresses }: NodeForwarding): void {
@@ -141,7 +141,7 @@ export class FakeDataplane implements Dataplane {
     const keys = new Set([...this.#touched, ...this.#quarantined.keys()]);
     this.#touched.clear();
     for (const key of [...keys].toSorted()) {
-      const wanted = this.#claims.get(key);
+      const wanted = this.#claims.effectiveFrontend(key);
       this.#quarantined.delete(key);
       if (wanted === undefined) {
         if (this.kernel.delete(key)) this.#log.push(`-${key}`);
@@ -155,7 +155,7 @@ export class FakeDataplane implements Dataplane {
     const quarantined = new Map<string, QuarantinedFrontend>();
     for (const { key, services, owner } of this.#claims.conflicts()) quarantined.set(key, { services, error: 'taken', owner });
     for (const [key, error] of this.#quarantined) {
-      const service = this.#claims.get(key)?.service;
+      const service = this.#claims.effectiveFrontend(key)?.service;
       quarantined.set(key, { services: service === undefined ? [] : [service], error });
     }
     return { quarantined };

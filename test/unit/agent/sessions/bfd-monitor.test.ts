@@ -6,24 +6,24 @@ import { bfdProfile, cluster, type PeerLiteral } from '../../decisions/fixtures.
 import type { FakeBfd } from '../fakes/fake-bfd.ts';
 import type { Routers } from '../fakes/routers.ts';
 import { basics, testbed } from '../testbed.ts';
-import { fast, WatchBed } from './bfd-testbed.ts';
+import { fast, BfdTestbed } from './bfd-testbed.ts';
 
 const tor1 = { name: 'tor1', peerAddress: '10.0.0.254', bfdProfile: 'fast' };
 
-let bed: WatchBed;
+let bed: BfdTestbed;
 let bfd: FakeBfd;
 let routers: Routers;
 
 beforeEach(() => {
-  begin(new WatchBed());
+  begin(new BfdTestbed());
 });
 
-function begin(next: WatchBed): void {
+function begin(next: BfdTestbed): void {
   bed = next;
   ({ bfd, routers } = bed);
 }
 
-const reconcile: WatchBed['reconcile'] = (...args) => bed.reconcile(...args);
+const reconcile: BfdTestbed['reconcile'] = (...args) => bed.reconcile(...args);
 const exchange = (milliseconds = 0): Promise<void> => bed.exchange(milliseconds);
 const status = () => bed.status();
 
@@ -79,7 +79,7 @@ describe('monitored paths', () => {
     await reconcile([{ ...tor1, bfdProfile: 'gone' }]);
     expect(status()).toMatchObject({
       state: 'Established',
-      lastError: 'BFDProfile "gone" of "tor1" does not exist: a session that was watched goes on so, any other runs without BFD',
+      lastError: 'BFDProfile "gone" of "tor1" does not exist: sessions that already use BFD keep it, others run without BFD',
     });
     expect(bed.started).toBe(0);
     const [peer] = peersOfNode(cluster({ nodes: [{ name: 'n1' }], peers: [tor1] }), 'n1');
@@ -102,7 +102,7 @@ describe('monitored paths', () => {
     const none = (): FakeBfd => {
       throw new BfdUnavailableError();
     };
-    begin(new WatchBed(none));
+    begin(new BfdTestbed(none));
     await reconcile([tor1]);
     expect(status()).toMatchObject({ state: 'Established', bfd: { state: 'Down' } });
     expect(status()?.lastError).toContain('runs without BFD: BFD needs Linux');
@@ -152,12 +152,12 @@ describe('the effect of BFD on BGP', () => {
   test('BFD-021 a lost path closes the session with Cease / BFD Down and is reported', async () => {
     await bothUp();
     expect(status()?.bfd).toEqual({ state: 'Up', since: new Date(0).toISOString() });
-    const before = bed.news;
+    const before = bed.statusChanges;
     bfd.move('tor1', 'Up', 'Down', 'Up', 1);
     await exchange();
     expect(routers.notifications).toEqual(['10.0.0.254 Cease: BFD Down (6/10)']);
     expect(status()).toMatchObject({ state: 'Idle', bfd: { state: 'Down', reason: 'control detection time expired' } });
-    expect(bed.news).toBeGreaterThan(before);
+    expect(bed.statusChanges).toBeGreaterThan(before);
   });
 
   test('BFD-022 the session comes back when BFD does, and not before', async () => {

@@ -5,14 +5,14 @@ import { peersOfNode, type SessionIntent } from '../../../../src/decisions/annou
 import { address } from '../../../../src/net/address.ts';
 import { cluster, type PeerLiteral } from '../../decisions/fixtures.ts';
 import type { FakeBfd } from '../fakes/fake-bfd.ts';
-import { fast, WatchBed } from './bfd-testbed.ts';
+import { fast, BfdTestbed } from './bfd-testbed.ts';
 
 const tor1 = { name: 'tor1', peerAddress: '10.0.0.254', bfdProfile: 'fast', bfdStrict: true } as const;
 const tor6 = { ...tor1, name: 'tor6', peerAddress: 'fd00::254' };
 
-let bed: WatchBed;
+let bed: BfdTestbed;
 beforeEach(() => {
-  bed = new WatchBed();
+  bed = new BfdTestbed();
 });
 
 const dialed = (): number => bed.routers.transport.dialed.length;
@@ -56,7 +56,7 @@ describe('BFD-022 a bfdStrict peer', () => {
   });
 
   test('no session starts on a host that cannot run BFD, which is reported', async () => {
-    bed = new WatchBed((): FakeBfd => {
+    bed = new BfdTestbed((): FakeBfd => {
       throw new BfdUnavailableError();
     });
     await bed.reconcile([tor1]);
@@ -144,7 +144,7 @@ describe('a session that is up while BFD is down', () => {
 });
 
 describe('a missing BFDProfile', () => {
-  const says = 'BFDProfile "fast" of "tor1" does not exist, and bfdStrict allows no session without: ';
+  const says = 'BFDProfile "fast" of "tor1" does not exist, and bfdStrict allows no session without BFD: ';
 
   test('no new session starts', async () => {
     await bed.reconcile([tor1], []);

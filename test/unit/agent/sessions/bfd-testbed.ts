@@ -12,7 +12,7 @@ import { Routers } from '../fakes/routers.ts';
 export const fast = { name: 'fast', transmitInterval: 50, receiveInterval: 60, detectMultiplier: 5 };
 
 /** The sessions of node n1, with routers that answer at once and a BFD that the test controls. */
-export class WatchBed {
+export class BfdTestbed {
   readonly clock = new VirtualClock();
   readonly routers = new Routers(this.clock);
   readonly bfd = new FakeBfd();
@@ -20,7 +20,7 @@ export class WatchBed {
   /** Number of starts of BFD. */
   started = 0;
   /** Number of status changes. */
-  news = 0;
+  statusChanges = 0;
 
   constructor(start?: () => FakeBfd) {
     const speaker = new Speaker({ clock: this.clock, random: () => 0.5, transport: this.routers.transport });
@@ -29,7 +29,7 @@ export class WatchBed {
       return start?.() ?? this.bfd;
     };
     const components = { speaker, clock: this.clock, log: silentLog, startBfd };
-    this.sessions = new BgpSessions(components, new AnnouncedRoutes(), () => void this.news++);
+    this.sessions = new BgpSessions(components, new AnnouncedRoutes(), () => void this.statusChanges++);
   }
 
   async reconcile(

@@ -248,7 +248,7 @@ describe('a session whose Secret is deleted', () => {
     expect(routers.notifications).toEqual([]);
     expect(routers.transport.dialed).toHaveLength(1);
     expect(statuses()).toEqual([
-      'tor1 Established: Secret herald/bgp of "tor1" cannot be used: it does not exist; a session that began with its password runs on with it, any other ends',
+      'tor1 Established: Secret herald/bgp of "tor1" cannot be used: it does not exist; a session that already uses its password keeps running, others end',
     ]);
     start({ running, secrets: [{ name: 'herald/bgp', password }] });
     expect(statuses()).toEqual(['tor1 Established']);
