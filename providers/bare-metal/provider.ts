@@ -20,7 +20,7 @@ import { inOrderOfPrecedence } from '../../src/decisions/allocation/held-twice.t
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
 import { effectivePools } from '../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../src/decisions/allocation/request.ts';
-import { WaitingLine } from '../../src/decisions/allocation/waiting-line.ts';
+import { AddressQueue } from '../../src/decisions/allocation/waiting-line.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/objects/metadata.ts';
 import { sameAddress, type Address } from '../../src/net/address.ts';
 import type { ReleasedAddress } from '../../src/model/parse/released-address.ts';
@@ -28,17 +28,17 @@ import type { Reason } from '../../src/model/reasons.ts';
 import { assignedAddresses, type Service } from '../../src/model/objects/service.ts';
 import type { Change, Snapshot } from '../../src/model/store/snapshot.ts';
 
-/** Gives Services addresses from IPAddressPools. Announcing and forwarding them is the agents' work. */
+/** Assigns addresses of IPAddressPools to Services. The agents announce and forward them. */
 export class BareMetalProvider implements Provider, Recovery, ResourceHolder, ChangeListener, PeriodicWork, AddressPools {
   readonly name = 'bare-metal';
   readonly #allocator: Allocator;
-  readonly #waiting: WaitingLine;
+  readonly #waiting: AddressQueue;
   #withheld: Reason | undefined;
 
-  /** `allocator`: without pools and assignments. */
+  /** `allocator` must be empty. */
   constructor(allocator = createAllocator([])) {
     this.#allocator = allocator;
-    this.#waiting = new WaitingLine(allocator);
+    this.#waiting = new AddressQueue(allocator);
   }
 
   claim(service: Service, snapshot: Snapshot): Claim {
@@ -47,7 +47,7 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
 
   adopt(snapshot: Snapshot, recorded: RecordedAddresses, uids: ReadonlyMap<ServiceKey, string>): void {
     this.#setPools(snapshot);
-    // Two controllers that read the same record come to the same owners, and so do the agents.
+    // The order makes two controllers, and the agents, find the same owners in the same record.
     const ours = inOrderOfPrecedence(snapshot).filter((service) => {
       const claim = this.claim(service, snapshot);
       return claim.mine || claim.reason.code === 'OtherLoadBalancerClass';
@@ -57,7 +57,8 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
       const uid = uids.get(key) ?? metadata.uid;
       this.adoptService({ ...service, metadata: { ...metadata, uid } }, recorded.get(key) ?? [], snapshot, 'always');
     }
-    for (const [key, service] of inOrder) if (!recorded.has(key)) this.adoptService(service, assignedAddresses(service), snapshot, 'always');
+    for (const [key, service] of inOrder)
+      if (!recorded.has(key)) this.adoptService(service, assignedAddresses(service), snapshot, 'always');
     for (const [key, addresses] of recorded) if (!inOrder.has(key)) this.#allocator.adopt(reservation(key, addresses), addresses);
   }
 
@@ -86,8 +87,8 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
     const { hostname } = service;
     const request = allocationRequest(service, snapshot);
     const { addresses, reason, pools } = this.#withholds(request) ?? this.#allocator.stage(request);
-    if (reason === undefined) this.#waiting.leave(key);
-    else this.#waiting.wait(request);
+    if (reason === undefined) this.#waiting.dequeue(key);
+    else this.#waiting.enqueue(request);
     return {
       ingress: addresses.map((address) => ({ address, ...defined({ hostname }), ipMode: 'VIP' })),
       ...(reason === undefined ? {} : { reason, details: pools.map(({ pool, reason: { code } }) => ({ of: pool, code })) }),
@@ -99,27 +100,27 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
   }
 
   disown(key: ServiceKey): void {
-    this.#waiting.leave(key);
-    this.#allocator.leave(key);
+    this.#waiting.dequeue(key);
+    this.#allocator.markDeleted(key);
   }
 
   // oxlint-disable-next-line typescript/require-await -- as above
   async release(key: ServiceKey, _: Snapshot, now: number): Promise<Released> {
-    this.#waiting.leave(key);
+    this.#waiting.dequeue(key);
     const addresses = this.#allocator.release(key, now);
     return { addresses, requeue: this.#call(addresses) };
   }
 
   restoreKept(released: readonly ReleasedAddress[]): void {
-    this.#allocator.keep(released);
+    this.#allocator.restoreReleased(released);
   }
 
   keptAddresses(): readonly KeptInPool[] {
-    return this.#allocator.kept();
+    return this.#allocator.releasedAddresses();
   }
 
   runDue(now: number): readonly ServiceKey[] {
-    return this.#call(this.#allocator.expire(now));
+    return this.#call(this.#allocator.expireReleased(now));
   }
 
   usage(): readonly PoolUsage[] {
@@ -136,13 +137,13 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
       if (service === undefined) continue;
       const request = allocationRequest(service, snapshot);
       this.#allocator.expect(request);
-      // Who comes with an address keeps it, and whoever is decided upon before him must not be given the same.
+      // A Service that arrives with addresses keeps them. They are adopted now, so that no Service decided before it gets them.
       const isNew = !this.#waiting.has(request.service) && this.#allocator.assignmentOf(request.service) === undefined;
       if (isNew && this.claim(service, snapshot).mine) this.adoptService(service, assignedAddresses(service), snapshot, 'free');
     }
     if (!everything && !pools && namespaces.size === 0) return [];
     if (everything) this.#dismissOthers(snapshot);
-    // What became free belongs to those that wait, in the order in which they began to.
+    // Freed addresses go to waiting Services first, in the order in which they began to wait.
     const concerned = [...snapshot.services].filter(
       ([, { type, metadata }]) => everything || (type === 'LoadBalancer' && (pools || namespaces.has(metadata.namespace))),
     );
@@ -153,12 +154,12 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
     return new Set([...this.#waiting.inOrder(), ...others]);
   }
 
-  /** Nobody is called who would be given nothing after all: all are looked at when that is over. */
+  /** Returns the Services that may use the freed addresses; none while allocation is suspended, because resuming requeues all. */
   #call(freed: readonly Address[]): readonly ServiceKey[] {
-    return this.#withheld === undefined ? this.#waiting.call(freed) : [];
+    return this.#withheld === undefined ? this.#waiting.takeNext(freed) : [];
   }
 
-  /** What the Service is left with while nothing is given; undefined: it asks for nothing that it does not hold. */
+  /** The result while allocation is suspended. Undefined when the Service asks only for addresses that it holds. */
   #withholds(request: AllocationRequest): Allocation | undefined {
     if (this.#withheld === undefined) return undefined;
     const held = this.#allocator.assignmentOf(request.service)?.addresses ?? [];
@@ -167,11 +168,14 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
     return { addresses: held, reason: this.#withheld, pools: [], freed: [] };
   }
 
-  /** Who is not ours by HeraldConfig may keep what it holds, but is given nothing: it must not be woken in the place of another. */
+  /**
+   * Removes Services from the waiting line that HeraldConfig gives to another controller. They may keep what they hold, but get nothing
+   * new.
+   */
   #dismissOthers(snapshot: Snapshot): void {
     for (const key of this.#waiting.inOrder()) {
       const service = snapshot.services.get(key);
-      if (service !== undefined && !this.claim(service, snapshot).mine) this.#waiting.leave(key);
+      if (service !== undefined && !this.claim(service, snapshot).mine) this.#waiting.dequeue(key);
     }
   }
 
@@ -181,7 +185,7 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
   }
 }
 
-/** Holds addresses for a Service of which nothing but the record can be read: it shares them with nobody. */
+/** The request that holds addresses of a Service of which only the record is readable. It shares them with no Service. */
 function reservation(service: ServiceKey, addresses: readonly Address[]): AllocationRequest {
   return {
     service,

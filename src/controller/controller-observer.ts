@@ -2,27 +2,27 @@ import type { Condition } from '../model/objects/condition.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
 import type { Reconciliation } from './provider.ts';
 
-/** Who measures what a controller does. It is called in the middle of the work: it must be quick, and must not throw. */
+/** Measures what a controller does. It is called during the work, so it must be quick and must not throw. */
 export interface ControllerObserver {
-  /** What a provider said of a Service; undefined: it could not, and is asked again. */
+  /** A provider reconciled a Service. `outcome` undefined: it failed, and the controller retries. */
   reconciled(provider: string, outcome: Reconciliation | undefined, milliseconds: number): void;
-  /** The conditions of a Service are on record; `details`: which pools said no. */
+  /** The conditions of a Service were written. `details`: why each pool refused. */
   conditionsWritten(key: ServiceKey, conditions: readonly Condition[], details: NonNullable<Reconciliation['details']>): void;
-  /** The Service is not ours any more, or is gone. */
+  /** The Service is gone or no longer Herald's. */
   serviceRemoved(key: ServiceKey): void;
-  /** Work on a key has ended; `retried`: somebody wrote in between. */
+  /** Work on a key has ended. `retried`: another client wrote meanwhile. */
   reconcileFinished(queue: QueueName, result: 'done' | 'retried' | 'failed'): void;
 }
 
 export type QueueName = 'services' | 'configuration';
 
-/** How things are with a queue at this moment. */
+/** The state of a queue now. */
 export interface QueueFigures {
-  /** Keys that wait for their turn, and those at work. */
+  /** Keys that wait and keys at work. */
   readonly depth: number;
-  /** Keys that failed and wait to be tried again. */
+  /** Keys that failed and wait for a retry. */
   readonly retries: number;
-  /** How long the longest work that is going on has taken so far; 0: there is none. */
+  /** Duration of the longest work in progress; 0 when there is none. */
   readonly longestMilliseconds: number;
 }
 
@@ -33,6 +33,4 @@ export const noControllerObserver: ControllerObserver = {
   reconcileFinished: ignore,
 };
 
-function ignore(): void {
-  // Nobody measures.
-}
+function ignore(): void {}

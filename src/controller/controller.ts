@@ -1,5 +1,5 @@
 import { defined } from '../lang/defined.ts';
-import { keepsHolding } from '../decisions/allocation/claim.ts';
+import { keepsAddress } from '../decisions/allocation/claim.ts';
 import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
@@ -33,7 +33,7 @@ interface ControllerComponents {
   readonly source: Source;
   readonly providers: readonly Provider[];
   readonly writer: StatusWriter;
-  /** Absent: what happens is in the log only. */
+  /** Absent: Events are only logged. */
   readonly events?: EventSink;
   /** Absent: nothing is measured. */
   readonly observer?: ControllerObserver;
@@ -43,8 +43,8 @@ interface ControllerComponents {
 }
 
 /**
- * The only allocator and the only writer of Service status. Level-based: a change names a Service, and the Service is then
- * made what the snapshot says, whatever happened in between. One Service at a time, in the order in which they came.
+ * Assigns addresses to Services and writes their status; no other part does either. Level-based: a change only requeues its Service, and
+ * the work then makes the Service what the current snapshot says. Decisions on Services are made one at a time, in the order of the queue.
  */
 export class Controller {
   readonly #components: Omit<ControllerComponents, 'providers'> & { readonly providers: readonly CompleteProvider[] };
@@ -55,7 +55,7 @@ export class Controller {
   readonly #unreadable: UnreadableServices;
   readonly #unreleased: UnreleasedResources;
   readonly #affected = new AffectedServices();
-  /** Services whose agents have yet to report on their latest form. */
+  /** Services for which some agent has not yet reported on the latest version. */
   readonly #awaitingAgents = new Set<ServiceKey>();
   readonly #statuses: ServiceStatuses;
   readonly #configuration: ConfigurationStatuses;
@@ -93,7 +93,7 @@ export class Controller {
     this.#configuration = new ConfigurationStatuses({ ...components, events, observer, ...pools });
   }
 
-  /** Takes over what was assigned, then works until `stop`. The source must have started. */
+  /** Adopts what was assigned, then works until `stop`. The source must have started. */
   async start(): Promise<void> {
     const { source, providers, writer, log } = this.#components;
     const { snapshot } = source;
@@ -126,7 +126,7 @@ export class Controller {
     return { services: this.#work.figures(this.#queue), configuration: this.#configuration.figures() };
   }
 
-  /** Resolves when nothing is left to do. */
+  /** Resolves when no work is left. */
   async settled(): Promise<void> {
     await this.#queue.idle();
     await this.#configuration.settled();
@@ -140,7 +140,7 @@ export class Controller {
     await Promise.all([this.#queue.stop(), this.#configuration.stop()]);
   }
 
-  /** Silence is no change that a source could tell of, nor is the end of a time: both are looked for. */
+  /** Checks timeouts and silent agents periodically, because sources report changes only. */
   #checkTimeouts(): void {
     const { source, clock, providers } = this.#components;
     const now = clock.date().getTime();
@@ -155,7 +155,7 @@ export class Controller {
   #changed(changes: readonly Change[]): void {
     const { source, providers } = this.#components;
     if (changes.some(({ kind }) => kind === 'HeraldConfig')) this.#competingWriters.forgetAll();
-    // Those that wait come before those that came just now, in whatever order the source tells of a Service and of a pool for it.
+    // Waiting Services come before changed ones, whichever change the source reports first.
     for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addPriority(key);
     const told = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
     for (const key of inOrderOfCreation(told, source.snapshot)) this.#queue.add(key);
@@ -176,11 +176,11 @@ export class Controller {
     if (provider === undefined) return this.#reconcileUnclaimed(key, service, before);
     const others = this.#served.holders(key, service).filter((holder) => holder !== provider);
     const found = assignedAddresses(service);
-    // Who comes to us with addresses keeps them: another controller gave them, and somebody uses them.
+    // A Service that arrives with addresses keeps them: another controller assigned them, and clients may use them.
     if (!this.#served.isWritten(key)) {
       if (others.length === 0) this.#adopt(provider, service, found, 'free');
     } else if (this.#hasCompetingWriter(key, service)) {
-      // What the other one takes away is the Service's again when the contest is over.
+      // The Service keeps the address that the other program removed, and gets it back when the other program stops.
       if (found.length > 0) this.#adopt(provider, service, found, 'always');
       this.#served.recordServed(key, { provider, service, ingress: service.ingress });
       return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
@@ -188,7 +188,7 @@ export class Controller {
     const asked = others.length === 0 ? service : { ...service, ingress: [] };
     const { ingress: given, reason: unmet, details, warnings = [], repaired = [] } = await this.#reconcileWith(provider, asked, snapshot);
     this.#configuration.usageChanged();
-    // Whoever served it before goes on until it is served anew.
+    // The previous provider keeps serving the Service until the new one does.
     const isHandedOver = given.length > 0 || service.ingress.length === 0 || service.metadata.deleting;
     const ingress = others.length === 0 || isHandedOver ? given : service.ingress;
     const gone = before?.provider === provider ? goneAddresses(before.ingress, ingress) : [];
@@ -213,28 +213,28 @@ export class Controller {
     }
   }
 
-  /** Whether another program writes the addresses of the Service again and again, so that we do not any more. */
+  /** Whether another program keeps overwriting the addresses of the Service, so that Herald has yielded. */
   #hasCompetingWriter(key: ServiceKey, service: Service): boolean {
     const { writer, clock } = this.#components;
     if (writer.overwritten?.(key, service.metadata) === true) this.#competingWriters.recordOverwrite(key, clock.now());
     return this.#competingWriters.hasYielded(key, clock.now());
   }
 
-  /** A Service that is not ours, or not any more. */
+  /** Reconciles a Service that no provider claims: disowns it, keeps its addresses or releases everything. */
   async #reconcileUnclaimed(key: ServiceKey, service: Service, before: Served | undefined): Promise<void> {
     const { source, writer } = this.#components;
     const claim = before?.provider.claim(service, source.snapshot);
-    const keeps = before !== undefined && claim !== undefined && !claim.mine && keepsHolding(before.service, service, claim);
+    const keeps = before !== undefined && claim !== undefined && !claim.mine && keepsAddress(before.service, service, claim);
     const wouldBe = this.#served.claimantByRecord(key, source.snapshot);
     if (writer.disownService !== undefined && wouldBe !== undefined && (keeps || before === undefined)) {
       await writer.disownService(key, service.metadata);
       this.#forgetService(key);
       this.#statuses.disown(key);
-      // What was made for it outside of the cluster goes all the same: the other controller knows nothing of that.
+      // Resources outside the cluster are released all the same: the other controller does not know them.
       const outside = this.#served.holders(key, service).filter(({ remote }) => remote === true);
       const free = service.ingress.length === 0;
       await this.#releaseFromAll(key, service, free ? new Set([wouldBe, ...outside]) : outside, 'the Service is of another class');
-      // Its addresses are another controller's to change. Whatever they are, nobody else is given them.
+      // The other controller may change the addresses. Herald assigns them to nobody else.
       if (free) return;
       return this.#adopt(wouldBe, service, assignedAddresses(service), 'always');
     }
@@ -243,7 +243,7 @@ export class Controller {
       for (const other of before.provider.statusWritten(key)) this.#queue.addPriority(other);
       return;
     }
-    // What we wrote for it goes, what others wrote stays.
+    // Removes only what Herald wrote.
     await this.#releaseService(
       key,
       service,
@@ -251,7 +251,7 @@ export class Controller {
     );
   }
 
-  /** What others wrote is held as theirs; what they gave up for it, others may have waited for. */
+  /** Makes the provider hold addresses that another program wrote, and requeues Services that wait for addresses which that frees. */
   #adopt(provider: CompleteProvider, service: Service, addresses: readonly Address[], when: 'free' | 'always'): void {
     for (const other of provider.adoptService(service, addresses, this.#components.source.snapshot, when)) this.#queue.addPriority(other);
     this.#configuration.usageChanged();
@@ -263,7 +263,7 @@ export class Controller {
     this.#awaitingAgents.delete(key);
   }
 
-  /** `assigned` has the addresses that the Service holds. */
+  /** Writes the status of the Service. `assigned`: the Service with the addresses that it holds. */
   async #write(
     key: ServiceKey,
     assigned: Service,
@@ -276,7 +276,7 @@ export class Controller {
     const now = clock.date().getTime();
     if (ingress.length > 0 && hasUnobservedGeneration(source.snapshot, assigned, now)) this.#awaitingAgents.add(key);
     else this.#awaitingAgents.delete(key);
-    // Writing would destroy what people may still read in a broken record.
+    // A write would destroy a broken record that a person could still read.
     if (this.#unreadable.hasBrokenRecord(key)) return;
     const unmet = { reason, details, ...defined({ moved }) };
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
@@ -289,28 +289,31 @@ export class Controller {
     const holders = this.#served.holders(key, service);
     const providers = owner === undefined ? this.#components.providers : new Set([owner, ...holders]);
     this.#served.stopServing(key);
-    // Whatever becomes of its record, and whoever comes under its name: the one that was served is no more.
+    // A Service that gets the same name from now on is a new one, even while the record still exists.
     for (const provider of providers) provider.disown(key);
-    // As long as it is on record that the Service has the address, nobody else is given it.
+    // The addresses stay assigned until the record no longer shows them.
     const isTold = await this.#removeStatus(key, service);
     await this.#releaseFromAll(key, service, providers, why);
     const isLeft = service !== undefined && this.#unreleased.conditionOf(key, service) !== undefined;
     if (isTold && !isLeft) await this.#removeStatus(key, service);
-    // Its condition is for the next look: over what was just written nothing more can be written.
+    // A second write after the first would be refused; the next reconcile writes the condition.
     if (isLeft && !isTold) this.#queue.add(key);
     this.#forgetService(key);
     this.#statuses.forget(key, why);
     this.#unreadable.forgetRecord(key);
   }
 
-  /** How the Service was served last; undefined where that was another one of its name, which is gone. */
+  /** How the Service was served last. Undefined when that was an earlier Service of the same name; then its memory is dropped. */
   #servedBefore(key: ServiceKey, service: Service): Served | undefined {
     const before = this.#served.lastServed(key, service);
     if (before === undefined && this.#served.get(key) !== undefined) this.#forgetService(key);
     return before;
   }
 
-  /** Takes away what we wrote. True: what is left of the Service nevertheless, as it turned out before, is what is said of it now. */
+  /**
+   * Removes the status that Herald wrote. If resources remain from the last attempt, writes the condition that says so instead and returns
+   * true.
+   */
   async #removeStatus(key: ServiceKey, service: Service | undefined): Promise<boolean> {
     const { writer } = this.#components;
     const left = service === undefined ? undefined : this.#unreleased.conditionOf(key, service);
@@ -325,7 +328,7 @@ export class Controller {
     this.#unreleased.recordAttempt(key, service, left);
   }
 
-  /** Resolves to why something of the Service is still there. */
+  /** Releases the Service from one provider. Resolves to why something remains, or undefined. */
   async #releaseFrom(key: ServiceKey, provider: CompleteProvider, why: string): Promise<Reason | undefined> {
     const { source, clock } = this.#components;
     const { addresses = [], requeue = [], remaining } = await provider.release(key, source.snapshot, clock.date().getTime());

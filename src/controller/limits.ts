@@ -1,29 +1,32 @@
 /** Bounds of the controller. Listed in docs/reference/limits.md. */
 export const limits = {
-  /** Services that are decided upon, in order, before the status of the first is written. */
+  /** Services that are decided on, in order, before the status of the first is written. */
   keysAtWork: 16,
-  /** Services beside them that something outside of the cluster is waited for, which may be slow. */
+  /** Additional Services whose work waits for an API outside the cluster, which may be slow. */
   remoteKeysAtWork: 8,
-  /** First and longest wait before a Service whose reconciliation failed is tried again. */
+  /** First and longest wait before a Service whose reconciliation failed is retried. */
   retryMinimumMilliseconds: 100,
   retryMaximumMilliseconds: 60_000,
-  /** How often the ages of the agents' reports are looked at, and what was kept for a while is ended. */
+  /** How often the ages of agents' reports are checked and what was kept for a time is ended. */
   reportWatchMilliseconds: 10_000,
   /** Pools whose code the condition of a Service lists. */
   detailsInCondition: 10,
   /** Characters of the message of a condition of a Service. */
   conditionMessage: 2048,
-  /** How long a Service must not be announced, or programmed, before its condition and an Event say so. */
+  /** How long a Service must lack announcement or programming before its condition and an Event say so. */
   conditionHoldMilliseconds: 30_000,
   /** The status of a configuration object is written at most this often. */
   objectStatusMilliseconds: 5000,
-  /** After addresses were given or let go, the counts of the pools are looked at, once for all that happened by then. */
+  /** After addresses were assigned or released, the counts of the pools are updated once for all changes of this time. */
   usageMilliseconds: 1000,
-  /** How often another program may write over the addresses of a Service, within this time, before Herald gives in until it is quiet for as long. */
+  /**
+   * How often another program may overwrite the addresses of a Service within competingWriterMilliseconds before Herald yields. Herald
+   * writes again after that time without an overwrite.
+   */
   overwrites: 3,
   competingWriterMilliseconds: 600_000,
   /** Pools whose figures a scrape has. */
   measuredPools: 500,
-  /** Pools that said no to one Service, of which a scrape knows. */
+  /** Pools that refused one Service which a scrape has. */
   measuredRefusals: 20,
 } as const;

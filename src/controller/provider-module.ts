@@ -5,7 +5,7 @@ import type { Random } from '../system/random.ts';
 import type { Provider } from './provider.ts';
 import { partMethods } from './provider-parts.ts';
 
-/** What a module that `herald controller --provider` loads is made of: the public face of the provider contract, `herald/provider`. */
+/** The public face of the provider contract, `herald/provider`, for modules that `herald controller --provider` loads. */
 export type { Claim, Provider, Reconciliation, Released } from './provider.ts';
 export type {
   AddressPools,
@@ -29,36 +29,40 @@ export { serviceKey } from '../model/objects/metadata.ts';
 export { reason, type Reason } from '../model/reasons.ts';
 export { formatAddress, parseAddress } from '../net/address.ts';
 
-/** What a provider gets of the process. All time and chance are from here, so that the checks can play them. */
+/** What the process gives a provider. Time and randomness come only from here, so that the checks control them. */
 export interface ProviderComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Aborts when the process is to end. */
+  /** Aborts when the process ends. */
   readonly stopped: AbortSignal;
-  /** The environment of the process, where credentials usually are. */
+  /** The environment variables of the process, which usually hold credentials. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** False: another controller may have taken over. To be asked before each write to the outside. */
+  /** False when another controller may have taken over. Check it before each write outside the cluster. */
   readonly mayWrite: () => boolean;
-  /** Absent: nothing can be written to Services (standalone). The name is that of the provider's finalizer, as `example.com/balancers`. */
+  /**
+   * Absent when Services cannot be written to (standalone). The argument is the provider's finalizer, for example `example.com/balancers`.
+   */
   readonly serviceMetadata?: (finalizer: string) => ServiceMetadata;
 }
 
-/** What a provider keeps on the Service itself. That the Service is gone is an error of `addFinalizer` alone. */
+/** Writes the provider's data on the Service. Only `addFinalizer` treats a Service that is gone as an error. */
 export interface ServiceMetadata {
-  /** Resolves when the finalizer is on the Service. Doing so again is free. Rejects where the Service is gone: nothing may be made for it. */
+  /**
+   * Resolves when the finalizer is on the Service. Repeating it is free. Rejects when the Service is gone: then nothing may be created for
+   * it.
+   */
   addFinalizer(service: ServiceKey): Promise<void>;
   removeFinalizer(service: ServiceKey): Promise<void>;
-  /** Sets annotations; undefined removes one. Resolves to false where somebody has written to the Service in between: then nothing is written. */
+  /** Sets annotations; undefined removes one. Resolves to false, without writing, when another client changed the Service meanwhile. */
   annotate(service: ServiceKey, annotations: Readonly<Record<string, string | undefined>>): Promise<boolean>;
 }
 
-/** The export `createProvider` of such a module. It is called once, when this controller leads; where it rejects, the process ends. */
+/** The export `createProvider` of a module. Called once, when this controller leads. If it rejects, the process ends. */
 export type CreateProvider = (components: ProviderComponents) => Provider | Promise<Provider>;
 
 /**
- * Names the methods that an object lacks to be a provider: those that every provider has, and the others of each optional part that it
- * has one of.
+ * Names the methods that an object lacks to be a provider: the required ones, and the missing ones of each optional part that it has begun.
  */
 export function missingMethods(provider: object): string[] {
   const lacks = (method: string): boolean => typeof (provider as Readonly<Record<string, unknown>>)[method] !== 'function';

@@ -19,46 +19,46 @@ export interface ObjectRecord {
   readonly fields: ObjectFields;
 }
 
-/** What is on record, also of Services that no longer exist. */
+/** All recorded statuses, including those of Services that no longer exist. */
 export interface RecordedStatus {
   readonly addresses: ReadonlyMap<ServiceKey, readonly Address[]>;
-  /** Of which Service each record is, where it is known: not that of another one that has its name by now. */
+  /** The uid of the Service of each record, where known. A Service of the same name may exist with another uid. */
   readonly uids?: ReadonlyMap<ServiceKey, string>;
-  /** Services whose record cannot be read, with the name of the file. They are not among the others. */
+  /** Services whose record is unreadable, with the file name. They are in no other field. */
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
-  /** Since when Services lack what they ask for, RFC 3339 in UTC; absent where the records do not tell. */
+  /** Since when Services lack what they ask for, RFC 3339 in UTC. Absent when the records do not contain it. */
   readonly waitingSince?: ReadonlyMap<ServiceKey, string>;
-  /** What pools keep for Services that let it go. */
+  /** Addresses that pools keep for Services that released them. */
   readonly released?: readonly ReleasedAddress[];
-  /** The conditions that were written; absent where the records do not tell. */
+  /** The recorded conditions. Absent when the records do not contain them. */
   readonly conditions?: ReadonlyMap<ServiceKey, readonly Condition[]>;
 }
 
-/** The form of a Service that a decision was taken from. */
+/** The version of a Service that a decision was based on. */
 export interface ObservedVersion {
   readonly uid: string;
   readonly resourceVersion: string;
 }
 
-/** The one place from which status of Services is written. Writing what is already there costs nothing and writes nothing. */
+/** Writes the status of Services; nothing else does. A write that changes nothing is free and sends nothing. */
 export interface StatusWriter {
   recorded(): Promise<RecordedStatus>;
-  /** Rejects where the Service is another one by now, or another one wrote about it: then the decision is to be taken anew. */
+  /** Rejects when the Service was replaced or another client wrote to it since `from`; the decision must then be made again. */
   writeService(key: ServiceKey, status: ServiceStatus, from: ObservedVersion): Promise<void>;
-  /** Whether another one has changed the addresses since they were written last, as `from` shows. Absent: nobody else writes. */
+  /** Whether another program has changed the addresses since the last write, judged by `from`. Absent when no other program writes. */
   overwritten?(key: ServiceKey, from: ObservedVersion): boolean;
   /**
-   * The Service is another controller's: takes away our conditions, and leaves its addresses as they are. Absent: nobody else writes, and
-   * what is held stays on record.
+   * Removes Herald's conditions and leaves the addresses to another controller. Absent when no other program writes; the addresses then
+   * stay recorded.
    */
   disownService?(key: ServiceKey, from: ObservedVersion): Promise<void>;
-  /** `from` undefined: the Service is not there any more. */
+  /** Removes the status. `from` undefined: the Service is gone. */
   removeService(key: ServiceKey, from: ObservedVersion | undefined): Promise<void>;
   /**
-   * The status of a configuration object of herald.dev. Resolves to the conditions that were there before; undefined: there is no such object, or it is
-   * another one of its name by now.
+   * Writes the status of a configuration object of herald.dev. Resolves to its earlier conditions, or to undefined when the object is gone
+   * or was replaced.
    */
   writeObject(of: ObjectReference, status: ObjectRecord): Promise<readonly Condition[] | undefined>;
-  /** There is no such object any more. */
+  /** Removes the record of an object that is gone. */
   removeObject(kind: string, name: string): Promise<void>;
 }

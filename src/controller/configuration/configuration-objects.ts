@@ -9,7 +9,7 @@ import type {
 } from '../../model/kinds/types.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 
-/** What users write for Herald; the status of these objects is the controller's. */
+/** The objects that users write to configure Herald. The controller writes their status. */
 export type ConfigurationObject = IPAddressPool | BGPPeer | BGPAdvertisement | BFDProfile | Community | ExternalIPPolicy | HeraldConfig;
 
 /** "IPAddressPool/main". All of these kinds are cluster-scoped. */
@@ -22,7 +22,7 @@ const collections: { readonly [K in ConfigurationObject['kind']]: (snapshot: Sna
   BFDProfile: ({ bfdProfiles }) => bfdProfiles,
   Community: ({ communities }) => communities,
   ExternalIPPolicy: ({ externalIPPolicies }) => externalIPPolicies,
-  // Where there is none its defaults hold, and those have no uid.
+  // Without a HeraldConfig its defaults apply; they have no uid.
   HeraldConfig: ({ config }) => new Map(config.metadata.uid === '' ? [] : [[config.metadata.name, config]]),
 };
 
@@ -34,14 +34,17 @@ export function objectKeyOf(kind: ConfigurationObject['kind'], name: string): Ob
   return `${kind}/${name}`;
 }
 
-/** Undefined: there is none that can be used. One that is made of another program's object is that program's, and its status too. */
+/**
+ * Returns the object that Herald uses, or undefined. Objects translated from another program's objects are left out: their status is not
+ * Herald's.
+ */
 export function configurationObject(snapshot: Snapshot, key: ObjectKey): ConfigurationObject | undefined {
   const { kind, name } = partsOf(key);
   const object = collections[kind](snapshot).get(name);
   return object?.metadata.origin === undefined ? object : undefined;
 }
 
-/** One that is made of another program's object, which has no status of ours. */
+/** Returns an object that was translated from another program's object. Herald writes no status to it. */
 export function translatedObject(snapshot: Snapshot, key: ObjectKey): ConfigurationObject | undefined {
   const { kind, name } = partsOf(key);
   const object = collections[kind](snapshot).get(name);

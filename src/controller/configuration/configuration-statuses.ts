@@ -38,16 +38,16 @@ interface ConfigurationStatusesComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** How much of every pool is given. */
+  /** How much of each pool is assigned. */
   readonly usage: () => readonly PoolUsage[];
-  /** What pools keep for Services that let it go. */
+  /** Addresses that pools keep for Services that released them. */
   readonly kept: () => readonly KeptInPool[];
 }
 
 /**
- * Keeps the status of every configuration object as things are: whether it is in force, whether it does what it is there for, and the
- * figures of pools and peers. An object is written when something of it differs, and once in a few seconds at most: ten thousand Services
- * that take addresses of a pool are a handful of writes.
+ * Writes the status of every configuration object: whether it is in force, whether it works, and the figures of pools and peers. An object
+ * is written only when its status differs, and at most once in `objectStatusMilliseconds`, so that ten thousand Services that take
+ * addresses of a pool cause a handful of writes.
  */
 export class ConfigurationStatuses {
   readonly #components: ConfigurationStatusesComponents;
@@ -55,15 +55,15 @@ export class ConfigurationStatuses {
   readonly #queue: WorkQueue<ObjectKey>;
   readonly #throttle: KeyThrottle<ObjectKey>;
   readonly #sessions = new PeerSessionCounts();
-  /** What was written last, as text. */
+  /** The last written status, as JSON. */
   readonly #written = new Map<ObjectKey, string>();
-  /** What was last told of objects of another program. */
+  /** The last conditions of objects of another program, which are reported as Events only. */
   readonly #translatedConditions = new Map<ObjectKey, readonly Condition[]>();
   #unreadable: ReadonlyMap<ObjectKey, Unreadable> = new Map();
   #usage = new Map<string, readonly PoolUsage[]>();
   #kept = new Map<string, readonly KeptInPool[]>();
   #conflicts: ReadonlyMap<string, readonly string[]> = new Map();
-  /** What pools hold of Nodes, by name of the pool. */
+  /** By pool: why Node addresses in it are a problem. */
   #nodeAddresses: ReadonlyMap<string, Reason> = new Map();
   #cancelUsageCheck: Cancel | undefined;
 
@@ -90,7 +90,7 @@ export class ConfigurationStatuses {
     return this.#work.figures(this.#queue);
   }
 
-  /** Resolves when nothing is left to do at this moment. */
+  /** Resolves when no work is left now. */
   settled(): Promise<void> {
     return this.#queue.idle();
   }
@@ -122,7 +122,7 @@ export class ConfigurationStatuses {
       this.#requeue(...keysOf(snapshot, 'BGPAdvertisement'));
   }
 
-  /** Nodes change all the time, and their addresses hardly ever: only pools of which something else is so are written. */
+  /** Requeues only pools whose Node addresses changed: Nodes change all the time, their addresses hardly ever. */
   #checkNodeAddresses({ pools, nodes }: Snapshot): void {
     const before = this.#nodeAddresses;
     this.#nodeAddresses = nodeAddressesIn(pools.values(), nodes);
@@ -140,7 +140,9 @@ export class ConfigurationStatuses {
     }
   }
 
-  /** Addresses were given, let go, or are kept no longer. Looked at once for all of them. */
+  /**
+   * Called when addresses were assigned, released or are no longer kept. Checks the figures once for all calls within `usageMilliseconds`.
+   */
   usageChanged(): void {
     this.#cancelUsageCheck ??= this.#components.clock.after(limits.usageMilliseconds, () => {
       this.#cancelUsageCheck = undefined;
@@ -155,7 +157,7 @@ export class ConfigurationStatuses {
     });
   }
 
-  /** Called every now and then: agents that fall silent are no change that anybody tells of. */
+  /** Called periodically, because no source reports that an agent fell silent. */
   checkTimeouts(): void {
     const { source, clock } = this.#components;
     this.#requeuePeers(this.#sessions.updateSilentNodes(source.snapshot, clock.date().getTime()));
@@ -204,7 +206,7 @@ export class ConfigurationStatuses {
     this.#recordEvents(key, objectEvents(regarding, before, conditions));
   }
 
-  /** An object of another program: nothing is written to it, and what would be in its status is told all the same. */
+  /** Records the Events of an object of another program. Nothing is written to the object. */
   #recordTranslated(key: ObjectKey, object: ConfigurationObject): void {
     const { origin, uid, resourceVersion, generation } = object.metadata;
     if (origin === undefined) return;

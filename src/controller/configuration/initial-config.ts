@@ -8,7 +8,7 @@ import type { Random } from '../../system/random.ts';
 
 interface InitialConfigComponents {
   readonly snapshot: Pick<Snapshot, 'config'>;
-  /** Makes the object where there is none of its name, and changes none. Rejects with KubeError: `conflict` where there is one. */
+  /** Creates the object unless one of its name exists, and changes none. Rejects with KubeError; `conflict`: it exists. */
   readonly make: (manifest: object, signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
@@ -16,9 +16,9 @@ interface InitialConfigComponents {
 }
 
 /**
- * HeraldConfig/default of an installation that brings the kind along, and so cannot bring an object of it: API servers do not serve a kind at
- * once. Made once, by the controller that leads, if there is none when it begins to; whoever deletes it afterwards is left in peace until
- * another one begins to lead. Nothing waits for it, and no failure ends anything.
+ * Creates HeraldConfig/default after an installation. The installation creates the kind and cannot create the object with it, because API
+ * servers serve a new kind only after a while. The leading controller creates the object once, when it starts and there is none. A user may
+ * delete it; only the next leader creates it again. No other work waits for this, and a failure stops nothing.
  */
 export class InitialConfig {
   readonly #components: InitialConfigComponents;
@@ -34,7 +34,7 @@ export class InitialConfig {
     this.#backOff = new BackOff(components.random, retryDelays);
   }
 
-  /** The snapshot must be complete. Failures are logged and tried again. */
+  /** Starts creating. The snapshot must be complete. Failures are logged and retried. */
   start(): void {
     this.#working = this.#work();
   }
@@ -53,33 +53,33 @@ export class InitialConfig {
     }
   }
 
-  /** Undefined: there is nothing left to do. Else milliseconds until the next attempt. */
+  /** Returns undefined when the work is done, else milliseconds until the next attempt. */
   async #attempt(): Promise<number | undefined> {
     const { snapshot, make, log } = this.#components;
-    // What no API server has made has no uid.
+    // Defaults that no API server stored have no uid.
     if (snapshot.config.metadata.uid !== '') return undefined;
     try {
       await make(this.#manifest, this.#stop.signal);
-      log.info({}, 'HeraldConfig/default was made from --initial-config');
+      log.info({}, 'HeraldConfig/default was created from --initial-config');
       return undefined;
     } catch (error) {
       if (this.#stop.signal.aborted) return undefined;
       if (!(error instanceof KubeError)) throw error;
-      // Somebody else was first, or it cannot be read: either way it is somebody's.
-      if (error.code === 'conflict') log.info({}, 'HeraldConfig/default is there, and stays as it is');
-      // Whoever leads now makes it.
+      // Another client was faster, or the object exists and cannot be read. Both leave it as it is.
+      if (error.code === 'conflict') log.info({}, 'HeraldConfig/default exists and is kept');
+      // After `notLeading` the new leader creates it.
       if (error.code === 'conflict' || error.code === 'notLeading') return undefined;
       this.#logFailure(error);
       return this.#backOff.failed(error.retryAfterMilliseconds);
     }
   }
 
-  /** Each failure once, however often it is repeated. */
+  /** Logs each different failure once. */
   #logFailure({ code, message, fix }: KubeError): void {
     if (message === this.#loggedFailure) return;
     this.#loggedFailure = message;
     const { log } = this.#components;
-    if (code === 'notFound') log.info({}, 'HeraldConfig is not served yet: its object is made when it is');
-    else log.warn({ problem: message, fix }, 'HeraldConfig/default cannot be made from --initial-config yet');
+    if (code === 'notFound') log.info({}, 'HeraldConfig is not served yet: the object is created once it is');
+    else log.warn({ problem: message, fix }, 'HeraldConfig/default cannot be created from --initial-config yet');
   }
 }

@@ -2,7 +2,10 @@ import type { ObjectStatus } from '../../decisions/configuration/object-status.t
 import type { Condition } from '../../model/objects/condition.ts';
 import { conditionText, remedyText, reasonText, type Reason } from '../../model/reasons.ts';
 
-/** Accepted has the sentence and the fix, which change only with the objects; Ready the brief text, without the counts of the moment. */
+/**
+ * Returns the conditions Accepted and Ready. Accepted has the full sentence and the fix, which change only with the objects. Ready has the
+ * brief text without current counts.
+ */
 export function objectConditions({ refused, unready }: ObjectStatus, generation: number | undefined): readonly [Condition, Condition] {
   const observed = generation === undefined ? {} : { observedGeneration: generation };
   return [

@@ -13,14 +13,14 @@ interface Total {
   readonly identified: Map<string, Set<string>>;
 }
 
-/** How many sessions each peer has, of all nodes: a report of one node costs a look at that node. */
+/** Counts the sessions of each peer over all nodes. A report of one node costs only the work for that node. */
 export class PeerSessionCounts {
   readonly #nodes = new Map<string, ReadonlyMap<string, PeerOnNode>>();
   readonly #totals = new Map<string, Total>();
-  /** Nodes whose reports counted when they were looked at last. */
+  /** Nodes whose report was current at the last update. */
   readonly #reporting = new Set<string>();
 
-  /** Looks at a node again; returns the peers of which something has changed. */
+  /** Counts the node anew and returns the peers whose counts changed. */
   updateNode(snapshot: Snapshot, node: string, now: number): Set<string> {
     const before = this.#nodes.get(node) ?? new Map<string, PeerOnNode>();
     const after = peersOnNode(snapshot, node, now);
@@ -44,7 +44,7 @@ export class PeerSessionCounts {
     return new Set([...nodes].flatMap((node) => [...this.updateNode(snapshot, node, now)]));
   }
 
-  /** Looks at the nodes that have fallen silent since they were looked at last. */
+  /** Updates the nodes whose reports expired since the last update. */
   updateSilentNodes(snapshot: Snapshot, now: number): Set<string> {
     const silent = [...this.#reporting].filter((node) => currentReport(snapshot.nodeStates, node, now) === undefined);
     return new Set(silent.flatMap((node) => [...this.updateNode(snapshot, node, now)]));

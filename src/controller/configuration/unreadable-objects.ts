@@ -3,16 +3,16 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 import { configurationObject, isConfigurationKind, objectKeyOf, type ObjectKey } from './configuration-objects.ts';
 
-/** A configuration object that the source refuses as it is now: there may be an earlier version in force, or none. */
+/** A configuration object whose current version the source refuses. An earlier version may still be in force. */
 export interface Unreadable {
   readonly reason: Reason;
-  /** Of the version that is refused. "" and undefined where the source does not tell. */
+  /** Of the refused version. "" and undefined when the source does not report them. */
   readonly uid: string;
   readonly resourceVersion: string;
   readonly generation: number | undefined;
 }
 
-/** The first error of each object. */
+/** Returns the first error of each configuration object. */
 export function unreadableObjects(problems: readonly SourceProblem[], snapshot: Snapshot): ReadonlyMap<ObjectKey, Unreadable> {
   const found = new Map<ObjectKey, Unreadable>();
   for (const { severity, object = '', about, field = '', message, fix } of problems) {

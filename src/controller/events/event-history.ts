@@ -11,11 +11,14 @@ interface EventHistoryComponents {
   readonly history: History;
   readonly source: Pick<Source, 'snapshot' | 'onChange'>;
   readonly clock: Clock;
-  /** Where Events go besides; absent: a directory has none. */
+  /** Receives the Events too. Absent for a directory. */
   readonly events?: EventSink | undefined;
 }
 
-/** Events of Services are the history of a controller: with the objects that had changed just before. To be made before the controller. */
+/**
+ * Keeps the Events of Services as the controller's history, each with the objects that changed just before. Must be created before the
+ * controller.
+ */
 export class EventHistory implements EventSink {
   readonly #components: EventHistoryComponents;
   readonly #causes: RecentChanges;

@@ -1,13 +1,13 @@
 import type { ObjectEvent } from '../../model/objects/object-event.ts';
 
-/** Who takes Events: an API server, by way of a queue. Standalone there is nobody: what happened is in the log. */
+/** Takes Events: a queue to the API server. Standalone there is none, and Events are only logged. */
 export interface EventSink {
-  /** Never waits and never throws. */
+  /** Queues the Event. Never waits and never throws. */
   record(event: ObjectEvent): void;
 }
 
 export const noEvents: EventSink = {
   record() {
-    // What is worth an Event is worth a line of the log, which its author writes.
+    // The caller has already logged what the Event says.
   },
 };

@@ -1,4 +1,4 @@
-/** One kind of Event. `reason` undefined: the code of the "no", as the condition has it. */
+/** One kind of Event. Without `reason` the Event has the reason code of the condition. */
 interface EventKind {
   readonly type: 'Normal' | 'Warning';
   readonly reason?: string;
@@ -7,119 +7,119 @@ interface EventKind {
   readonly when: string;
 }
 
-/** Every Event that Herald gives: docs/reference/events.md is written from it. */
+/** Every Event that Herald records. docs/reference/events.md is generated from it. */
 export const eventTable = {
   addressAssigned: {
     type: 'Normal',
     reason: 'AddressAssigned',
     action: 'AssignAddress',
     about: 'Service',
-    when: 'the Service has addresses, and had none',
+    when: 'the Service, which had no address, was assigned addresses',
   },
   addressChanged: {
     type: 'Normal',
     reason: 'AddressChanged',
     action: 'AssignAddress',
     about: 'Service',
-    when: 'the Service has other addresses than before, because its owner asked for it',
+    when: 'the addresses of the Service changed because its owner asked for it',
   },
   addressHeldTwice: {
     type: 'Warning',
     reason: 'AddressHeldTwice',
     action: 'AssignAddress',
     about: 'Service',
-    when: 'another Service has the address that this one had on record as well, and it was given another one',
+    when: 'two Services had the same recorded address; this one was assigned another',
   },
   addressReleased: {
     type: 'Normal',
     reason: 'AddressReleased',
     action: 'ReleaseAddress',
     about: 'Service',
-    when: 'the Service has let go of all its addresses; the note says why',
+    when: 'the Service holds no address any more; the note says why',
   },
   addressNotAssigned: {
     type: 'Warning',
     action: 'AssignAddress',
     about: 'Service',
-    when: 'the Service does not have what it asks for: the reason of its condition AddressAssigned; the note has that of every pool, or every mistake, and comes anew when there is another one',
+    when: 'the Service lacks what it asks for. The reason is that of its condition AddressAssigned. The note lists the reason of each pool, or each mistake; a new one causes a new Event',
   },
   notReleased: {
     type: 'Warning',
     action: 'ReleaseAddress',
     about: 'Service',
-    when: 'the Service has another provider by now, or is no LoadBalancer any more, and what it had before cannot be let go: the code says why',
+    when: 'the Service changed its provider, or is no longer a LoadBalancer, and its earlier resources cannot be released; the code says why',
   },
   remark: {
     type: 'Warning',
     action: 'AssignAddress',
     about: 'Service',
-    when: 'something that the Service asks for has no effect, or not the one that it may seem to have, although the Service is served',
+    when: 'the Service is served, but one of its settings has no effect or an unexpected one',
   },
   repaired: {
     type: 'Normal',
     reason: 'LoadBalancerRepaired',
     action: 'Repair',
     about: 'Service',
-    when: 'somebody has changed the load balancer of the Service in AWS, and it was put right; the note says what',
+    when: 'another client changed the load balancer of the Service in AWS, and Herald corrected it; the note says what',
   },
   programmed: {
     type: 'Normal',
     reason: 'Programmed',
     action: 'Program',
     about: 'Service',
-    when: 'every node that reports forwards the Service, which was not so before',
+    when: 'every node that reports now forwards the Service',
   },
   notProgrammed: {
     type: 'Warning',
     action: 'Program',
     about: 'Service',
-    when: 'that has not been so for 30 s: the reason of its condition Programmed',
+    when: 'some node has not forwarded the Service for 30 s. The reason is that of its condition Programmed',
   },
   announced: {
     type: 'Normal',
     reason: 'Announced',
     action: 'Announce',
     about: 'Service',
-    when: 'a node announces the Service to a peer, which was not so before',
+    when: 'at least one node now announces the Service to a peer',
   },
   notAnnounced: {
     type: 'Warning',
     action: 'Announce',
     about: 'Service',
-    when: 'that has not been so for 30 s: the reason of its condition Announced',
+    when: 'no node has announced the Service for 30 s. The reason is that of its condition Announced',
   },
   invalidService: {
     type: 'Warning',
     reason: 'InvalidService',
     action: 'Read',
     about: 'Service',
-    when: 'a field or an annotation of the Service cannot be understood; what it said before stays in force, or that part alone is left out',
+    when: 'a field or an annotation of the Service is invalid; its earlier value stays in force, or only this part is ignored',
   },
   accepted: {
     type: 'Normal',
     reason: 'Accepted',
     action: 'Accept',
     about: 'a configuration object',
-    when: 'the object is in force, and was refused before',
+    when: 'the object, which was refused before, is in force',
   },
   refused: {
     type: 'Warning',
     action: 'Accept',
     about: 'a configuration object',
-    when: 'the object, or a part of it, is left out: the reason of its condition Accepted',
+    when: 'the object, or a part of it, is not used. The reason is that of its condition Accepted',
   },
   ready: {
     type: 'Normal',
     reason: 'Ready',
     action: 'Serve',
     about: 'IPAddressPool, BGPPeer, BGPAdvertisement',
-    when: 'the object does what it is for, which was not so before',
+    when: 'the object, which did not work before, works',
   },
   notReady: {
     type: 'Warning',
     action: 'Serve',
     about: 'IPAddressPool, BGPPeer, BGPAdvertisement',
-    when: 'that is no longer so: the reason of its condition Ready (a pool that is full, a session that is down)',
+    when: 'the object no longer works. The reason is that of its condition Ready (a full pool, a session that is down)',
   },
 } as const satisfies Readonly<Record<string, EventKind>>;
 

@@ -2,7 +2,7 @@ import type { ObjectEvent, ObjectReference } from '../../model/objects/object-ev
 import type { Service } from '../../model/objects/service.ts';
 import { eventTable, type EventName } from './event-table.ts';
 
-/** `code`: the reason, where the table leaves it to the "no". */
+/** Builds an Event. `code`: its reason, when the table gives none. */
 export function objectEvent(name: EventName, regarding: ObjectReference, note: string, code?: string): ObjectEvent {
   const { type, action, ...kind } = eventTable[name];
   const reason = 'reason' in kind ? kind.reason : (code ?? name);

@@ -4,14 +4,14 @@ import { problemText } from '../../sources/source.ts';
 import { objectEvent } from './object-event.ts';
 import type { EventSink } from './event-sink.ts';
 
-/** Tells of what is wrong with Services themselves, each mistake once. What is wrong with configuration objects is in their conditions. */
+/** Records an Event for each mistake in a Service, once. Mistakes in configuration objects are in their conditions. */
 export class SourceEvents {
   readonly #source: Source;
   readonly #events: EventSink;
   readonly #isOthers: (key: ServiceKey) => boolean;
   #recorded: ReadonlySet<string> = new Set();
 
-  /** `isOthers`: whether the Service can be read and is not ours, whose mistakes are for others to tell. */
+  /** `isOthers`: the Service is readable and not Herald's, so its mistakes are not Herald's to report. */
   constructor(source: Source, events: EventSink, isOthers: (key: ServiceKey) => boolean) {
     this.#source = source;
     this.#events = events;

@@ -9,12 +9,12 @@ interface Count {
   services: number;
 }
 
-/** How many Services have which condition: a change of one costs as much as it has conditions. */
+/** Counts Services by condition. The cost of an update is the number of conditions of the Service. */
 export class ConditionCounts {
   readonly #counts = new Map<string, Count>();
   readonly #known = new Map<ServiceKey, readonly string[]>();
 
-  /** None: the Service is gone, or not ours. */
+  /** Replaces the conditions of a Service. None: the Service is gone or not Herald's. */
   replaceConditions(key: ServiceKey, conditions: readonly Condition[]): void {
     const after = conditions.map((condition) => this.#keyOf(condition));
     for (const one of after) this.#add(one, 1);

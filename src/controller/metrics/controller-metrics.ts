@@ -9,7 +9,7 @@ import type { Provider, Reconciliation } from '../provider.ts';
 import { ConditionCounts } from './condition-counts.ts';
 import { PoolRefusals } from './pool-refusals.ts';
 
-/** Measures what a controller does, and what Services and pools have come to. */
+/** Metrics of a controller, its Services and its pools. */
 export class ControllerMetrics implements ControllerObserver {
   readonly #metrics: Metrics;
   readonly #conditions = new ConditionCounts();
@@ -24,7 +24,7 @@ export class ControllerMetrics implements ControllerObserver {
     );
   }
 
-  /** Exposes how things are with the controller and its providers. */
+  /** Exposes the queues of the controller and the pools of its providers. */
   expose(controller: { readonly figures: () => Readonly<Record<QueueName, QueueFigures>> }, providers: readonly Provider[]): void {
     this.#ends.push(
       this.#metrics.addCollector(
@@ -84,7 +84,7 @@ function keptByPool(kept: readonly KeptInPool[]): Map<string, number> {
   return counts;
 }
 
-/** Each pool has one entry a family. */
+/** Usage has one entry per family of a pool. */
 function firstPools(usage: readonly PoolUsage[]): readonly PoolUsage[] {
   return usage.slice(0, 2 * limits.measuredPools);
 }

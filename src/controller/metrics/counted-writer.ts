@@ -4,7 +4,7 @@ import type { EventSink } from '../events/event-sink.ts';
 import type { StatusWriter } from '../status-writer.ts';
 import { isExpected } from '../queue/work-queue.ts';
 
-/** Counts what is given to the record, and what became of it. */
+/** Counts status writes by kind and result. */
 export function countedWriter(writer: StatusWriter, metrics: Metrics): StatusWriter {
   const counted = async <T>(kind: string, write: () => Promise<T>): Promise<T> => {
     let result = 'failed';
@@ -32,7 +32,7 @@ export function countedWriter(writer: StatusWriter, metrics: Metrics): StatusWri
   };
 }
 
-/** Counts Events, and those that were never written. */
+/** Counts Events, and those that were lost. */
 export function countedEvents(events: EventSink & { readonly lost?: ReadonlyMap<string, number> }, metrics: Metrics): EventSink {
   for (const type of ['Normal', 'Warning']) metrics.add('herald_events_total', { type }, 0);
   metrics.addCollector('events', ['herald_events_lost_total'], (put) => {

@@ -3,7 +3,7 @@ import type { Put } from '../../telemetry/metrics.ts';
 import type { Reconciliation } from '../provider.ts';
 import { limits } from '../limits.ts';
 
-/** Which pools said no to how many Services, and why. */
+/** Counts Services by the pool that refused them and its reason. */
 export class PoolRefusals {
   readonly #counts = new Map<string, { readonly pool: string; readonly reason: string; services: number }>();
   readonly #known = new Map<ServiceKey, readonly string[]>();
@@ -28,7 +28,7 @@ export class PoolRefusals {
     const count = this.#counts.get(text);
     if (count === undefined) return;
     count.services += more;
-    // Pools go and come.
+    // Pools can be deleted, so empty counts are dropped.
     if (count.services === 0) this.#counts.delete(text);
   }
 }

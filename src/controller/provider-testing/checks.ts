@@ -10,13 +10,13 @@ import type { InMemoryCluster } from './in-memory-cluster.ts';
 import type { ProviderSubject } from './subject.ts';
 
 interface Check {
-  /** What is so of a provider that keeps to the contract. */
+  /** The rule that a correct provider keeps. */
   readonly name: string;
-  /** Where the world has no such thing, there is nothing to check. */
+  /** The feature of the subject's world that the check needs; without it the check is left out. */
   readonly needs?: 'left' | 'fail';
-  /** The optional part that the check is about. */
+  /** The optional part that is checked; without it the check is left out. */
   readonly part?: PartName;
-  /** Rejects (AssertionError) where it is not so. */
+  /** Rejects with AssertionError when the provider breaks the rule. */
   readonly run: (bed: InMemoryCluster, subject: ProviderSubject) => Promise<void>;
 }
 
@@ -24,29 +24,29 @@ const strangers = ['ClusterIP', 'NodePort'] as const;
 
 export const checks: readonly Check[] = [
   {
-    name: 'the provider has exactly the optional parts that its subject names, each of them completely',
+    name: 'the provider has exactly the optional parts that its subject names, each completely',
     async run(bed, { parts = [] }) {
       const provider = await bed.makeProvider();
       assert.deepStrictEqual(missingMethods(provider), [], 'it lacks methods');
       const has = partNames.filter((part) => partMethods[part].every((method: keyof OptionalParts) => provider[method] !== undefined));
-      assert.deepStrictEqual(has.toSorted(), parts.toSorted(), 'its subject names other parts');
+      assert.deepStrictEqual(has.toSorted(), parts.toSorted(), 'the subject names other parts');
     },
   },
   {
-    name: 'claim says the same of a Service every time, changes nothing and asks nobody',
+    name: 'claim returns the same result each time and changes nothing',
     async run(bed) {
       const provider = await bed.makeProvider();
       const before = [structuredClone(bed.served), structuredClone(bed.snapshot.config), bed.resources] as const;
       const claims = [1, 2, 3].map(() => provider.claim(bed.served, bed.snapshot));
       for (const claim of claims) {
-        assert(claim.mine, 'it does not claim the Service of the subject, or not every time');
-        assert.deepStrictEqual(claim, claims[0], 'it says another thing the next time');
+        assert(claim.mine, 'it does not claim the Service of the subject each time');
+        assert.deepStrictEqual(claim, claims[0], 'the next result differs');
       }
-      assert.deepStrictEqual([bed.served, bed.snapshot.config, bed.resources], before, 'claim has changed something');
+      assert.deepStrictEqual([bed.served, bed.snapshot.config, bed.resources], before, 'claim changed something');
     },
   },
   {
-    name: 'claim says no, with a reason of the catalogue, to what is no load balancer and to classes of others',
+    name: 'claim refuses other Service types and other classes, with a reason of the catalogue',
     async run(bed) {
       const provider = await bed.makeProvider();
       const { served, snapshot } = bed;
@@ -58,12 +58,12 @@ export const checks: readonly Check[] = [
       for (const service of others) {
         const claim = provider.claim(service, snapshot);
         assert(!claim.mine, `it claims ${describe(service)}`);
-        assert(claim.reason.code in catalogue, `"${claim.reason.code}" is no code of the catalogue`);
+        assert(claim.reason.code in catalogue, `"${claim.reason.code}" is not a code of the catalogue`);
       }
     },
   },
   {
-    name: 'no Service is claimed by it and by another provider',
+    name: 'no other provider claims a Service that it claims',
     async run(bed, { beside = [] }) {
       const provider = await bed.makeProvider();
       const { served, snapshot } = bed;
@@ -79,39 +79,39 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: 'reconcile gives the Service what it asks for, and when called again changes nothing',
+    name: 'reconcile gives the Service its ingress, and a second call changes nothing',
     async run(bed) {
       await bed.start();
       await given(bed);
       const [ingress, left] = [bed.ingress, bed.resources];
       await bed.apply({ metadata: { labels: { touched: 'yes' } } });
       await bed.advance(600);
-      assert.deepStrictEqual([bed.ingress, bed.resources], [ingress, left], 'the second time is not as the first');
+      assert.deepStrictEqual([bed.ingress, bed.resources], [ingress, left], 'the second call changed something');
     },
   },
   {
-    name: 'what was given stays as it is when the process is started again',
+    name: 'a restart of the process changes nothing',
     async run(bed) {
       await bed.start();
       await given(bed);
       const [ingress, left] = [bed.ingress, bed.resources];
       await bed.start();
       await bed.advance(600);
-      assert.deepStrictEqual([bed.ingress, bed.resources], [ingress, left], 'it is not as the process before has left it');
+      assert.deepStrictEqual([bed.ingress, bed.resources], [ingress, left], 'the restart changed something');
     },
   },
   {
-    name: 'holds is true of what was given, and of nothing else',
+    name: 'holds is true for the served Service and false for an unknown one',
     part: 'ResourceHolder',
     async run(bed) {
       await bed.start();
       await given(bed);
-      assert(bed.part('holds')(bed.key, bed.served), 'it holds nothing of the Service that it serves');
-      assert(!bed.part('holds')('elsewhere/unknown', undefined), 'it holds something of a Service that there never was');
+      assert(bed.part('holds')(bed.key, bed.served), 'holds is false for the Service that it serves');
+      assert(!bed.part('holds')('elsewhere/unknown', undefined), 'holds is true for an unknown Service');
     },
   },
   {
-    name: 'a Service that is deleted goes, and nothing is left of it',
+    name: 'a deleted Service goes and leaves no resource',
     async run(bed) {
       await bed.start();
       await given(bed);
@@ -120,17 +120,17 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: 'a Service that comes to be no load balancer keeps no address, and nothing is left of it',
+    name: 'a Service that stops being a load balancer leaves no address and no resource',
     async run(bed) {
       await bed.start();
       await given(bed);
       await bed.apply({ spec: { type: 'NodePort', loadBalancerClass: undefined } });
-      await bed.until('nothing is left', () => bed.ingress.length === 0 && bed.resources.length === 0 && !holds(bed));
-      assert.deepStrictEqual(bed.served.metadata.finalizers ?? [], [], 'its finalizer is still there');
+      await bed.until('no resource remains', () => bed.ingress.length === 0 && bed.resources.length === 0 && !holds(bed));
+      assert.deepStrictEqual(bed.served.metadata.finalizers ?? [], [], 'a finalizer remains');
     },
   },
   {
-    name: 'a Service that is deleted while nobody runs goes when somebody does',
+    name: 'a Service that was deleted while no process ran goes after the start',
     needs: 'left',
     async run(bed) {
       await bed.start();
@@ -142,7 +142,7 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: 'a Service that came to be no load balancer while nobody ran leaves nothing when somebody does',
+    name: 'a Service that stopped being a load balancer while no process ran leaves no resource after the start',
     needs: 'left',
     async run(bed) {
       await bed.start();
@@ -150,11 +150,11 @@ export const checks: readonly Check[] = [
       await bed.stop();
       await bed.apply({ spec: { type: 'NodePort', loadBalancerClass: undefined } });
       await bed.start();
-      await bed.until('nothing is left', () => bed.resources.length === 0 && (bed.served.metadata.finalizers ?? []).length === 0);
+      await bed.until('no resource remains', () => bed.resources.length === 0 && (bed.served.metadata.finalizers ?? []).length === 0);
     },
   },
   {
-    name: 'to release what is not held succeeds',
+    name: 'release of an unknown Service succeeds',
     async run(bed) {
       await bed.start();
       const { addresses = [], requeue = [], remaining } = await bed.provider.release('elsewhere/unknown', bed.snapshot, 0);
@@ -197,14 +197,14 @@ export const checks: readonly Check[] = [
       const during = assigned(bed);
       assert(during > before, 'usage does not count the address of the Service');
       bed.part('disown')(bed.key);
-      assert.equal(assigned(bed), during, 'disown has freed the address');
+      assert.equal(assigned(bed), during, 'disown freed the address');
       const { addresses = [] } = await bed.provider.release(bed.key, bed.snapshot, bed.clock.date().getTime());
       assert.deepStrictEqual(addresses.map(formatAddress), bed.ingress, 'release does not return what the Service had');
       assert.equal(assigned(bed), before, 'usage counts an address that was released');
     },
   },
   {
-    name: 'while allocation is suspended a Service gets no address and the reason for it',
+    name: 'a Service gets no address but the reason while allocation is suspended',
     part: 'AddressPools',
     async run(bed) {
       await bed.makeProvider();
@@ -219,22 +219,22 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: 'preview changes nothing, says what would be made, and has no action once it is made',
+    name: 'preview changes nothing, lists the calls to make, and lists none afterwards',
     part: 'Previewable',
     async run(bed) {
       await bed.makeProvider();
       const proposed = await bed.part('preview')(bed.key, bed.snapshotWithService());
-      assert.notDeepStrictEqual(proposed.actions, [], 'it says of no call that it would be made');
-      assert.deepStrictEqual(bed.resources, [], 'preview has made something');
+      assert.notDeepStrictEqual(proposed.actions, [], 'preview lists no call');
+      assert.deepStrictEqual(bed.resources, [], 'preview created something');
       await bed.start();
       await given(bed);
       const { resources: left } = bed;
       const { actions } = await bed.part('preview')(bed.key, bed.snapshot);
-      assert.deepStrictEqual([actions, bed.resources], [[], left], 'it would change what is as it should be, or has changed it');
+      assert.deepStrictEqual([actions, bed.resources], [[], left], 'preview lists a call for a finished Service, or made one');
     },
   },
   {
-    name: 'an error of the outside is a reason, or an error with a code, and never takes away what is there',
+    name: 'an outside failure becomes a reason or an error with a code',
     needs: 'fail',
     async run(bed) {
       await bed.start();
@@ -246,33 +246,33 @@ export const checks: readonly Check[] = [
         assert.equal(typeof code, 'string', `"${answer.message}" has no code`);
       } else {
         const { reason } = answer as Reconciliation;
-        assert(reason !== undefined && reason.code in catalogue, 'nothing says that it could not be done');
+        assert(reason !== undefined && reason.code in catalogue, 'the result has no reason');
       }
     },
   },
   {
-    name: 'while the outside fails a Service keeps what it has, and what it asks for is tried again',
+    name: 'a Service keeps its ingress while the outside fails, and is retried',
     needs: 'fail',
     async run(bed) {
       const repair = bed.world.fail?.();
       await bed.start();
       await bed.apply();
       await bed.advance(60);
-      assert.deepStrictEqual(bed.ingress, [], 'it has an address from an outside that does not answer');
+      assert.deepStrictEqual(bed.ingress, [], 'the Service has an address although the outside does not answer');
       repair?.();
-      await bed.until('it is tried again, and the Service has its ingress', () => bed.ingress.length > 0);
+      await bed.until('a retry gives the Service its ingress', () => bed.ingress.length > 0);
       const { ingress } = bed;
       const repairAgain = bed.world.fail?.();
       await bed.apply({ metadata: { labels: { touched: 'yes' } } });
       await bed.advance(600);
-      assert.deepStrictEqual(bed.ingress, ingress, 'it has lost what it had');
+      assert.deepStrictEqual(bed.ingress, ingress, 'the Service lost its ingress');
       repairAgain?.();
       await bed.advance(600);
-      assert.deepStrictEqual(bed.ingress, ingress, 'it has lost what it had');
+      assert.deepStrictEqual(bed.ingress, ingress, 'the Service lost its ingress');
     },
   },
   {
-    name: 'a deletion that the outside did not take is not taken for done, and is tried again',
+    name: 'a deletion that the outside refused is retried and not treated as done',
     needs: 'fail',
     async run(bed, { withoutMetadata }) {
       await bed.start();
@@ -280,9 +280,8 @@ export const checks: readonly Check[] = [
       const repair = bed.world.fail?.();
       await bed.delete();
       await bed.advance(60);
-      assert.notDeepStrictEqual(bed.resources, [], 'the outside has answered after all');
-      if (withoutMetadata !== true)
-        assert(bed.snapshot.services.has(bed.key), 'the Service is gone, and nobody knows of what is left of it');
+      assert.notDeepStrictEqual(bed.resources, [], 'the outside did not fail');
+      if (withoutMetadata !== true) assert(bed.snapshot.services.has(bed.key), 'the Service is gone while resources remain');
       repair?.();
       await gone(bed);
     },
@@ -292,13 +291,13 @@ export const checks: readonly Check[] = [
 async function given(bed: InMemoryCluster): Promise<void> {
   await bed.apply();
   await bed.until('the Service has its ingress', () => bed.ingress.length > 0);
-  // What is still on its way outside arrives.
+  // Waits for operations that are still in progress outside the cluster.
   await bed.advance(600);
 }
 
 async function gone(bed: InMemoryCluster): Promise<void> {
   await bed.until(
-    'the Service is gone, and nothing is left of it',
+    'the Service is gone and no resource remains',
     () => !bed.snapshot.services.has(bed.key) && bed.resources.length === 0 && !holds(bed),
   );
 }

@@ -14,7 +14,7 @@ import type { OptionalParts } from '../provider-parts.ts';
 import type { StatusWriter } from '../status-writer.ts';
 import type { ProviderSubject, ProviderWorld } from './subject.ts';
 
-/** A cluster in memory, and Herald's own controller in it with one provider, on a clock that goes when it is told to. */
+/** A cluster in memory in which Herald's controller runs with one provider, on a virtual clock. */
 export class InMemoryCluster implements Source {
   readonly clock = new VirtualClock();
   readonly world: ProviderWorld;
@@ -41,21 +41,21 @@ export class InMemoryCluster implements Source {
     return this.#provider;
   }
 
-  /** A method of an optional part, which the provider has. */
+  /** Returns a method of an optional part. Fails when the provider does not have it. */
   part<N extends keyof OptionalParts>(method: N): NonNullable<OptionalParts[N]> {
     const found = this.provider[method] as NonNullable<OptionalParts[N]> | undefined;
     assert(found, `the provider lacks ${method}`);
     return found.bind(this.provider) as NonNullable<OptionalParts[N]>;
   }
 
-  /** A copy of the cluster that also has the Service of the subject. */
+  /** Returns a copy of the cluster to which the Service of the subject was added. */
   snapshotWithService(): Snapshot {
     const copy = new Store();
     for (const object of [...(this.#subject.objects ?? []), this.#subject.service]) copy.upsert(read(object));
     return copy;
   }
 
-  /** The Service of the subject, as it is in the cluster or would come there. */
+  /** The Service of the subject: as it is in the cluster, or as it would be created. */
   get served(): Service {
     const object = read(this.#subject.service);
     assert(object.kind === 'Service', 'the subject names a Service');
@@ -66,7 +66,7 @@ export class InMemoryCluster implements Source {
     return serviceKey(this.served.metadata);
   }
 
-  /** What clients are told to use, as text. */
+  /** The ingress of the Service's status, as text. */
   get ingress(): readonly string[] {
     const { ingress = [] } = this.#store.services.get(this.key) ?? {};
     return ingress.map(({ address, hostname }) => (address === undefined ? (hostname ?? '') : formatAddress(address)));
@@ -76,14 +76,14 @@ export class InMemoryCluster implements Source {
     return [...(this.world.left?.() ?? [])].toSorted();
   }
 
-  /** A provider as a process makes it that starts, without a controller. */
+  /** Makes a provider as a starting process does, but starts no controller. */
   async makeProvider(): Promise<Provider> {
     const provider = await this.world.createProvider(this.#components());
     this.#provider = provider;
     return provider;
   }
 
-  /** Ends the process that runs, if one does, and starts another one. */
+  /** Ends the running process, if any, and starts another one. */
   async start(): Promise<void> {
     this.#stop.abort();
     await this.#controller?.stop();
@@ -105,7 +105,7 @@ export class InMemoryCluster implements Source {
     await this.#controller?.stop();
   }
 
-  /** Lets time pass in steps of ten seconds until it is so, for two hours at most; then it fails with `what`. */
+  /** Advances the clock in steps of ten seconds until the condition holds. Fails with `what` after two hours. */
   async until(what: string, isSo: () => boolean): Promise<void> {
     for (let passed = 0; !isSo(); passed += 10) {
       assert(
@@ -123,7 +123,7 @@ export class InMemoryCluster implements Source {
     }
   }
 
-  /** The owner of the Service writes it; `changes` of its manifest's spec or metadata. */
+  /** Creates or changes the Service as its owner does. `changes`: fields of its spec or metadata. */
   async apply(changes: { readonly spec?: object; readonly metadata?: object } = {}): Promise<void> {
     const manifest = this.#subject.service as { readonly metadata: object; readonly spec: object };
     const object = read({
@@ -133,13 +133,13 @@ export class InMemoryCluster implements Source {
     });
     assert(object.kind === 'Service');
     const { ingress = [], metadata: { finalizers = [] } = {} } = this.#store.services.get(this.key) ?? {};
-    // The API server takes the addresses away from what is no load balancer any more.
+    // The API server removes the addresses of a Service that is no longer a load balancer.
     const kept = object.type === 'LoadBalancer' ? ingress : [];
     this.#put({ ...object, metadata: { ...object.metadata, finalizers, uid: 'uid' }, ingress: kept });
     await this.#flush();
   }
 
-  /** As an API server deletes: the Service is gone when no finalizer is on it. */
+  /** Deletes as an API server does: the Service is gone once it has no finalizer. */
   async delete(): Promise<void> {
     if ((this.served.metadata.finalizers ?? []).length === 0) this.#notify(this.#store.remove('Service', this.key));
     else this.#change(this.key, { deleting: true });
@@ -161,7 +161,7 @@ export class InMemoryCluster implements Source {
 
   async close(): Promise<void> {}
 
-  /** Whatever can go on without time going by has gone on. */
+  /** Runs everything that can run without advancing the clock. */
   async #flush(): Promise<void> {
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => void setImmediate(resolve));
   }

@@ -2,17 +2,20 @@ import { InMemoryCluster } from './in-memory-cluster.ts';
 import { checks } from './checks.ts';
 import type { ProviderSubject } from './subject.ts';
 
-/** The compliance tests of the provider contract, `herald/provider-testing`, for any test runner: each check is a name and a function that rejects. */
+/**
+ * Compliance tests of the provider contract, `herald/provider-testing`, for any test runner: each check is a name and a function that
+ * rejects.
+ */
 export type { ProviderSubject, ProviderWorld } from './subject.ts';
 
 export interface ProviderCheck {
   readonly name: string;
-  /** Rejects (AssertionError) where the provider does not keep to it. */
+  /** Rejects with AssertionError when the provider breaks the contract. */
   readonly run: () => Promise<void>;
 }
 
 /**
- * Runs the provider in Herald's own controller, on a cluster in memory and a clock that is played:
+ * Returns the checks for a provider. Each runs it in Herald's controller, on a cluster in memory and a virtual clock:
  *
  *     for (const { name, run } of providerChecks(subject)) test(name, run);
  */

@@ -1,27 +1,29 @@
 import type { CreateProvider, PartName, ProviderComponents, Provider } from '../provider-module.ts';
 
-/** A provider that is to be checked, and what it needs for that. */
+/** A provider to check, and what the checks need for that. */
 export interface ProviderSubject {
-  /** Manifest of a Service of type LoadBalancer, with namespace, name and ports, that the provider serves. */
+  /** Manifest of a Service of type LoadBalancer that the provider serves, with namespace, name and ports. */
   readonly service: object;
-  /** Manifests of what there has to be beside it: Nodes, pools, a HeraldConfig. */
+  /** Manifests of other objects that must exist: Nodes, pools, a HeraldConfig. */
   readonly objects?: readonly object[];
-  /** The optional parts that the provider has; absent: none. Each is checked. */
+  /** The optional parts that the provider has. Absent: none. Each has checks of its own. */
   readonly parts?: readonly PartName[];
-  /** Nothing can be written to Services (standalone). By default it can. */
+  /** Services cannot be written to (standalone). By default they can. */
   readonly withoutMetadata?: true;
-  /** Other providers that it is to work beside, by what they claim. Herald's own one of pools is always among them. */
+  /** Other providers that run beside it, by what they claim. Herald's pool provider is always among them. */
   readonly beside?: readonly Pick<Provider, 'name' | 'claim'>[];
-  /** An outside with nothing in it, for one check. */
+  /** Makes an empty world outside the cluster, for one check. */
   readonly world: (clock: ProviderComponents['clock']) => ProviderWorld;
 }
 
-/** What a provider works with outside of Kubernetes: a double of an API, in memory, on the clock that it is given. */
+/** The world outside Kubernetes that a provider works with: a double of an API in memory, on the given clock. */
 export interface ProviderWorld {
-  /** Makes a provider as a process that starts does. Called again when the process was ended: the outside is then as that left it. */
+  /** Makes a provider as a starting process does. Called again after a restart; the world is then as the earlier process left it. */
   readonly createProvider: CreateProvider;
-  /** Names of what there is outside for Services, in any order. Absent: the provider makes nothing outside. */
+  /** Returns the names of all resources that exist outside for Services, in any order. Absent: the provider creates none. */
   readonly left?: () => readonly string[];
-  /** From now on the outside answers everything with an error of operation, until the result is called. Absent: the provider asks nobody. */
+  /**
+   * Makes the outside fail every call with an operating error, until the returned function is called. Absent: the provider calls no API.
+   */
   readonly fail?: () => () => void;
 }

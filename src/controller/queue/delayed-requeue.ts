@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../../system/clock.ts';
 
-/** Calls with keys when their times have come, to the second: ten thousand for the same second are one timer. */
+/** Requeues keys at given times, rounded up to the second: ten thousand keys of one second share one timer. */
 export class DelayedRequeue<K extends string> {
   readonly #clock: Clock;
   readonly #requeue: (key: K) => void;
@@ -11,7 +11,7 @@ export class DelayedRequeue<K extends string> {
     this.#requeue = remind;
   }
 
-  /** `at` on the scale of the clock's `now`; a time that has passed is the next second. */
+  /** `at` is on the scale of the clock's `now`. A time in the past means the next second. */
   requeueAt(key: K, at: number): void {
     const now = this.#clock.now();
     const second = Math.ceil(Math.max(at, now + 1) / 1000);

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../../system/clock.ts';
 
-/** Lets each key go at most once in a time: at once where it has not gone for so long, else when that time is over. */
+/** Runs each key at most once per interval: at once if its last run is longer ago than that, else at the end of the interval. */
 export class KeyThrottle<K extends string> {
   readonly #clock: Clock;
   readonly #milliseconds: number;

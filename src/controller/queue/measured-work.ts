@@ -2,13 +2,13 @@ import type { Clock } from '../../system/clock.ts';
 import type { ControllerObserver, QueueFigures, QueueName } from '../controller-observer.ts';
 import { isExpected, type WorkQueue } from './work-queue.ts';
 
-/** The work of a queue, with what there is to know of it. */
+/** Measures the reconciles of one queue. */
 export class InstrumentedReconciler<K extends string> {
   readonly #queue: QueueName;
   readonly #work: (key: K) => Promise<void>;
   readonly #observer: ControllerObserver;
   readonly #clock: Clock;
-  /** When what is going on began, the earliest first. */
+  /** When each reconcile in progress began, earliest first. */
   readonly #since = new Map<K, number>();
 
   constructor(

@@ -12,13 +12,13 @@ interface WorkQueueComponents {
 }
 
 /**
- * Keys to work on, each at most once in the queue and never twice at the same time: a key added while it is being worked on is worked on
- * again. Work begins strictly in order, and a few keys may be at it together: what the work does before it first waits is done alone and in
- * order (a decision), what it waits for runs beside that of others (a request). Work that fails is tried again with exponential back-off
- * and jitter, for that key alone, for ever; where whoever refused it asks for a pause (Retry-After), nothing begins before that is over.
+ * A work queue with unique keys. A key is never at work twice at once; a key that is added while at work runs again afterwards. Work starts
+ * strictly in order, and several keys may be at work together: the part before the first wait (the decision) runs alone and in order, the
+ * part after it (a request) runs beside others. Failed work is retried for ever, per key, with exponential back-off and jitter. When an
+ * error asks for a pause (Retry-After), no work starts before the pause ends.
  *
- * Keys whose work waits for something outside of the cluster, which may take minutes or never answer, are set aside: they have slots and a line of
- * their own, in the order in which their turn came, so that they keep nobody else from his.
+ * Remote keys, whose work waits for an API outside the cluster, have slots and a line of their own, so that a slow API delays no other key.
+ * They start in the order in which their turn came.
  */
 export class WorkQueue<K extends string> {
   readonly #clock: Clock;
@@ -28,24 +28,24 @@ export class WorkQueue<K extends string> {
   readonly #isRemote: (key: K) => boolean;
   readonly #priorityKeys = new Set<K>();
   readonly #keys = new Set<K>();
-  /** Their turn has come, and they wait for a slot of those that wait outside. */
+  /** Remote keys whose turn has come and that wait for a remote slot. */
   readonly #remoteKeys = new Set<K>();
   readonly #atWork = new Set<K>();
-  /** Of those at work. */
+  /** The remote keys among those at work. */
   readonly #remoteAtWork = new Set<K>();
-  /** Added while at work, and whether ahead of the others. */
+  /** Keys that were added while at work; true: with priority. */
   readonly #requeued = new Map<K, boolean>();
   readonly #failures = new Map<K, number>();
   readonly #retries = new Map<K, () => void>();
   readonly #idleWaiters: (() => void)[] = [];
   #started = false;
   #scheduled = false;
-  /** Milliseconds of work that was not waited for, since others had their turn. */
+  /** Milliseconds of synchronous work since the event loop last ran. */
   #worked = 0;
   #endPause: (() => void) | undefined;
   #pauseEnds = 0;
 
-  /** `waitsOutside` is asked each time that the turn of a key comes: the answer may have changed since it was added. */
+  /** `isRemote` is asked each time a key's turn comes, because the answer may change. */
   constructor(
     { clock, random, log }: WorkQueueComponents,
     work: (key: K) => Promise<void>,
@@ -58,17 +58,17 @@ export class WorkQueue<K extends string> {
     this.#isRemote = waitsOutside;
   }
 
-  /** Keys that wait for their turn, and those at work. */
+  /** Keys that wait and keys at work. */
   get length(): number {
     return this.#priorityKeys.size + this.#keys.size + this.#remoteKeys.size + this.#atWork.size;
   }
 
-  /** Keys that failed and wait to be tried again. */
+  /** Keys that failed and wait for a retry. */
   get retrying(): number {
     return this.#retries.size;
   }
 
-  /** A key that waits for a retry need not wait any longer: something about it has changed. */
+  /** Adds a key. If it waits for a retry, it no longer waits: something about it has changed. */
   add(key: K): void {
     if (this.#atWork.has(key)) this.#requeued.set(key, this.#requeued.get(key) ?? false);
     else if (!this.#priorityKeys.has(key) && !this.#isWaitingRemote(key)) this.#keys.add(key);
@@ -76,8 +76,8 @@ export class WorkQueue<K extends string> {
   }
 
   /**
-   * Ahead of all that were added otherwise, in the order of the calls. There is no turn for the others in between: who waits for an
-   * address must be looked at before somebody new is. Each of them is there once, so their end comes.
+   * Adds a key ahead of all that `add` added, in the order of the calls. Other keys do not run in between: a Service that waits for an
+   * address is decided on before a new one. Each key is queued once, so other keys do get their turn.
    */
   addPriority(key: K): void {
     if (this.#atWork.has(key)) this.#requeued.set(key, true);
@@ -93,12 +93,12 @@ export class WorkQueue<K extends string> {
     this.#schedule();
   }
 
-  /** Resolves when nothing is at work and nothing can begin; keys that wait for a retry, or for the end of a pause, do not count. */
+  /** Resolves when no key is at work and none can start. Keys that wait for a retry or for the end of a pause do not count. */
   async idle(): Promise<void> {
     while (this.#scheduled || this.#atWork.size > 0) await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
   }
 
-  /** Finishes the keys that are being worked on and forgets the others. */
+  /** Waits for the keys at work and drops the others. */
   async stop(): Promise<void> {
     this.#started = false;
     for (const cancel of this.#retries.values()) cancel();
@@ -111,7 +111,7 @@ export class WorkQueue<K extends string> {
     await this.idle();
   }
 
-  /** Not at once: what is added together is put in order before any of it begins. */
+  /** Starts work in a later microtask, so that keys added together are ordered before the first one starts. */
   #schedule(): void {
     if (!this.#started || this.#scheduled || !this.#canBegin()) return;
     this.#scheduled = true;
@@ -119,7 +119,7 @@ export class WorkQueue<K extends string> {
   }
 
   async #beginSoon(): Promise<void> {
-    // Work that finds everything as it should be waits for nothing: ten thousand such keys must not keep a timer waiting.
+    // Reconciles with nothing to do never wait. Ten thousand of them must not delay timers.
     if (this.#worked >= timeSliceMilliseconds) {
       await sleep(this.#clock, 0);
       this.#worked = 0;
@@ -143,7 +143,7 @@ export class WorkQueue<K extends string> {
     return this.#remoteAtWork.size < limits.remoteKeysAtWork && this.#remoteKeys.size > 0;
   }
 
-  /** A key that waits aside keeps its place there, whoever adds it; one that need not wait there any more joins the others. */
+  /** True when the key already waits for a remote slot; it keeps its place. A key that is no longer remote joins the others. */
   #isWaitingRemote(key: K): boolean {
     if (!this.#remoteKeys.has(key)) return false;
     if (this.#isRemote(key)) return true;
@@ -195,22 +195,22 @@ export class WorkQueue<K extends string> {
   #retry(key: K, error: unknown): void {
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
-    // Nobody would cancel a timer that is armed after `stop`.
+    // A timer set after `stop` would never be cancelled.
     if (!this.#started) return;
     const asked = pauseAskedFor(error);
     if (asked > 0) this.#pause(asked);
     const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** (failures - 1));
     const milliseconds = Math.max(longest * (0.75 + 0.25 * this.#random()), asked);
     const fields = { key, error, failures, retryInMilliseconds: Math.round(milliseconds) };
-    if (isExpected(error)) this.#log.debug(fields, 'to be decided anew');
-    else this.#log.warn(fields, 'failed, will be tried again');
+    if (isExpected(error)) this.#log.debug(fields, 'expected error, will be retried');
+    else this.#log.warn(fields, 'failed, will be retried');
     this.#retries.set(
       key,
       this.#clock.after(milliseconds, () => this.add(key)),
     );
   }
 
-  /** Of several that ask, the one that asks for longest has it. */
+  /** Pauses all work. The longest requested pause wins. */
   #pause(milliseconds: number): void {
     const ends = this.#clock.now() + milliseconds;
     if (this.#endPause !== undefined && ends <= this.#pauseEnds) return;
@@ -232,13 +232,16 @@ export class WorkQueue<K extends string> {
   }
 }
 
-/** Somebody wrote in between; or the Lease was lost, which is said once for all: nothing is wrong with the key. */
+/**
+ * True for errors that mean nothing is wrong with the key: another client wrote meanwhile, or the Lease was lost, which is logged
+ * elsewhere.
+ */
 export function isExpected(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   return code === 'conflict' || code === 'notLeading';
 }
 
-/** Milliseconds; 0: none. Whoever refuses says it as KubeError does. */
+/** Returns the pause in milliseconds that the error asks for, as KubeError does; 0 when it asks for none. */
 function pauseAskedFor(error: unknown): number {
   const { retryAfterMilliseconds: asked } = (error ?? {}) as { readonly retryAfterMilliseconds?: unknown };
   return typeof asked === 'number' && Number.isFinite(asked) ? Math.max(0, asked) : 0;

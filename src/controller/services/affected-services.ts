@@ -3,7 +3,7 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import type { Change, KindName, Snapshot } from '../../model/store/snapshot.ts';
 
-/** Kinds whose change may alter where any Service is announced. Their number is small and they change rarely. */
+/** Kinds whose change may affect where any Service is announced. They have few objects, which rarely change. */
 const shared: ReadonlySet<KindName> = new Set<KindName>([
   'Node',
   'BGPPeer',
@@ -16,11 +16,11 @@ const shared: ReadonlySet<KindName> = new Set<KindName>([
   'IPAddressPool',
 ]);
 
-/** Finds the Services whose conditions may differ after a change, so that a report that says nothing new costs nothing. */
+/** Finds the Services whose conditions may differ after a change, so that a report without news costs nothing. */
 export class AffectedServices {
-  /** What each node's report said of sessions and Services, when it was looked at last. */
+  /** The sessions and Services in each node's last report, as JSON. */
   readonly #seen = new Map<string, string>();
-  /** The resourceVersion up to which each node had acted upon Services, when its report was looked at last. */
+  /** The resourceVersion of Services that each node had processed at its last report. */
   readonly #consumed = new Map<string, string>();
 
   #reportingNodes = '';
@@ -32,14 +32,14 @@ export class AffectedServices {
       if (shared.has(change.kind)) addAnnounced(snapshot, affected);
       if (change.kind !== 'NodeState') continue;
       const state = snapshot.nodeStates.get(change.key);
-      // Most reports only say that an agent lives: they must not cost a look at every Service that waits for another one.
+      // Most reports only say that the agent lives; those must not requeue every Service that waits for an agent.
       if (this.#hasAdvanced(change.key, state)) for (const key of behind) affected.add(key);
       if (this.#hasChanged(change.key, state)) addAnnounced(snapshot, affected);
     }
     return affected;
   }
 
-  /** The announced Services, if an agent has fallen silent or speaks again since the last call. */
+  /** Returns the announced Services if an agent has fallen silent, or reports again, since the last call. */
   afterSilence(snapshot: Snapshot, now: number): Set<ServiceKey> {
     const affected = new Set<ServiceKey>();
     const speaking = [...snapshot.nodeStates.keys()]
@@ -76,7 +76,7 @@ function addAnnounced(snapshot: Snapshot, affected: Set<ServiceKey>): void {
   for (const [key, service] of snapshot.services) if (isAnnounced(service)) affected.add(key);
 }
 
-/** A load balancer that has a name is another's to reach: no condition depends on nodes there. */
+/** Clients reach a load balancer with a hostname without the nodes, so none of its conditions depends on nodes. */
 function isAnnounced(service: Service | undefined): boolean {
   return service !== undefined && assignedAddresses(service).length > 0;
 }

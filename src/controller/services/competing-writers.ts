@@ -2,20 +2,20 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { limits } from '../limits.ts';
 
 interface Contest {
-  /** When others wrote over ours, within the last while. */
+  /** Times of the recent overwrites. */
   readonly times: readonly number[];
-  /** We have not answered the last one yet: looking at it again does not make it two. */
+  /** True until Herald has written again: seeing the same overwrite twice counts once. */
   readonly open: boolean;
 }
 
 /**
- * Services whose addresses another program writes as well: a controller that believes them to be its own. Ours are written again a few
- * times, as the other may see its error; two that never give in would move the address for ever, so in the end we do. Pure.
+ * Services whose addresses another program, which considers them its own, writes as well. Herald rewrites its addresses a few times,
+ * because the other program may stop. Two writers that never stop would move the address for ever, so Herald then yields. Pure.
  */
 export class CompetingWriters {
   readonly #contests = new Map<ServiceKey, Contest>();
 
-  /** Another one has written over what we wrote last. */
+  /** Counts an overwrite of what Herald wrote last. */
   recordOverwrite(key: ServiceKey, now: number): void {
     const before = this.#contests.get(key);
     const recent = (before?.times ?? []).filter((time) => now - time < limits.competingWriterMilliseconds);
@@ -23,19 +23,19 @@ export class CompetingWriters {
     this.#contests.set(key, { times: counted ? recent : [...recent, now].slice(-limits.overwrites), open: true });
   }
 
-  /** Whether the other one has it his way: it was too often, and it has not been quiet for long enough since. */
+  /** Whether Herald yields: there were too many overwrites, and the last one is too recent. */
   hasYielded(key: ServiceKey, now: number): boolean {
     const times = this.#contests.get(key)?.times ?? [];
     return times.length >= limits.overwrites && now - (times.at(-1) ?? 0) < limits.competingWriterMilliseconds;
   }
 
-  /** What we think of it is written. */
+  /** Notes that Herald has written after the overwrite. */
   recordRewrite(key: ServiceKey): void {
     const before = this.#contests.get(key);
     if (before !== undefined) this.#contests.set(key, { ...before, open: false });
   }
 
-  /** Those that have been quiet for long enough, and are forgotten. */
+  /** Forgets and returns the Services without a recent overwrite. */
   takeExpired(now: number): ServiceKey[] {
     const ended = [...this.#contests].filter(([, { times }]) => now - (times.at(-1) ?? 0) >= limits.competingWriterMilliseconds);
     for (const [key] of ended) this.#contests.delete(key);
@@ -46,7 +46,7 @@ export class CompetingWriters {
     this.#contests.delete(key);
   }
 
-  /** Whoever changes the settings may have ended it. */
+  /** Called when settings change, because that may have stopped the other program. */
   forgetAll(): void {
     this.#contests.clear();
   }

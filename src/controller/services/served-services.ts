@@ -5,25 +5,25 @@ import { sameAddress, type Address } from '../../net/address.ts';
 import type { CompleteProvider } from '../complete-provider.ts';
 import type { RecordedStatus } from '../status-writer.ts';
 
-/** A Service that a provider serves, as it was when the provider did so last. */
+/** A Service as it was when a provider last served it. */
 export interface Served {
   readonly provider: CompleteProvider;
   readonly service: Service;
   readonly ingress: readonly Ingress[];
 }
 
-/** Which provider serves which Service, and which Services we have written about. */
+/** Remembers which provider serves which Service, and for which Services Herald has written a status. */
 export class ServedServices {
   readonly #providers: readonly CompleteProvider[];
   readonly #served = new Map<ServiceKey, Served>();
-  /** By us, or by another of us before. */
+  /** Services with a status that this controller, or an earlier one, wrote. */
   readonly #written = new Set<ServiceKey>();
 
   constructor(providers: readonly CompleteProvider[]) {
     this.#providers = providers;
   }
 
-  /** What is on record is held from the beginning, also where HeraldConfig says by now that the Service is not ours. */
+  /** Takes over the records. A recorded Service is served from the start, even if HeraldConfig now gives it to another controller. */
   adopt({ addresses, uids }: RecordedStatus, snapshot: Snapshot): void {
     for (const [key, held] of addresses) {
       this.#written.add(key);
@@ -39,12 +39,12 @@ export class ServedServices {
     }
   }
 
-  /** How the Service was served last, whoever has its name by now. */
+  /** How the name was served last, even if another Service has the name now. */
   get(key: ServiceKey): Served | undefined {
     return this.#served.get(key);
   }
 
-  /** How the Service was served last; undefined where that was another one of its name, which is gone. */
+  /** How this Service was served last. Undefined when that was an earlier Service of the same name. */
   lastServed(key: ServiceKey, { metadata }: Service): Served | undefined {
     const before = this.#served.get(key);
     return before?.service.metadata.uid === metadata.uid ? before : undefined;
@@ -54,7 +54,7 @@ export class ServedServices {
     this.#served.set(key, served);
   }
 
-  /** It is not served any more; what was written is still there. */
+  /** Forgets how the Service was served, but not that its status was written. */
   stopServing(key: ServiceKey): void {
     this.#served.delete(key);
   }
@@ -72,17 +72,17 @@ export class ServedServices {
     this.#written.delete(key);
   }
 
-  /** Whose the Service is; undefined: nobody's here. */
+  /** The provider that claims the Service, if any. */
   claimant(service: Service, snapshot: Snapshot): CompleteProvider | undefined {
     return this.#providers.find((provider) => provider.claim(service, snapshot).mine);
   }
 
-  /** Who holds something for the Service, whoever serves it now. */
+  /** The providers that hold something for the Service, whichever serves it now. */
   holders(key: ServiceKey, service: Service | undefined): CompleteProvider[] {
     return this.#providers.filter((provider) => provider.holds(key, service));
   }
 
-  /** Whether somebody outside of the cluster is asked when the Service is looked at. */
+  /** Whether a reconcile of the Service may call an API outside the cluster. */
   isRemote(key: ServiceKey, snapshot: Snapshot): boolean {
     const service = snapshot.services.get(key);
     return this.#providers.some(
@@ -91,7 +91,7 @@ export class ServedServices {
     );
   }
 
-  /** Whose a Service is of which only the record is known: also that of a provider whose it would be by another HeraldConfig. */
+  /** The provider of a recorded Service: the one that claims it, or the one that would under another HeraldConfig. */
   claimantByRecord(key: ServiceKey, snapshot: Snapshot): CompleteProvider | undefined {
     const service = snapshot.services.get(key);
     const claims = service === undefined ? [] : this.#providers.map((provider) => ({ provider, claim: provider.claim(service, snapshot) }));
@@ -100,7 +100,7 @@ export class ServedServices {
   }
 }
 
-/** What of `before` is not in `now`. */
+/** Returns the addresses of `before` that are not in `now`. */
 export function goneAddresses(before: readonly Ingress[], now: readonly Ingress[]): Address[] {
   return addressesIn(before).filter((address) => !addressesIn(now).some((other) => isSame(address, other)));
 }

@@ -14,15 +14,18 @@ import type { Condition } from '../status-writer.ts';
 export interface UnmetRequest {
   readonly reason: Reason | undefined;
   readonly details: NonNullable<Reconciliation['details']>;
-  /** Why it has other addresses than before, where its owner did not ask for that. */
+  /** Why its addresses changed although its owner did not ask for that. */
   readonly moved?: Reason;
 }
 
-/** The conditions of a Service that has an address or asks for one. Pure; `unmet` is the allocation's "no", `now` milliseconds since the epoch. */
+/**
+ * Returns the conditions of a Service that has an address or asks for one. Pure. `unmet`: the provider's refusal. `now`: milliseconds since
+ * the epoch.
+ */
 export function serviceConditions(snapshot: Snapshot, service: Service, unmet: UnmetRequest, now: number): Condition[] {
   const assigned = addressAssigned(unmet);
   const conditions =
-    // A load balancer that has a name is not forwarded to nor announced by nodes.
+    // Nodes neither forward nor announce a load balancer that has a hostname.
     assignedAddresses(service).length === 0
       ? [assigned]
       : [assigned, programmed(snapshot, service, now), announced(snapshot, service, now)];
@@ -30,12 +33,12 @@ export function serviceConditions(snapshot: Snapshot, service: Service, unmet: U
   return generation === undefined ? conditions : conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
 }
 
-/** Of a Service that asks for no address any more: what it had is still there. */
+/** The condition of a Service that no longer asks for an address while its earlier resources remain. */
 export function notReleased(because: Reason): Condition {
   return negativeCondition(conditionTypes.addressAssigned, because);
 }
 
-/** Where several pools were asked, the code of each: the numbers, which change while it waits, are for explain. */
+/** Lists the code of each pool when several refused. The numbers, which change while the Service waits, are in `herald explain`. */
 function addressAssigned({ reason, details }: UnmetRequest): Condition {
   const type = conditionTypes.addressAssigned;
   if (reason === undefined) return { type, status: 'True', reason: 'Assigned', message: 'The Service has the addresses it asks for' };
@@ -45,13 +48,16 @@ function addressAssigned({ reason, details }: UnmetRequest): Condition {
   return { ...negativeCondition(type, reason), message: `${conditionText(reason)}: ${each.join(', ')}` };
 }
 
-/** Whether agents that live have yet to act upon the latest form of the Service: their reports speak of an older one. */
+/** Whether some live agent has not yet processed this version of the Service, so that its report is about an older one. */
 export function hasUnobservedGeneration(snapshot: Snapshot, service: Service, now: number): boolean {
   const wanted = BigInt(service.metadata.resourceVersion || '0');
   return liveReports(snapshot, now).some(({ consumed }) => BigInt(consumed['Service'] ?? '0') < wanted);
 }
 
-/** Of agents that run on nodes that exist. Where there is no Node object at all nobody can tell which exist. */
+/**
+ * Returns the current reports of agents on existing nodes. Without any Node object all reports count, because it is unknown which nodes
+ * exist.
+ */
 function liveReports({ nodes, nodeStates }: Snapshot, now: number): NodeState[] {
   const names = [...nodeStates.keys()].filter((name) => nodes.size === 0 || nodes.has(name));
   return names.flatMap((name) => currentReport(nodeStates, name, now) ?? []).filter(({ problem }) => problem?.code !== 'AgentStopped');
@@ -67,7 +73,7 @@ function negativeCondition(type: string, because: Reason): Condition {
   return { type, status: 'False', reason: because.code, message: shortened(conditionText(because)) };
 }
 
-/** What somebody has written may be quoted in it, and that may be long. */
+/** Cuts the message: it may quote long text that a user wrote. */
 function shortened(message: string): string {
   return message.length <= limits.conditionMessage ? message : `${message.slice(0, limits.conditionMessage - 3)}...`;
 }
@@ -82,13 +88,16 @@ function programmed(snapshot: Snapshot, service: Service, now: number): Conditio
   }
   if (reports.some(({ truncated }) => truncated === true)) return { type, ...reportCut };
   const unseen = reports.flatMap(({ host = [] }) => host).find(({ code }) => code === 'ForwardingNotSeen');
-  // In scope external it is about ClusterIPs alone, of which no condition speaks.
+  // In scope `external` the finding is about ClusterIPs only, which have no condition.
   if (unseen !== undefined && snapshot.config.services === 'none')
     return { type, status: 'Unknown', reason: unseen.code, message: conditionText(unseen) };
   return { type, status: 'True', reason: 'Programmed', message: 'Every node that reports forwards the Service as decided' };
 }
 
-/** True where at least one node announces to at least one peer, which says so where only nodes do that are drained; else the first "no", of the nodes in order of their names. */
+/**
+ * True when at least one node announces the Service to at least one peer. If only nodes that are being drained do, the condition says so.
+ * Else it has the first reason, in order of node names.
+ */
 function announced(snapshot: Snapshot, service: Service, now: number): Condition {
   const type = conditionTypes.announced;
   let first: Reason | undefined;
@@ -107,7 +116,7 @@ function announced(snapshot: Snapshot, service: Service, now: number): Condition
   return { type, status: 'Unknown', reason: 'NoNodes', message: 'There is no Node object' };
 }
 
-/** Why a node does not announce any address of the Service to anyone; absent: it does, and `drain` says why still. */
+/** Why a node announces no address of the Service. Without an obstacle it announces some; `drain` then says why that may end. */
 function announcementOnNode(
   snapshot: Snapshot,
   service: Service,

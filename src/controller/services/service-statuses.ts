@@ -20,12 +20,12 @@ import { holdCondition, conditionHoldOf, type ConditionHold } from './condition-
 
 /** What is known of one Service beside its object. */
 interface KnownStatus {
-  /** As on record. */
+  /** As recorded, as text. */
   readonly addresses: readonly string[];
   readonly holds: ReadonlyMap<string, ConditionHold>;
-  /** The "no" that was told last. */
+  /** The last reported condition that refuses the Service. */
   readonly unmet?: Condition;
-  /** As it was when that was decided. Undefined: only its record is known. */
+  /** The Service as it was at the last decision. Absent: only its record is known. */
   readonly service?: Service;
 }
 
@@ -37,21 +37,21 @@ interface ServiceStatusesComponents {
   readonly log: Log;
 }
 
-/** Writes the status of Services, and tells in Events and in the log what became of them: each change once, also over a restart. */
+/** Writes the status of Services and reports each change in Events and in the log, once, also over a restart. */
 export class ServiceStatuses {
   readonly #components: ServiceStatusesComponents;
   readonly #known = new Map<ServiceKey, KnownStatus>();
   readonly #requeues: DelayedRequeue<ServiceKey>;
-  /** Sentences that were told, of Services of which there are any. */
+  /** The warnings that were reported of each Service that has any, as sentences. */
   readonly #warnings = new Map<ServiceKey, ReadonlySet<string>>();
 
-  /** `lookAgain` is called for Services of which something may have to be said by now, although nothing changed. */
+  /** `lookAgain` is called for Services whose held condition may be due although nothing changed. */
   constructor(components: ServiceStatusesComponents, lookAgain: (key: ServiceKey) => void) {
     this.#components = components;
     this.#requeues = new DelayedRequeue(components.clock, lookAgain);
   }
 
-  /** What another controller, or this one before, has written was told then. */
+  /** Takes over what another controller or an earlier process recorded, without reporting it again. */
   adopt({ addresses, conditions }: RecordedStatus, { services }: Pick<Snapshot, 'services'>): void {
     for (const [key, held] of addresses) {
       const names = (services.get(key)?.ingress ?? []).flatMap(({ hostname }) => hostname ?? []);
@@ -62,7 +62,7 @@ export class ServiceStatuses {
     }
   }
 
-  /** `assigned` has the addresses that the Service holds; `conditions` are as things are at this moment. */
+  /** Writes the status. `assigned`: the Service with the addresses that it holds. `conditions`: their actual values now. */
   async write(key: ServiceKey, assigned: Service, unmet: UnmetRequest, conditions: readonly Condition[]): Promise<void> {
     const now = this.#components.clock.now();
     const before = this.#known.get(key);
@@ -91,14 +91,14 @@ export class ServiceStatuses {
     }
   }
 
-  /** What is odd about what the Service asks for, each thing once, and what others had changed of it. */
+  /** Reports warnings about the Service, each once, and what the provider repaired. */
   recordWarnings(service: Service, warnings: readonly Reason[], repaired: readonly string[]): void {
     const { log, events } = this.#components;
     const key = serviceKey(service.metadata);
     const reference = serviceReference(service);
     const before = this.#warnings.get(key);
     for (const warning of warnings.filter((one) => before?.has(reasonText(one)) !== true)) {
-      log.warn({ service: key, code: warning.code, reason: reasonText(warning) }, 'the Service asks for something odd');
+      log.warn({ service: key, code: warning.code, reason: reasonText(warning) }, 'the Service has a questionable setting');
       events.record(objectEvent('remark', reference, noteOfUnmet(warning, []), warning.code));
     }
     if (warnings.length > 0) this.#warnings.set(key, new Set(warnings.map(reasonText)));
@@ -108,13 +108,13 @@ export class ServiceStatuses {
     events.record(objectEvent('repaired', reference, repaired.join('; ')));
   }
 
-  /** What the Service held is free for others. */
+  /** Logs addresses that the Service no longer holds. */
   logReleased(key: ServiceKey, addresses: readonly string[], why: string): void {
     if (addresses.length === 0) return;
     this.#components.log.info({ service: key, addresses, why }, 'address released');
   }
 
-  /** The Service is not ours any more, or is gone, and its record with it. */
+  /** Forgets a Service that is gone or no longer Herald's and whose record is gone, and records an Event for its addresses. */
   forget(key: ServiceKey, why: string): void {
     this.#warnings.delete(key);
     this.#components.observer.serviceRemoved(key);
@@ -126,7 +126,7 @@ export class ServiceStatuses {
     );
   }
 
-  /** The Service is another controller's, with the addresses that it has. */
+  /** Forgets a Service that another controller now owns, with its addresses. */
   disown(key: ServiceKey): void {
     this.#components.observer.serviceRemoved(key);
     this.#warnings.delete(key);
@@ -176,7 +176,7 @@ function isUnmet({ type, status }: Condition): boolean {
   return type === conditionTypes.addressAssigned && status === 'False';
 }
 
-/** The API server counts no generations of Services. */
+/** Services have no generation, so their content is compared. */
 function sameButForAddresses(a: Service, b: Service): boolean {
   return sameContent({ ...a, ingress: [] }, { ...b, ingress: [] });
 }

@@ -17,7 +17,7 @@ interface UnreadableServicesComponents {
   readonly log: Log;
 }
 
-/** What the controller does when something could be read again. */
+/** What the controller does when something becomes readable again. */
 interface UnreadableServicesEffects {
   requeue(key: ServiceKey, when: 'first' | 'inTurn'): void;
   adopt(provider: CompleteProvider, service: Service, addresses: readonly Address[]): void;
@@ -25,15 +25,15 @@ interface UnreadableServicesEffects {
 }
 
 /**
- * Services of which the manifest or the record cannot be read. What they have on record stays theirs; and as long as nobody knows what is on
- * record, no address is given at all.
+ * Services whose manifest or record cannot be read. They keep their recorded addresses. While a record is unreadable, no address is
+ * assigned at all.
  */
 export class UnreadableServices {
   readonly #components: UnreadableServicesComponents;
   readonly #effects: UnreadableServicesEffects;
-  /** On record, and the source cannot show them. */
+  /** Recorded addresses of Services that the source cannot show. */
   #reserved: RecordedAddresses = new Map();
-  /** Services whose record could not be read, with its file. */
+  /** Services whose record could not be read, with the name of its file. */
   #unreadable: ReadonlyMap<ServiceKey, string> = new Map();
   #stopped = false;
 
@@ -42,7 +42,7 @@ export class UnreadableServices {
     this.#effects = effects;
   }
 
-  /** What was on record when the controller started. */
+  /** Takes over the records at the start. */
   adopt({ addresses, unreadable }: RecordedStatus): void {
     const { source, log } = this.#components;
     this.#reserved = withoutManifest(addresses, source);
@@ -52,29 +52,29 @@ export class UnreadableServices {
     }
   }
 
-  /** Whether the record of the Service is there and cannot be read: to write would destroy what people may still read in it. */
+  /** Whether the Service has an unreadable record, which a write would destroy for people who could still read it. */
   hasBrokenRecord(key: ServiceKey): boolean {
     return this.#unreadable.has(key);
   }
 
-  /** Whether a Service that the source does not show may be there all the same. */
+  /** Whether a Service that the source does not show may exist. */
   mayBeThere(key: ServiceKey): boolean {
     return (
       this.#reserved.has(key) || (this.#unreadable.has(key) && hiddenByErrors(this.#components.source, this.#unreadable.values())(key))
     );
   }
 
-  /** The Service is gone, and its record with it. */
+  /** Forgets the record of a Service that is gone. */
   forgetRecord(key: ServiceKey): void {
     if (this.#unreadable.has(key)) this.#suspendAllocation(new Map([...this.#unreadable].filter(([other]) => other !== key)));
   }
 
-  /** Reservations end when the Service can be read again, or when nothing unreadable is left that it could be in. */
+  /** Ends reservations of Services that are readable again, or that no unreadable file can contain any more. */
   recheck(): void {
     const { source, log } = this.#components;
     if (this.#unreadable.size > 0) {
       for (const key of this.#unreadable.keys()) if (!source.snapshot.services.has(key)) this.#effects.requeue(key, 'inTurn');
-      this.#rereadRecords().catch((error: unknown) => log.error({ error }, 'the records cannot be read'));
+      this.#rereadRecords().catch((error: unknown) => log.error({ error }, 'reading the records failed'));
     }
     if (this.#reserved.size === 0) return;
     const isHidden = hiddenByErrors(source, this.#unreadable.values());
@@ -96,7 +96,7 @@ export class UnreadableServices {
       provider
         .release(key, source.snapshot, clock.date().getTime())
         .then(({ addresses = [], requeue = [] }) => {
-          this.#effects.released(key, addresses, 'the Service, which could not be read, is gone');
+          this.#effects.released(key, addresses, 'the unreadable Service is gone');
           return requeue.forEach((other) => this.#effects.requeue(other, 'first'));
         })
         .catch((error: unknown) => log.error({ error, service: key }, 'release failed'));
@@ -104,7 +104,7 @@ export class UnreadableServices {
     this.#effects.requeue(key, 'inTurn');
   }
 
-  /** No address is given as long as a record cannot be read: it may be the one that the record is about. */
+  /** Suspends allocation while a record is unreadable, because it may be about any free address. */
   #suspendAllocation(unreadable: ReadonlyMap<ServiceKey, string>): void {
     const { source, providers, log } = this.#components;
     if (unreadable.size === 0 && this.#unreadable.size === 0) return;
@@ -112,12 +112,12 @@ export class UnreadableServices {
     const [file] = unreadable.values();
     const why = file === undefined ? undefined : reason('RecordUnreadable', { file });
     for (const provider of providers) provider.suspendAllocation(why);
-    if (why === undefined) log.info({}, 'all records can be read: addresses are given again');
-    else log.error({ files: [...unreadable.values()], fix: remedyText(why) }, 'records cannot be read: no address is given');
+    if (why === undefined) log.info({}, 'all records are readable: allocation resumes');
+    else log.error({ files: [...unreadable.values()], fix: remedyText(why) }, 'unreadable records: allocation is suspended');
     for (const key of source.snapshot.services.keys()) this.#effects.requeue(key, 'inTurn');
   }
 
-  /** Looks again at the records that could not be read. */
+  /** Reads the unreadable records again. */
   async #rereadRecords(): Promise<void> {
     const { source, providers, writer } = this.#components;
     const { snapshot } = source;
@@ -136,13 +136,16 @@ export class UnreadableServices {
   }
 }
 
-/** Recorded Services that the source cannot show, while something is broken that could be them. */
+/** Returns the recorded Services that the source does not show while something unreadable may contain them. */
 function withoutManifest(recorded: RecordedAddresses, source: Source): RecordedAddresses {
   const isHidden = hiddenByErrors(source, []);
   return new Map([...recorded].filter(([key]) => !source.snapshot.services.has(key) && isHidden(key)));
 }
 
-/** Whether something is broken that could be the Service, the files given apart: an error of which it is known what other object it is in hides none. */
+/**
+ * Returns a function that says whether an unreadable object may be the Service. An error hides no Service if its object is known to be
+ * another one. Files in `apart` do not count.
+ */
 function hiddenByErrors(source: Source, apart: Iterable<string>): (key: ServiceKey) => boolean {
   const files = new Set<string | undefined>(apart);
   const errors = source.problems().filter(({ severity, file }) => severity === 'error' && !files.has(file));

@@ -9,8 +9,9 @@ import type { EventSink } from '../events/event-sink.ts';
 import type { Condition } from '../status-writer.ts';
 
 /**
- * What Services had of a provider that does not serve them any more, and that he cannot let go of: somebody has protected it, or does not answer. Nobody
- * would look for it where the Service works, or is of no concern to Herald by now: so each reason is told once, in the log and in an Event.
+ * Resources that Services had of an earlier provider and that it could not release, because they are protected or its API does not answer.
+ * The Service itself may work, or no longer be Herald's, so nobody would look there: each reason is reported once, in the log and in an
+ * Event.
  */
 export class UnreleasedResources {
   readonly #log: Log;
@@ -22,7 +23,7 @@ export class UnreleasedResources {
     this.#events = events;
   }
 
-  /** `because` undefined: there is nothing left. `service` undefined: it is gone, and the log alone can tell. */
+  /** Notes the result of a release. `because` undefined: nothing remains. `service` undefined: it is gone, so only the log reports it. */
   recordAttempt(key: ServiceKey, service: Service | undefined, because: Reason | undefined): void {
     const before = this.#reasons.get(key);
     if (because === undefined) {
@@ -32,14 +33,17 @@ export class UnreleasedResources {
     this.#reasons.set(key, because);
     if (before?.code === because.code && stableText(before) === stableText(because)) return;
     const reason = reasonText(because);
-    this.#log.warn({ service: key, code: because.code, reason }, 'what the Service had is not let go yet');
+    this.#log.warn({ service: key, code: because.code, reason }, 'resources of the Service are not released yet');
     if (service === undefined) return;
     const remedy = remedyText(because);
     const note = remedy === '' ? reason : `${reason}; ${remedy}`;
     this.#events.record(objectEvent('notReleased', serviceReference(service), note, because.code));
   }
 
-  /** For a Service that nobody serves, whose other conditions are taken away. Undefined: nothing is left of it, as far as is known. */
+  /**
+   * The condition of a Service that no provider serves; its other conditions are removed. Undefined when nothing remains, as far as is
+   * known.
+   */
   conditionOf(key: ServiceKey, { metadata: { generation } }: Service): Condition | undefined {
     const because = this.#reasons.get(key);
     if (because === undefined) return undefined;

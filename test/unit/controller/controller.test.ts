@@ -16,7 +16,7 @@ import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { advertisement, config, metadata, node, peer, pool, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
 import { TestSource } from '../test-source.ts';
 
-/** Keeps records as a directory does, and tells the source of them. */
+/** Stores records as a directory does, and reports them to the source. */
 class TestWriter implements StatusWriter {
   readonly services = new Map<ServiceKey, ServiceStatus>();
   readonly unreadable = new Map<ServiceKey, string>();
@@ -116,7 +116,7 @@ function announcedOverOneSession(): HeraldObject[] {
 }
 
 describe('the controller', () => {
-  test('assigns an address and says so', async () => {
+  test('a Service is assigned an address, and its condition says so', async () => {
     source.put(service({ name: 'shop/web' }));
     await startController();
     expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
@@ -124,7 +124,7 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Programmed')).toBe('Unknown NoAgentReports');
   });
 
-  test('a health-check node port that a node cannot serve does not make its Service unprogrammed', async () => {
+  test('a health-check node port that a node cannot serve leaves its Service programmed', async () => {
     const because = reason('HealthCheckNotServed', { port: 32_000, family: 'IPv4', why: 'the port is in use' });
     source.put(
       service({ name: 'shop/web' }),
@@ -134,7 +134,7 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Programmed')).toBe('True Programmed');
   });
 
-  test('a hostname stands beside the address of its Service, and goes without moving the address', async () => {
+  test('adding or removing a hostname does not move the address of its Service', async () => {
     const record = () => writer.services.get('shop/web')?.ingress;
     source.put(service({ name: 'shop/web', hostname: 'web.example.com' }));
     const controller = await startController();
@@ -154,7 +154,7 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Announced')).toBe('False ServiceDrained');
   });
 
-  test('a Service that its owner drains while it is announced says so at once', async () => {
+  test('draining an announced Service changes its condition at once', async () => {
     source.put(...announcedOverOneSession());
     const controller = await startController();
     expect(writer.condition('shop/web', 'Announced')).toBe('True Announced');
@@ -163,7 +163,7 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Announced')).toBe('False ServiceDrained');
   });
 
-  test('a Service that only a node announces which is drained is announced, and says so', async () => {
+  test('a Service that only a draining node announces is announced, and its condition says so', async () => {
     source.put(...announcedOverOneSession());
     const controller = await startController();
     source.put(node({ name: 'n1', drain: 'keepLast' }));
@@ -179,7 +179,7 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Announced')).toBe('True Announced');
   });
 
-  test('keeps every assigned address when it starts anew, whatever else waits', async () => {
+  test('a restarted controller keeps every assigned address, whatever else waits', async () => {
     source.put(service({ name: 'shop/b' }));
     await (await startController()).stop();
     source.put(service({ name: 'shop/a' }), service({ name: 'shop/c' }));
@@ -188,7 +188,7 @@ describe('the controller', () => {
     expect([...writer.addresses('shop/a'), ...writer.addresses('shop/c')]).toEqual(['192.0.2.2']);
   });
 
-  test('gives a freed address to the one that has waited longest', async () => {
+  test('a freed address goes to the Service that has waited longest', async () => {
     const controller = await startController();
     for (const name of ['shop/one', 'shop/two', 'shop/z-first', 'shop/a-second']) {
       source.put(service({ name }));
@@ -202,7 +202,7 @@ describe('the controller', () => {
     expect(writer.services.has('shop/one')).toBe(false);
   });
 
-  test('that is true also where the source tells at once of the one that goes and of newcomers, or of a pool that comes', async () => {
+  test('waiting Services go before newcomers, whichever change the source reports first', async () => {
     const controller = await startController();
     for (const name of ['shop/one', 'shop/two', 'shop/waiting', 'shop/second']) {
       source.put(service({ name }));
@@ -225,22 +225,19 @@ describe('the controller', () => {
   test.each([
     ['one order', (names: ServiceKey[]) => names],
     ['the other', (names: ServiceKey[]) => names.toReversed()],
-  ])(
-    'a start gives to those that have waited longest, then to the oldest, in whatever order the source lists them: %s',
-    async (_, order) => {
-      const created = { 'shop/young': '2026-01-03T00:00:00Z', 'shop/old': '2026-01-01T00:00:00Z', 'shop/b': '', 'shop/waits': '' } as const;
-      writer.waitingSince.set('shop/waits', '2026-01-02T00:00:00Z');
-      for (const name of order(['shop/young', 'shop/old', 'shop/b', 'shop/waits'])) {
-        const made = service({ name });
-        source.put({ ...made, metadata: { ...made.metadata, creationTimestamp: created[name as keyof typeof created] } });
-      }
-      await startController();
-      expect([writer.addresses('shop/waits'), writer.addresses('shop/old')]).toEqual([['192.0.2.1'], ['192.0.2.2']]);
-      expect([...writer.addresses('shop/young'), ...writer.addresses('shop/b')]).toEqual([]);
-    },
-  );
+  ])('a start serves the longest waiting, then the oldest Services, in any listing order: %s', async (_, order) => {
+    const created = { 'shop/young': '2026-01-03T00:00:00Z', 'shop/old': '2026-01-01T00:00:00Z', 'shop/b': '', 'shop/waits': '' } as const;
+    writer.waitingSince.set('shop/waits', '2026-01-02T00:00:00Z');
+    for (const name of order(['shop/young', 'shop/old', 'shop/b', 'shop/waits'])) {
+      const made = service({ name });
+      source.put({ ...made, metadata: { ...made.metadata, creationTimestamp: created[name as keyof typeof created] } });
+    }
+    await startController();
+    expect([writer.addresses('shop/waits'), writer.addresses('shop/old')]).toEqual([['192.0.2.1'], ['192.0.2.2']]);
+    expect([...writer.addresses('shop/young'), ...writer.addresses('shop/b')]).toEqual([]);
+  });
 
-  test('the condition of one that waits has the reason of every pool by its code, without numbers, and a bound', async () => {
+  test('the condition of a waiting Service lists the code of every pool, without numbers, up to a bound', async () => {
     source.put(
       pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'] }),
       pool({ name: 'six', addresses: ['2001:db8::/64'] }),
@@ -260,7 +257,7 @@ describe('the controller', () => {
     expect(writer.message('shop/two')?.split(',')).toHaveLength(11);
   });
 
-  test('a Service that stops being of type LoadBalancer gives its address back, and its record goes', async () => {
+  test('a Service that stops being of type LoadBalancer releases its address and loses its record', async () => {
     source.put(service({ name: 'shop/web' }));
     const controller = await startController();
     source.put(service({ name: 'shop/web', type: 'ClusterIP' }));
@@ -271,7 +268,7 @@ describe('the controller', () => {
     expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
   });
 
-  test('what a deleted Service held waits for it as long as its pool says, then goes to the one that waits', async () => {
+  test('the address of a deleted Service is kept as long as its pool says, then given to a waiting one', async () => {
     source.put(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'], keepReleasedSeconds: 60 }));
     source.put(service({ name: 'shop/web' }));
     const clock = new VirtualClock();
@@ -293,7 +290,7 @@ describe('the controller', () => {
     expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
   });
 
-  describe('what a deleted Service held, and the controller that comes next', () => {
+  describe('addresses kept for deleted Services, after a restart', () => {
     const keeping = pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'], keepReleasedSeconds: 60 });
     let clock: VirtualClock;
 
@@ -308,7 +305,7 @@ describe('the controller', () => {
       await controller.stop();
     });
 
-    test('still waits for a Service of its name', async () => {
+    test('an address stays kept for a Service of the same name', async () => {
       source.put(service({ name: 'shop/other' }));
       const controller = await startController(clock);
       expect(writer.condition('shop/other', 'AddressAssigned')).toBe('False PoolFull');
@@ -320,7 +317,7 @@ describe('the controller', () => {
       expect(writer.released.get('main')).toEqual([]);
     });
 
-    test('as long as it would have without a restart', async () => {
+    test('an address stays kept for the time that it would have been kept without a restart', async () => {
       source.put(service({ name: 'shop/other' }));
       const controller = await startController(clock);
       clock.advance(50_000);
@@ -331,14 +328,14 @@ describe('the controller', () => {
       expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
     });
 
-    test('is free where the pool keeps nothing any more', async () => {
+    test('an address is free when its pool no longer keeps any', async () => {
       source.put({ ...keeping, keepReleasedSeconds: 0 }, service({ name: 'shop/other' }));
       await startController(clock);
       expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
     });
   });
 
-  test('nobody is given what another let go before that is written down', async () => {
+  test('a freed address is given to no Service before the change is recorded', async () => {
     const controller = await startController();
     for (const name of ['shop/one', 'shop/two', 'shop/waiting']) source.put(service({ name }));
     await controller.settled();
@@ -358,11 +355,11 @@ describe('the controller', () => {
     expect(writer.addresses('shop/waiting')).toEqual(['192.0.2.1']);
   });
 
-  describe('a Service that comes under the name of one that is gone', () => {
+  describe('a Service with the name of one that is gone', () => {
     const sharing = { sharingKey: 'k', ports: ['443'] };
     const impossible = { requested: ['2001:db8::1'] };
 
-    test('while the record of that one could not be removed yet, has no right to what it shared', async () => {
+    test('a Service recreated while the old record still exists does not inherit a shared address', async () => {
       source.put(service({ name: 'shop/one', sharingKey: 'k' }), service({ name: 'shop/two', ...sharing }));
       const controller = await startController();
       expect([writer.addresses('shop/one'), writer.addresses('shop/two')]).toEqual([['192.0.2.1'], ['192.0.2.1']]);
@@ -378,7 +375,7 @@ describe('the controller', () => {
       expect(writer.addresses('shop/newcomer')).toEqual(['192.0.2.2']);
     });
 
-    test('and is heard of only when it is there, is a new one: it has the address if it may have it, and nothing by right', async () => {
+    test('a Service recreated under the same name does not inherit the address', async () => {
       const named = (uid: string, literal: Omit<ServiceLiteral, 'name'> = {}): Service => {
         const { metadata, ...rest } = service({ name: 'shop/one', ...literal });
         return { metadata: { ...metadata, uid }, ...rest };
@@ -394,29 +391,29 @@ describe('the controller', () => {
     });
   });
 
-  describe('a controller that has read the Services before another one wrote to them', () => {
+  describe('a controller whose source lags behind the records', () => {
     const stale = service({ name: 'shop/web' });
 
     beforeEach(() => {
       source.put(stale, service({ name: 'shop/a-newcomer', requested: ['192.0.2.1'] }));
       const ingress = [{ address: address('192.0.2.1'), ipMode: 'VIP' as const }];
-      // As if told by another process: the source has yet to hear of it.
+      // As another process would: the source has not reported it yet.
       writer.services.set('shop/web', { ingress, conditions: [] });
     });
 
-    test('takes over what is on record, whatever it has read', async () => {
+    test('the controller adopts the recorded address, whatever the source shows', async () => {
       await startController();
       expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
       expect(writer.addresses('shop/a-newcomer')).toEqual([]);
     });
 
-    test('keeps it for a Service that HeraldConfig makes a stranger', async () => {
+    test('the controller keeps the address of a Service that HeraldConfig gives to another controller', async () => {
       source.put(config({ defaultClass: false }));
       await startController();
       expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
     });
 
-    test('but not for another Service that has the name by now', async () => {
+    test('the controller does not adopt the address for another Service of the same name', async () => {
       const uids = new Map([['shop/web', 'the one that is gone']] as const);
       const recorded = writer.recorded.bind(writer);
       writer.recorded = async () => ({ ...(await recorded()), uids });
@@ -427,7 +424,7 @@ describe('the controller', () => {
     });
   });
 
-  test("what is on record for a Service that ceased to be ours meanwhile is nobody else's until the record is gone", async () => {
+  test("the recorded address of a Service that became another's is not reused while the record exists", async () => {
     source.put(service({ name: 'shop/one' }));
     await (await startController()).stop();
     source.put(service({ name: 'shop/one', type: 'ClusterIP' }), service({ name: 'shop/two', requested: ['192.0.2.1'] }));
@@ -442,7 +439,7 @@ describe('the controller', () => {
     expect(writer.addresses('shop/two')).toEqual(['192.0.2.1']);
   });
 
-  test('an added pool serves those that wait', async () => {
+  test('an added pool serves waiting Services', async () => {
     source.remove(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.2'] }));
     source.put(service({ name: 'shop/web' }));
     const controller = await startController();
@@ -460,7 +457,7 @@ describe('the controller', () => {
     expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
   });
 
-  test('addresses of a Service whose manifest is broken at start stay reserved until it is mended or gone', async () => {
+  test('a Service with a broken manifest at start keeps its address until it is repaired or gone', async () => {
     writer.services.set('shop/broken', { ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' }], conditions: [] });
     source.breakSomething({ severity: 'error', file: 'broken.yaml', message: 'no YAML', fix: '' });
     source.put(service({ name: 'shop/new' }));
@@ -475,7 +472,7 @@ describe('the controller', () => {
     expect(writer.services.has('shop/broken')).toBe(false);
   });
 
-  test('reserved addresses are free as soon as nothing is broken any more, without any change to hear of', async () => {
+  test('reserved addresses are freed once nothing is unreadable, without any other change', async () => {
     writer.services.set('shop/broken', { ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' }], conditions: [] });
     source.breakSomething({ severity: 'error', file: 'broken.yaml', message: 'no YAML', fix: '' });
     source.put(service({ name: 'shop/one' }), service({ name: 'shop/two' }));
@@ -488,7 +485,7 @@ describe('the controller', () => {
     expect(released()).toMatchObject([{ service: 'shop/broken', addresses: ['192.0.2.1'] }]);
   });
 
-  describe('a record that cannot be read at start', () => {
+  describe('an unreadable record at start', () => {
     const file = '.herald/status/services/shop/a.yaml';
 
     beforeEach(async () => {
@@ -501,13 +498,13 @@ describe('the controller', () => {
       source.put(service({ name: 'shop/new' }), pool({ name: 'more', addresses: ['198.51.100.1-198.51.100.9'] }));
     });
 
-    test('stops all giving and takes nothing away; once it is mended everybody has what is his', async () => {
+    test('an unreadable record stops allocation and takes nothing away; after repair all keep their own', async () => {
       const controller = await startController();
       expect(writer.condition('shop/new', 'AddressAssigned')).toBe('False RecordUnreadable');
       expect(writer.addresses('shop/new')).toEqual([]);
       expect(writer.addresses('shop/b')).toEqual(['192.0.2.2']);
       expect(writer.condition('shop/b', 'AddressAssigned')).toBe('True Assigned');
-      // The broken record was not written over.
+      // The broken record was not overwritten.
       expect(writer.addresses('shop/a')).toEqual(['192.0.2.1']);
       writer.unreadable.clear();
       writer.services.set('shop/a', { ingress: [{ address: address('198.51.100.5'), ipMode: 'VIP' }], conditions: [] });
@@ -518,7 +515,7 @@ describe('the controller', () => {
       expect(writer.addresses('shop/new')).toEqual(['192.0.2.1']);
     });
 
-    test('once it is deleted the Service is given an address anew', async () => {
+    test('a deleted record makes its Service get a new address', async () => {
       const controller = await startController();
       writer.unreadable.clear();
       writer.services.delete('shop/a');
@@ -529,7 +526,7 @@ describe('the controller', () => {
       expect(writer.addresses('shop/new')).toHaveLength(1);
     });
 
-    test('goes with its Service', async () => {
+    test('a deleted Service takes its unreadable record with it', async () => {
       const controller = await startController();
       source.remove(service({ name: 'shop/a' }));
       await controller.settled();
@@ -541,7 +538,7 @@ describe('the controller', () => {
   test.each([
     ['the default class is given up', service({ name: 'shop/web' }), { defaultClass: false }],
     ['the class is renamed', service({ name: 'shop/web', loadBalancerClass: 'herald.dev/herald' }), { loadBalancerClass: 'example.com/x' }],
-  ])('when %s in HeraldConfig every address is kept, also over a restart, until the Service itself changes', async (_, web, change) => {
+  ])('when %s in HeraldConfig, all addresses stay, also over a restart, until the Service changes', async (_, web, change) => {
     source.put(web);
     let controller = await startController();
     source.put(
@@ -571,7 +568,7 @@ describe('the controller', () => {
     expect(released()).toMatchObject([{ service: 'shop/web', addresses: ['192.0.2.1'] }]);
   });
 
-  test('a Service that waited and is not ours any more by HeraldConfig is not woken in the place of one that waits', async () => {
+  test('a waiting Service that HeraldConfig gave to another controller takes no turn of a waiting one', async () => {
     const loadBalancerClass = 'herald.dev/herald';
     const holders = ['shop/a', 'shop/b'].map((name) => service({ name, loadBalancerClass }));
     source.put(...holders, service({ name: 'shop/first' }), service({ name: 'shop/second', loadBalancerClass }));
@@ -579,7 +576,7 @@ describe('the controller', () => {
     expect([writer.addresses('shop/first'), writer.addresses('shop/second')]).toEqual([[], []]);
     source.put(config({ defaultClass: false }));
     await controller.settled();
-    // There is nothing to keep, and nothing more to say of it.
+    // The Service holds nothing, so it has no status.
     expect(writer.services.has('shop/first')).toBe(false);
     source.remove(service({ name: 'shop/a' }));
     await controller.settled();
@@ -600,11 +597,11 @@ describe('the controller', () => {
     ['says that the data plane failed', { problem: reason('DataPlaneFailed', { error: 'no' }) }, 'False DataPlaneFailed'],
     ['is cut', { truncated: true }, 'Unknown ReportCut'],
     ['says that the agent was stopped', { problem: reason('AgentStopped', { node: 'n1' }) }, 'Unknown NoAgentReports'],
-  ])('where the report of the node %s, Programmed follows', async (_, change, expected) => {
+  ])('Programmed follows when the report of the node %s', async (_, change, expected) => {
     source.put(service({ name: 'shop/web' }), node({ name: 'n1' }), report('n1'));
     const clock = new VirtualClock();
     const controller = await startController(clock);
-    // The first report is looked at in any case; only what the second adds counts.
+    // The first report always counts; the test is about the second one.
     source.put(report('n1', { updated: new VirtualClock().date().toISOString().replace('.000Z', 'Z') }));
     await controller.settled();
     source.put(report('n1', change));
@@ -614,7 +611,7 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Programmed')).toBe(expected);
   });
 
-  test('where another program forwards and cannot be seen, Programmed is Unknown, and follows the report', async () => {
+  test("Programmed is Unknown while another program's forwarding cannot be seen, and follows the report", async () => {
     const unseen = { host: [reason('ForwardingNotSeen', { scope: 'none', why: '' })] };
     source.put(service({ name: 'shop/web' }), node({ name: 'n1' }), config({ services: 'none' }), report('n1'));
     const clock = new VirtualClock();
@@ -625,7 +622,7 @@ describe('the controller', () => {
     clock.advance(limits.conditionHoldMilliseconds);
     await controller.settled();
     expect(writer.condition('shop/web', 'Programmed')).toBe('Unknown ForwardingNotSeen');
-    // Beside a kube-proxy, load balancer addresses are ours.
+    // Beside kube-proxy, Herald forwards the load balancer addresses.
     source.put(config({ services: 'external' }));
     await controller.settled();
     expect(writer.condition('shop/web', 'Programmed')).toBe('True Programmed');
@@ -638,7 +635,7 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Programmed')).toBe('True Programmed');
   });
 
-  test('a report that only says that its agent lives costs no look at any Service, even while agents are behind', async () => {
+  test('a report that only says that its agent lives requeues no Service, even while agents lag behind', async () => {
     const web = service({ name: 'shop/web' });
     source.put({ ...web, metadata: { ...web.metadata, resourceVersion: '5' } }, node({ name: 'n1' }), node({ name: 'n2' }));
     source.put(report('n1'), report('n2'));
@@ -660,7 +657,7 @@ describe('the controller', () => {
     expect(writer.services.has('shop/gone')).toBe(false);
   });
 
-  test('a pool that overlaps another is told so, and only it is left out', async () => {
+  test('only a pool that overlaps an earlier one is refused, and says so', async () => {
     source.put(pool({ name: 'other', addresses: ['192.0.2.0/30'] }), service({ name: 'shop/web' }));
     await startController();
     expect(writer.objects.get('IPAddressPool/main')?.[0]).toMatchObject({ type: 'Accepted', status: 'True' });
@@ -668,7 +665,7 @@ describe('the controller', () => {
     expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
   });
 
-  test('an agent that falls silent takes its word back from the conditions, without any change to hear of', async () => {
+  test('an agent that falls silent no longer counts in conditions, without any other change', async () => {
     const clock = new VirtualClock();
     source.put(...announcedOverOneSession());
     const controller = new Controller({ source, providers: [new BareMetalProvider()], writer, clock, random: () => 0, log: silentLog });
@@ -689,7 +686,7 @@ describe('the controller', () => {
   });
 });
 
-describe('an address that is on record twice', () => {
+describe('an address that two records contain', () => {
   const aged = (name: ServiceKey, day: number): Service => {
     const made = service({ name });
     return { ...made, metadata: { ...made.metadata, creationTimestamp: `2026-01-0${day}T00:00:00Z` } };
@@ -697,7 +694,7 @@ describe('an address that is on record twice', () => {
   const ingress = (text: string): ServiceStatus['ingress'] => [{ address: address(text), ipMode: 'VIP' }];
   const why = (): unknown => (released()[0] as { readonly why: string } | undefined)?.why;
 
-  test('stays with the older of the two when a controller starts; the other one is given another, and that is said', async () => {
+  test('the older Service keeps the address at start; the other one gets another, with an Event', async () => {
     source.put(aged('shop/a-young', 2), aged('shop/old', 1));
     for (const key of ['shop/a-young', 'shop/old'] as const) {
       writer.services.set(key, { ingress: ingress('192.0.2.1'), conditions: [] });
@@ -710,7 +707,7 @@ describe('an address that is on record twice', () => {
     ]);
   });
 
-  test('moves nobody who has it from this controller, whatever somebody else writes to another Service', async () => {
+  test('a Service keeps its address when another program writes the same one to another Service', async () => {
     source.put(aged('shop/a', 2), aged('shop/b', 1));
     const controller = await startController();
     const [a, b] = [writer.addresses('shop/a'), writer.addresses('shop/b')];
@@ -721,7 +718,7 @@ describe('an address that is on record twice', () => {
     expect(why()).toBeUndefined();
   });
 
-  test('goes away from one that came with it', async () => {
+  test('a Service that arrives with an address of another Service loses it', async () => {
     source.put(aged('shop/a', 2));
     const controller = await startController();
     source.put({ ...aged('shop/b', 1), ingress: ingress('192.0.2.1') });
@@ -729,7 +726,7 @@ describe('an address that is on record twice', () => {
     expect([writer.addresses('shop/a'), writer.addresses('shop/b')]).toEqual([['192.0.2.1'], ['192.0.2.2']]);
   });
 
-  test('an address that nobody else has stays with a Service to which a controller before this one wrote it late', async () => {
+  test('an unshared address stays with a Service to which an earlier controller wrote it late', async () => {
     const controller = await startController();
     source.atOnce(() => {
       source.put(aged('shop/a', 1));

@@ -9,14 +9,14 @@ import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { cloudSubject, InMemoryCloudProvider } from './in-memory-cloud.ts';
 import { pools } from './pools-subject.ts';
 
-/** The example with one mistake, and the check that finds it. */
+/** One mistake in the example, and the check that finds it. */
 interface Mistake {
   readonly what: string;
   readonly found: RegExp;
   readonly make: (api: MemoryApi, components: ProviderComponents) => Provider;
 }
 
-/** The example with some methods replaced by others, which may use those that were there. */
+/** Replaces some methods of the example; the new ones may call the original ones. */
 function changed(change: (right: Provider, api: MemoryApi, components: ProviderComponents) => Partial<Provider>): Mistake['make'] {
   return (api, components) => {
     const right = new BalancerProvider(api, components);
@@ -33,7 +33,7 @@ function changed(change: (right: Provider, api: MemoryApi, components: ProviderC
 const mistakes: readonly Mistake[] = [
   {
     what: 'a claim that changes with time',
-    found: /^claim says the same/,
+    found: /^claim returns the same/,
     make: changed((right) => {
       let asked = 0;
       return {
@@ -44,7 +44,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'a claim that makes something',
-    found: /^claim says the same/,
+    found: /^claim returns the same/,
     make: changed((right, api) => ({
       claim(service, snapshot) {
         api.balancers.set('early', { name: 'early', address: '192.0.2.99', ports: [], hosts: [] });
@@ -54,18 +54,18 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'a claim to every class',
-    found: /^claim says no/,
+    found: /^claim refuses/,
     make: changed(() => ({ claim: () => ({ mine: true }) })),
   },
   {
     what: 'a claim to what pools serve',
-    found: /^no Service is claimed by it and by another/,
+    found: /^no other provider claims/,
     make: changed((right) => ({
       claim: (service, snapshot) => (service.loadBalancerClass === undefined ? { mine: true } : right.claim(service, snapshot)),
     })),
   },
   {
-    what: 'a balancer more at every look',
+    what: 'a new balancer at each reconcile',
     found: /^reconcile gives the Service/,
     make: changed((right, api) => ({
       async reconcile(service, snapshot) {
@@ -76,7 +76,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'another address after a restart',
-    found: /^what was given stays/,
+    found: /^a restart of the process/,
     make: changed((right, api) => ({
       adopt(snapshot, recorded, uids) {
         api.balancers.clear();
@@ -90,17 +90,17 @@ const mistakes: readonly Mistake[] = [
     make: changed(() => ({ preview: async () => ({ observed: [], desired: [], actions: [], waits: [], reasons: [] }) })),
   },
   {
-    what: 'a part of which a method is missing',
+    what: 'a part with a missing method',
     found: /^the provider has exactly the optional parts/,
     make: changed(() => ({ usage: () => [] })),
   },
   {
-    what: 'a change of nothing that concerns Services',
+    what: 'a requeue without a change',
     found: /^affected returns no Service/,
     make: changed(() => ({ affected: () => ['default/web'] })),
   },
   {
-    what: 'work that is due for a Service that never was',
+    what: 'due work for an unknown Service',
     found: /^runDue returns no Service/,
     make: changed((right) => ({ runDue: (now) => [...(right.runDue?.(now) ?? []), 'default/web'] })),
   },
@@ -108,7 +108,7 @@ const mistakes: readonly Mistake[] = [
   { what: 'a provider that holds nothing', found: /^holds is true/, make: changed(() => ({ holds: () => false })) },
   {
     what: 'a deletion that leaves the balancer',
-    found: /^a Service that is deleted goes/,
+    found: /^a deleted Service goes/,
     make: (api, components) =>
       new BalancerProvider(
         { get: (name) => api.get(name), put: (name, wanted) => api.put(name, wanted), delete: async () => undefined },
@@ -117,7 +117,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'a deletion that leaves the finalizer',
-    found: /^a Service that is deleted goes/,
+    found: /^a deleted Service goes/,
     make: (api, components) =>
       new BalancerProvider(api, {
         ...components,
@@ -130,18 +130,18 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'a release that does nothing',
-    found: /^a Service that comes to be no load balancer/,
+    found: /^a Service that stops being a load balancer/,
     make: changed(() => ({ release: async () => ({}) })),
   },
   {
     what: 'no finalizer',
-    found: /^a Service that is deleted while nobody runs/,
+    found: /^a Service that was deleted while no process ran/,
     make: (api, { clock, random, log, stopped, variables, mayWrite }) =>
       new BalancerProvider(api, { clock, random, log, stopped, variables, mayWrite }),
   },
   {
-    what: 'a release that goes by memory alone',
-    found: /^a Service that came to be no load balancer while nobody ran/,
+    what: 'a release that relies on memory alone',
+    found: /^a Service that stopped being a load balancer/,
     make: changed((right) => {
       const seen = new Set<string>();
       return {
@@ -155,7 +155,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'a release that rejects what is not held',
-    found: /^to release what is not held/,
+    found: /^release of an unknown Service/,
     make: changed((right) => ({
       release: async (key, snapshot, now) =>
         key === 'default/web' ? right.release(key, snapshot, now) : Promise.reject(new Error('not held')),
@@ -163,14 +163,14 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'an error without a code',
-    found: /^an error of the outside is a reason/,
+    found: /^an outside failure becomes/,
     make: changed((right, api) => ({
       reconcile: async (service, snapshot) => (api.fails ? Promise.reject(new Error('failed')) : right.reconcile(service, snapshot)),
     })),
   },
   {
     what: 'an address taken away while the outside fails',
-    found: /^while the outside fails a Service keeps/,
+    found: /^a Service keeps its ingress while/,
     make: changed((right) => ({
       async reconcile(service, snapshot) {
         const answer = await right.reconcile(service, snapshot);
@@ -179,13 +179,13 @@ const mistakes: readonly Mistake[] = [
     })),
   },
   {
-    what: 'a failure that is not tried again',
-    found: /^while the outside fails a Service keeps/,
+    what: 'a failure that is not retried',
+    found: /^a Service keeps its ingress while/,
     make: changed(() => ({ runDue: () => [] })),
   },
   {
-    what: 'a deletion that is taken for done',
-    found: /^a deletion that the outside did not take/,
+    what: 'a failed deletion that is treated as done',
+    found: /^a deletion that the outside refused/,
     make: changed((right, api, { serviceMetadata }) => ({
       async reconcile(service, snapshot) {
         const answer = await right.reconcile(service, snapshot);
@@ -196,7 +196,7 @@ const mistakes: readonly Mistake[] = [
   },
 ];
 
-/** Mistakes in parts that the example does not have, made in the pools and in the in-memory cloud. */
+/** Mistakes in parts that the example does not have, made in the pool provider and in the in-memory cloud. */
 class FreesOnDisown extends BareMetalProvider {
   override disown(key: ServiceKey): void {
     void this.release(key, new Store(), 0);
@@ -222,7 +222,11 @@ const poolsSubject = (provider: BareMetalProvider): ProviderSubject => ({ ...poo
 const mistakesInParts: readonly { readonly what: string; readonly found: RegExp; readonly subject: ProviderSubject }[] = [
   { what: 'a disown that frees the address', found: /^a disowned Service keeps/, subject: poolsSubject(new FreesOnDisown()) },
   { what: 'a statusWritten that requeues itself', found: /^disown and statusWritten/, subject: poolsSubject(new RequeuesUnknown()) },
-  { what: 'a suspension that is ignored', found: /^while allocation is suspended/, subject: poolsSubject(new AssignsWhileSuspended()) },
+  {
+    what: 'a suspension that is ignored',
+    found: /^a Service gets no address but the reason/,
+    subject: poolsSubject(new AssignsWhileSuspended()),
+  },
   {
     what: 'a preview that makes what it shows',
     found: /^preview changes nothing/,
@@ -238,11 +242,11 @@ async function failing(subject: ProviderSubject): Promise<string[]> {
   return failed;
 }
 
-test.each(mistakes.map(({ what, ...mistake }) => [what, mistake] as const))('%s is found', async (_, { found, make }) => {
+test.each(mistakes.map(({ what, ...mistake }) => [what, mistake] as const))('a check finds %s', async (_, { found, make }) => {
   expect((await failing(exampleSubject(make))).join('\n')).toMatch(new RegExp(found.source, 'm'));
 });
 
-test.each(mistakesInParts.map(({ what, ...mistake }) => [what, mistake] as const))('%s is found', async (_, { found, subject }) => {
+test.each(mistakesInParts.map(({ what, ...mistake }) => [what, mistake] as const))('a check finds %s', async (_, { found, subject }) => {
   expect((await failing(subject)).join('\n')).toMatch(new RegExp(found.source, 'm'));
 });
 

@@ -7,7 +7,7 @@ import { populate } from '../../aws/fake/world.ts';
 import { pools, service } from './pools-subject.ts';
 import { settings } from '../aws/support/stack-fixture.ts';
 
-/** The providers that Herald comes with keep to the contract that it asks of others. */
+/** Herald's own providers pass the checks that other providers must pass. */
 
 const cloud: ProviderSubject = {
   parts: ['Recovery', 'ResourceHolder', 'ChangeListener', 'PeriodicWork', 'Previewable'],
@@ -22,7 +22,7 @@ const cloud: ProviderSubject = {
   world(clock) {
     const fake = new FakeCloud();
     populate(fake.world);
-    // The account lives on the clock of the bed, by which it makes what takes its time.
+    // The fake account follows the virtual clock of the checks.
     let last = clock.now();
     const catchUp = (): void => {
       fake.world.clock.advance(clock.now() - last);
@@ -66,7 +66,7 @@ describe.each([
   test.each(checks.map(({ name, run }) => [name, run] as const))('%s', async (_, run) => {
     await expect(run()).resolves.toBeUndefined();
   });
-  test('all checks are made that there are for it', () => {
+  test('all checks that apply to the provider are made', () => {
     expect(checks).toHaveLength(count);
   });
 });

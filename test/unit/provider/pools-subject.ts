@@ -25,4 +25,3 @@ export const pools: ProviderSubject = {
   beside: [aws],
   world: () => ({ createProvider: () => new BareMetalProvider() }),
 };
-

@@ -25,7 +25,7 @@ const portSets = [['80'], ['443'], ['a:80', 'b:53/UDP'], ['a:80', 'b:443', 'c:53
 const peerAddresses = { tor1: '10.0.0.254', tor2: '10.0.0.253', tor6: 'fd00::254' };
 type PeerName = keyof typeof peerAddresses;
 
-/** Chances of one run; the same seed makes the same run. */
+/** The random choices of one run. The same seed gives the same run. */
 class Dice {
   readonly next: () => number;
 
@@ -90,7 +90,7 @@ function randomAdvertisement(dice: Dice, name: string): HeraldObject {
 function randomPeer(dice: Dice, name: PeerName): HeraldObject {
   return peer({
     name,
-    // Now and then two have the same, and the one whose session does not run is refused.
+    // Sometimes two peers get the same address; the agent refuses the one without a session.
     peerAddress: name === 'tor2' && dice.chance(0.2) ? peerAddresses.tor1 : peerAddresses[name],
     dualStackAddressFamily: name === 'tor6',
     holdTimeSeconds: dice.of([90, 90, 30]),
@@ -179,7 +179,7 @@ class World {
     return 'nothing';
   }
 
-  /** Another program that forwards as well, as far as it can be seen: frontends come and go, and now and then all of them. */
+  /** Changes which frontends another program forwards: some come and go, sometimes all go. */
   #changeForeign(): string {
     const { dice } = this;
     const { foreign } = this.bed;
@@ -198,7 +198,7 @@ class World {
     return `the other program has, or has no more, ${frontend}`;
   }
 
-  /** No route leads to a node where neither the kernel has the frontend of Herald, nor another program is known to have it, or may have. */
+  /** Returns routes to a node on which neither the kernel has Herald's frontend nor another program forwards, or may forward, it. */
   unbacked(): string[] {
     if (!this.#foreignSeen && this.bed.source.snapshot.config.services !== 'all') return [];
     const foreign = [...this.bed.foreign.frontends].map((key) => {
@@ -213,19 +213,19 @@ class World {
     );
   }
 
-  /** Everything works again and time passes, without a change that would make the agent look at everything. */
+  /** Ends all faults and lets time pass, without a change that would make the agent check everything. */
   async calm(): Promise<void> {
     const { dataplane, source, advance } = this.bed;
     dataplane.failure = undefined;
     dataplane.unreachableFailure = undefined;
     dataplane.refused.clear();
     for (let second = 0; second < 60; second++) await advance(1_000);
-    // The data plane tries again what it refused when it is asked for anything.
+    // Any request makes the data plane retry what it refused.
     source.put(service({ name: 'last', clusterIPs: ['10.96.1.1'] }));
     for (let second = 0; second < 20; second++) await advance(1_000);
   }
 
-  /** What is, and what the decisions say from scratch. */
+  /** The actual state, and the state that the decisions give from scratch. */
   comparison(): { readonly actual: unknown; readonly expected: unknown } {
     const { source, dataplane, foreign } = this.bed;
     const forwarding = new Map<string, readonly Frontend[]>();
@@ -233,7 +233,7 @@ class World {
       const { forwarding: decided = { frontends: [] }, elsewhere } = decideForwarding(source.snapshot, service, 'n1');
       if (decided.frontends.length > 0) forwarding.set(key, decided.frontends);
       const { addresses } = decideAnnouncement(source.snapshot, service, 'n1');
-      // The barrier: an address of which another Service has a frontend is not announced.
+      // The barrier: an address is not announced while another Service has a frontend of it.
       const owns = (frontend: string): boolean => dataplane.kernel.get(frontend)?.service === key;
       const passes = (frontends: readonly string[]): boolean => frontends.length > 0 && frontends.every(owns);
       const left = { frontends: elsewhere.filter(hasBackends) };
@@ -300,7 +300,7 @@ const text = (value: unknown): string => JSON.stringify(value, (_, part: unknown
 const same = (a: unknown, b: unknown): boolean => text(a) === text(b);
 const sorted = (entries: readonly unknown[]): string[] => entries.map(text).toSorted();
 
-test.each(seeds)('whatever happens, routes follow the kernel, and in the end all is as decided (seed %i)', async (seed) => {
+test.each(seeds)('routes follow the kernel under any faults, and finally all is as decided (seed %i)', async (seed) => {
   const world = new World(seed);
   const { agent, advance, clock } = world.bed;
   const history: string[] = [];

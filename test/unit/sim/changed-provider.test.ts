@@ -5,8 +5,8 @@ import { awsMember } from '../aws/support/stack-fixture.ts';
 import { config, service } from '../decisions/fixtures.ts';
 
 /**
- * A Service without a class changes its provider, because HeraldConfig says so, and the controller dies at each point where it does something to
- * AWS or to the API server, in turn. The next one finds a strict fake of AWS, and objects.
+ * A Service without a class changes its provider because HeraldConfig changes, and the controller dies at each point in turn where it
+ * writes to AWS or to the API server. The next controller finds a strict fake of AWS, and the objects.
  */
 const kinds: Readonly<Record<string, Service>> = {
   'an NLB': awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], annotations: { type: 'nlb' } }).service,
@@ -26,7 +26,7 @@ async function run(subject: Service, toAws: boolean, diesAt: number): Promise<{ 
     const { world } = cluster.cloud;
     const [now] = cluster.ingress('default/web');
     if (now === undefined) problems.push('clients have nowhere to go');
-    // What clients were told is there.
+    // The address that clients were given exists.
     if (now === 'k8s' && world.loadBalancers.size + world.classic.size === 0)
       problems.push('clients are sent to a load balancer that is gone');
   };
@@ -49,7 +49,7 @@ async function run(subject: Service, toAws: boolean, diesAt: number): Promise<{ 
   if (now === before || now === '') problems.push(`has "${now}" after "${before}"`);
   if (left.join() !== wanted.join()) problems.push(`AWS has ${left.join()}`);
   if (cluster.service('default/web')?.metadata.finalizers?.join() !== finalizers) problems.push('finalizer');
-  // The address can be given to somebody else.
+  // The released address can be assigned to another Service.
   const other = cluster.apply(service({ name: 'other', loadBalancerClass: 'herald.dev/herald', requested: ['192.0.2.1'] }));
   await cluster.run(10);
   if (cluster.ingress(other).join() !== (toAws ? '192.0.2.1' : '')) problems.push(`another Service has "${cluster.ingress(other).join()}"`);
@@ -63,7 +63,7 @@ test.each([
   ['a Classic ELB', false],
   ['a Classic ELB', true],
 ] as const)(
-  '%s (to AWS: %s): wherever the controller dies, nothing is left behind and clients have somewhere to go',
+  '%s (to AWS: %s): a controller that dies anywhere leaves no resources and no unreachable clients',
   { timeout: 300_000 },
   async (kind, toAws) => {
     const subject = kinds[kind];
@@ -71,7 +71,7 @@ test.each([
     if (subject === undefined) return;
     const found: string[] = [];
     let runs = 0;
-    // Dying after a step is dying before the next one.
+    // Dying after one step equals dying before the next.
     for (let diesAt = 1; ; diesAt += 2) {
       const { died, problems } = await run(subject, toAws, diesAt);
       found.push(...new Set(problems.map((problem) => `dies at ${diesAt}: ${problem}`)));

@@ -20,13 +20,13 @@ import { FakeLeaseServer } from '../kube/election/fake-lease-server.ts';
 import { FakeServices } from '../sources/kubernetes/fake-services.ts';
 import { TestSource } from '../test-source.ts';
 
-/** Where a process stands still: SIGSTOP, a paused virtual machine. Nothing of it goes on before it is woken. */
+/** Pauses a process, as SIGSTOP or a paused virtual machine does. Nothing of it continues until it is resumed. */
 class Gate {
-  /** How often it was passed. */
+  /** How often the process passed it. */
   passed = 0;
-  /** Stands still there; undefined: never. */
+  /** The pass at which the process pauses. Undefined: never. */
   stopAt: number | undefined;
-  /** Told of each step but those about the Lease. */
+  /** Called at each pass except those that concern the Lease. */
   onStep: () => void = () => undefined;
   readonly #held: (() => void)[] = [];
   #stopped = false;
@@ -42,7 +42,7 @@ class Gate {
     if (this.#stopped) await new Promise<void>((resolve) => this.#held.push(resolve));
   }
 
-  /** At once, or when the process goes on. */
+  /** Runs the work at once, or when the process resumes. */
   run(work: () => void): void {
     if (this.#stopped) this.#held.push(work);
     else work();
@@ -54,12 +54,12 @@ class Gate {
   }
 }
 
-/** `herald controller`, with every request in two halves: before it takes effect, and before its answer is heard. */
+/** `herald controller`, in which each request has two steps: before it takes effect, and before its answer arrives. */
 class Process {
   readonly gate = new Gate();
   readonly source = new TestSource(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.9'] }), config({}));
   readonly election: Election;
-  /** Requests to write a status that have begun. */
+  /** Number of status writes that have begun. */
   begun = 0;
   leads = false;
   lost = false;
@@ -86,7 +86,7 @@ class Process {
     );
   }
 
-  /** What the watch tells, in its order. */
+  /** Handles the changes that the watch reports, in order. */
   hear(key: string, raw: unknown): void {
     this.gate.run(() => {
       const object = raw === undefined ? undefined : parseObject(raw).object;
@@ -113,7 +113,7 @@ class Process {
     const writer = new KubernetesRecords({ client, snapshot: source.snapshot, clock: this.#clock, log: silentLog });
     class GatedProvider extends BareMetalProvider {
       override async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
-        // What it does before it first waits is the decision.
+        // The part before the first wait is the decision.
         const decided = super.reconcile(service, snapshot);
         await gate.pass();
         return decided;
@@ -125,7 +125,7 @@ class Process {
     await controller.start().catch(() => undefined);
   }
 
-  /** The API server, where it is noted whose write took effect. */
+  /** The API server; it records which process's write took effect. */
   readonly #noted: Requests = {
     get: (path) => this.#world.services.get(path),
     write: async (write) => {
@@ -139,7 +139,7 @@ class Process {
     const { gate } = this;
     const halves = async (request: () => Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> => {
       await gate.pass(isStep);
-      // Bytes that are on their way are not called back.
+      // Bytes in transit cannot be recalled.
       const answer = request().then(
         (value) => ({ value }),
         (error: unknown) => ({ error }),
@@ -157,20 +157,20 @@ class Process {
   }
 }
 
-/** An API server, and two controllers of which one leads. */
+/** An API server and two controllers, one of which leads. */
 export class World {
   readonly clock = new VirtualClock();
   readonly leases = new FakeLeaseServer();
   readonly services = new FakeServices();
   readonly first: Process;
   readonly second: Process;
-  /** Addresses that each Service has had on record, one after the other. */
+  /** The successive recorded addresses of each Service. */
   readonly history = new Map<string, string[]>();
-  /** Services that had an address that another one had as well. */
+  /** Services that had an address while another one had it. */
   readonly doubled = new Set<string>();
   readonly violations: string[] = [];
   readonly #ofSecond = new Set<string>();
-  /** What an agent knows. */
+  /** The state that an agent knows. */
   readonly #agent = new Store();
 
   constructor() {
@@ -186,7 +186,7 @@ export class World {
     };
   }
 
-  /** A Service as its owner makes or changes it. `created`: second of its creation. */
+  /** Creates or changes a Service as its owner does. `created`: second of its creation. */
   put(name: string, type: 'LoadBalancer' | 'ClusterIP', created: number): void {
     const creationTimestamp = `2026-01-01T00:00:${String(created).padStart(2, '0')}Z`;
     const spec = {
@@ -198,7 +198,7 @@ export class World {
     this.services.put(`n/${name}`, { spec, metadata: { creationTimestamp } }, `uid-${name}`);
   }
 
-  /** Time goes by for everybody; what was asked is answered in between. */
+  /** Advances the clock for both processes; requests are answered in between. */
   async pass(milliseconds: number): Promise<void> {
     for (let left = milliseconds; left > 0; left -= 1000) {
       await turn();
@@ -207,7 +207,7 @@ export class World {
     await turn();
   }
 
-  /** What the next one has written nobody writes over who decided before it did. */
+  /** Checks that a write of the next leader is not overwritten by a leader that decided before it. */
   wrote(by: Process, path: string): void {
     if (by === this.second) this.#ofSecond.add(path);
     else if (this.#ofSecond.has(path)) this.violations.push(`${path} is written over by the one that led before`);
@@ -219,7 +219,7 @@ export class World {
     );
   }
 
-  /** After each change: what an agent would forward, and so announce. */
+  /** After each change, computes the addresses that an agent would forward and so announce. */
   #look(changed: string): void {
     const list = this.history.get(changed) ?? [];
     const [now = ''] = this.addressesOf(changed);
@@ -242,7 +242,7 @@ export class World {
   }
 }
 
-/** Whatever can go on without time going by has gone on. */
+/** Runs everything that can run without advancing the clock. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

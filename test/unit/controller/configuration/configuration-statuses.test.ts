@@ -12,7 +12,7 @@ import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { advertisement, config, metadata, node, peer, pool, service } from '../../decisions/fixtures.ts';
 import { TestSource } from '../../test-source.ts';
 
-/** Keeps the status of configuration objects, as an API server does. */
+/** Stores the status of configuration objects, as an API server does. */
 class Objects implements StatusWriter {
   readonly statuses = new Map<string, ObjectRecord>();
   readonly source: TestSource;
@@ -48,7 +48,7 @@ class Objects implements StatusWriter {
     this.statuses.delete(`${kind}/${name}`);
   }
 
-  /** "Accepted, Ready", each with its reason where it is not so. */
+  /** The conditions Accepted and Ready of an object, each with its reason unless it is True. */
   of(key: string): string {
     const { conditions = [] } = this.statuses.get(key) ?? {};
     return conditions.map(({ type, status, reason }) => (status === 'True' ? type : reason)).join(', ');
@@ -107,7 +107,7 @@ const objectEvents = (): string[] =>
 const main = pool({ name: 'main', addresses: ['192.0.2.0/24'] });
 
 describe('every configuration object', () => {
-  test('says whether it is in force and does what it is for, and of which generation that is', async () => {
+  test('a status says whether the object is in force, whether it works, and for which generation', async () => {
     const other = { metadata: { ...metadata('any'), generation: 4 } };
     source.put(
       { ...main, metadata: { ...main.metadata, generation: 3 } },
@@ -130,7 +130,7 @@ describe('every configuration object', () => {
     expect(objectEvents()).toEqual([]);
   });
 
-  test('that the source cannot read says so, with the field and the fix, whether an earlier version is in force or not', async () => {
+  test('an unreadable object says so with field and fix, with or without an earlier version in force', async () => {
     source.put(main);
     await start();
     const about = { apiVersion: '', namespace: '', uid: 'u', resourceVersion: '9', generation: 5 };
@@ -157,7 +157,7 @@ describe('every configuration object', () => {
     await pass(limits.objectStatusMilliseconds);
     expect(objects.of('IPAddressPool/main')).toBe('ObjectUnreadable, Ready');
     expect(objects.message('IPAddressPool/main')).toBe(
-      'spec.addresses is empty; what the object said before stays in force until the controller or an agent restarts (list some)',
+      'spec.addresses is empty; its previous version stays in force until the controller or an agent restarts (list some)',
     );
     expect(objects.of('BGPPeer/new')).toBe('ObjectUnreadable, ObjectUnreadable');
     expect(objects.message('BGPPeer/new')).toBe('spec.myASN is required (write it)');
@@ -170,7 +170,7 @@ describe('every configuration object', () => {
     expect(objectEvents()).toEqual(['Warning ObjectUnreadable new', 'Warning ObjectUnreadable main', 'Normal Accepted main']);
   });
 
-  test('that is wrong is left out alone: the later of two pools that overlap', async () => {
+  test('only the later of two overlapping pools is refused', async () => {
     source.put(main);
     await start();
     await put(pool({ name: 'zebra', addresses: ['192.0.2.128/25', '198.51.100.0/24'] }), service({ name: 'shop/web' }));
@@ -181,7 +181,7 @@ describe('every configuration object', () => {
     expect(objectEvents()).toEqual(['Warning PoolOverlaps zebra']);
   });
 
-  test('that worked and is refused now is told of once, also when another controller takes over', async () => {
+  test('a working object that is refused is reported once, also after a failover', async () => {
     const zebra = pool({ name: 'zebra', addresses: ['192.0.2.128/25'] });
     source.put(zebra);
     await start();
@@ -195,7 +195,7 @@ describe('every configuration object', () => {
     expect(objectEvents()).toEqual([]);
   });
 
-  test('that is gone has no status', async () => {
+  test('a deleted object has no status', async () => {
     source.put(main);
     await start();
     source.remove(main);
@@ -203,7 +203,7 @@ describe('every configuration object', () => {
     expect(objects.statuses.size).toBe(0);
   });
 
-  test('is not written where nothing of it changes, and again where writing it failed', async () => {
+  test('a status is not written when nothing changed, and written again after a failure', async () => {
     source.put(main);
     objects.failing = true;
     await start();
@@ -220,7 +220,7 @@ describe('every configuration object', () => {
 });
 
 describe('the figures of a pool', () => {
-  test('follow what is given, and thousands of Services are a handful of writes', async () => {
+  test('pool figures follow assignments, and thousands of Services cause a handful of writes', async () => {
     source.put(pool({ name: 'big', addresses: ['10.0.0.0/16'] }));
     await start();
     objects.writes = [];
@@ -234,7 +234,7 @@ describe('the figures of a pool', () => {
     expect(objects.writes.length).toBeLessThanOrEqual(4);
   });
 
-  test('say when it is full, and when it is not any more', async () => {
+  test('a pool reports when it is full and when it no longer is', async () => {
     source.put(pool({ name: 'tiny', addresses: ['192.0.2.0/32'] }));
     await start();
     const web = service({ name: 'shop/web' });
@@ -252,7 +252,7 @@ describe('the figures of a pool', () => {
 describe('a pool that holds the address of a Node', () => {
   const row = node({ name: 'node1', internalIPs: ['10.0.0.11', '2001:db8::11'] });
 
-  test('says so, as long as it does, whichever of the two came first', async () => {
+  test("a pool reports a Node's address while it contains one, whichever object came first", async () => {
     source.put(pool({ name: 'wide', addresses: ['10.0.0.0/24'] }), pool({ name: 'beside', addresses: ['10.0.1.0/24'] }));
     await start();
     expect(objects.of('IPAddressPool/wide')).toBe('Accepted, Ready');
@@ -261,7 +261,7 @@ describe('a pool that holds the address of a Node', () => {
     expect(objects.of('IPAddressPool/wide')).toBe('Accepted, PoolHoldsNodeAddress');
     expect(objects.of('IPAddressPool/beside')).toBe('Accepted, Ready');
     expect(objectEvents()).toEqual(['Warning PoolHoldsNodeAddress wide']);
-    // IPv6, in a pool that comes later.
+    // An IPv6 address, in a pool that is created later.
     source.put(pool({ name: 'six', addresses: ['2001:db8::10-2001:db8::1f'] }));
     await pass(limits.objectStatusMilliseconds);
     expect(objects.of('IPAddressPool/six')).toBe('Accepted, PoolHoldsNodeAddress');
@@ -271,7 +271,7 @@ describe('a pool that holds the address of a Node', () => {
     expect(['wide', 'six'].map((name) => objects.of(`IPAddressPool/${name}`))).toEqual(['Accepted, Ready', 'Accepted, Ready']);
   });
 
-  test('gives all the same, and is not written for Nodes that change nothing about it', async () => {
+  test("a pool with a Node's address still assigns, and is not rewritten for unrelated Node changes", async () => {
     source.put(pool({ name: 'wide', addresses: ['10.0.0.0/24'] }), row, service({ name: 'shop/web' }));
     await start();
     await pass(limits.objectStatusMilliseconds + limits.usageMilliseconds);
@@ -287,7 +287,7 @@ describe('a pool that holds the address of a Node', () => {
 });
 
 describe('the sessions of a peer', () => {
-  test('are counted over the nodes, and those of an agent that falls silent no more', async () => {
+  test('sessions are counted over all nodes, without those of an agent that fell silent', async () => {
     source.put(
       peer({ name: 'tor' }),
       node({ name: 'n1' }),
@@ -309,7 +309,7 @@ describe('the sessions of a peer', () => {
     expect(objectEvents()).toEqual(['Normal Ready tor', 'Warning SessionsMissing tor']);
   });
 
-  test('that flap are written every few seconds at most', async () => {
+  test('flapping sessions are written every few seconds at most', async () => {
     source.put(peer({ name: 'tor' }), node({ name: 'n1' }), report('n1', 'Established'));
     await start();
     objects.writes = [];
@@ -320,7 +320,7 @@ describe('the sessions of a peer', () => {
     expect(objects.writes.length).toBeLessThanOrEqual(60_000 / limits.objectStatusMilliseconds);
   });
 
-  test('with a router that another peer has are refused on the later one', async () => {
+  test('a peer with the same router as an earlier peer is refused', async () => {
     source.put(peer({ name: 'tor' }), node({ name: 'n1' }), node({ name: 'n2', internalIPs: ['10.0.0.2'] }));
     await start();
     await put(peer({ name: 'zebra' }));
@@ -333,7 +333,7 @@ describe('the sessions of a peer', () => {
   });
 });
 
-test('an advertisement follows what it names', async () => {
+test('the status of an advertisement follows the objects that it names', async () => {
   source.put(advertisement({ name: 'all', peers: ['tor'], ipAddressPools: ['main'] }), node({ name: 'n1' }), main);
   await start();
   expect(objects.of('BGPAdvertisement/all')).toBe('UnknownPeer, AdvertisesNothing');
@@ -345,7 +345,7 @@ test('an advertisement follows what it names', async () => {
   expect(objects.of('BGPAdvertisement/all')).toBe('UnknownPool, AdvertisesNothing');
 });
 
-test('no timer is left after a stop', async () => {
+test('no timer remains after stop', async () => {
   source.put(main, peer({ name: 'tor' }), node({ name: 'n1' }));
   await start();
   await put(service({ name: 'shop/web' }), report('n1', 'Established'));
@@ -353,7 +353,7 @@ test('no timer is left after a stop', async () => {
   expect(clock.pending).toBe(0);
 });
 
-test('what is made of an object of another program is told of under the name that it has there, and nothing is written to it', async () => {
+test('a translated object is reported under its own name, and nothing is written to it', async () => {
   const origin = { apiVersion: 'example.net/v1', kind: 'IPAddressPool', namespace: 'theirs', name: 'b' };
   const first = pool({ name: 'a', addresses: ['192.0.2.0/28'] });
   const theirs = pool({ name: 'b', addresses: ['192.0.2.8/29'] });

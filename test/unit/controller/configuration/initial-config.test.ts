@@ -9,7 +9,7 @@ import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 const manifest = { kind: 'HeraldConfig' };
 let clock: VirtualClock;
 let snapshot: { config: Snapshot['config'] };
-/** What `make` does, one call after the other; the last of them again and again. */
+/** The results of successive calls of `make`; the last one repeats. */
 let answers: (() => Promise<void>)[];
 let calls: object[];
 let lines: string[];
@@ -42,7 +42,7 @@ function begin(): InitialConfig {
   return initial;
 }
 
-/** As long as it takes until nothing but time would go on. */
+/** Runs everything that can run without advancing the clock. */
 async function turn(): Promise<void> {
   for (let round = 0; round < 20; round++) await Promise.resolve();
 }
@@ -52,7 +52,7 @@ async function pass(milliseconds: number): Promise<void> {
   await turn();
 }
 
-test('it is made once, where there is none', async () => {
+test('HeraldConfig is created once when there is none', async () => {
   begin();
   await turn();
   expect(calls).toEqual([manifest]);
@@ -62,14 +62,14 @@ test('it is made once, where there is none', async () => {
   expect(clock.pending).toBe(0);
 });
 
-test('one that is there is not even asked for', async () => {
+test('an existing HeraldConfig causes no request', async () => {
   snapshot.config = { ...clusterConfig, metadata: { ...clusterConfig.metadata, uid: 'u1' } };
   begin();
   await turn();
   expect(calls).toEqual([]);
 });
 
-test('one that comes while the kind is not served yet is left alone', async () => {
+test('a HeraldConfig that appears while its kind is not served yet is kept', async () => {
   answers = [failing('notFound')];
   begin();
   await turn();
@@ -79,7 +79,7 @@ test('one that comes while the kind is not served yet is left alone', async () =
   expect(clock.pending).toBe(0);
 });
 
-test('somebody who was faster is as good', async () => {
+test('a HeraldConfig that another client created first is kept', async () => {
   answers = [failing('conflict')];
   begin();
   await pass(60_000);
@@ -89,7 +89,7 @@ test('somebody who was faster is as good', async () => {
 
 describe('a refusal', () => {
   test.each(['notFound', 'forbidden', 'refused', 'failing', 'unreachable'] as const)(
-    '(%s) is said once and tried again, later and later',
+    'a refusal (%s) is logged once and retried with growing pauses',
     async (code) => {
       answers = [failing(code), failing(code), failing(code), made];
       begin();
@@ -109,7 +109,7 @@ describe('a refusal', () => {
     },
   );
 
-  test('for another reason is said, too', async () => {
+  test('a refusal with another reason is logged too', async () => {
     answers = [failing('forbidden', 'no right'), failing('refused', 'spec is wrong')];
     begin();
     await turn();
@@ -117,7 +117,7 @@ describe('a refusal', () => {
     expect(lines).toEqual([expect.stringContaining('no right'), expect.stringContaining('spec is wrong')]);
   });
 
-  test('because another one leads by now ends it: that one makes it', async () => {
+  test('creation ends when another controller leads', async () => {
     answers = [failing('notLeading')];
     begin();
     await pass(60_000);
@@ -126,7 +126,7 @@ describe('a refusal', () => {
   });
 });
 
-test('it stops between attempts, and in one', async () => {
+test('stop ends creation between attempts and during one', async () => {
   answers = [failing('unreachable')];
   const waiting = begin();
   await turn();

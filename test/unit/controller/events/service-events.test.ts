@@ -13,7 +13,7 @@ import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { advertisement, metadata, node, peer, pool, service, slice } from '../../decisions/fixtures.ts';
 import { TestSource } from '../../test-source.ts';
 
-/** A record, as an API server keeps it over a restart of the controller. */
+/** Records that survive a restart of the controller, as in an API server. */
 class Records implements StatusWriter {
   readonly statuses = new Map<ServiceKey, ServiceStatus>();
   readonly source: TestSource;
@@ -48,9 +48,7 @@ class Records implements StatusWriter {
     return undefined;
   }
 
-  async removeObject(): Promise<void> {
-    // As above.
-  }
+  async removeObject(): Promise<void> {}
 }
 
 let clock: VirtualClock;
@@ -88,7 +86,7 @@ const told = (): string[] =>
   events.map(({ type, reason, regarding, note }) => `${type} ${reason} ${regarding.namespace}/${regarding.name}: ${note}`);
 const codes = (): string[] => events.map(({ reason }) => reason);
 
-/** The report of an agent that announces to tor1, or does not. */
+/** The report of an agent whose session with tor1 is established, or not. */
 function report(state: 'Established' | 'Idle'): NodeState {
   const session = { peer: 'tor1', address: '10.1.0.1', state, since: '', localASN: 64_512, peerASN: 65_101, prefixesSent: 1 };
   return {
@@ -110,7 +108,7 @@ const announced = [
 ] as const;
 
 describe('Events of addresses', () => {
-  test('say what was assigned, changed and released, of which object', async () => {
+  test('Events say which addresses were assigned, changed and released, and of which object', async () => {
     await start();
     const web = service({ name: 'shop/web' });
     await put(web);
@@ -130,17 +128,17 @@ describe('Events of addresses', () => {
     ]);
   });
 
-  test('warn a Service that is given another address because its own is on record twice', async () => {
+  test('a Service that gets another address because two records had its own gets a warning', async () => {
     const twice = { ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' as const }], conditions: [] };
     source.put(service({ name: 'shop/a' }), service({ name: 'shop/b' }));
     for (const key of ['shop/a', 'shop/b'] as const) await records.writeService(key, twice);
     await start();
     expect(told()).toEqual([
-      'Warning AddressHeldTwice shop/b: 192.0.2.1 is on record for shop/a as well, which has it: this Service is neither announced nor forwarded there; it has 192.0.2.2 now',
+      'Warning AddressHeldTwice shop/b: 192.0.2.1 is on record for shop/a as well, which keeps it: this Service is neither announced nor forwarded at that address; it has 192.0.2.2 now',
     ]);
   });
 
-  test('warn of an address that cannot be had, by the code of the catalogue, and with that of each pool', async () => {
+  test("an Event about a missing address has the reason's code and that of each pool", async () => {
     source.put(pool({ name: 'other', addresses: ['198.51.100.0/30'], autoAssign: false }));
     await start();
     await put(service({ name: 'shop/a' }), service({ name: 'shop/b' }), service({ name: 'shop/c' }));
@@ -165,19 +163,19 @@ describe('Events of addresses', () => {
     expect(codes()).toEqual(['AddressAssigned', 'AddressReleased']);
   });
 
-  test('come once, and not again from a controller that starts anew', async () => {
+  test('Events come once, and not again after a restart', async () => {
     source.put(service({ name: 'shop/a' }), service({ name: 'shop/b' }), service({ name: 'shop/c' }));
     await start();
     expect(codes()).toEqual(['AddressAssigned', 'AddressAssigned', 'PoolFull']);
     await controller.stop();
     await start();
     await pass(limits.conditionHoldMilliseconds);
-    // That no agent reports has lasted by now.
+    // By now the condition of missing agent reports has lasted.
     expect(new Set(codes())).toEqual(new Set());
   });
 });
 
-test('a mistake in a Service is told once, in the version that has it', async () => {
+test('a mistake in a Service is reported once, in the version that has it', async () => {
   await start();
   const about = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web', uid: 'u', resourceVersion: '9' };
   const problem = {
@@ -202,7 +200,7 @@ test('a mistake in a Service is told once, in the version that has it', async ()
   expect(events).toHaveLength(2);
 });
 
-test('a mistake in a Service that is not ours is for others to tell', async () => {
+test("a mistake in a Service that is not Herald's is not reported", async () => {
   await start();
   source.put(service({ name: 'shop/theirs', loadBalancerClass: 'example.com/other' }));
   const about = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'theirs', uid: 'u', resourceVersion: '9' };
@@ -211,7 +209,7 @@ test('a mistake in a Service that is not ours is for others to tell', async () =
 });
 
 describe('Events and conditions of announcement', () => {
-  test('come when a Service is announced, and when it has not been for a while', async () => {
+  test('Events come when a Service is announced and when it has not been for a while', async () => {
     source.put(...announced, report('Established'));
     await start();
     expect(codes()).toEqual(['AddressAssigned', 'Programmed', 'Announced']);
@@ -224,7 +222,7 @@ describe('Events and conditions of announcement', () => {
     expect(events.at(-1)).toMatchObject({ type: 'Normal', reason: 'Announced' });
   });
 
-  test('a session that flaps writes no status and gives no Event', async () => {
+  test('a flapping session writes no status and causes no Event', async () => {
     source.put(...announced, report('Established'));
     await start();
     const before = { writes: records.writes, events: events.length };
@@ -235,7 +233,7 @@ describe('Events and conditions of announcement', () => {
     expect({ writes: records.writes, events: events.length }).toEqual(before);
   });
 
-  test('an edit of the Service is answered at once, one of another object when it has lasted', async () => {
+  test('an edit of the Service changes conditions at once, an edit of another object after a hold', async () => {
     source.put(...announced, report('Established'));
     await start();
     const condition = () => records.statuses.get('shop/web')?.conditions[2]?.status;
@@ -245,7 +243,7 @@ describe('Events and conditions of announcement', () => {
     expect(condition()).toBe('False');
   });
 
-  test('conditions say of which generation they are, where there is one', async () => {
+  test('conditions name the generation of the Service when it has one', async () => {
     const web = service({ name: 'shop/web' });
     source.put(...announced, report('Established'), { ...web, metadata: { ...web.metadata, generation: 3 } });
     await start();

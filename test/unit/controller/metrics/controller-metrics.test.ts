@@ -13,7 +13,7 @@ const refused = (reason: string): Condition => ({ type: 'herald.dev/AddressAssig
 const no = (pool: string, code: ReasonCode) => ({ of: pool, code });
 const [a, b] = ['shop/a', 'shop/b'] as ServiceKey[] as [ServiceKey, ServiceKey];
 
-test('Services that wait are counted by reason, each once, and by each pool that said no', async () => {
+test('waiting Services are counted once by reason, and by each pool that refused them', async () => {
   const metrics = new Metrics();
   const observer = new ControllerMetrics(metrics);
   observer.conditionsWritten(a, [refused('NoPoolFits')], [no('one', 'PoolFull'), no('two', 'PoolFull')]);
@@ -32,7 +32,7 @@ test('Services that wait are counted by reason, each once, and by each pool that
   expect(samplesOf(after, 'herald_pending_services_by_pool').size).toBe(0);
 });
 
-test('pools and queues are read when somebody scrapes', async () => {
+test('pools and queues are read at each scrape', async () => {
   const metrics = new Metrics();
   const observer = new ControllerMetrics(metrics);
   const usage = [{ pool: 'main', family: 6 as const, total: 2n ** 64n, free: 2n ** 64n - 3n, assigned: 3 }];
@@ -48,7 +48,7 @@ test('pools and queues are read when somebody scrapes', async () => {
   expect(samplesOf(await metrics.text(), 'herald_pool_addresses').size).toBe(0);
 });
 
-test('what a provider said, and how work ended', async () => {
+test('results of providers and queue work are counted', async () => {
   const metrics = new Metrics();
   const observer = new ControllerMetrics(metrics);
   observer.reconciled('aws', undefined, 2_000);
@@ -60,7 +60,7 @@ test('what a provider said, and how work ended', async () => {
   expect(sampleOf(text, 'herald_queue_work_total{queue="services",result="failed"}')).toBe(1);
 });
 
-test('writes are counted by how they ended, and a writer that cannot leave Services still cannot', async () => {
+test('writes are counted by result, and a writer without disownService stays without it', async () => {
   const metrics = new Metrics();
   const errors: unknown[] = [undefined, Object.assign(new Error('raced'), { code: 'conflict' }), new Error('no')];
   const inner = {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DelayedRequeue } from '../../../../src/controller/queue/delayed-requeue.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
-test('ten thousand reminders for the same second are one timer, and each key comes once', () => {
+test('ten thousand requeues in the same second share one timer, and each key comes once', () => {
   const clock = new VirtualClock();
   const came: string[] = [];
   const reminders = new DelayedRequeue<string>(clock, (key) => came.push(key));

@@ -13,7 +13,7 @@ function makeQueue(work: (key: string) => Promise<void>): { queue: WorkQueue<str
 }
 
 describe('the work queue', () => {
-  test('works on keys in order, each once however often it was added', async () => {
+  test('keys run in order, each once however often it was added', async () => {
     const done: string[] = [];
     const { queue } = makeQueue(async (key) => void done.push(key));
     for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key);
@@ -23,7 +23,7 @@ describe('the work queue', () => {
     expect(done).toEqual(['a', 'b', 'c']);
   });
 
-  test('works first on what goes first, in order', async () => {
+  test('priority keys run first, in order', async () => {
     const done: string[] = [];
     const { queue } = makeQueue(async (key) => {
       done.push(key);
@@ -36,7 +36,7 @@ describe('the work queue', () => {
     expect(done).toEqual(['a', 'z', 'c', 'b']);
   });
 
-  test('works again on a key that was added while it was being worked on', async () => {
+  test('a key that is added while at work runs again afterwards', async () => {
     const done: string[] = [];
     const { queue } = makeQueue(async (key) => {
       done.push(key);
@@ -49,7 +49,7 @@ describe('the work queue', () => {
     expect(done).toEqual(['a', 'a']);
   });
 
-  test('tries a key that failed again with growing pauses, and the others at once', async () => {
+  test('a failed key is retried with growing pauses, and other keys run at once', async () => {
     const done: string[] = [];
     let failures = 3;
     const { queue, clock } = makeQueue(async (key) => {
@@ -72,7 +72,7 @@ describe('the work queue', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('arms no timer for a key that fails while it stops', async () => {
+  test('a key that fails during stop sets no timer', async () => {
     const gate = Promise.withResolvers<undefined>();
     const { queue, clock } = makeQueue(async () => {
       await gate.promise;
@@ -86,7 +86,7 @@ describe('the work queue', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('never pauses longer than its bound', async () => {
+  test('a retry pause never exceeds its bound', async () => {
     const { queue, clock } = makeQueue(() => Promise.reject(new Error('no')));
     queue.start();
     queue.add('bad');
@@ -100,7 +100,7 @@ describe('the work queue', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('lets several wait at a time, begins them in order, and none of them twice', async () => {
+  test('several keys wait at a time, start in order, and none runs twice at once', async () => {
     const gates = new Map<string, PromiseWithResolvers<undefined>>();
     const begun: string[] = [];
     const { queue } = makeQueue(async (key) => {
@@ -129,7 +129,7 @@ describe('the work queue', () => {
     expect(queue.length).toBe(0);
   });
 
-  test('begins nothing before the pause is over that the API server asks for', async () => {
+  test('no key starts before the pause that the API server asked for is over', async () => {
     const done: string[] = [];
     let busy = true;
     const { queue, clock } = makeQueue(async (key) => {
@@ -150,7 +150,7 @@ describe('the work queue', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('warns of a key that failed, and not of one about which somebody wrote in between', async () => {
+  test('a failed key is logged as a warning, but not after a write conflict', async () => {
     const warned: unknown[] = [];
     const log = { ...silentLog, warn: (fields: object) => void warned.push((fields as { key: unknown }).key) };
     const queue = new WorkQueue<string>({ clock: new VirtualClock(), random: () => 1, log }, async (key) => {
@@ -162,7 +162,7 @@ describe('the work queue', () => {
     expect(warned).toEqual(['broken']);
   });
 
-  test('tries a key at once that is added while it waits for a retry', async () => {
+  test('a key that waits for a retry runs at once when it is added', async () => {
     const done: string[] = [];
     let failures = 1;
     const { queue, clock } = makeQueue(async (key) => {
@@ -178,7 +178,7 @@ describe('the work queue', () => {
     expect(clock.pending).toBe(0);
   });
 
-  describe('with work that waits for something outside', () => {
+  describe('remote keys', () => {
     function makeWaiting(): { queue: WorkQueue<string>; begun: string[]; end: (key: string) => Promise<void>; outside: Set<string> } {
       const begun: string[] = [];
       const gates = new Map<string, PromiseWithResolvers<undefined>>();
@@ -200,7 +200,7 @@ describe('the work queue', () => {
 
     const far = Array.from({ length: 3 * limits.keysAtWork }, (_, index) => `far${index}`);
 
-    test('keeps nobody else from his turn, though it was there first and goes first', async () => {
+    test('remote keys delay no other key, although they came first and have priority', async () => {
       const { queue, begun, outside } = makeWaiting();
       for (const key of far) outside.add(key);
       for (const key of far) queue.addPriority(key);
@@ -214,7 +214,7 @@ describe('the work queue', () => {
       expect(queue.length).toBe(far.length);
     });
 
-    test('goes on in its own order, and a key that is added again keeps its place and is not at work twice', async () => {
+    test('remote keys keep their order and place when added again, and never run twice at once', async () => {
       const { queue, begun, end, outside } = makeWaiting();
       for (const key of far) outside.add(key);
       for (const key of far) queue.add(key);
@@ -230,7 +230,7 @@ describe('the work queue', () => {
       expect(begun).toEqual(far.slice(0, limits.remoteKeysAtWork + 2));
     });
 
-    test('is done with the others where it need not wait for that any more', async () => {
+    test('a key that is no longer remote runs with the others', async () => {
       const { queue, begun, outside } = makeWaiting();
       for (const key of far) outside.add(key);
       for (const key of far) queue.add(key);
@@ -243,7 +243,7 @@ describe('the work queue', () => {
     });
   });
 
-  test('lets others have their turn where ten thousand keys need nothing', async () => {
+  test('ten thousand keys with nothing to do let timers run', async () => {
     let now = 0;
     const clock: Clock = { ...systemClock, now: () => now };
     let done = 0;

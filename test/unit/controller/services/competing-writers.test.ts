@@ -12,7 +12,7 @@ function overwriteAll(contests: CompetingWriters, now: number): void {
   }
 }
 
-test('is lost when it was written over too often', () => {
+test('Herald yields after too many overwrites', () => {
   const contests = new CompetingWriters();
   for (let n = 1; n <= overwrites; n++) {
     expect(contests.hasYielded(key, 0)).toBe(false);
@@ -23,13 +23,13 @@ test('is lost when it was written over too often', () => {
   expect(contests.hasYielded('shop/other', 0)).toBe(false);
 });
 
-test('is not lost by looking at one and the same again before it was answered', () => {
+test('an overwrite that is seen twice before Herald rewrites counts once', () => {
   const contests = new CompetingWriters();
   for (let look = 0; look < 10; look++) contests.recordOverwrite(key, look);
   expect(contests.hasYielded(key, 10)).toBe(false);
 });
 
-test('is not lost by what happens now and then', () => {
+test('occasional overwrites do not make Herald yield', () => {
   const contests = new CompetingWriters();
   for (let n = 0; n < 10; n++) {
     contests.recordOverwrite(key, (n * span) / (overwrites - 1));
@@ -38,7 +38,7 @@ test('is not lost by what happens now and then', () => {
   expect(contests.hasYielded(key, (9 * span) / (overwrites - 1))).toBe(false);
 });
 
-test('ends when it has been quiet for as long, and starts anew', () => {
+test('Herald writes again after a quiet time, and counts from zero', () => {
   const contests = new CompetingWriters();
   overwriteAll(contests, 0);
   contests.recordOverwrite(key, 5);
@@ -49,7 +49,7 @@ test('ends when it has been quiet for as long, and starts anew', () => {
   expect(contests.takeExpired(span + 5)).toEqual([]);
 });
 
-test('is forgotten with its Service, and with the settings', () => {
+test('overwrites are forgotten with their Service and when settings change', () => {
   const contests = new CompetingWriters();
   overwriteAll(contests, 0);
   contests.forgetService(key);

@@ -10,7 +10,7 @@ const no: Condition = { type, status: 'False', reason: 'SessionDown', message: '
 const silent: Condition = { type, status: 'False', reason: 'AgentSilent', message: '' };
 const unknown: Condition = { type, status: 'Unknown', reason: 'NoNodes', message: '' };
 
-/** What happens at which second; returns what is on record after each, and which were told. */
+/** Plays the actual values second by second; returns the recorded value after each step, and those that were reported. */
 function play(steps: readonly (readonly [second: number, wanted: Condition, anew?: boolean])[], from?: ConditionHold) {
   let standing = from;
   const written: string[] = [];
@@ -27,7 +27,7 @@ function play(steps: readonly (readonly [second: number, wanted: Condition, anew
 }
 
 describe('a condition of a Service', () => {
-  test('brings good news at once and once', () => {
+  test('good news is recorded and reported at once, and once', () => {
     expect(
       play([
         [0, no],
@@ -37,7 +37,7 @@ describe('a condition of a Service', () => {
     ).toEqual({ written: ['SessionDown', 'Announced', 'Announced'], told: ['Announced'], again: undefined });
   });
 
-  test('keeps its word for as long as bad news may pass, and asks to be looked at again', () => {
+  test('bad news is recorded after the hold time, and a requeue is requested for then', () => {
     const from = conditionHoldOf(yes);
     expect(
       play(
@@ -60,14 +60,14 @@ describe('a condition of a Service', () => {
     ).toEqual({ written: ['Announced', 'Announced', 'SessionDown'], told: ['SessionDown'], again: undefined });
   });
 
-  test('says nothing at all of a session that flaps', () => {
+  test('a flapping session is never reported', () => {
     const flaps = Array.from({ length: 600 }, (_, second) => [second, second % 2 === 0 ? no : yes] as const);
     const { written, told } = play(flaps, conditionHoldOf(yes));
     expect(new Set(written)).toEqual(new Set(['Announced']));
     expect(told).toEqual([]);
   });
 
-  test('is first written as it is, and told when it has lasted', () => {
+  test('a first value is recorded at once, and reported after the hold time', () => {
     expect(play([[0, no]])).toEqual({ written: ['SessionDown'], told: [], again: hold });
     expect(
       play([
@@ -78,7 +78,7 @@ describe('a condition of a Service', () => {
     ).toEqual({ written: ['SessionDown', 'SessionDown', 'SessionDown'], told: ['SessionDown'], again: undefined });
   });
 
-  test('that nobody was told of says what is so by now, and is told when it has not been good for long enough', () => {
+  test('an unreported value is replaced at once, and reported after it was bad for the hold time', () => {
     expect(
       play([
         [0, silent],
@@ -89,7 +89,7 @@ describe('a condition of a Service', () => {
     ).toEqual({ written: ['AgentSilent', 'SessionDown', 'SessionDown', 'SessionDown'], told: ['SessionDown'], again: undefined });
   });
 
-  test('is not told while it is not so any more', () => {
+  test('a value that has changed meanwhile is not reported', () => {
     const { told } = play([
       [0, no],
       [29, unknown],
@@ -98,7 +98,7 @@ describe('a condition of a Service', () => {
     expect(told).toEqual([]);
   });
 
-  test('changes its reason when that has lasted', () => {
+  test('a changed reason is recorded after the hold time', () => {
     expect(
       play(
         [
@@ -111,11 +111,11 @@ describe('a condition of a Service', () => {
     ).toMatchObject({ written: ['SessionDown', 'SessionDown', 'AgentSilent'], told: ['AgentSilent'] });
   });
 
-  test('that was Unknown is written as soon as anything is known', () => {
+  test('Unknown is replaced at once', () => {
     expect(play([[0, no]], conditionHoldOf(unknown))).toMatchObject({ written: ['SessionDown'], told: [], again: hold });
   });
 
-  test('is written at once where the Service itself has changed, and told when it has lasted', () => {
+  test('a changed Service is recorded at once, and reported after the hold time', () => {
     expect(
       play(
         [
@@ -127,7 +127,7 @@ describe('a condition of a Service', () => {
     ).toMatchObject({ written: ['SessionDown', 'SessionDown'], told: ['SessionDown'] });
   });
 
-  test('that an earlier controller wrote was told by that one', () => {
+  test('a condition that an earlier controller recorded is not reported again', () => {
     expect(play([[0, yes]], conditionHoldOf(yes)).told).toEqual([]);
     expect(play([[100, no]], conditionHoldOf(no)).told).toEqual([]);
   });

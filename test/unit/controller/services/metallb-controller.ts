@@ -7,8 +7,9 @@ interface RawService {
 }
 
 /**
- * MetalLB's controller as far as another one on the same Services notices it (its documented rules of converging): addresses in the
- * status that its pools have and nobody else holds are kept, whoever wrote them; others are cleared and given anew; a request is met.
+ * MetalLB's controller, as far as another controller on the same Services notices it (its documented rules of converging). It keeps
+ * addresses in the status that its pools contain and that no other Service holds, whichever program wrote them. It clears others and
+ * assigns new ones. It meets requests.
  */
 export class MetalLBController {
   readonly #server: FakeServices;
@@ -21,7 +22,7 @@ export class MetalLBController {
     this.pool = pool;
   }
 
-  /** What its watch says. */
+  /** Handles a change that its watch reports. */
   see(key: string, object: unknown): void {
     if (object === undefined) return void this.#held.delete(key);
     const service = object as RawService;
@@ -41,7 +42,7 @@ export class MetalLBController {
     return next;
   }
 
-  /** It updates what it saw: where somebody came between it is refused, and it sees that next. */
+  /** Writes based on the version it saw. After a conflict the write is refused, and the watch reports the new version next. */
   #write(key: string, { metadata }: RawService, address: string | undefined): void {
     const there = this.#server.objects.get(key) as unknown as RawService | undefined;
     if (there?.metadata.resourceVersion !== metadata.resourceVersion) return;

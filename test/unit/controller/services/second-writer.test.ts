@@ -11,10 +11,10 @@ afterEach(() => world.stopHerald());
 const assigned = 'herald.dev/AddressAssigned True Assigned';
 const services = ['shop/a', 'shop/b', 'shop/c'];
 
-/** MetalLB has given each of them an address; then it may stop. */
+/** Creates Services and lets MetalLB assign their addresses; then MetalLB may stop. */
 async function begun({ runs }: { readonly runs: boolean }): Promise<Record<string, string | undefined>> {
   world = new TwoControllers();
-  // Not in the order in which Herald would give them.
+  // In another order than the one in which Herald would assign them.
   for (const key of ['shop/c', 'shop/a', 'shop/b']) world.create(key);
   await world.quiet();
   world.metallbRuns = runs;
@@ -23,8 +23,8 @@ async function begun({ runs }: { readonly runs: boolean }): Promise<Record<strin
   return given;
 }
 
-describe.each([true, false])('what MetalLB has given stays, while its controller runs: %s', (runs) => {
-  test('when Herald starts with compat', async () => {
+describe.each([true, false])('addresses that MetalLB assigned, while its controller runs: %s', (runs) => {
+  test('addresses stay when Herald starts with compat', async () => {
     const given = await begun({ runs });
     const writes = world.metallb.writes;
     world.compat('metallb');
@@ -38,7 +38,7 @@ describe.each([true, false])('what MetalLB has given stays, while its controller
     expect(world.metallb.writes - writes).toBeLessThanOrEqual(1);
   });
 
-  test('when compat is turned on, off, and on again under a controller that runs', async () => {
+  test('addresses stay when compat is turned on, off and on again', async () => {
     const given = await begun({ runs });
     await world.startHerald();
     await world.quiet();
@@ -51,12 +51,12 @@ describe.each([true, false])('what MetalLB has given stays, while its controller
       world.compat('none');
       await world.quiet();
       expect(world.addresses()).toEqual(given);
-      // Nothing of ours is left that another controller could stumble upon.
+      // Herald leaves no condition that another controller could misread.
       for (const key of services) expect(world.conditions(key)).toEqual([]);
     }
   });
 
-  test('when compat is turned off while no controller of Herald runs', async () => {
+  test("addresses stay when compat is turned off while Herald's controller is stopped", async () => {
     const given = await begun({ runs });
     world.compat('metallb');
     await world.startHerald();
@@ -70,8 +70,8 @@ describe.each([true, false])('what MetalLB has given stays, while its controller
   });
 });
 
-describe('what is not ours', () => {
-  test('is changed by MetalLB as its owner asks, and Herald writes nothing', async () => {
+describe('Services of another controller', () => {
+  test('MetalLB changes the Service as its owner asks, and Herald writes nothing', async () => {
     await begun({ runs: true });
     world.compat('metallb');
     await world.startHerald();
@@ -89,18 +89,18 @@ describe('what is not ours', () => {
     expect(world.conditions('shop/a')).toContain(assigned);
   });
 
-  test('is given to nobody of ours, as long as its status has it', async () => {
+  test('Herald gives their address to no other Service while their status shows it', async () => {
     world = new TwoControllers(2);
     await world.startHerald();
     world.create('shop/theirs');
     await world.quiet();
     expect(world.address('shop/theirs')).toBe('192.0.2.1');
-    // Services of our class beside it: both programs have the same pool.
+    // A Service of Herald's class beside it; both programs have the same pool.
     world.create('shop/ours', { loadBalancerClass: 'herald.dev/herald' });
     world.create('shop/waits', { loadBalancerClass: 'herald.dev/herald' });
     await world.quiet();
     expect(world.addresses()).toEqual({ 'shop/theirs': '192.0.2.1', 'shop/ours': '192.0.2.2', 'shop/waits': undefined });
-    // What MetalLB takes away is free, whoever wrote it there.
+    // An address that MetalLB removes is free, whichever program wrote it.
     world.metallb.pool = [];
     world.metallb.see('shop/theirs', world.server.objects.get('shop/theirs'));
     await world.quiet();
@@ -111,7 +111,7 @@ describe('what is not ours', () => {
 test.each([
   ['another address', [{ ip: '192.0.2.9' }]],
   ['a name only', [{ hostname: 'lb.example.net' }]],
-])('what another controller gave up for %s goes to who waits for it', async (_, ingress) => {
+])('an address that another controller released for %s goes to a waiting Service', async (_, ingress) => {
   world = new TwoControllers(1);
   await world.startHerald();
   world.create('shop/theirs');
@@ -126,7 +126,7 @@ test.each([
   expect(world.address('shop/waits')).toBe('192.0.2.1');
 });
 
-test('a load balancer by its name is let go by nobody when its Service is another class by HeraldConfig', async () => {
+test('no provider releases a hostname load balancer when HeraldConfig gives its Service to another class', async () => {
   world = new TwoControllers();
   world.metallbRuns = false;
   world.compat('metallb');
@@ -143,15 +143,15 @@ test('a load balancer by its name is let go by nobody when its Service is anothe
   expect(world.released).toContain('shop/a');
 });
 
-describe('a Service that both hear of', () => {
-  test('keeps what MetalLB gave it first, which may be another address than ours would be', async () => {
+describe('a Service that both controllers see', () => {
+  test('the Service keeps the address that MetalLB wrote first, even if Herald would choose another', async () => {
     world = new TwoControllers();
     world.metallb.pool = world.metallb.pool.toReversed();
     world.compat('metallb');
     await world.startHerald();
     world.create('shop/a');
     world.tellMetalLB();
-    // Herald decides before it has heard of that; its write is refused.
+    // Herald decides before it sees MetalLB's write, so its own write is refused.
     world.tellHerald();
     await world.breathe();
     expect(world.server.conflicts).toBeGreaterThan(0);
@@ -161,7 +161,7 @@ describe('a Service that both hear of', () => {
     expect(world.metallb.writes).toBe(1);
   });
 
-  test('does not keep what MetalLB gave it while another Service had it from Herald', async () => {
+  test('the Service loses an address from MetalLB that Herald gave to another Service', async () => {
     world = new TwoControllers();
     world.compat('metallb');
     await world.startHerald();
@@ -169,7 +169,7 @@ describe('a Service that both hear of', () => {
     world.tellHerald();
     await world.breathe();
     expect(world.address('shop/a')).toBe('192.0.2.1');
-    // MetalLB, which has heard of neither, gives the later one the same address, and is gone.
+    // MetalLB saw neither change; it gives the later Service the same address and stops.
     world.create('shop/b');
     world.metallb.see('shop/b', world.server.objects.get('shop/b'));
     expect(world.address('shop/b')).toBe('192.0.2.1');
@@ -178,7 +178,7 @@ describe('a Service that both hear of', () => {
     expect(world.addresses()).toEqual({ 'shop/a': '192.0.2.1', 'shop/b': '192.0.2.2' });
   });
 
-  test('is not contested by a watch that is late', async () => {
+  test('a late watch is not counted as an overwrite', async () => {
     world = new TwoControllers();
     world.metallbRuns = false;
     world.compat('metallb');
@@ -207,7 +207,7 @@ describe('two controllers that disagree', () => {
     expect(world.address('shop/a')).toBe('192.0.2.1');
   }
 
-  test('do so a few times, then Herald gives in, says so, and gives that address to nobody else', async () => {
+  test('Herald yields after a few overwrites, reports it, and gives the address to no other Service', async () => {
     await disagreeing();
     world.metallb.pool = ['192.0.2.2', '192.0.2.3'];
     world.metallbRuns = true;
@@ -222,7 +222,7 @@ describe('two controllers that disagree', () => {
     expect([world.address('shop/b'), world.address('shop/c')]).toEqual(['192.0.2.1', '192.0.2.3']);
   });
 
-  test('and what Herald took over so is its own when it has been quiet for long enough', async () => {
+  test('Herald owns the address that it took over when the other controller was quiet long enough', async () => {
     await disagreeing();
     world.metallb.pool = ['192.0.2.2'];
     world.metallbRuns = true;
@@ -234,7 +234,7 @@ describe('two controllers that disagree', () => {
     expect(world.conditions('shop/a')).toContain(assigned);
   });
 
-  test('an address that the other one takes away is kept for its Service, and is back when it is quiet', async () => {
+  test('Herald keeps an address that the other controller removes, and writes it again after a quiet time', async () => {
     await disagreeing();
     world.metallb.pool = [];
     world.metallbRuns = true;
@@ -250,7 +250,7 @@ describe('two controllers that disagree', () => {
     expect(world.address('shop/a')).toBe('192.0.2.1');
   });
 
-  test('end it at once when HeraldConfig is changed', async () => {
+  test('a change of HeraldConfig ends the disagreement at once', async () => {
     await disagreeing();
     world.metallb.pool = [];
     world.metallbRuns = true;
@@ -262,7 +262,7 @@ describe('two controllers that disagree', () => {
     expect(world.address('shop/a')).toBe('192.0.2.1');
   });
 
-  test('somebody who writes over an address once has it undone', async () => {
+  test('a single overwrite is reverted', async () => {
     await disagreeing();
     const object = world.server.objects.get('shop/a');
     world.server.put(
@@ -277,7 +277,7 @@ describe('two controllers that disagree', () => {
 });
 
 test.each(Array.from({ length: 30 }, (_, seed) => seed))(
-  'both at once, in any order of what they hear (seed %i): no address twice, everyone has one, and in the end nobody writes',
+  'no address is assigned twice and both become quiet, in any order of events (seed %i)',
   async (seed) => {
     const dice = new Random(seed);
     world = new TwoControllers(12);

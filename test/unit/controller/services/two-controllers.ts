@@ -19,7 +19,7 @@ interface Event {
 
 const addressesOf = (size: number): string[] => Array.from({ length: size }, (_, index) => `192.0.2.${index + 1}`);
 
-/** Keeps note of what it is told to let go. */
+/** Records the Services that it is asked to release. */
 class NotingProvider extends BareMetalProvider {
   readonly released: string[];
 
@@ -34,19 +34,19 @@ class NotingProvider extends BareMetalProvider {
   }
 }
 
-/** Herald's controller and MetalLB's on one API server, each of which hears of everything in order and late. */
+/** Herald's controller and MetalLB's on one API server. Each sees all changes in order, but late. */
 export class TwoControllers {
   readonly server = new FakeServices();
   readonly metallb: MetalLBController;
   readonly clock = new VirtualClock();
   readonly source = new TestSource();
-  /** Services whose addresses Herald's provider was told to let go. */
+  /** Services that Herald's provider was asked to release. */
   readonly released: string[] = [];
   readonly #toHerald: Event[] = [];
   readonly #toMetalLB: Event[] = [];
   #compat: Compat = 'none';
   #controller: Controller | undefined;
-  /** MetalLB's controller runs; else it hears of everything when it starts. */
+  /** Whether MetalLB's controller runs. When it starts, it sees every Service. */
   metallbRuns = true;
 
   constructor(size = 8) {
@@ -58,7 +58,7 @@ export class TwoControllers {
     this.source.put(config({ defaultClass: false }), pool({ name: 'main', addresses: [`192.0.2.1-192.0.2.${size}`] }));
   }
 
-  /** As the source does: Services are read in the new way before the settings say so, and after they do not any more. */
+  /** Changes `compat` as the source does: Services are read in the new way before HeraldConfig is on and until after it is off. */
   compat(compat: Compat): void {
     const settings = config({ defaultClass: compat === 'metallb', compat });
     if (compat === 'none') this.source.put(settings);
@@ -104,19 +104,19 @@ export class TwoControllers {
     return event !== undefined;
   }
 
-  /** Lets what was begun go on, and a little time pass. */
+  /** Lets started work continue and a little time pass. */
   async breathe(milliseconds = 200): Promise<void> {
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
     this.clock.advance(milliseconds);
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
   }
 
-  /** What falls due on the way is done when it does. */
+  /** Advances the clock and runs what falls due on the way at its time. */
   async wait(milliseconds: number): Promise<void> {
     for (let passed = 0; passed < milliseconds; passed += 5000) await this.breathe(5000);
   }
 
-  /** Until neither has anything to hear or to do. */
+  /** Runs until neither controller has anything to see or to do. */
   async quiet(): Promise<void> {
     for (let calm = 0; calm < 5;) {
       const told = [this.tellHerald(), this.tellMetalLB()];
