@@ -1,26 +1,26 @@
-/** One annotation that Herald reads, as docs/reference/annotations.md tells it. */
+/** One annotation that Herald reads, as shown in docs/reference/annotations.md. */
 export interface AnnotationEntry {
   readonly name: string;
   readonly on: 'Service' | 'EndpointSlice' | 'Node';
   readonly values: string;
   readonly example: string;
-  /** What holds without it. */
+  /** What applies when the annotation is not set. */
   readonly unset: string;
-  /** Sentences in Markdown; links are relative to docs/reference. */
+  /** Markdown sentences. Links are relative to docs/reference. */
   readonly meaning: string;
 }
 
 const onOff = '"true" or "false"';
 
-/** Every annotation that Herald reads, but for those of the AWS provider: the whole table, with what each means. */
+/** Every annotation that Herald reads, except those of the AWS provider. */
 export const annotationTable = {
   addressPool: {
     name: 'herald.dev/address-pool',
     on: 'Service',
     values: 'the name of an IPAddressPool',
     example: 'public',
-    unset: 'any pool that may give addresses by itself',
-    meaning: 'The pool that shall give the addresses; it may have `autoAssign: false`.',
+    unset: 'any pool with `autoAssign: true`',
+    meaning: 'The pool that assigns the addresses. It may have `autoAssign: false`.',
   },
   loadBalancerIPs: {
     name: 'herald.dev/load-balancer-ips',
@@ -29,16 +29,16 @@ export const annotationTable = {
     example: '192.0.2.7,2001:db8::7',
     unset: 'one address of each family that the Service asks for',
     meaning:
-      'Requested addresses: the Service has all of them or, while one is not to be had, what it had before. To renumber, add the new address, and remove the old one when nobody uses it any more: both are announced meanwhile. Not beside `spec.loadBalancerIP`.',
+      'Requested addresses. The Service gets all of them; while one is not available it keeps its present addresses. To renumber, add the new address and remove the old one when no client uses it any more: both are announced meanwhile. Not together with `spec.loadBalancerIP`.',
   },
   allowSharedIP: {
     name: 'herald.dev/allow-shared-ip',
     on: 'Service',
     values: 'any text',
     example: 'dns',
-    unset: 'the address is shared with nobody',
+    unset: 'the address is not shared',
     meaning:
-      'Services of one namespace with the same text may share an address where their ports differ, their externalTrafficPolicy is the same and, with policy Local, their selector too, which must not be empty.',
+      'Services of one namespace with the same text may share an address if their ports differ and their externalTrafficPolicy is the same. With policy Local their selectors must also be the same, and not empty.',
   },
   allowSharedIPNamespaces: {
     name: 'herald.dev/allow-shared-ip-namespaces',
@@ -47,7 +47,7 @@ export const annotationTable = {
     example: 'dns,monitoring',
     unset: 'its own namespace',
     meaning:
-      "Other namespaces whose Services may share with this one as well; `*`: all. Both Services must admit the other's namespace. A namespace that is not admitted cannot join an address by knowing the key.",
+      "Other namespaces whose Services may share the address; `*` means all. Both Services must admit the other's namespace. A namespace that is not admitted cannot join an address even if it knows the key.",
   },
   keepAddresses: {
     name: 'herald.dev/keep-addresses',
@@ -56,7 +56,7 @@ export const annotationTable = {
     example: 'true',
     unset: 'false',
     meaning:
-      'What the Service holds stays beside what it asks for, and is announced, until the annotation goes. For [renumbering](../explanation/addresses.md#renumbering); at most 16 addresses.',
+      'The Service keeps its present addresses beside those that it requests, and they are announced, until the annotation is removed. For [renumbering](../explanation/addresses.md#renumbering); at most 16 addresses.',
   },
   hostname: {
     name: 'herald.dev/hostname',
@@ -65,7 +65,7 @@ export const annotationTable = {
     example: 'web.example.com',
     unset: 'none',
     meaning:
-      'A name of the addresses, for whoever reads it in the status: it stands as `hostname` beside every `ip` in `status.loadBalancer.ingress`. The addresses stay, as nodes and kube-proxy go by them. It makes no DNS record. external-dns takes the name of a record from its own annotation, `external-dns.alpha.kubernetes.io/hostname`, and everything in the status as its targets: where it is to publish the addresses, leave this one away.',
+      'A host name for the addresses. It is written as `hostname` beside every `ip` in `status.loadBalancer.ingress`; the addresses stay, because nodes and kube-proxy use them. It creates no DNS record. external-dns takes the name of a record from its own annotation, `external-dns.alpha.kubernetes.io/hostname`, and everything in the status as targets: if it should publish the addresses, do not set this annotation.',
   },
   drain: {
     name: 'herald.dev/drain',
@@ -74,7 +74,7 @@ export const annotationTable = {
     example: 'true',
     unset: 'false',
     meaning:
-      'No node announces any address of the Service, and it keeps them ([ServiceDrained](reasons.md)). Connections that still arrive are forwarded: rules stay. A shared address is announced for those that share it, and an aggregate for what else is in it.',
+      'No node announces the addresses of the Service, but it keeps them ([ServiceDrained](reasons.md)). Its rules stay, so connections that still arrive are forwarded. A shared address is still announced for the other Services, and an aggregate for the other addresses in it.',
   },
   advertiseClusterIP: {
     name: 'herald.dev/advertise-cluster-ip',
@@ -83,7 +83,7 @@ export const annotationTable = {
     example: 'false',
     unset: '`advertiseClusterIPs` of HeraldConfig',
     meaning:
-      'Whether the ClusterIPs of the Service are announced where a BGPAdvertisement covers them ([AdvertisingOff](reasons.md)). "true" makes no advertisement: what is announced to whom is for the administrator to say.',
+      'Whether the ClusterIPs of the Service are announced if a BGPAdvertisement covers them ([AdvertisingOff](reasons.md)). "true" does not create an advertisement: the administrator decides which addresses are announced to which peers.',
   },
   advertiseExternalIPs: {
     name: 'herald.dev/advertise-external-ips',
@@ -91,7 +91,7 @@ export const annotationTable = {
     values: onOff,
     example: 'false',
     unset: '`advertiseExternalIPs` of HeraldConfig',
-    meaning: 'The same for `spec.externalIPs`, which need an ExternalIPPolicy besides.',
+    meaning: 'The same for `spec.externalIPs`, which also need an ExternalIPPolicy.',
   },
   loadBalancing: {
     name: 'herald.dev/load-balancing',
@@ -108,7 +108,8 @@ export const annotationTable = {
     values: '251, 1021, 4093, 16381',
     example: '4093',
     unset: '`hashSlots` of HeraldConfig',
-    meaning: 'Slots that consistent hashing divides. Where there are more than a quarter as many endpoints, the next larger number.',
+    meaning:
+      'Number of slots for consistent hashing. When there are more than a quarter as many endpoints, the next larger number is used.',
   },
   directReturn: {
     name: 'herald.dev/direct-return',
@@ -117,7 +118,7 @@ export const annotationTable = {
     example: 'true',
     unset: '`directReturn` of HeraldConfig',
     meaning:
-      "With consistent hashing, pods see the client's address and answer it straight from their node, under policy Cluster too, see [direct server return](../explanation/direct-return.md).",
+      "With consistent hashing, pods see the client's address and answer it directly from their node, even under policy Cluster, see [direct server return](../explanation/direct-return.md).",
   },
   icmpEcho: {
     name: 'herald.dev/icmp-echo',
@@ -125,7 +126,7 @@ export const annotationTable = {
     values: onOff,
     example: 'true',
     unset: '`icmpEcho` of HeraldConfig',
-    meaning: 'Whether the addresses answer ICMP echo requests (ping) where they have a backend.',
+    meaning: 'Whether the addresses answer ICMP echo requests (ping) while they have a backend.',
   },
   resetOnRemoval: {
     name: 'herald.dev/reset-on-removal',
@@ -134,7 +135,7 @@ export const annotationTable = {
     example: 'true',
     unset: 'false',
     meaning:
-      'TCP connections to an endpoint that is removed, or that no longer serves, are ended by a reset when their client sends something; otherwise they go on as long as both sides want.',
+      'A TCP connection to an endpoint that is removed or no longer serves is reset when its client sends data. Without the annotation such connections continue until either side ends them.',
   },
   weight: {
     name: 'herald.dev/weight',
@@ -142,7 +143,7 @@ export const annotationTable = {
     values: '1 to 100',
     example: '10',
     unset: '1',
-    meaning: 'The share of each endpoint of the slice relative to others, where consistent hashing is used.',
+    meaning: 'The share of each endpoint of the slice relative to others, under consistent hashing.',
   },
   nodeDrain: {
     name: 'herald.dev/drain',
@@ -151,35 +152,35 @@ export const annotationTable = {
     example: 'true',
     unset: 'false',
     meaning:
-      'The node is taken out of the routes without a loss, see [draining a node](../how-to/drain.md): its routes get the community GRACEFUL_SHUTDOWN (RFC 8326), and go after `nodeDrain.settleSeconds` of HeraldConfig. "true" keeps those of a Service that no other node announces ([LastNextHop](reasons.md)); "force" does not. `kubectl cordon` alone changes nothing.',
+      'The routes of the node are withdrawn without losing connections, see [draining a node](../how-to/drain.md). They first get the community GRACEFUL_SHUTDOWN (RFC 8326) and are withdrawn after `nodeDrain.settleSeconds` of HeraldConfig. "true" keeps the routes of a Service that no other node announces ([LastNextHop](reasons.md)); "force" does not. `kubectl cordon` alone changes nothing.',
   },
 } as const satisfies Readonly<Record<string, AnnotationEntry>>;
 
 type Table = typeof annotationTable;
 
-/** Their names. */
+/** The names of the annotations, by key. */
 export const annotations = Object.fromEntries(Object.entries(annotationTable).map(([key, { name }]) => [key, name])) as {
   readonly [K in keyof Table]: Table[K]['name'];
 };
 
 export const labels = {
-  /** Another proxy serves the Service. */
+  /** Another proxy forwards the Service. */
   serviceProxyName: 'service.kubernetes.io/service-proxy-name',
   /** The Service that an EndpointSlice belongs to. */
   serviceName: 'kubernetes.io/service-name',
-  /** Who maintains an EndpointSlice. */
+  /** The controller that maintains an EndpointSlice. */
   managedBy: 'endpointslice.kubernetes.io/managed-by',
-  /** "true" on Endpoints that shall not be mirrored into slices. */
+  /** "true" on Endpoints that must not be mirrored into slices. */
   skipMirror: 'endpointslice.kubernetes.io/skip-mirror',
-  /** The API server sets it on every Namespace, to its name. */
+  /** The API server sets it on every Namespace to the Namespace's name. */
   namespaceName: 'kubernetes.io/metadata.name',
 } as const;
 
-/** Prefix of our own annotations: an unknown one under it is a mistake that is worth a warning. */
+/** Prefix of Herald's annotations. An unknown annotation with it is reported as a warning. */
 export const annotationPrefix = 'herald.dev/';
 
-/** Prefix of those that the AWS provider reads: its own table, providers/aws/annotations/, knows them. */
+/** Prefix of the AWS provider's annotations. Its own table is in providers/aws/annotations/. */
 export const awsAnnotationPrefix = 'herald.dev/aws-';
 
-/** Value of `labels.managedBy` on slices that Herald made of core/v1 Endpoints. */
+/** Value of `labels.managedBy` on slices that Herald mirrored from core/v1 Endpoints. */
 export const mirrorManager = 'mirror.herald.dev';

@@ -11,10 +11,10 @@ import { nodeState } from './kinds/node-state.ts';
 export const heraldApiGroup = 'herald.dev';
 export const heraldApiVersion = `${heraldApiGroup}/v1alpha1`;
 
-/** Herald's own kinds, each defined once: what is read, the CRDs, the JSON schema and the reference page come from here. */
+/** Herald's own kinds. The reader, the CRDs, the JSON schema and the reference page are derived from each definition. */
 export const kinds = [ipAddressPool, bgpPeer, bgpAdvertisement, bfdProfile, community, externalIPPolicy, heraldConfig, nodeState] as const;
 
-/** The name of a kind in paths of the API. Throws for a kind that is not ours. */
+/** Returns the name of a kind in API paths. Throws for a kind that is not Herald's. */
 export function pluralOf(kind: string): string {
   const found = kinds.find((one) => one.kind === kind);
   assert(found !== undefined, `${kind} is not a kind of Herald`);

@@ -23,13 +23,13 @@ export type { FieldProblem } from './parse/problem.ts';
 export type { ObjectIdentity, ParseOptions } from './parse/result.ts';
 
 export interface ParseResult {
-  /** Absent when a problem leaves nothing to use. Problems beside an object concern a part of it that is left out. */
+  /** Absent when problems make the object unusable. Problems beside an object concern a part that is left out. */
   readonly object?: HeraldObject;
-  /** Further slices that one core/v1 Endpoints needs: other families, other subsets. */
+  /** Further slices for one core/v1 Endpoints: its other families and subsets. */
   readonly companions: readonly EndpointSlice[];
-  /** Absent where kind or name cannot be told. */
+  /** Absent when kind or name is not readable. */
   readonly identity?: ObjectIdentity;
-  /** A kind that Herald does not read: neither good nor bad. */
+  /** Herald does not read this kind. It is neither valid nor invalid. */
   readonly ignored: boolean;
   readonly problems: readonly FieldProblem[];
   readonly warnings: readonly FieldProblem[];
@@ -58,12 +58,12 @@ const readers: Readonly<Record<string, KindReader>> = {
   ),
 };
 
-/** Kinds of the plan that nothing acts upon yet: refused aloud, because an object that is silently ignored costs hours. */
+/** Planned kinds that are not implemented. They are refused, because silently ignoring an object would cost hours. */
 const notYet = new Set(['L2Advertisement']);
 
 /**
- * Reads one manifest, already decoded from YAML or JSON, into a narrow typed object with every default filled in. Kinds of
- * herald.dev are strict. Kinds of Kubernetes are read as the API server reads them. Other kinds are `ignored`. Never throws.
+ * Reads one manifest, already decoded from YAML or JSON, into a typed object with every default filled in. Kinds of herald.dev are read
+ * strictly, kinds of Kubernetes as the API server reads them. Other kinds are `ignored`. Never throws.
  */
 export function parseObject(raw: unknown, options: ParseOptions = {}): ParseResult {
   const findings: Findings = { problems: [], warnings: [], unusable: false };
@@ -98,13 +98,13 @@ export function parseObject(raw: unknown, options: ParseOptions = {}): ParseResu
   return { ...found, object, companions: companions ?? [] };
 }
 
-/** The elements of a `List` (or ServiceList, ...) with their paths; anything else is its own only element. */
+/** Returns the elements of a `List` (or ServiceList, ...) with their paths. Any other object is returned as the only element. */
 export function expandList(raw: unknown): readonly { readonly raw: unknown; readonly path: FieldPath }[] {
   if (!isRecord(raw) || typeof raw['kind'] !== 'string' || !raw['kind'].endsWith('List') || !Array.isArray(raw['items']))
     return [{ raw, path: [] }];
   const kind = raw['kind'].slice(0, -'List'.length);
   return raw['items'].slice(0, limits.listItems).map((item: unknown, index) => {
-    // Elements of a typed list, as the API server returns it, do not repeat their kind.
+    // Elements of a typed list from the API server have no kind of their own.
     const typed = kind !== '' && isRecord(item) ? { apiVersion: raw['apiVersion'], kind, ...item } : item;
     return { raw: typed, path: ['items', index] };
   });
@@ -132,7 +132,7 @@ function refusedVersion(apiVersion: string, kind: string, reader: KindReader | u
       return {
         field: 'apiVersion',
         message: `${kind} of MetalLB is not read as it is`,
-        fix: 'set compat: metallb in HeraldConfig, or translate it: herald import metallb',
+        fix: 'set compat: metallb in HeraldConfig, or translate it with: herald import metallb',
       };
     }
     return { field: 'kind', message: `${kind.slice(0, 63)} of MetalLB is not supported yet`, fix: 'remove the object' };

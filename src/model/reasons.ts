@@ -9,8 +9,8 @@ import { hostReasons } from './reasons/host.ts';
 import { providerReasons } from './reasons/provider.ts';
 
 /**
- * The catalogue of every "no" that Herald says. A code is stable and appears in conditions, Events and metrics; its
- * `brief` and `lasting` carry no counts, so that a condition does not change while it waits. `says` and `fix` are for `explain`.
+ * The catalogue of all reasons that Herald gives. A code is stable and appears in conditions, Events and metrics. `brief` and `lasting`
+ * contain no counts, so that a condition does not change while it waits. `says` and `fix` are shown by `explain`.
  */
 export const catalogue = {
   ...allocationReasons,
@@ -28,31 +28,31 @@ export type ReasonCode = keyof typeof catalogue;
 
 type DetailsOf<C extends ReasonCode> = Parameters<(typeof catalogue)[C]['says']>[0];
 
-/** A decision's "no": a code of the catalogue and what its texts need. Plain data: it survives JSON and YAML. */
+/** Why a decision is negative: a code of the catalogue and the details for its texts. Plain data that survives JSON and YAML. */
 export type Reason = { readonly [C in ReasonCode]: { readonly code: C; readonly details: DetailsOf<C> } }[ReasonCode];
 
 export function reason<C extends ReasonCode>(code: C, details: DetailsOf<C>): Reason {
   return { code, details } as unknown as Reason;
 }
 
-/** Stable one-line text for conditions. */
+/** Returns the stable one-line text for conditions. */
 export function conditionText(reason: Reason): string {
   return stableText(reason) ?? catalogue[reason.code].brief;
 }
 
-/** What tells mistakes of one code apart; undefined: the code says it all. */
+/** Returns the text that distinguishes mistakes of one code. Undefined when the code is enough. */
 export function stableText(reason: Reason): string | undefined {
   const text = catalogue[reason.code].lasting as ((details: unknown) => string) | undefined;
   return text?.(reason.details);
 }
 
-/** The full sentence, with names and numbers. */
+/** Returns the full sentence, with names and numbers. */
 export function reasonText(reason: Reason): string {
   const text = catalogue[reason.code].says as (details: unknown) => string;
   return text(reason.details);
 }
 
-/** What to do about it. "" where nothing needs doing. */
+/** Returns the fix. "" when nothing needs to be done. */
 export function remedyText(reason: Reason): string {
   const text = catalogue[reason.code].fix as (details: unknown) => string;
   return text(reason.details);

@@ -6,7 +6,7 @@ import { reasonText, type Reason } from './reasons.ts';
 import type { WrittenRelease } from './parse/released-address.ts';
 import type { Ingress } from './objects/service.ts';
 
-/** The reverse of parsing, for the objects that Herald itself writes: plain data in the shape of the API. */
+/** The reverse of parsing, for objects that Herald writes: plain data in the shape of the API. */
 
 export function nodeStateManifest(state: NodeState): object {
   const { metadata, updated, consumed, sessions, differing, truncated, problem, host, drain, directReturn } = state;
@@ -32,20 +32,20 @@ export function nodeStateManifest(state: NodeState): object {
   };
 }
 
-/** The text is for readers of another version, whose catalogue may not have the code. */
+/** The message is for readers of another version, whose catalogue may lack the code. */
 function reasonManifest(reason: Reason): object {
   return { code: reason.code, details: reason.details, message: reasonText(reason) };
 }
 
-/** status.loadBalancer.ingress as core/v1 has it. */
+/** Returns status.loadBalancer.ingress as core/v1 defines it. */
 export function ingressManifest(ingress: readonly Ingress[]): object[] {
   return ingress.map(({ address, hostname, ipMode }) => ({
     ...(address === undefined ? {} : { ip: formatAddress(address) }),
     ...defined({ hostname }),
-    // The API allows ipMode only beside an ip.
+    // The API allows ipMode only together with ip.
     ...(address === undefined ? {} : { ipMode }),
   }));
 }
 
-/** Fields of a status beside its conditions. A bigint is an int64 of the API, which may be more than a number of JavaScript can say. */
+/** Fields of a status other than its conditions. A bigint is an int64 of the API that may exceed the safe integers of JavaScript. */
 export type ObjectFields = Readonly<Record<string, number | bigint | string | readonly string[] | readonly WrittenRelease[]>>;

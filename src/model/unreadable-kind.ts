@@ -1,14 +1,14 @@
 import type { KindName } from './store/snapshot.ts';
 
-/** A kind of objects, or a part of it, that whoever asks could not read. */
+/** A kind of objects, or a part of it, that could not be read. */
 export interface UnreadableKind {
   readonly kind: KindName;
-  /** As RBAC names it: "ipaddresspools.herald.dev". */
+  /** The name that RBAC uses, such as "ipaddresspools.herald.dev". */
   readonly resource: string;
-  /** absent: the cluster has no such kind, as its CRD is not installed. */
+  /** absent: the cluster does not have the kind, because its CRD is not installed. */
   readonly why: 'forbidden' | 'absent';
-  /** Of this namespace alone it was read. Absent: nothing was. */
+  /** The only namespace that could be read. Absent: nothing could be read. */
   readonly readableNamespace?: string;
-  /** The API server's words. */
+  /** The API server's message. */
   readonly message: string;
 }

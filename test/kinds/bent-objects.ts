@@ -3,19 +3,19 @@ import type { KindDefinition } from '../../src/model/schema/kind.ts';
 import type { ObjectSchema, Relation, Schema, ValueRule } from '../../src/model/schema/schema.ts';
 import { refusal } from '../../scripts/generate/objects/plain-text.ts';
 
-/** An object that breaks one thing, and where. */
+/** An object that breaks one rule or bound, and the field at fault. */
 export interface BentObject {
   readonly kind: string;
-  /** "spec.passwordSecret.name" */
+  /** Path of the field, such as "spec.passwordSecret.name". */
   readonly field: string;
   readonly what: string;
   readonly object: Readonly<Record<string, unknown>>;
 }
 
 export interface BrokenRule extends BentObject {
-  /** What the API server must say. */
+  /** The message that the API server must return. */
   readonly message: string;
-  /** What our reader must say of the field; undefined: in words of its own, as they come from a grammar. */
+  /** The message that our reader must return. Undefined when the message comes from a grammar. */
   readonly said?: string;
 }
 
@@ -26,7 +26,7 @@ export function exampleOf(kind: KindDefinition): Record<string, unknown> {
   return { apiVersion: heraldApiVersion, kind: kind.kind, metadata, ...(kind.spec === undefined ? {} : { spec: kind.example }) };
 }
 
-/** For each rule of each kind an object that breaks it. */
+/** Returns for each rule of each kind an object that breaks it. */
 export function brokenRules(): BrokenRule[] {
   return (kinds as readonly KindDefinition[]).flatMap((kind) => [
     ...(kind.nameRule === undefined ? [] : [brokenName(kind, kind.nameRule)]),
@@ -34,7 +34,7 @@ export function brokenRules(): BrokenRule[] {
   ]);
 }
 
-/** For each bound and type of each field of a spec an object outside of it. */
+/** Returns for each bound and type of each spec field an object that violates it. */
 export function outOfBounds(): BentObject[] {
   return (kinds as readonly KindDefinition[]).flatMap((kind) =>
     kind.spec === undefined
@@ -141,7 +141,7 @@ function wrongValues(schema: Schema): WrongValue[] {
   }
 }
 
-/** A value that a schema takes. */
+/** Returns a valid value for a schema. */
 function sampleOf(schema: Schema): unknown {
   switch (schema.kind) {
     case 'parsed':
@@ -170,7 +170,7 @@ function requiredOf(schema: ObjectSchema): object {
   return Object.fromEntries(required.map(([name, field]) => [name, sampleOf(field)]));
 }
 
-/** The example with this value at this place, and around it what must be there. */
+/** Returns the example with this value at this path, with required neighbours filled in. */
 function placed(kind: KindDefinition, path: Path, value: unknown): unknown {
   const place = (schema: Schema, around: unknown, [step, ...rest]: Path): unknown => {
     if (step === undefined) return value;
@@ -189,7 +189,7 @@ function valueAt(kind: KindDefinition, path: Path): object {
   return path.length === 0 ? kind.example : {};
 }
 
-/** Through JSON, as it is sent: what is undefined is not there. */
+/** Converts through JSON, as an object is sent, which drops undefined fields. */
 function withSpec(kind: KindDefinition, spec: unknown): Record<string, unknown> {
   return JSON.parse(JSON.stringify({ ...exampleOf(kind), spec })) as Record<string, unknown>;
 }

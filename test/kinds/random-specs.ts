@@ -3,7 +3,7 @@ import type { KindDefinition } from '../../src/model/schema/kind.ts';
 import type { Grammar, Schema } from '../../src/model/schema/schema.ts';
 import { heraldApiVersion } from '../../src/model/kinds.ts';
 
-/** Texts at the edges of each grammar, good and bad, by an example of it. */
+/** Valid and invalid texts at the edges of each grammar, by the grammar's example. */
 const edges: Readonly<Record<string, string>> = {
   '192.0.2.1':
     '10.0.0.1|127.0.0.1|0.0.0.0|169.254.0.1|224.0.0.1|240.0.0.1|255.255.255.255|192.0.2.256|192.0.2|192.0.2.01|192.0.2.1/32| 192.0.2.1|' +
@@ -24,7 +24,7 @@ const edges: Readonly<Record<string, string>> = {
 
 const textsOf = (grammar: Grammar<unknown>): readonly string[] => [grammar.example, ...(edges[grammar.example] ?? '').split('|')];
 
-/** Mostly what is good, so that relations of fields are reached, and all that is at an edge. */
+/** Draws mostly valid values, so that relations between fields are reached, and values at every edge. */
 function valueOf(schema: Schema): fc.Arbitrary<unknown> {
   switch (schema.kind) {
     case 'text':
@@ -62,11 +62,11 @@ function fieldOf(schema: Schema): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 1, arbitrary: valueOf(schema) }, { weight: 4, arbitrary: absent });
 }
 
-/** Objects of a kind, about half of them valid; as they are sent, through JSON. */
+/** Returns random objects of a kind, about half of them valid, in the form in which they are sent (through JSON). */
 export function objectsOf(kind: KindDefinition, count: number, seed: number): readonly Record<string, unknown>[] {
   if (kind.spec === undefined) return [];
   const metadata = { name: kind.nameRule === undefined ? 'main' : 'default' };
-  // What is drawn for a field replaces that of the example, so that the rest of the object stays good.
+  // A drawn field replaces that of the example, so that the rest of the object stays valid.
   const specs = fc.sample(valueOf(kind.spec) as fc.Arbitrary<object>, { numRuns: count, seed });
   return specs.map((drawn, index) => {
     const written = JSON.parse(JSON.stringify(drawn)) as object;

@@ -24,7 +24,7 @@ describe('two nodes with one router ID', () => {
   test('FRR takes both, and the BGPPeer says it with both names', async () => {
     const restore = await bed.withPeers((text) => text.replaceAll('connectTime: 1s', 'connectTime: 1s, routerID: 192.0.2.1'));
     const line = await bed.herald.controller.waitForLine(/DuplicateRouterID/);
-    expect(line).toMatch(/nodes \\?"node1\\?" and \\?"node2\\?" both call themselves 192\.0\.2\.1/);
+    expect(line).toMatch(/nodes \\?"node1\\?" and \\?"node2\\?" both use router ID 192\.0\.2\.1/);
     await bed.untilAll();
     for (const address of bed.addresses) expect(await errorsOf(address)).toEqual({});
     await restore();

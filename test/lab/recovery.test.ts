@@ -156,7 +156,7 @@ describe('a switch whose BGP is killed again and again', () => {
       expect(damping).toMatchObject({ flapsInLastHour: 4 });
     }
     expect(await bed.herald.explain('shop/web')).toMatch(
-      /the session with "tor2-v4" is held back until \S+, as it went down 4 times in the last hour, last because: .*\n\s+fix: .*flapDamping: false in BGPPeer "tor2-v4"/,
+      /the session with "tor2-v4" is held back until \S+, because it went down 4 times in the last hour, last because: .*\n\s+fix: .*flapDamping: false in BGPPeer "tor2-v4"/,
     );
     for (const wait of waits) expect(wait).toBeGreaterThan(10_000);
     await bed.untilAll(90_000);

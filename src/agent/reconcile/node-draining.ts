@@ -1,6 +1,6 @@
 import type { CountConnections } from '../../dataplane/conntrack/connection-count.ts';
 import type { DrainView } from '../../decisions/announcement/node-drain.ts';
-import { drainWish } from '../../model/kinds/requested-drain.ts';
+import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import { reportAge, staleAfterSeconds, type DrainPhase, type NodeDrainReport } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatTime, parseTime } from '../../model/time.ts';
@@ -77,7 +77,7 @@ export class NodeDraining {
   reconcile(snapshot: Snapshot): void {
     const { node: name } = this.#options;
     const node = snapshot.nodes.get(name);
-    const isWanted = node !== undefined && drainWish(snapshot.config, node) !== undefined;
+    const isWanted = node !== undefined && requestedDrain(snapshot.config, node) !== undefined;
     const resumed = this.#begun ? undefined : snapshot.nodeStates.get(name)?.drain;
     this.#begun = true;
     if (!isWanted) this.#end();
@@ -212,7 +212,7 @@ export class NodeDraining {
       const isStale = state === undefined || reportAge(state, now) > staleAfterSeconds;
       const differing = state?.differing.map(({ service, aspect }) => `${service} ${aspect}`);
       const problems = [state?.problem?.code, differing, state?.truncated];
-      const drain = [drainWish(snapshot.config, node), state?.drain?.since];
+      const drain = [requestedDrain(snapshot.config, node), state?.drain?.since];
       return name === this.#options.node
         ? ''
         : JSON.stringify([name, labels, node.networkUnavailable, drain, established, isStale, problems]);

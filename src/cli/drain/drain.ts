@@ -3,22 +3,22 @@ import { unreadLines } from '../../explain/unread-objects.ts';
 import { withFix } from '../../explain/text/reason-lines.ts';
 import { annotations } from '../../model/annotations.ts';
 import type { Node } from '../../model/objects/cluster.ts';
-import { drainWish } from '../../model/kinds/requested-drain.ts';
+import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import { reason } from '../../model/reasons.ts';
 import { drainStatus, type DrainOptions } from './drain-options.ts';
 import { count } from './drain-progress.ts';
 import { openClusterDrain, openDirectoryDrain, drainRequestText, type DrainStorage, type DrainRequest } from './drain-storage.ts';
-import { waitUntilBack, waitUntilDrained, type WaitOutcome } from './drain-wait.ts';
+import { waitUntilRestored, waitUntilDrained, type WaitOutcome } from './drain-wait.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
 import type { Reading } from '../reading/reading.ts';
 
-/** What the command answers with `-o json`, once, at its end. */
+/** The output of `-o json`, printed once at the end. */
 interface Answer {
   readonly node: string;
   readonly action: 'drain' | 'undo';
   readonly result: WaitOutcome['result'] | 'refused' | 'asked' | 'dry run';
-  /** Whether the Node was written. */
+  /** True when the Node was written. */
   readonly written: boolean;
   readonly forecast?: DrainForecast;
   readonly drain?: WaitOutcome['drain'];
@@ -38,7 +38,7 @@ export async function drain(context: CommandContext, node: string, options: Drai
     setExitStatus(statusOf(answer));
   } catch (error) {
     if (!stopped.aborted) throw error;
-    // Not 0, as for other commands that are stopped: nobody must take the node for drained.
+    // Not 0 as for other stopped commands: a script must not take the node for drained.
     setExitStatus(drainStatus.notYet);
   } finally {
     target.close();
@@ -71,12 +71,12 @@ async function answerOf(task: Task): Promise<Told> {
   }
   if (options.wait === 'true' && options.dryRun !== true && !isReporting(reading.snapshot, node, reading.now)) {
     const because = withFix('', reason('AgentSilent', { node })).join('\n');
-    throw new UsageError(`nothing was written: nobody would carry it out. ${because}\n(--wait=false has it written all the same)`, 1);
+    throw new UsageError(`nothing was written, because no agent would act on it. ${because}\n(--wait=false writes it all the same)`, 1);
   }
   return options.uncordon === true ? putBack(task, reading, object) : takeOut(task, reading, object);
 }
 
-/** What could not be read may be what is announced by this node alone. */
+/** Refuses to drain when objects could not be read: they may be Services that only this node announces. */
 function requireSight({ unread }: Reading): void {
   const blind = unread.filter(({ why, kind, resource }) => {
     return kind !== 'Secret' && (why === 'forbidden' || resource === 'nodestates.herald.dev');
@@ -84,7 +84,7 @@ function requireSight({ unread }: Reading): void {
   if (blind.length === 0) return;
   const lines = unreadLines(blind).map((line) => `\n  ${line}`);
   throw new UsageError(
-    `nothing was written: what the drain of a node would mean cannot be told${lines.join('')}\n(the ClusterRole herald-drain allows all that is needed, manifests/base)`,
+    `nothing was written: the effect of draining the node is unknown, as not everything could be read${lines.join('')}\n(the ClusterRole herald-drain allows all that is needed, manifests/base)`,
     1,
   );
 }
@@ -93,39 +93,37 @@ async function takeOut(task: Task, reading: Reading, object: Node): Promise<Told
   const { node, options, say } = task;
   const { snapshot, now } = reading;
   const forecast = forecastDrain(snapshot, node, now);
-  const standing = drainWish(snapshot.config, object);
-  const wish: DrainRequest = options.force === true ? 'force' : 'keepLast';
-  // A drain by force goes on, unless what it has taken away is asked for.
-  const stands = standing === wish || (standing === 'force' && options.keepLast !== true);
+  const standing = requestedDrain(snapshot.config, object);
+  const request: DrainRequest = options.force === true ? 'force' : 'keepLast';
+  // A forced drain continues, unless --keep-last asks for the routes that it has withdrawn.
+  const stands = standing === request || (standing === 'force' && options.keepLast !== true);
   const told = { node, action: 'drain', forecast } as const;
   const alone = forecast.lastNextHops.length;
-  if (!stands && wish === 'keepLast' && options.keepLast !== true && alone > 0) {
+  if (!stands && request === 'keepLast' && options.keepLast !== true && alone > 0) {
     say(`refused, and nothing was written: no other node announces ${count(alone, 'Service')} of ${node}`);
     for (const line of serviceLines(forecast)) say(line);
-    say('fix: move their pods, or let another node announce them (herald explain service says why none does)');
-    say('     --keep-last drains the node of everything else; --force withdraws these too, and nobody reaches them then');
+    say('fix: move their pods, or let another node announce them (herald explain service shows why none does)');
+    say('     --keep-last drains the node of everything else; --force withdraws these too, which makes them unreachable');
     return { ...told, result: 'refused', written: false };
   }
   if (options.dryRun === true) {
     say(`${node} announces ${count(forecast.announces, 'Service')} to ${forecast.peers.join(', ') || 'no peer'}`);
-    if (alone === 0) say('each of them is announced by another node as well');
+    if (alone === 0) say('another node announces each of them as well');
     else
-      say(
-        `no other node announces ${alone} of them, which ${wish === 'force' ? 'would not be reachable any more' : 'would stay announced'}`,
-      );
+      say(`no other node announces ${alone} of them, which ${request === 'force' ? 'would become unreachable' : 'would stay announced'}`);
     for (const line of serviceLines(forecast)) say(line);
     say(
       stands
         ? 'it is drained already, and nothing would be written'
-        : `${annotations.nodeDrain}: "${drainRequestText(wish)}" would be written; nothing was (--dry-run)`,
+        : `${annotations.nodeDrain}: "${drainRequestText(request)}" would be written; nothing was (--dry-run)`,
     );
     return { ...told, result: 'dry run', written: false };
   }
   if (alone > 0) {
-    say(`no other node announces ${count(alone, 'Service')}: ${wish === 'force' ? 'nobody reaches them then' : 'their routes stay'}`);
+    say(`no other node announces ${count(alone, 'Service')}: ${request === 'force' ? 'they become unreachable' : 'their routes stay'}`);
     for (const line of serviceLines(forecast)) say(line);
   }
-  const written = await ask(task, reading, wish, stands);
+  const written = await ask(task, reading, request, stands);
   if (options.wait === 'false') return { ...told, result: 'asked', written };
   const { nodeDrain } = snapshot.config;
   const timeoutSeconds = timeoutOf(options, reading);
@@ -141,7 +139,7 @@ async function putBack(task: Task, reading: Reading, object: Node): Promise<Told
   const told = { node, action: 'undo' } as const;
   const { taint } = reading.snapshot.config.nodeDrain;
   if (taint !== undefined && object.taints?.includes(taint) === true) {
-    throw new UsageError(`${node} is drained by its taint, which is not ours to remove: kubectl taint node ${node} ${taint}-`, 1);
+    throw new UsageError(`${node} is drained by its taint, which Herald does not remove: kubectl taint node ${node} ${taint}-`, 1);
   }
   const stands = object.drain === undefined;
   if (options.dryRun === true) {
@@ -156,34 +154,36 @@ async function putBack(task: Task, reading: Reading, object: Node): Promise<Told
   if (options.wait === 'false') return { ...told, result: 'asked', written };
   const timeoutSeconds = timeoutOf(options, reading);
   const { clock, stopped } = task.context;
-  const outcome = await waitUntilBack(clock, task.target, { node, timeoutSeconds, stopped, say });
+  const outcome = await waitUntilRestored(clock, task.target, { node, timeoutSeconds, stopped, say });
   sayEnd(task, outcome, timeoutSeconds);
   return { ...told, ...outcome, written };
 }
 
-/** Whether the Node was written: not where it says already what is asked, nor where its author has to write it. */
-async function ask({ target, node, say }: Task, { snapshot }: Reading, wish: DrainRequest, stands: boolean): Promise<boolean> {
+/**
+ * Requests the drain and returns whether the Node was written: it is not when it has the value already, nor when its author must write it.
+ */
+async function ask({ target, node, say }: Task, { snapshot }: Reading, request: DrainRequest, stands: boolean): Promise<boolean> {
   const { manifest } = target;
   if (stands) {
-    say(wish === undefined ? `${node} has no annotation ${annotations.nodeDrain}` : `${node} is asked to drain already`);
+    say(request === undefined ? `${node} has no annotation ${annotations.nodeDrain}` : `${node} is asked to drain already`);
     return false;
   }
-  await target.write(wish, snapshot.nodeStates.get(node));
-  const value = `${annotations.nodeDrain}: "${drainRequestText(wish)}"`;
+  await target.write(request, snapshot.nodeStates.get(node));
+  const value = `${annotations.nodeDrain}: "${drainRequestText(request)}"`;
   if (manifest === undefined) {
-    say(wish === undefined ? `${annotations.nodeDrain} is removed from the Node` : `${value} is written to the Node`);
+    say(request === undefined ? `${annotations.nodeDrain} is removed from the Node` : `${value} is written to the Node`);
     return true;
   }
   const where = await manifest();
   say(
-    wish === undefined
+    request === undefined
       ? `remove the annotation ${annotations.nodeDrain} from metadata of Node ${node}, ${where}`
       : `write annotations: { ${value} } into metadata of Node ${node}, ${where}`,
   );
   return false;
 }
 
-/** All that an agent may take, and a minute for it to hear and to report. */
+/** The longest time that the agent may take, and a minute for it to see the request and to report. */
 function timeoutOf({ timeout }: DrainOptions, { snapshot }: Reading): number {
   const { settleSeconds, deadlineSeconds } = snapshot.config.nodeDrain;
   return timeout ?? Math.min(limits.drainTimeoutSeconds, settleSeconds + deadlineSeconds + 60);
@@ -191,11 +191,11 @@ function timeoutOf({ timeout }: DrainOptions, { snapshot }: Reading): number {
 
 function sayEnd({ node, options, say }: Task, { result, drain: reported }: WaitOutcome, timeoutSeconds: number): void {
   const undo = options.uncordon === true;
-  if (result === 'kept') say('the node must not go yet: move the pods of these Services, then herald drain waits for the rest');
+  if (result === 'kept') say('do not remove the node yet: move the pods of these Services, then herald drain waits for the rest');
   if (result !== 'timeout' && result !== 'interrupted') return;
   const phase = undo ? '' : reported === undefined ? ', which its agent has not begun' : `, phase ${reported.phase}`;
   const why = result === 'timeout' ? `not done after ${timeoutSeconds} s` : 'stopped waiting';
-  const next = undo ? 'its agent goes on' : `the drain goes on; herald drain ${node} waits for it, --uncordon puts the node back`;
+  const next = undo ? 'its agent goes on' : `the drain goes on; herald drain ${node} waits for it, --uncordon ends it`;
   say(`${why}${phase}: ${next}`);
 }
 

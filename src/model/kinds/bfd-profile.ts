@@ -4,44 +4,44 @@ import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
 
 const interval = { min: 10, max: 60_000 } as const;
 
-/** Fields, defaults and bounds are MetalLB's (v1beta1). */
+/** Fields, defaults and limits are MetalLB's (v1beta1). */
 export const bfdProfile = defineKind({
   kind: 'BFDProfile',
   plural: 'bfdprofiles',
   shortNames: ['hbfd'],
-  description: 'How BFD (RFC 5880) watches the way to a peer: `bfdProfile` of a BGPPeer names it. May change while sessions are up.',
+  description: 'How BFD (RFC 5880) monitors the path to a peer. `bfdProfile` of a BGPPeer names it. May change while sessions are up.',
   spec: object({
     receiveInterval: integer({
       ...interval,
       default: 300,
-      description: 'Milliseconds: the least time between packets that we can take.',
+      description: 'Milliseconds: the shortest interval at which Herald can receive packets.',
     }),
     transmitInterval: integer({
       ...interval,
       default: 300,
-      description: 'Milliseconds: the least time between packets that we send.',
+      description: 'Milliseconds: the shortest interval at which Herald sends packets.',
     }),
     detectMultiplier: integer({
       min: 2,
       max: 255,
       default: 3,
-      description: 'So many packets in a row that do not come mean that the way is broken.',
+      description: 'After this many missing packets in a row the path counts as broken.',
     }),
     echoInterval: integer({
       ...interval,
       default: 50,
-      description: 'Read, and not used: there is no echo mode.',
+      description: 'Read but not used: there is no echo mode.',
     }),
     echoMode: boolean({
       default: false,
-      description: 'Read, and not used: a host would loop echo packets back in its kernel, which says less than control packets do.',
+      description: 'Read but not used: a host loops echo packets back in its kernel, which proves less than control packets do.',
     }),
     passiveMode: boolean({ default: false, description: 'Send nothing until the peer does.' }),
     minimumTtl: integer({
       min: 1,
       max: 254,
       default: 254,
-      description: 'With peers that are several hops away: packets that come with a lower TTL are dropped.',
+      description: 'For peers several hops away: packets with a lower TTL are dropped.',
     }),
   }),
   status: object({ conditions }),

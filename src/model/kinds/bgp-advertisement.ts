@@ -20,7 +20,7 @@ const fields = {
     description: 'Which addresses of Services are announced. Those of type ExternalIP need an [ExternalIPPolicy](#externalippolicy).',
   }),
   ipAddressPools: names({ unset: 'all pools', description: 'Names of pools. Restricts LoadBalancer addresses only.' }),
-  ipAddressPoolSelectors: selectors({ description: 'Pools by label, besides those that are named.' }),
+  ipAddressPoolSelectors: selectors({ description: 'Pools selected by label, in addition to those named.' }),
   aggregationLength: integer({
     min: 1,
     max: 32,
@@ -28,9 +28,9 @@ const fields = {
     description: 'Length of the announced IPv4 prefix; it must lie within one block of the pool.',
   }),
   aggregationLengthV6: integer({ min: 1, max: 128, default: 128, description: 'The same for IPv6.' }),
-  localPref: integer({ min: 0, max: maxUint32, default: 0, description: 'LOCAL_PREF, sent on internal sessions; 0 is not set.' }),
+  localPref: integer({ min: 0, max: maxUint32, default: 0, description: 'LOCAL_PREF, sent on internal sessions. 0 means not set.' }),
   med: integer({ min: 0, max: maxUint32, unset: 'not sent', description: 'MULTI_EXIT_DISC.' }),
-  asPathPrepend: integer({ min: 0, max: limits.asPathPrepend, default: 0, description: 'Times that our AS number is added.' }),
+  asPathPrepend: integer({ min: 0, max: limits.asPathPrepend, default: 0, description: 'How many times our AS number is prepended.' }),
   communities: list(parsed(community), {
     maxItems: limits.communities,
     unique: true,
@@ -43,11 +43,11 @@ const fields = {
     description: 'Services that are announced. Not together with an aggregation length.',
   }),
   peers: names({ unset: 'every peer', description: 'Names of BGPPeers.' }),
-  maxNextHops: planned('How many nodes announce an address at most.'),
+  maxNextHops: planned('The most nodes that announce an address.'),
   linkBandwidth: planned('The link bandwidth community.'),
 };
 
-/** Fields and defaults are MetalLB's (v1beta1), with our additions. */
+/** Fields and defaults are MetalLB's (v1beta1), plus Herald's additions. */
 export const bgpAdvertisement = defineKind({
   kind: 'BGPAdvertisement',
   plural: 'bgpadvertisements',

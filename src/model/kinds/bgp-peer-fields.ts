@@ -15,7 +15,7 @@ const asTrans: ValueRule = {
   broken: 23_456,
 };
 
-/** 0 is reserved (RFC 7607); in fields that need not be written it is MetalLB's zero value. */
+/** AS number 0 is reserved (RFC 7607). In optional fields MetalLB uses 0 for "not set". */
 const asn = { min: 1, max: 4_294_967_295, rules: [asTrans] } as const;
 
 const unsupported = (field: string, cel: string, broken: unknown): readonly ValueRule[] => [
@@ -27,11 +27,11 @@ const shutdownMessageFits: ValueRule = {
   message: `is longer than ${limits.shutdownMessageBytes} octets (RFC 9003)`,
   fix: 'shorten it',
   holds: (value: string) => Buffer.byteLength(value) <= limits.shutdownMessageBytes,
-  // Each of these is three octets.
+  // Each character has three octets.
   broken: '€'.repeat(86),
 };
 
-/** A loopback peer is allowed: a router on the same host. */
+/** Loopback is allowed, for a router on the same host. */
 const canBePeer: ValueRule = {
   cel: '!isIP(self) || ip(self).isGlobalUnicast() || ip(self).isLoopback() || (ip(self).family() == 6 && ip(self).isLinkLocalUnicast())',
   message: 'is not the address of a host',
@@ -53,7 +53,7 @@ const passwordSecret = object(
   {
     unset: 'none',
     description:
-      'Secret of type `kubernetes.io/basic-auth`, key `password`. Not beside `password`. A missing Secret means no session; one that runs goes on with its last password until its agent restarts ([PeerPasswordGone](reasons.md)).',
+      'Secret of type `kubernetes.io/basic-auth`, key `password`. Not together with `password`. Without the Secret there is no session; an established one continues with its last password until its agent restarts ([PeerPasswordGone](reasons.md)).',
     relations: [
       {
         at: 'name',
@@ -77,7 +77,7 @@ const passwordSecret = object(
 
 const connectTimes = 'from 1s to 65535s';
 
-/** Fields and defaults are MetalLB's (v1beta2), except that peerPort may be any port, and what it does not have. */
+/** Fields and defaults are MetalLB's (v1beta2), plus Herald's additions. peerPort may be any port. */
 export const bgpPeerFields = {
   myASN: integer({ ...asn, required: 'write the AS number of the nodes', description: 'Our AS number.' }),
   peerASN: integer({ ...asn, zeroIsUnset: true, unset: 'this or `dynamicASN`', description: "The peer's AS number." }),
@@ -89,27 +89,27 @@ export const bgpPeerFields = {
     ...asn,
     zeroIsUnset: true,
     unset: '`myASN`',
-    description: 'What an external peer takes us for instead: the only number of ours in OPEN and in AS_PATH.',
+    description: 'AS number used towards an external peer instead: the only one of ours in OPEN and in AS_PATH.',
   }),
   peerAddress: parsed(address, {
     unset: 'this or `interface`',
     rules: [canBePeer],
-    description: 'Of the router. Loopback is allowed; IPv6 link-local needs `interface`.',
+    description: 'Address of the router. Loopback is allowed; IPv6 link-local needs `interface`.',
   }),
   interface: parsed(interfaceName, {
     unset: "the kernel's choice",
     description:
       'Network interface of the node that the session is bound to. Without `peerAddress`: [unnumbered](configuration.md#links-without-addresses).',
   }),
-  peerPort: integer({ min: 1, max: 65_535, default: 179, description: 'Port of the router. MetalLB takes 16384 at most.' }),
+  peerPort: integer({ min: 1, max: 65_535, default: 179, description: 'Port of the router. MetalLB allows at most 16384.' }),
   sourceAddress: parsed(address, {
     unset: "the kernel's choice",
     description:
-      'Of the family of `peerAddress`. FRR with `capability extended-nexthop` sends router advertisements: a node that makes itself an address of them would connect from that one, which the router does not know. Then name the right one here, or turn `autoconf` of that interface off.',
+      'Source address of the session, of the same family as `peerAddress`. FRR with `capability extended-nexthop` sends router advertisements: a node that configures an address from them would connect from it, and the router does not know it. Then set the right address here, or turn `autoconf` of that interface off.',
   }),
   holdTime: parsed(seconds('0s, or from 3s to 65535s', 3), {
     unset: '90s, or three times `keepaliveTime`',
-    description: 'So long without a message, and the session is down. Whole seconds; 0s: never.',
+    description: 'Time without a message after which the session is down. Whole seconds; 0s means never.',
   }),
   keepaliveTime: parsed(seconds('from 1s up to holdTime', 3), {
     unset: 'a third of `holdTime`',
@@ -126,7 +126,7 @@ export const bgpPeerFields = {
         broken: '0s',
       },
     ],
-    description: 'Pause between attempts; grows after repeated errors.',
+    description: 'Pause between connection attempts. It grows after repeated errors.',
   }),
   routerID: parsed(address, {
     unset: "the node's first IPv4 InternalIP, else from its name",
@@ -153,23 +153,23 @@ export const bgpPeerFields = {
     maxLength: 253,
     unset: 'none: the session runs without BFD',
     description:
-      'Name of a BFDProfile: BFD watches the way to the peer, and the session is closed when it is lost ([what happens](configuration.md#bfdprofile)). May change while the session is up.',
+      'Name of a BFDProfile: BFD monitors the path to the peer, and the session is closed when the path fails ([what happens](configuration.md#bfdprofile)). May change while the session is up.',
   }),
   bfdStrict: boolean({
     default: false,
     description:
-      'No session before BFD is up, and none after it is lost until it is up again ([what that asks of the router](../explanation/failure-modes.md#bgp-that-waits-for-bfd)). Needs `bfdProfile`. A change applies to a session that is up when it ends.',
+      'There is no session until BFD is up, and none after BFD goes down until it is up again ([what that asks of the router](../explanation/failure-modes.md#bgp-that-waits-for-bfd)). Needs `bfdProfile`. A change applies to an established session only after it ends.',
   }),
   enableGracefulRestart: boolean({
     default: false,
     description:
-      'RFC 4724, RFC 8538: the peer keeps our routes for 120 s while the agent restarts, see [graceful restart](configuration.md#graceful-restart). MetalLB forbids to change it; here it may change, and resets the session.',
+      'RFC 4724, RFC 8538: the peer keeps our routes for 120 s while the agent restarts, see [graceful restart](configuration.md#graceful-restart). MetalLB does not allow changing it; in Herald a change resets the session.',
   }),
   ebgpMultiHop: boolean({ default: false, description: 'The external peer is not on a connected network.' }),
   dualStackAddressFamily: boolean({
     default: false,
     description:
-      'Carry both families; else that of `peerAddress` (without one: both). Routes of the other family lead to the primary InternalIP of the node in that family, which the router must be able to reach directly.',
+      'Carry both address families. When false, only the family of `peerAddress` (both if there is none). Routes of the other family lead to the primary InternalIP of the node in that family, which the router must be able to reach directly.',
   }),
   vrf: text({
     maxLength: 15,
@@ -188,7 +188,8 @@ export const bgpPeerFields = {
       },
     ],
     unset: 'false',
-    description: 'Deprecated in MetalLB, and refused unless false: a session carries exactly the families that it is given.',
+    description:
+      'Deprecated in MetalLB, and refused unless false: a session carries exactly the families that `dualStackAddressFamily` selects.',
   }),
   ttlSecurityHops: integer({
     min: 1,
@@ -196,22 +197,22 @@ export const bgpPeerFields = {
     zeroIsUnset: true,
     unset: 'none',
     description:
-      'RFC 5082: the peer is at most this many hops away, 1 for a neighbour. Packets that have come further are dropped by the kernel. The peer must have the same. Not beside `ebgpMultiHop`.',
+      'RFC 5082: the peer is at most this many hops away, 1 for a neighbour. The kernel drops packets that have come further. The peer needs the same setting. Not together with `ebgpMultiHop`.',
   }),
   passive: boolean({
     default: false,
-    description: 'Only wait for the peer to connect. The agent listens then, see [listening](configuration.md#listening).',
+    description: 'Wait for the peer to connect. The agent then listens, see [listening](configuration.md#listening).',
   }),
   flapDamping: boolean({
     default: true,
     description:
-      'A session that goes down again and again is held back, for 20 s and then longer, up to 5 minutes ([when](configuration.md#flaps)). May change while the session is up.',
+      'A session that goes down repeatedly is held back, for 20 s and then longer, up to 5 minutes ([when](configuration.md#flaps)). May change while the session is up.',
   }),
   adminDown: boolean({ default: false, description: 'Keep the session closed.' }),
   shutdownMessage: text({
     maxLength: limits.shutdownMessageBytes,
     rules: [shutdownMessageFits],
     unset: 'none',
-    description: `Told to the peer when the session is shut down (RFC 9003), up to ${limits.shutdownMessageBytes} octets.`,
+    description: `Sent to the peer when the session is shut down (RFC 9003), up to ${limits.shutdownMessageBytes} octets.`,
   }),
 };

@@ -28,7 +28,7 @@ const asns: readonly PeerRelation[] = [
   },
   {
     at: 'dynamicASN',
-    message: 'stands beside peerASN',
+    message: 'must not be set together with peerASN',
     fix: 'remove one of the two',
     cel: `!(${hasNumber('peerASN')} && has(self.dynamicASN))`,
     holds: (_, written) => !(written('peerASN') && written('dynamicASN')),
@@ -57,15 +57,15 @@ const passwords: readonly PeerRelation[] = [
     at: 'password',
     message: `is longer than ${limits.passwordBytes} octets`,
     fix: 'shorten it',
-    // Not a rule of the field itself: the API server would show its value.
+    // A relation rather than a rule of the field, because the API server shows the value of a field whose rule fails.
     cel: `!has(self.password) || bytes(self.password).size() <= ${limits.passwordBytes}`,
     holds: ({ password }) => password === undefined || Buffer.byteLength(password) <= limits.passwordBytes,
-    // Each of these is three octets.
+    // Each character has three octets.
     broken: { password: '€'.repeat(27) },
   },
   {
     at: 'passwordSecret',
-    message: 'stands beside password',
+    message: 'must not be set together with password',
     fix: 'remove one of the two',
     cel: `!(${hasText('password')} && has(self.passwordSecret) && has(self.passwordSecret.name) && self.passwordSecret.name != '')`,
     holds: ({ password, passwordSecret }) => password === undefined || passwordSecret?.name === undefined,
@@ -129,7 +129,7 @@ const addresses: readonly PeerRelation[] = [
   },
   {
     at: 'ttlSecurityHops',
-    message: 'stands beside ebgpMultiHop',
+    message: 'must not be set together with ebgpMultiHop',
     fix: 'remove ebgpMultiHop: a peer that is further away has more ttlSecurityHops',
     cel: `!(${hasNumber('ttlSecurityHops')} && ${isTrue('ebgpMultiHop')})`,
     holds: ({ ttlSecurityHops, ebgpMultiHop }) => ttlSecurityHops === undefined || ebgpMultiHop !== true,
@@ -150,7 +150,7 @@ const bfd: readonly PeerRelation[] = [
 
 const holdTimes = '0s, or from 3s to 65535s';
 
-/** RFC 4271 4.2 and 4.4: hold time 0 or at least three seconds, keepalives at a third of it; 0 turns both off. */
+/** RFC 4271 4.2 and 4.4: the hold time is 0 or at least three seconds, and keepalives are sent at a third of it. 0 turns both off. */
 const timers: readonly PeerRelation[] = [
   {
     at: 'holdTime',
@@ -188,5 +188,5 @@ const timers: readonly PeerRelation[] = [
   },
 ];
 
-/** What fields of a peer say about each other. */
+/** Rules between fields of a peer. */
 export const bgpPeerRelations: readonly PeerRelation[] = [...asns, ...addresses, ...passwords, ...bfd, ...timers];

@@ -7,9 +7,9 @@ import { bgpPeerFields } from './bgp-peer-fields.ts';
 import { bgpPeerRelations } from './bgp-peer-relations.ts';
 
 const status = object({
-  sessions: text({ maxLength: 64, description: 'Sessions that are up, of how many: `3/4`.' }),
+  sessions: text({ maxLength: 64, description: 'Established sessions of expected ones: `3/4`.' }),
   sessionsEstablished: integer({ min: 0, max: 2 ** 31 - 1, description: 'Nodes whose session with the peer is up.' }),
-  sessionsExpected: integer({ min: 0, max: 2 ** 31 - 1, description: 'Nodes that shall have a session with the peer.' }),
+  sessionsExpected: integer({ min: 0, max: 2 ** 31 - 1, description: 'Nodes that should have a session with the peer.' }),
   conditions,
 });
 
@@ -24,7 +24,7 @@ export const bgpPeer = defineKind({
     { name: 'Address', type: 'string', path: '.spec.peerAddress' },
     { name: 'Interface', type: 'string', path: '.spec.interface' },
     { name: 'ASN', type: 'integer', path: '.spec.peerASN' },
-    { name: 'Sessions', type: 'string', path: '.status.sessions', description: 'Sessions that are up, of how many.' },
+    { name: 'Sessions', type: 'string', path: '.status.sessions', description: 'Established sessions of expected ones.' },
     accepted,
     ready,
     reason,
@@ -46,7 +46,7 @@ export const bgpPeer = defineKind({
 
 export type BGPPeer = ObjectOfKind<typeof bgpPeer>;
 
-/** The hold time is three keepalives where only those are written; 0: neither hold timer nor keepalives (RFC 4271 4.2). */
+/** Returns both timers. When only the keepalive time is set, the hold time is three times that. 0 turns both off (RFC 4271 4.2). */
 function timers(holdTime: number | undefined, keepaliveTime: number | undefined) {
   const holdTimeSeconds = holdTime ?? (keepaliveTime === undefined ? 90 : keepaliveTime * 3);
   return { holdTimeSeconds, keepaliveTimeSeconds: keepaliveTime ?? Math.floor(holdTimeSeconds / 3) };

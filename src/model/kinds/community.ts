@@ -7,17 +7,20 @@ import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
 const alias = object({
   name: parsed(communityName, {
     required: 'name the alias',
-    description: 'The alias: a letter, then letters, digits, `-`, `_`, `.`; up to 63. No alias is there twice.',
+    description: 'The alias: a letter, then letters, digits, `-`, `_`, `.`; up to 63. Each alias must be unique.',
   }),
-  value: parsed(communityValue, { required: 'write the community, for example 65000:100', description: 'What it stands for.' }),
+  value: parsed(communityValue, {
+    required: 'write the community, for example 65000:100',
+    description: 'The community that the alias stands for.',
+  }),
 });
 
-/** As MetalLB's (v1beta1). */
+/** The same as MetalLB's (v1beta1). */
 export const community = defineKind({
   kind: 'Community',
   plural: 'communities',
   shortNames: ['hcommunity'],
-  description: 'Names for BGP communities, which advertisements may use.',
+  description: 'Names for BGP communities that advertisements can use.',
   spec: object({
     communities: list(alias, { key: 'name', maxItems: limits.aliases, description: 'The aliases.' }),
   }),

@@ -2,7 +2,7 @@ import type { ConntrackConfig, HeraldConfig } from './types.ts';
 import { conntrack, heraldConfigSpec, settings } from './herald-config.ts';
 import { defaultsOf } from '../schema/kind.ts';
 
-/** The settings where no HeraldConfig/default exists, and of its fields that are not written. */
+/** The settings when there is no HeraldConfig/default. */
 export const defaultConfig: HeraldConfig = {
   kind: 'HeraldConfig',
   metadata: {
@@ -20,5 +20,5 @@ export const defaultConfig: HeraldConfig = {
 
 export const defaultConntrack: ConntrackConfig = defaultsOf(conntrack);
 
-/** In a cluster a Service without a class may be another controller's. */
+/** The settings in a cluster. There a Service without a class may belong to another controller. */
 export const clusterConfig: HeraldConfig = { ...defaultConfig, ...settings(defaultsOf(heraldConfigSpec), { standalone: false }) };

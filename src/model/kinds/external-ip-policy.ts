@@ -5,7 +5,7 @@ import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
 import { selector } from '../schema/selector.ts';
 import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
 
-/** Both fields are required: what is allowed is said, never assumed. */
+/** Both fields are required, so that a policy always states explicitly what it allows. */
 export const externalIPPolicy = defineKind({
   kind: 'ExternalIPPolicy',
   plural: 'externalippolicies',
@@ -16,13 +16,13 @@ export const externalIPPolicy = defineKind({
     {
       namespaceSelector: selector({
         required: 'write {} to allow every namespace',
-        description: 'Namespaces whose Services may have them; `{}` allows every namespace.',
+        description: 'Namespaces whose Services may have external IPs; `{}` allows every namespace.',
       }),
       cidrs: list(parsed(cidr), {
         required: 'list the prefixes that external IPs may come from',
         maxItems: limits.cidrs,
         unique: true,
-        description: 'Where external IPs may come from.',
+        description: 'The prefixes that external IPs may come from.',
       }),
     },
     { required: 'write namespaceSelector and cidrs' },

@@ -8,31 +8,31 @@ import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
 import type { ObjectValue, Value } from '../schema/value.ts';
 
 /**
- * What Herald forwards: everything, as there is no kube-proxy; what clients outside of the cluster use (NodePorts, load
- * balancer addresses, external IPs), beside a kube-proxy; or nothing, as another program does.
+ * What Herald forwards. all: everything, instead of kube-proxy. external: what clients outside the cluster use (NodePorts, load balancer
+ * addresses, external IPs), beside kube-proxy. none: nothing, because another program forwards.
  */
 const servicesScopes = ['all', 'external', 'none'] as const;
 export type ServicesScope = (typeof servicesScopes)[number];
 
-/** auto: l2, else route, for nodes on the same link; vxlan for the others. */
+/** auto: l2 or else route for nodes on the same link, vxlan for other nodes. */
 const directReturnModes = ['auto', ...pathKinds] as const;
 export type DirectReturnMode = (typeof directReturnModes)[number];
 
 const compats = ['none', 'metallb'] as const;
 export type Compat = (typeof compats)[number];
 
-/** Not kube-proxy's, which has 14 unless it is told otherwise, and had 15. Cilium uses 8 to 11 and 16 to 31, as Calico does. */
+/** Differs from kube-proxy's default bit, which is 14 and was 15. Cilium and Calico use bits 8 to 11 and 16 to 31. */
 const besideKubeProxyBit = 13;
 const aloneBit = 14;
 
-/** The kernel's numbers are 32 bits, and times of a table are kept in hundredths of a second and less. */
+/** The kernel stores these as 32-bit numbers, and timeouts in hundredths of a second or less. */
 const connections = { min: 0, max: 16_777_216 } as const;
 const times = { min: 0, max: 2_000_000 } as const;
 
-/** Under the names of kube-proxy's, with its defaults. */
+/** Names and defaults are those of kube-proxy. */
 export const conntrack = object(
   {
-    maxPerCore: integer({ ...connections, default: 32_768, description: 'Connections for each core, or `min` where that is more.' }),
+    maxPerCore: integer({ ...connections, default: 32_768, description: 'Connections for each core, or `min` if that is more.' }),
     min: integer({ ...connections, default: 131_072, description: 'Connections of all cores together, at least.' }),
     tcpEstablishedSeconds: integer({ ...times, default: 86_400, description: 'How long an idle TCP connection is remembered.' }),
     tcpCloseWaitSeconds: integer({ ...times, default: 3600, description: 'The same in CLOSE_WAIT.' }),
@@ -57,7 +57,8 @@ export const nodeDrain = object(
       min: 0,
       max: 3600,
       default: 10,
-      description: 'How long routes carry the community GRACEFUL_SHUTDOWN before they go: routers find other ways meanwhile.',
+      description:
+        'How long routes carry the community GRACEFUL_SHUTDOWN before they are withdrawn, so that routers can switch to other routes.',
     }),
     deadlineSeconds: integer({
       min: 0,
@@ -80,50 +81,52 @@ const heraldConfigFields = {
   services: choice(servicesScopes, {
     default: 'all',
     description:
-      'What Herald forwards: everything; NodePorts, load balancer addresses and external IPs beside a kube-proxy; nothing, as another program does. [Beside kube-proxy](../explanation/beside-kube-proxy.md).',
+      'What Herald forwards. `all`: everything. `external`: NodePorts, load balancer addresses and external IPs, beside kube-proxy. `none`: nothing, because another program forwards. [Beside kube-proxy](../explanation/beside-kube-proxy.md).',
   }),
   podCIDRs: cidrs({
     unset: 'the podCIDRs of all Nodes, unless there are `podInterfaces`',
     description:
-      "Sources inside are pods: their traffic to ClusterIPs is not masqueraded, and policy Local gives them every endpoint. Where nothing is known of the pods of a family, nobody's ClusterIP traffic is masqueraded, as with kube-proxy.",
+      'Sources inside these prefixes are pods: their traffic to ClusterIPs is not masqueraded, and policy Local gives them every endpoint. If nothing is known about the pods of a family, no ClusterIP traffic of that family is masqueraded, as with kube-proxy.',
   }),
   podInterfaces: list(parsed(interfacePattern), {
     maxItems: limits.podInterfaces,
     description:
-      "What comes in by one of these interfaces is from a pod as well: a name (`cni0`), or with a `*` how it begins (`cali*`); kube-proxy's BridgeInterface and InterfaceNamePrefix.",
+      "Packets that enter by one of these interfaces also come from a pod. An entry is a name (`cni0`) or a prefix with `*` (`cali*`), like kube-proxy's BridgeInterface and InterfaceNamePrefix.",
   }),
   localhostNodePorts: boolean({
     default: false,
     description:
-      'NodePorts of TCP are answered on 127.0.0.1 and ::1, too, for programs of the node itself (KEP-6032). The agent passes such connections on, so they end with it.',
+      'TCP NodePorts are also served on 127.0.0.1 and ::1, for programs on the node itself (KEP-6032). The agent forwards these connections, so they end when it stops.',
   }),
   icmpEcho: boolean({
     default: false,
     description:
-      'This node answers ICMP echo requests (ping) to load balancer addresses and external IPs while it has a backend for them, unless their Service says otherwise. It answers with its own address, the first InternalIP of the family, put in the place of theirs: they are not made local, so nothing else on the node is reached by them.',
+      'This node answers ICMP echo requests (ping) to load balancer addresses and external IPs while it has a backend for them, unless their Service says otherwise. It answers by translating the address to its own, the first InternalIP of the family. The addresses do not become local, so nothing else on the node can be reached through them.',
   }),
-  masqueradeAll: boolean({ default: false, description: 'ClusterIP traffic is masqueraded whoever sent it.' }),
+  masqueradeAll: boolean({ default: false, description: 'ClusterIP traffic is masqueraded from every source.' }),
   serviceCIDRs: cidrs({
     unset: 'none',
-    description: 'With those of ServiceCIDR objects: packets to addresses inside that no Service owns are dropped.',
+    description:
+      'Packets to addresses inside these prefixes and those of ServiceCIDR objects are dropped when no Service owns the address.',
   }),
   nodePortAddresses: cidrs({
     unset: 'the first InternalIP of each family',
-    description: 'Addresses of nodes that take NodePort traffic, as `--nodeport-addresses` of kube-proxy. Loopback addresses never do.',
+    description:
+      'Node addresses inside these prefixes accept NodePort traffic, like `--nodeport-addresses` of kube-proxy. Loopback addresses never do.',
   }),
   serviceProxyName: text({
     maxLength: 63,
     unset: 'none',
-    description: 'Services with this value of the label `service.kubernetes.io/service-proxy-name` are served as well.',
+    description: 'Services with this value of the label `service.kubernetes.io/service-proxy-name` are forwarded too.',
   }),
   sourceRangesEverywhere: boolean({
     default: false,
-    description: '`loadBalancerSourceRanges` of a Service guard its NodePorts and external IPs as well.',
+    description: '`loadBalancerSourceRanges` of a Service also restrict its NodePorts and external IPs.',
   }),
   advertiseClusterIPs: boolean({
     default: true,
     description:
-      'ClusterIPs of Services that do not say otherwise (`herald.dev/advertise-cluster-ip`) are announced where a BGPAdvertisement covers them. false: only those of Services that ask for it.',
+      'ClusterIPs of Services that do not say otherwise (`herald.dev/advertise-cluster-ip`) are announced if a BGPAdvertisement covers them. With false, only those of Services that ask for it.',
   }),
   advertiseExternalIPs: boolean({
     default: true,
@@ -136,22 +139,22 @@ const heraldConfigFields = {
     max: 31,
     unset: `${aloneBit}; ${besideKubeProxyBit} unless \`services\` is \`all\``,
     description:
-      "Bit of the packet mark that asks for masquerade. Beside a kube-proxy it must not be kube-proxy's, which is 14 by default (MasqueradeBitShared).",
+      "Bit of the packet mark that requests masquerade. Beside kube-proxy it must differ from kube-proxy's bit, which is 14 by default (MasqueradeBitShared).",
   }),
-  loadBalancerClass: parsed(loadBalancerClass, { unset: '`herald.dev/herald`', description: 'Services of this class are ours.' }),
+  loadBalancerClass: parsed(loadBalancerClass, { unset: '`herald.dev/herald`', description: 'Herald serves Services of this class.' }),
   defaultClass: boolean({
     unset: 'true over a directory and with `compat: metallb`, else false',
     description:
-      'Services without a class are ours, too. A Service that ceases to be ours by this field or `loadBalancerClass` is not announced, but keeps its address until the Service itself changes its type or class, or goes.',
+      'Herald also serves Services without a class. A Service that Herald no longer serves after a change of this field or `loadBalancerClass` is not announced, but keeps its address until the Service changes its type or class, or is deleted.',
   }),
   compat: choice(compats, {
     default: 'none',
     description:
-      'metallb: objects of `metallb.io` and annotations of MetalLB are read as if they were ours ([migrating](../how-to/migrate-from-metallb.md)).',
+      "metallb: objects of `metallb.io` and annotations of MetalLB are read as if they were Herald's ([migrating](../how-to/migrate-from-metallb.md)).",
   }),
   compatNamespace: parsed(labelName, {
     unset: 'metallb-system',
-    description: 'The only namespace whose MetalLB objects are read, as MetalLB reads only its own.',
+    description: 'The only namespace whose MetalLB objects are read. MetalLB also reads only its own namespace.',
   }),
   drainSeconds: integer({
     min: 0,
@@ -166,7 +169,7 @@ const heraldConfigFields = {
   }),
   hashSlots: choice(slotTableSizes, {
     default: 1021,
-    description: 'Slots of the Services that do not say otherwise, for each address and port.',
+    description: 'Number of slots for each address and port, for Services that do not say otherwise.',
   }),
   directReturn: boolean({
     default: false,
@@ -181,7 +184,7 @@ const heraldConfigFields = {
 
 export const heraldConfigSpec = object(heraldConfigFields, { impliedDefaults: true });
 
-/** The settings that all nodes share: HeraldConfig/default, the one object of its kind. */
+/** Settings that all nodes share: HeraldConfig/default, the only object of its kind. */
 export const heraldConfig = defineKind({
   kind: 'HeraldConfig',
   plural: 'heraldconfigs',
@@ -213,13 +216,13 @@ export const heraldConfig = defineKind({
 export type HeraldConfig = ObjectOfKind<typeof heraldConfig>;
 export type ConntrackConfig = Value<typeof conntrack>;
 
-/** The settings, with those defaults that depend on others. */
+/** Fills in the defaults that depend on other fields. */
 export function settings(spec: ObjectValue<typeof heraldConfigFields>, { standalone }: ReadContext) {
   return {
     ...spec,
     masqueradeBit: spec.masqueradeBit ?? (spec.services === 'all' ? aloneBit : besideKubeProxyBit),
     loadBalancerClass: spec.loadBalancerClass ?? 'herald.dev/herald',
-    // In a cluster a Service without a class may be another controller's; MetalLB without --lb-class serves those.
+    // In a cluster a Service without a class may belong to another controller. MetalLB without --lb-class serves such Services.
     defaultClass: spec.defaultClass ?? (standalone || spec.compat === 'metallb'),
     nodeDrain: spec.nodeDrain ?? defaultsOf(nodeDrain),
     compatNamespace: spec.compatNamespace ?? 'metallb-system',

@@ -17,11 +17,13 @@ const serviceAllocation = object(
       min: 0,
       max: 2 ** 31 - 1,
       default: 0,
-      description: 'Lower is tried first; 0 is not set, and last. Pools without `serviceAllocation` come after all of them.',
+      description:
+        'Pools with a lower priority are tried first. 0 means not set and is tried last. Pools without `serviceAllocation` come after all others.',
     }),
     namespaces: list(text({ maxLength: 63 }), { maxItems: limits.names, unique: true, description: 'Names of namespaces.' }),
     namespaceSelectors: selectors({
-      description: 'With `namespaces`: a Service must be in one of either. Both empty: any namespace.',
+      description:
+        'Namespaces selected by label. A Service must be in one of these or of `namespaces`. When both are empty, any namespace is allowed.',
     }),
     serviceSelectors: selectors({ unset: 'every Service', description: 'Services that may have addresses of the pool.' }),
   },
@@ -30,7 +32,7 @@ const serviceAllocation = object(
 
 const reservation = object({
   namespace: parsed(labelName, { required: 'name the namespace of the Service', description: 'Namespace of the Service.' }),
-  name: parsed(labelName, { required: 'name the Service', description: 'Name of the Service, which need not exist.' }),
+  name: parsed(labelName, { required: 'name the Service', description: 'Name of the Service. It need not exist.' }),
   address: parsed(address, { required: 'write the address that is kept for it', description: 'An address of the pool.' }),
 });
 
@@ -40,7 +42,7 @@ const quota = object({
     required: 'write how many addresses each of these namespaces may hold',
     min: 0,
     max: 2 ** 31 - 1,
-    description: 'How many each of them may hold.',
+    description: 'The most addresses that each of them may hold.',
   }),
 });
 
@@ -49,37 +51,37 @@ const fields = {
     required: 'list CIDRs or ranges: 192.0.2.0/24, 192.0.2.1-192.0.2.9',
     maxItems: limits.poolRanges,
     description:
-      '`192.0.2.0/24`, `192.0.2.1-192.0.2.9`, IPv4 and IPv6, in the order in which they are used. They must not overlap each other, nor hold addresses that no client can reach: loopback, link-local, multicast, reserved (240.0.0.0/4), unspecified.',
+      '`192.0.2.0/24`, `192.0.2.1-192.0.2.9`, IPv4 and IPv6, in the order of use. They must not overlap each other or contain addresses that no client can reach: loopback, link-local, multicast, reserved (240.0.0.0/4), unspecified.',
   }),
-  autoAssign: boolean({ default: true, description: 'false: only for Services that ask for the pool or for an address in it.' }),
-  avoidBuggyIPs: boolean({ default: false, description: 'Leave out IPv4 addresses that end in .0 and .255.' }),
+  autoAssign: boolean({ default: true, description: 'With false, only Services that request the pool or an address in it get addresses.' }),
+  avoidBuggyIPs: boolean({ default: false, description: 'Do not assign IPv4 addresses that end in .0 or .255.' }),
   serviceAllocation,
   draining: boolean({
     default: false,
     description:
-      'The pool gives nothing new, on request neither ([PoolDraining](reasons.md)). What was given from it stays, and is announced.',
+      'The pool assigns no new addresses, not even on request ([PoolDraining](reasons.md)). Assigned addresses stay and are announced.',
   }),
   reservations: list(reservation, {
     key: 'address',
     maxItems: limits.reservations,
     description:
-      'Only the Service of that name gets the address, whether it exists yet or not. When it comes it has it before anything else, also with `autoAssign: false`. Whoever held the address before keeps it until he lets it go. It may share the address by its key.',
+      'Only the named Service gets the address. It need not exist yet; when it is created it gets this address first, even with `autoAssign: false`. A Service that already held the address keeps it until it releases it. The named Service may share the address by its sharing key.',
   }),
   keepReleasedSeconds: integer({
     min: 0,
     max: limits.keepReleasedSeconds,
     default: 0,
     description:
-      'How long what a Service held is kept for a Service of its name after it was deleted or let go. The status of the pool has it, within seconds, for the controller that comes next: at most 500. What others share is not kept.',
+      "How long an address is kept for a Service of the same name after its Service was deleted or released it. The pool's status records it within seconds, so that it survives a restart of the controller: at most 500 addresses. An address that other Services share is not kept.",
   }),
   quota: list(quota, {
     maxItems: limits.selectors,
     description:
-      'Each namespace that the selector selects holds at most so many addresses of the pool, both families together, a shared one counted once; of several that select it, the least counts. What is held already stays.',
+      'The most addresses of the pool that each selected namespace may hold, both families together; a shared address counts once. If several entries select a namespace, the lowest applies. Addresses that it already holds stay.',
   }),
 };
 
-/** int64, of which the largest value stands for more addresses than it can say; a number of JavaScript is less exact. */
+/** An int64 in the API; its largest value stands for any larger number. Numbers of JavaScript are less exact. */
 const count = { min: 0, max: Infinity } as const;
 
 const status = object({
@@ -88,35 +90,35 @@ const status = object({
   availableIPv4: integer({ ...count, description: 'IPv4 addresses that are free.' }),
   availableIPv6: integer({
     ...count,
-    description: 'IPv6 addresses that are free. A block of 62 or more host bits counts as the largest number that there is.',
+    description: 'IPv6 addresses that are free. A block with 62 or more host bits counts as the largest number.',
   }),
-  usage: text({ maxLength: 128, description: 'How many addresses Services have of how many: `12/256`.' }),
+  usage: text({ maxLength: 128, description: 'Assigned addresses of all addresses: `12/256`.' }),
   conflicts: list(text({ maxLength: 253 }), { maxItems: limits.names, description: 'Pools that overlap this one.' }),
   released: list(
     object({
       service: text({ maxLength: 127, description: '"namespace/name".' }),
-      address: text({ maxLength: 45, description: 'What it had.' }),
+      address: text({ maxLength: 45, description: 'The released address.' }),
       until: text({ maxLength: 64, description: 'RFC 3339.' }),
     }),
     {
       maxItems: limits.releasedAddresses,
       description:
-        'Addresses that wait for a Service of the name that had them (keepReleasedSeconds), also over a restart of the controller.',
+        'Released addresses that are kept for a Service of the same name (keepReleasedSeconds), even across a restart of the controller.',
     },
   ),
   conditions,
 });
 
-/** Fields and defaults are MetalLB's (v1beta1), and some of ours. */
+/** Fields and defaults are MetalLB's (v1beta1), plus Herald's additions. */
 export const ipAddressPool = defineKind({
   kind: 'IPAddressPool',
   plural: 'ipaddresspools',
   shortNames: ['hpool'],
-  description: 'Addresses that Services of type LoadBalancer are given.',
+  description: 'Addresses for Services of type LoadBalancer.',
   spec: object(fields, { required: 'write the addresses of the pool' }),
   status,
   columns: [
-    { name: 'Usage', type: 'string', path: '.status.usage', description: 'Addresses that Services have, of how many.' },
+    { name: 'Usage', type: 'string', path: '.status.usage', description: 'Assigned addresses of all addresses.' },
     { name: 'Auto Assign', type: 'boolean', path: '.spec.autoAssign' },
     { name: 'Draining', type: 'boolean', path: '.spec.draining' },
     { name: 'Conflicts', type: 'string', path: '.status.conflicts', description: 'Pools that overlap this one.' },
@@ -142,13 +144,13 @@ export type IPAddressPool = ObjectOfKind<typeof ipAddressPool>;
 export type ServiceAllocation = Value<typeof serviceAllocation>;
 export type Quota = Value<typeof quota>;
 
-/** An address of the pool that only the named Service gets, which need not exist. No address is there twice. */
+/** An address of the pool that only the named Service can get. The Service need not exist. Addresses are unique. */
 export interface Reservation {
   readonly service: ServiceKey;
   readonly address: Address;
 }
 
-/** CEL cannot compare addresses by size, and every pair of a thousand would cost too much. */
+/** Checks that ranges do not overlap. CEL cannot compare addresses by size, and comparing every pair of a thousand would cost too much. */
 function checkDisjoint(ranges: readonly AddressRange[], spec: FieldReader): void {
   for (const [index, range] of ranges.entries()) {
     const other = ranges.slice(0, index).find((before) => rangesOverlap(before, range));

@@ -30,7 +30,7 @@ const reasonFields = {
   code: text({ maxLength: 253, description: 'A code of the [catalogue](reasons.md).' }),
   details: map(anything, {
     maxEntries: limits.reasonDetails,
-    description: 'Names and numbers of its texts: text, number, true or false.',
+    description: 'Names and numbers used in its texts: text, number, true or false.',
   }),
   message: text({ maxLength: longText, description: 'The full sentence, for readers of another version.' }),
 };
@@ -41,30 +41,30 @@ const bfd = object(
     state: text({ maxLength: 64, description: bfdStates.join(', ') }),
     since: text({ maxLength: 64, description: 'RFC 3339.' }),
     reason: text({ maxLength: longText, description: 'Why it is not up.' }),
-    awaited: text({ maxLength: longText, description: 'The BGP session waits for it (`bfdStrict`): what keeps it from being up.' }),
+    awaited: text({ maxLength: longText, description: 'Why BFD is not up, when the BGP session waits for it (`bfdStrict`).' }),
     warning: text({
       maxLength: longText,
       description:
-        'What of the BFDProfile is not as it was asked for, or not safe on this node: short intervals without real-time priority.',
+        'A setting of the BFDProfile that was not applied or is not safe on this node, such as short intervals without real-time priority.',
     }),
   },
-  { open: true, description: 'Where BFD watches the way to the peer.' },
+  { open: true, description: 'Present when BFD monitors the path to the peer.' },
 );
 
 const damping = object(
   {
     penalty: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'Each flap adds 1000; it halves in 15 minutes.' }),
     flapsInLastHour: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'How often it went down.' }),
-    until: text({ maxLength: 64, description: 'RFC 3339. It is held back, and neither side begins a session before.' }),
+    until: text({ maxLength: 64, description: 'The session is held back until this time, RFC 3339. Neither side can start one before.' }),
   },
-  { open: true, description: 'Of a session that went down in the last hour though nobody wanted it to.' },
+  { open: true, description: 'Present when the session went down unintentionally in the last hour.' },
 );
 
 const family = object(
   {
     family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
-    sent: integer({ ...count, description: 'Routes that the peer has of us.' }),
-    received: integer({ ...count, description: 'Announcements that the peer has sent in this session; none is kept.' }),
+    sent: integer({ ...count, description: 'Routes sent to the peer.' }),
+    received: integer({ ...count, description: 'Routes announced by the peer in this session. They are not stored.' }),
   },
   { open: true },
 );
@@ -72,15 +72,15 @@ const family = object(
 const session = object(
   {
     peer: text({ maxLength: 253, description: 'Name of the BGPPeer.' }),
-    address: text({ maxLength: 253, description: 'Its address; "unnumbered on eth1" until the router was heard.' }),
-    interface: text({ maxLength: 64, description: 'That the session is bound to.' }),
+    address: text({ maxLength: 253, description: 'Its address, or "unnumbered on eth1" until the router is found.' }),
+    interface: text({ maxLength: 64, description: 'Interface that the session is bound to.' }),
     state: text({ maxLength: 64, description: sessionStates.join(', ') }),
-    since: text({ maxLength: 64, description: 'RFC 3339; empty where the peer was refused and there is no session.' }),
+    since: text({ maxLength: 64, description: 'RFC 3339. Empty when the peer was refused and there is no session.' }),
     localASN: integer({ ...asn, description: 'Our AS number.' }),
     peerASN: integer({ ...asn, description: "The peer's; 0 until it is known." }),
-    prefixesSent: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'Routes that the peer has of us.' }),
-    families: list(family, { maxItems: limits.sessionFamilies, description: 'By family that the session carries, while it is up.' }),
-    lastError: text({ maxLength: longText, description: "Why it is down, or went down last; the peer's own text is quoted." }),
+    prefixesSent: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'Routes sent to the peer.' }),
+    families: list(family, { maxItems: limits.sessionFamilies, description: 'The address families of the established session.' }),
+    lastError: text({ maxLength: longText, description: "Why the session is down, or was down last. The peer's own text is quoted." }),
     damping,
     bfd,
   },
@@ -98,12 +98,15 @@ const difference = object(
 
 const directReturn = object(
   {
-    receives: wordList({ description: 'Packets come from nodes on its link; through the tunnel. Empty: nothing must be passed on to it.' }),
+    receives: wordList({
+      description:
+        'How the node can receive packets: over its link (`link`), through the tunnel (`vxlan`). Empty: no packets may be passed to it.',
+    }),
     passes: wordList({ description: 'How it passes packets on.' }),
-    networks: wordList({ description: 'The networks of its InternalIPs, as far as they are links with other nodes.' }),
-    linkAddresses: wordList({ description: 'By which its packets are known on a link.' }),
-    interfaces: wordList({ description: 'Of its InternalIPs.' }),
-    mtu: integer({ min: 0, max: 2 ** 31 - 1, description: 'The largest packet that these take.' }),
+    networks: wordList({ description: 'Networks of its InternalIPs that are links shared with other nodes.' }),
+    linkAddresses: wordList({ description: 'Link-layer addresses that its packets carry on a link.' }),
+    interfaces: wordList({ description: 'Interfaces of its InternalIPs.' }),
+    mtu: integer({ min: 0, max: 2 ** 31 - 1, description: 'The smallest MTU of these interfaces.' }),
   },
   { open: true, description: 'What the node can do for direct server return; absent: no Service asked for it.' },
 );
@@ -111,33 +114,33 @@ const directReturn = object(
 const drain = object(
   {
     phase: text({ maxLength: 64, description: drainPhases.join(', ') }),
-    since: text({ maxLength: 64, description: 'When it was begun, RFC 3339.' }),
+    since: text({ maxLength: 64, description: 'When the drain began, RFC 3339.' }),
     kept: integer({ ...count, description: 'Services whose routes stay because no other node announces them.' }),
-    withdrawn: text({ maxLength: 64, description: 'Since when nothing is announced, RFC 3339; the deadline counts from there.' }),
-    connections: integer({ ...count, description: 'Connections that are left, once the routes are gone.' }),
+    withdrawn: text({ maxLength: 64, description: 'When the last route was withdrawn, RFC 3339; the deadline counts from there.' }),
+    connections: integer({ ...count, description: 'Connections that still arrive after the routes were withdrawn.' }),
   },
-  { open: true, description: 'How far the [drain](../how-to/drain.md) of the node is; absent: it is not drained.' },
+  { open: true, description: "Progress of the node's [drain](../how-to/drain.md). Absent: the node is not being drained." },
 );
 
 /**
- * Written by agents, perhaps of another version than the CRD and the reader: no word is fixed, every object keeps fields that are not known,
- * and lengths are far above what is written. A write that is refused would hide a whole node.
+ * Agents write this status, possibly of another version than the CRD and the reader. So no word is fixed, every object keeps unknown
+ * fields, and length limits are far above what agents write: a refused write would hide a whole node.
  */
 const status = object(
   {
-    updated: text({ maxLength: 64, description: 'When it was written, RFC 3339. Older than 90 s: the agent is taken for dead.' }),
+    updated: text({ maxLength: 64, description: 'When it was written, RFC 3339. When older than 90 s, the agent counts as dead.' }),
     consumed: map(text({ maxLength: 64 }), {
       maxEntries: limits.consumedKinds,
-      description: 'Highest resourceVersion that the agent has acted upon, by kind.',
+      description: 'By kind, the highest resourceVersion that the agent has acted on.',
     }),
     sessions: list(session, { maxItems: limits.sessions, description: 'BGP sessions of the node.' }),
     differing: list(difference, {
       maxItems: limits.differing,
       description: 'Services whose actual state differs from what was decided.',
     }),
-    truncated: boolean({ description: 'More Services differ than are listed: of those that are not, nothing is known.' }),
-    problem: object(reasonFields, { open: true, description: 'What concerns every Service of the node.' }),
-    host: list(writtenReason, { maxItems: limits.hostReasons, description: 'What is wrong with the host, or missing on it.' }),
+    truncated: boolean({ description: 'More Services differ than are listed. The state of Services that are not listed is unknown.' }),
+    problem: object(reasonFields, { open: true, description: 'A problem that affects every Service of the node.' }),
+    host: list(writtenReason, { maxItems: limits.hostReasons, description: 'Problems of the host.' }),
     drain,
     directReturn,
     conditions,
@@ -150,15 +153,15 @@ export const nodeState = defineKind({
   plural: 'nodestates',
   shortNames: ['hnode'],
   description:
-    'What the agent of a node reports: one object for each node, by its name. Do not write one. Fields and words that this version does not know are kept.',
+    "The report of a node's agent: one object for each node, with the node's name. Do not write one. Unknown fields and words from other versions are kept.",
   reads: status,
   status,
   columns: [
     { name: 'Updated', type: 'date', path: '.status.updated', description: 'How long ago the agent reported.' },
-    { name: 'Problem', type: 'string', path: '.status.problem.code', description: 'What concerns every Service of the node.' },
-    { name: 'Drain', type: 'string', path: '.status.drain.phase', description: 'How far the drain of the node is.' },
+    { name: 'Problem', type: 'string', path: '.status.problem.code', description: 'A problem that affects every Service of the node.' },
+    { name: 'Drain', type: 'string', path: '.status.drain.phase', description: "Progress of the node's drain." },
     { name: 'Sessions', type: 'string', path: '.status.sessions[*].state', description: 'State of the first session.', wide: true },
-    { name: 'Host', type: 'string', path: '.status.host[*].code', description: 'The first thing that is wrong with the host.' },
+    { name: 'Host', type: 'string', path: '.status.host[*].code', description: 'The first problem of the host.' },
     age,
   ],
   example: {},
@@ -176,7 +179,7 @@ function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
     consumed: Object.fromEntries(Object.entries(status.consumed).filter(([, version]) => /^[0-9]{1,40}$/.test(version))),
     sessions: status.sessions.flatMap((item) => readSession(item) ?? []),
     differing: known,
-    // What another version says of a Service is not known here, which is what `truncated` means.
+    // A difference that another version wrote in an unknown form counts as `truncated`.
     ...(status.truncated === true || known.length < differing.length ? { truncated: true } : {}),
     ...(status.problem === undefined ? {} : { problem: readReason(status.problem) }),
     ...(host.length === 0 ? {} : { host }),
@@ -199,7 +202,7 @@ function readDirectReturn({ receives, passes, networks, linkAddresses, interface
   };
 }
 
-/** A word of another version: the node is drained, and nobody here knows how far. */
+/** Reads the drain. With an unknown phase, from another version, the node counts as Draining. */
 function readDrain(item: Value<typeof drain> | undefined): Pick<NodeState, 'drain'> {
   if (item === undefined) return {};
   const { phase: word, since = '', kept = 0, withdrawn, connections } = item;
@@ -269,14 +272,14 @@ function readDifference(item: Value<typeof difference>): ServiceDifference | und
     : { service: service as ServiceKey, aspect, reason: readReason(why) };
 }
 
-/** A code or details that this version does not know become UnknownReason, with the text that the writer gave. */
+/** Reads a reason. An unknown code or unknown details become UnknownReason with the writer's text. */
 function readReason({ code = '', details, message: text = '' }: Value<typeof writtenReason>): Reason {
   if (!Object.hasOwn(catalogue, code)) return reason('UnknownReason', { code, text });
   const known = { code, details } as unknown as Reason;
   return hasAllDetails(known) ? known : reason('UnknownReason', { code, text });
 }
 
-/** Whether the details are what the catalogue's texts need: each is a number, a text or true or false, and none is missing. */
+/** True when the details contain everything that the catalogue's texts need, each a number, a text or a boolean. */
 function hasAllDetails(known: Reason): boolean {
   if (!Object.values(known.details as object).every((value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)))
     return false;

@@ -1,4 +1,4 @@
-/** Herald's own kinds as decisions read them, herald.dev/v1alpha1, validated and with defaults: what their definitions in kinds/ read as. */
+/** The types of Herald's own kinds as decisions read them (herald.dev/v1alpha1): validated and with defaults. */
 export type { BFDProfile } from './bfd-profile.ts';
 export type { AddressType, BGPAdvertisement } from './bgp-advertisement.ts';
 export type { BGPPeer } from './bgp-peer.ts';

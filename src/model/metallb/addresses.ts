@@ -1,12 +1,12 @@
 import { maskedPrefix, formatPrefix } from '../../net/prefix.ts';
 import { parseAddress } from '../../net/address.ts';
 
-/** MetalLB reads an IPv4-mapped IPv6 address as the IPv4 address that is in it (Go's net.ParseIP); Herald wants the address itself. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. MetalLB accepts the mapped form (Go's net.ParseIP), Herald does not. */
 export function normaliseAddress(value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '') : value;
 }
 
-/** MetalLB clears the bits of a CIDR beyond its length (Go's net.ParseCIDR), and takes spaces around the ends of a range. */
+/** Clears the host bits of a CIDR and trims the ends of a range. MetalLB accepts both forms (Go's net.ParseCIDR), Herald does not. */
 export function normaliseRange(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   const dash = value.indexOf('-');

@@ -1,11 +1,11 @@
 import { annotations } from '../annotations.ts';
 import type { Labels } from '../objects/metadata.ts';
 
-/** One annotation of a Service that MetalLB knows: what is read in its place, and what the reference page says of it. */
+/** One MetalLB annotation of a Service: its counterpart in Herald and its text on the reference page. */
 interface AnnotationRow {
-  /** Without its prefix. */
+  /** The name without its prefix. */
   readonly name: string;
-  /** Absent: MetalLB writes it, and nobody reads it here. */
+  /** The annotation of Herald with the same purpose. Absent: MetalLB writes the annotation, and Herald does not read it. */
   readonly ours?: string;
   readonly does: 'same' | 'differs' | 'no';
   readonly text: string;
@@ -19,28 +19,28 @@ export const annotationRows: readonly AnnotationRow[] = [
     name: 'address-pool',
     ours: annotations.addressPool,
     does: 'differs',
-    text: 'A change of it moves the Service. That a Service is in another pool than the one it names when the controller starts does not: it may be the work of whoever cut the pools anew, and is told ([AddressInOtherPool](reasons.md)).',
+    text: 'Changing it moves the Service. A Service that is already outside the named pool when the controller starts is not moved, because the pools may have been redefined on purpose; its condition reports it ([AddressInOtherPool](reasons.md)).',
   },
   {
     name: 'loadBalancerIPs',
     ours: annotations.loadBalancerIPs,
     does: 'differs',
-    text: 'More than one of a family, and addresses of different pools, may be asked for. A Service keeps what it has until all that it asks for is free; in MetalLB it loses that first.',
+    text: 'Several addresses of one family, and addresses of different pools, may be requested. A Service keeps its addresses until all requested ones are free; in MetalLB it loses them first.',
   },
   {
     name: 'allow-shared-ip',
     ours: annotations.allowSharedIP,
     does: 'differs',
-    text: 'Services of different namespaces share only where each admits the other (`herald.dev/allow-shared-ip-namespaces`), and with policy Local only with equal selectors that are not empty. What shares an address already goes on to do so, and its condition says what is missing.',
+    text: 'Services of different namespaces share only where each admits the other (`herald.dev/allow-shared-ip-namespaces`), and with policy Local only with equal selectors that are not empty. Services that already share an address continue to do so, and their condition says what is missing.',
   },
   {
     name: 'ip-allocated-from-pool',
     does: 'no',
-    text: 'Neither read nor written, as Herald writes nothing of a Service but its status (with AWS, also a finalizer). Of which pool an address is follows from the pools, which never overlap. What MetalLB has left there stays, and may be out of date.',
+    text: 'Neither read nor written, as Herald writes nothing of a Service but its status (with AWS, also a finalizer). The pool of an address follows from the pools, which never overlap. A value that MetalLB wrote stays and may be out of date.',
   },
 ];
 
-/** What Herald reads in the place of an annotation of MetalLB; undefined: none of MetalLB's. */
+/** Finds the row of a MetalLB annotation. Returns undefined for other annotations; `row` is undefined when the name is unknown. */
 export function metallbAnnotation(name: string): { readonly row: AnnotationRow | undefined; readonly deprecated: boolean } | undefined {
   const prefix = [metallbPrefix, deprecatedPrefix].find((candidate) => name.startsWith(candidate));
   if (prefix === undefined) return undefined;
@@ -55,12 +55,15 @@ interface AnnotationFinding {
 
 export interface TranslatedAnnotations {
   readonly annotations: Labels;
-  /** Of ours that were made of MetalLB's: which one each was. */
+  /** For each translated annotation of ours, the name of MetalLB's. */
   readonly from: ReadonlyMap<string, string>;
   readonly findings: readonly AnnotationFinding[];
 }
 
-/** Undefined: there is nothing of MetalLB. As in MetalLB, metallb.io goes before metallb.universe.tf, also where it is empty. */
+/**
+ * Translates MetalLB's annotations into ours. Returns undefined when there are none. As in MetalLB, metallb.io takes precedence over
+ * metallb.universe.tf, even when its value is empty.
+ */
 export function translateAnnotations(written: Readonly<Record<string, unknown>>): TranslatedAnnotations | undefined {
   const names = Object.keys(written);
   if (!names.some((name) => metallbAnnotation(name) !== undefined)) return undefined;

@@ -1,6 +1,6 @@
 import { differs, note, type FieldRow } from './rows.ts';
 
-/** metallb.io/v1beta1 BFDProfile. */
+/** Fields of a metallb.io/v1beta1 BFDProfile. */
 export const bfdRows: readonly FieldRow[] = [
   { field: 'receiveInterval', does: 'same', text: '' },
   { field: 'transmitInterval', does: 'same', text: '' },
@@ -8,13 +8,13 @@ export const bfdRows: readonly FieldRow[] = [
   {
     field: 'echoInterval',
     does: 'no',
-    text: 'Read, and not used: there is no echo mode.',
+    text: 'Read but not used: there is no echo mode.',
     translate: (value) => ({ value, findings: [note('is not used: there is no echo mode', '')] }),
   },
   {
     field: 'echoMode',
     does: 'no',
-    text: 'Read, and not used: control packets alone watch the way, as fast as `receiveInterval` and `transmitInterval` say.',
+    text: 'Read but not used: control packets alone monitor the path, at `receiveInterval` and `transmitInterval`.',
     translate: (value) => ({
       value,
       findings: value === true ? [differs('is not used: there is no echo mode', 'shorten receiveInterval and transmitInterval')] : [],

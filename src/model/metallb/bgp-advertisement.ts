@@ -3,7 +3,7 @@ import { differs, type FieldRow, type TranslatedValue } from './rows.ts';
 const aggregation =
   'An address whose aggregate would cover others outside of its block of the pool is not announced ([AggregationTooShort](reasons.md)); MetalLB looks only at the largest block of a range, and refuses the whole configuration. From 1 up.';
 
-/** metallb.io/v1beta1 BGPAdvertisement. */
+/** Fields of a metallb.io/v1beta1 BGPAdvertisement. */
 export const advertisementRows: readonly FieldRow[] = [
   { field: 'aggregationLength', does: 'differs', text: aggregation },
   { field: 'aggregationLengthV6', does: 'differs', text: aggregation },
@@ -29,7 +29,7 @@ export const advertisementRows: readonly FieldRow[] = [
   { field: 'serviceSelectors', does: 'same', text: '' },
 ];
 
-/** metallb.io/v1beta1 Community. */
+/** Fields of a metallb.io/v1beta1 Community. */
 export const communityRows: readonly FieldRow[] = [
   {
     field: 'communities',
@@ -39,7 +39,7 @@ export const communityRows: readonly FieldRow[] = [
   },
 ];
 
-/** Numbers may have leading zeros in MetalLB (Go's strconv.ParseUint). */
+/** Removes leading zeros from numbers. MetalLB accepts them (Go's strconv.ParseUint). */
 function plainCommunity(value: unknown): unknown {
   if (typeof value !== 'string' || !/^(large:)?\d+(:\d+)+$/.test(value)) return value;
   return value.replaceAll(/(^|:)0+(?=\d)/g, '$1');
@@ -52,7 +52,7 @@ function aliases(value: unknown): TranslatedValue {
     if (typeof item !== 'object' || item === null) return [item];
     const { name, value } = item as { readonly name?: unknown; readonly value?: unknown };
     if (typeof name === 'string' && name !== '' && !/^[A-Za-z][\w.-]{0,62}$/.test(name)) {
-      findings.push(differs(`${JSON.stringify(name.slice(0, 63))} is left out: it is no name here`, 'rename the alias'));
+      findings.push(differs(`${JSON.stringify(name.slice(0, 63))} is left out: it is not a valid name in Herald`, 'rename the alias'));
       return [];
     }
     return [{ ...item, value: plainCommunity(value) }];

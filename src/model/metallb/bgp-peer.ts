@@ -6,7 +6,7 @@ import { note, type FieldContext, type FieldRow, type TranslatedValue } from './
 const holdTime =
   "Where it is not written: 90 s, as in MetalLB's native mode; FRR has 180 s. The peers agree on the lower of their two. Parts of a second are cut off, as FRR does.";
 
-/** metallb.io/v1beta2 BGPPeer. */
+/** Fields of a metallb.io/v1beta2 BGPPeer. */
 export const peerRows: readonly FieldRow[] = [
   {
     field: 'myASN',
@@ -80,8 +80,8 @@ const inFirstVersion = new Set([
 ]);
 
 /**
- * metallb.io/v1beta1 BGPPeer. Its durations are never absent: an object that came through the API server has "0s" where nothing was
- * written, and 0 where no port was.
+ * Fields of a metallb.io/v1beta1 BGPPeer. Its API server writes "0s" for a duration and 0 for a port that were not set, so both count as
+ * not set.
  */
 export const firstPeerRows: readonly FieldRow[] = peerRows
   .filter(({ field }) => inFirstVersion.has(field))
@@ -93,7 +93,7 @@ export const firstPeerRows: readonly FieldRow[] = peerRows
     return row;
   });
 
-/** A duration as BGP has it on the wire. What is no duration is left to the parser. */
+/** Rounds a duration down to whole seconds, as BGP carries it. Leaves anything else to the parser. */
 function wholeSeconds(value: unknown): TranslatedValue {
   const duration = typeof value === 'string' ? parseDuration(value) : undefined;
   if (duration?.ok !== true || Number.isInteger(duration.value)) return { value };
@@ -109,7 +109,7 @@ function unlessZero(value: unknown): TranslatedValue {
 function passwordSecret(value: unknown, { namespace }: FieldContext): TranslatedValue {
   if (!isRecord(value)) return { value };
   const { name, namespace: written } = value;
-  // The API server keeps an empty reference where none was written.
+  // The API server stores an empty reference when none was written.
   if (name === undefined || name === '') return written === undefined || written === '' ? {} : { value };
   const elsewhere = typeof written === 'string' && written !== '' && written !== namespace;
   return {

@@ -1,2 +1,1 @@
-/** The API group of MetalLB. */
 export const metallbGroup = 'metallb.io';

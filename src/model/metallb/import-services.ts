@@ -5,24 +5,24 @@ import { metallbAnnotation, translateAnnotations } from './annotations.ts';
 import type { RawInput, Remark } from './import.ts';
 import { parseAnyObject } from './read.ts';
 
-/** A Service that asks MetalLB for something, and how to ask Herald for the same. */
+/** A Service with MetalLB annotations, and the annotations that request the same from Herald. */
 export interface ImportedService {
   readonly service: ServiceKey;
   readonly where?: string;
-  /** What to add, beside what is there for MetalLB. */
+  /** Annotations to add beside those for MetalLB. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly remarks: readonly Remark[];
 }
 
 export interface ServiceImport {
   readonly services: readonly ImportedService[];
-  /** How many Services of type LoadBalancer there are of each class; "": without one. */
+  /** Number of Services of type LoadBalancer by class. The key "" stands for Services without a class. */
   readonly classes: ReadonlyMap<string, number>;
 }
 
 const compat = { compat: 'metallb', namespace: '' } as const;
 
-/** What Services ask of MetalLB, in the words of Herald. Pure. */
+/** Translates what Services request from MetalLB into Herald's annotations. Pure. */
 export function importServices(inputs: readonly RawInput[]): ServiceImport {
   const services: ImportedService[] = [];
   const classes = new Map<string, number>();

@@ -8,21 +8,21 @@ import { translateObject, type Translation } from './translate.ts';
 
 export interface Remark {
   readonly level: 'refused' | 'differs' | 'note';
-  /** "spec.bfdProfile". */
+  /** Path of the field, such as "spec.bfdProfile". */
   readonly field: string;
   readonly message: string;
   readonly fix: string;
 }
 
-/** What became of one object of MetalLB. */
+/** The result of importing one MetalLB object. */
 export interface Imported {
-  /** "IPAddressPool.metallb.io/metallb-system/main". */
+  /** The object, such as "IPAddressPool.metallb.io/metallb-system/main". */
   readonly object: string;
-  /** Where it was read: file and line. Absent: from an API server. */
+  /** File and line of the object. Absent: it came from an API server. */
   readonly where?: string;
   readonly verdict: 'exact' | 'differs' | 'refused';
   readonly remarks: readonly Remark[];
-  /** As Herald has it; absent where it is refused. */
+  /** The manifest for Herald. Absent when the object is refused. */
   readonly manifest?: Readonly<Record<string, unknown>>;
 }
 
@@ -31,7 +31,7 @@ export interface RawInput {
   readonly where?: string;
 }
 
-/** Fields of metadata that an API server writes. */
+/** Metadata fields that an API server writes. */
 const serverFields = new Set([
   'uid',
   'resourceVersion',
@@ -43,7 +43,7 @@ const serverFields = new Set([
   'finalizers',
 ]);
 
-/** Configuration of MetalLB that is no object of its group. */
+/** ConfigMaps that configure MetalLB. */
 const configMaps: Readonly<Record<string, { readonly message: string; readonly fix: string }>> = {
   bgpextras: { message: 'is configuration of FRR, which Herald does not have', fix: 'look what in it Herald has a field for' },
   config: {
@@ -53,8 +53,8 @@ const configMaps: Readonly<Record<string, { readonly message: string; readonly f
 };
 
 /**
- * Objects of MetalLB as manifests of Herald, each with what is not the same. `namespace`: MetalLB's; undefined: the only one that the
- * objects are in, else its default. Objects of others are left out. Pure.
+ * Translates MetalLB objects into Herald manifests, each with its differences. `namespace` is MetalLB's namespace; it defaults to the only
+ * namespace of the objects, else to MetalLB's default. Objects of other programs are left out. Pure.
  */
 export function importObjects(inputs: readonly RawInput[], namespace: string = namespaceOf(inputs)): Imported[] {
   const seen = new Set<string>();
@@ -110,7 +110,7 @@ function importTranslated(
   return { object, verdict, remarks, manifest: asManifest(raw) };
 }
 
-/** The Secret stays where it is: whoever reads it needs the right to. */
+/** Reminds the user that reading the Secret needs a Role, because the Secret stays in its namespace. */
 function secretRemark(raw: Readonly<Record<string, unknown>>, { kind, namespace }: TranslatedFrom): Remark[] {
   const spec = isRecord(raw['spec']) ? raw['spec'] : {};
   if (kind !== 'BGPPeer' || !isRecord(spec['passwordSecret'])) return [];

@@ -3,7 +3,7 @@ import { differs, note, type FieldRow, type TranslatedValue } from './rows.ts';
 
 const worstPriority = 2 ** 31 - 1;
 
-/** metallb.io/v1beta1 IPAddressPool. */
+/** Fields of a metallb.io/v1beta1 IPAddressPool. */
 export const poolRows: readonly FieldRow[] = [
   {
     field: 'addresses',
@@ -28,7 +28,7 @@ export const poolRows: readonly FieldRow[] = [
       value,
       findings:
         Array.isArray(value) && value.length > 0
-          ? [note('as long as they select no namespace the pool serves none, where MetalLB would serve all', '')]
+          ? [note('while they select no namespace the pool serves none, but MetalLB would serve all', '')]
           : [],
     }),
   },

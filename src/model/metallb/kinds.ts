@@ -3,17 +3,28 @@ import { bfdRows } from './bfd-profile.ts';
 import { metallbGroup } from './group.ts';
 import { firstPeerRows, peerRows } from './bgp-peer.ts';
 import { poolRows } from './ip-address-pool.ts';
-import { layer2Rows } from './l2-advertisement.ts';
 import type { FieldRow } from './rows.ts';
 
-/** A kind of MetalLB in one of its versions. */
+/** One version of a MetalLB kind. */
 export interface MetalLBKind {
   readonly kind: string;
   readonly version: string;
   readonly rows: readonly FieldRow[];
-  /** Why objects of the kind are refused as a whole, and what to do. */
+  /** Set when all objects of the kind are refused: the reason and the fix. */
   readonly refused?: { readonly message: string; readonly fix: string };
 }
+
+const layer2Fields = [
+  'ipAddressPools',
+  'ipAddressPoolSelectors',
+  'nodeSelectors',
+  'interfaces',
+  'serviceSelectors',
+  'preferredNodeSelectors',
+];
+
+/** Fields of a metallb.io/v1beta1 L2Advertisement. The kind is refused as a whole. */
+const layer2Rows: readonly FieldRow[] = layer2Fields.map((field) => ({ field, does: 'no', text: '' }));
 
 export const metallbKinds: readonly MetalLBKind[] = [
   { kind: 'IPAddressPool', version: 'v1beta1', rows: poolRows },
@@ -27,7 +38,7 @@ export const metallbKinds: readonly MetalLBKind[] = [
     version: 'v1beta1',
     rows: layer2Rows,
     refused: {
-      message: 'Herald announces by BGP only: nobody answers ARP or NDP for the addresses of its pools',
+      message: 'Herald announces by BGP only: no node answers ARP or NDP for the addresses of its pools',
       fix: 'leave these pools to MetalLB, or announce them by a BGPAdvertisement',
     },
   },
@@ -42,10 +53,10 @@ export const metallbKinds: readonly MetalLBKind[] = [
   },
 ];
 
-/** Written by MetalLB's own processes: nothing is configured by them. */
+/** Kinds that only MetalLB's own processes write. They configure nothing. */
 export const reportKinds: readonly string[] = ['ServiceBGPStatus', 'ServiceL2Status', 'ConfigurationState'];
 
-/** What is followed at an API server: each kind in the version that it is stored in. */
+/** Kinds to watch at an API server, each in its storage version. */
 export const watchedKinds = [
   { kind: 'IPAddressPool', version: 'v1beta1', plural: 'ipaddresspools' },
   { kind: 'BGPPeer', version: 'v1beta2', plural: 'bgppeers' },

@@ -3,26 +3,26 @@ import type { Change, HeraldObject, KindName } from '../store/snapshot.ts';
 import { objectKey, type Store } from '../store/store.ts';
 import { metallbKinds } from './kinds.ts';
 
-/** Kinds of which both groups have objects. */
+/** Kinds that exist in both API groups. */
 const shared: ReadonlySet<string> = new Set(metallbKinds.filter(({ refused }) => refused === undefined).map(({ kind }) => kind));
 
-/** An object that another one of its name keeps out. */
+/** An object that is not used because another object has the same name. */
 interface Shadowed {
   readonly origin: TranslatedFrom;
-  /** What is used in its place, for people. */
+  /** The object that is used instead, as text for people. */
   readonly by: string;
 }
 
 /**
- * Files the objects of herald.dev and those made of MetalLB's under one name each, as here names are of the cluster and there of a
- * namespace. An object of herald.dev goes before any other; of two of MetalLB, the one whose namespace sorts first. What is kept out
- * comes in when the other goes.
+ * Stores objects of herald.dev and translated objects of MetalLB under one name each, because Herald's names are cluster-wide and MetalLB's
+ * belong to a namespace. An object of herald.dev takes precedence; of two MetalLB objects, the one whose namespace sorts first. When it
+ * goes, the next object takes its place.
  */
 export class MergedObjects {
   readonly #store: Store;
-  /** By "kind/name": what each origin has, "" for herald.dev. */
+  /** By "kind/name", then by namespace of the MetalLB object ("" for herald.dev). */
   readonly #candidates = new Map<string, Map<string, HeraldObject>>();
-  /** Names with more than one candidate. */
+  /** The "kind/name" keys with more than one candidate. */
   readonly #contested = new Set<string>();
 
   constructor(store: Store) {
@@ -34,7 +34,7 @@ export class MergedObjects {
     return this.#settle(object.kind, object.metadata.name, object.metadata.origin?.namespace ?? '', object);
   }
 
-  /** `key`: the name of an object of herald.dev; "namespace/name" of one of MetalLB. */
+  /** Removes an object. `key` is the name of an object of herald.dev, or "namespace/name" of a MetalLB object. */
   remove(kind: KindName, key: string): Change[] {
     if (!shared.has(kind)) return this.#store.remove(kind, key);
     const slash = key.indexOf('/');
@@ -65,7 +65,7 @@ export class MergedObjects {
   }
 }
 
-/** "namespace/name" of where an object comes from, which is not always where it is filed. */
+/** Returns "namespace/name" of the original object. It differs from the stored key when the object was translated. */
 export function sourceKey(object: HeraldObject): string {
   const { origin } = object.metadata;
   return origin === undefined ? objectKey(object) : `${origin.namespace}/${origin.name}`;

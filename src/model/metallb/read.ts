@@ -10,25 +10,25 @@ import { translateAnnotations, type TranslatedAnnotations } from './annotations.
 import { metallbGroup } from './group.ts';
 import { translateObject } from './translate.ts';
 
-/** Whose objects are read: HeraldConfig.spec.compat and compatNamespace. */
+/** Determines whose objects are read: HeraldConfig.spec.compat and compatNamespace. */
 export interface ReadingMode {
   readonly compat: Compat;
   readonly namespace: string;
 }
 
-/** Undefined: there is no HeraldConfig. */
+/** Returns the mode of a HeraldConfig, or the default mode when there is none. */
 export function readingModeOf({ compat, compatNamespace }: Pick<HeraldConfig, 'compat' | 'compatNamespace'> = defaultConfig): ReadingMode {
   return { compat, namespace: compatNamespace };
 }
 
-/** Whether objects mean the same in both: the namespace matters only where it is looked at. */
+/** True when objects are read the same way in both modes. The namespace matters only with compat: metallb. */
 export function sameReadingMode(a: ReadingMode, b: ReadingMode): boolean {
   return a.compat === b.compat && (a.compat === 'none' || a.namespace === b.namespace);
 }
 
 /**
- * The door through which every object comes in: parses it, after translating what is MetalLB's where `mode` says so. Behind it nobody
- * knows of MetalLB. Problems and warnings name the fields and annotations that are really there.
+ * Reads any object. Every object enters here: with compat: metallb it is translated first, and no later code knows of MetalLB. Problems and
+ * warnings name the fields and annotations as they were written.
  */
 export function parseAnyObject(raw: unknown, mode: ReadingMode, options: ParseOptions = {}): ParseResult {
   if (mode.compat === 'none' || !isRecord(raw)) return parseObject(raw, options);
@@ -74,13 +74,13 @@ function readService(raw: Readonly<Record<string, unknown>>, options: ParseOptio
   return { ...result, object: { ...object, invalidRequest }, problems, warnings };
 }
 
-/** A problem of an annotation of ours that was made of MetalLB's is one of MetalLB's. */
+/** Names the MetalLB annotation in a problem of the annotation that was translated from it. */
 function asWritten(problem: FieldProblem, { from }: TranslatedAnnotations): FieldProblem {
   const path = problem.path.map((step) => (typeof step === 'string' ? (from.get(step) ?? step) : step));
   return { ...problem, path, field: fieldText(path) };
 }
 
-/** Not the identity of what it becomes: both may be there, and then both are known. */
+/** Returns the identity of the MetalLB object. It differs from that of the translated object, because both may exist side by side. */
 function originIdentity(origin: TranslatedFrom): ObjectIdentity {
   return { kind: `${origin.kind}.${metallbGroup}`, namespace: origin.namespace, name: origin.name };
 }

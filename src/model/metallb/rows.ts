@@ -3,43 +3,42 @@ import { limits } from '../limits.ts';
 import { closestName } from '../parse/closest-name.ts';
 import type { FieldPath } from '../parse/problem.ts';
 
-/** What is not the same in the translation of one object. */
+/** A difference found when one object was translated. */
 export interface Finding {
-  /** differs: Herald behaves in another way than MetalLB. note: it does not, and is worth knowing all the same. */
+  /** differs: Herald behaves differently from MetalLB. note: it behaves the same, but the user should know. */
   readonly level: 'differs' | 'note';
-  /** In the object of MetalLB. */
+  /** Path in the MetalLB object. */
   readonly path: FieldPath;
   readonly message: string;
   readonly fix: string;
 }
 
-/** Where the value of a field is translated. */
+/** The object that the translated field belongs to. */
 export interface FieldContext {
-  /** The namespace of the object. */
   readonly namespace: string;
 }
 
-/** What becomes of a value. Without `value` the field is left out. */
+/** The result of translating a value. Without `value` the field is left out. */
 export interface TranslatedValue {
   readonly value?: unknown;
   readonly findings?: readonly Omit<Finding, 'path'>[];
 }
 
 /**
- * One field of a kind of MetalLB: how it is translated, and what the reference page says of it. The two are one row, so that the page
- * cannot promise what the translator does not do.
+ * One field of a MetalLB kind: its translation and its text on the reference page. Both are in one row so that the page and the translator
+ * cannot differ.
  */
 export interface FieldRow {
-  /** Below `spec`: "serviceAllocation.priority". */
+  /** Path below `spec`, such as "serviceAllocation.priority". */
   readonly field: string;
   readonly does: 'same' | 'differs' | 'no';
-  /** How it differs, or why not. "" where there is nothing to say. */
+  /** The difference, or why the field is not supported. "" when there is nothing to say. */
   readonly text: string;
-  /** Absent: the value is taken as it is, and the parser of Herald judges it. */
+  /** Absent: the value is copied unchanged, and Herald's parser checks it. */
   readonly translate?: (value: unknown, context: FieldContext) => TranslatedValue;
 }
 
-/** Fields without a row are left out and reported: a newer MetalLB has fields that this version of Herald does not know. */
+/** Translates fields by their rows. A field without a row is left out and reported, because a newer MetalLB may have more fields. */
 export function translateFields(
   rows: readonly FieldRow[],
   spec: Readonly<Record<string, unknown>>,

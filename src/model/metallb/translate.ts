@@ -5,11 +5,11 @@ import { metallbGroup } from './group.ts';
 import { metallbKinds, reportKinds } from './kinds.ts';
 import { translateFields, type Finding } from './rows.ts';
 
-/** What an object of MetalLB is in Herald. */
+/** The result of translating an object. */
 export type Translation =
-  /** Not MetalLB's. */
+  /** The object does not belong to MetalLB. */
   | { readonly is: 'foreign' }
-  /** Written by MetalLB itself to say how things are. */
+  /** MetalLB writes the object itself to report its state. */
   | { readonly is: 'report' }
   | { readonly is: 'refused'; readonly field: string; readonly message: string; readonly fix: string }
   | {
@@ -19,12 +19,12 @@ export type Translation =
       readonly findings: readonly Finding[];
     };
 
-/** kubectl keeps the whole previous manifest in it. */
+/** kubectl stores the whole previous manifest in this annotation. */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * An object of metallb.io as one of herald.dev that means the same, undecided whether it is valid: that is for the parser, which reads
- * what comes of it as if somebody had written it. `namespace`: where an object is that does not say so.
+ * Translates an object of metallb.io into the herald.dev object with the same meaning. It does not validate: the parser reads the result as
+ * if it were written by hand. `namespace` applies to an object that names none.
  */
 export function translateObject(raw: unknown, namespace: string): Translation {
   if (!isRecord(raw)) return { is: 'foreign' };
@@ -65,7 +65,7 @@ export function translateObject(raw: unknown, namespace: string): Translation {
   return { is: 'translated', raw: translated, origin, findings };
 }
 
-/** Namespaced there, cluster-scoped here. */
+/** Removes the namespace: MetalLB's kinds are namespaced, Herald's are cluster-scoped. */
 function translateMetadata(metadata: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { annotations } = metadata;
   const kept = Object.entries(metadata).filter(([name]) => name !== 'namespace' && name !== 'managedFields' && name !== 'annotations');

@@ -2,30 +2,30 @@ import type { Address } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { Metadata } from './metadata.ts';
 
-/** core/v1 Node: what decisions use of it. */
+/** core/v1 Node: the fields that decisions use. */
 export interface Node {
   readonly kind: 'Node';
   readonly metadata: Metadata;
-  /** status.addresses of type InternalIP, in order; the first of each family is primary and takes NodePort traffic. */
+  /** status.addresses of type InternalIP, in order. The first of each family is primary and takes NodePort traffic. */
   readonly internalIPs: readonly Address[];
   readonly podCIDRs: readonly Prefix[];
   /** Condition NetworkUnavailable is True. */
   readonly networkUnavailable: boolean;
-  /** Condition Ready is True, or there is no such condition (standalone). Shown, not decided upon. */
+  /** Condition Ready is True, or missing (standalone). For display only: no decision uses it. */
   readonly ready: boolean;
-  /** Has the taint ToBeDeletedByClusterAutoscaler: the node is about to be removed. */
+  /** Has the taint ToBeDeletedByClusterAutoscaler: the node will be removed soon. */
   readonly toBeDeleted: boolean;
-  /** Has the taint karpenter.sh/disrupted:NoSchedule: Karpenter is about to replace the node. */
+  /** Has the taint karpenter.sh/disrupted:NoSchedule: Karpenter will replace the node soon. */
   readonly disrupted?: true;
-  /** Its annotation asks that it be drained; force: even where no other node announces an address. */
+  /** Drain requested by annotation. keepLast: keep routes that no other node announces. force: withdraw those too. Absent: no drain. */
   readonly drain?: 'keepLast' | 'force';
-  /** Keys of its taints; absent: it has none. */
+  /** Keys of its taints, sorted. Absent: none. */
   readonly taints?: readonly string[];
-  /** spec.providerID: which machine of which cloud it is. */
+  /** spec.providerID, which identifies the machine at the cloud provider. */
   readonly providerID?: string;
 }
 
-/** networking.k8s.io/v1 ServiceCIDR: ranges that ClusterIPs are taken from. */
+/** networking.k8s.io/v1 ServiceCIDR: the ranges of ClusterIPs. */
 export interface ServiceCIDR {
   readonly kind: 'ServiceCIDR';
   readonly metadata: Metadata;
@@ -37,7 +37,7 @@ export interface Namespace {
   readonly metadata: Metadata;
 }
 
-/** core/v1 Secret of type kubernetes.io/basic-auth. Its value must never reach a log, a status or an error. */
+/** core/v1 Secret of type kubernetes.io/basic-auth. Its value must never appear in a log, a status or an error. */
 export interface Secret {
   readonly kind: 'Secret';
   readonly metadata: Metadata;

@@ -1,4 +1,4 @@
-/** The conditions that Herald writes on a Service. */
+/** The types of the conditions that Herald writes to a Service. */
 export const conditionTypes = {
   addressAssigned: 'herald.dev/AddressAssigned',
   programmed: 'herald.dev/Programmed',

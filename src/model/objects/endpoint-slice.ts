@@ -2,16 +2,16 @@ import type { Address, Family } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
 import type { Metadata, ServiceKey } from './metadata.ts';
 
-/** discovery.k8s.io/v1 EndpointSlice. Those of core/v1 Endpoints without a slice of their own are mirrored into this. */
+/** discovery.k8s.io/v1 EndpointSlice. core/v1 Endpoints without their own slices are mirrored into this type. */
 export interface EndpointSlice {
   readonly kind: 'EndpointSlice';
   readonly metadata: Metadata;
-  /** From the label kubernetes.io/service-name. Absent: no Service owns it and nothing uses it. */
+  /** From the label kubernetes.io/service-name. Absent: no Service owns the slice, and it is not used. */
   readonly service?: ServiceKey;
   readonly family: Family;
   readonly ports: readonly EndpointPort[];
   readonly endpoints: readonly Endpoint[];
-  /** Annotation herald.dev/weight: the share of each endpoint, relative to others, under consistent hashing. Absent: 1. */
+  /** Annotation herald.dev/weight: the share of each endpoint relative to others under consistent hashing. Absent: 1. */
   readonly weight?: number;
 }
 
@@ -22,9 +22,9 @@ export interface EndpointPort {
 }
 
 export interface Endpoint {
-  /** Only the first address of an endpoint is used, as everywhere in Kubernetes. */
+  /** The first address of the endpoint. Kubernetes does not use the others either. */
   readonly address: Address;
-  /** Absent conditions have been read as the API says: ready and serving unless false; terminating false. */
+  /** Missing conditions have their API defaults: ready and serving are true, terminating is false. */
   readonly ready: boolean;
   readonly serving: boolean;
   readonly terminating: boolean;

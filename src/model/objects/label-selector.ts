@@ -1,6 +1,6 @@
 import type { Labels } from './metadata.ts';
 
-/** metav1.LabelSelector, validated: all terms must hold; no terms selects everything. */
+/** A validated metav1.LabelSelector. All terms must hold; without terms it selects everything. */
 export interface LabelSelector {
   readonly matchLabels: Labels;
   readonly matchExpressions: readonly LabelSelectorRequirement[];
@@ -19,12 +19,12 @@ export function selects(selector: LabelSelector, labels: Labels): boolean {
   );
 }
 
-/** MetalLB's convention for lists of selectors: any of them; an empty list selects everything. */
+/** True when any selector matches or the list is empty, as MetalLB defines lists of selectors. */
 export function anySelects(selectors: readonly LabelSelector[], labels: Labels): boolean {
   return selectors.length === 0 || selectors.some((selector) => selects(selector, labels));
 }
 
-/** A label that is absent satisfies NotIn and DoesNotExist, as in Kubernetes. */
+/** A missing label satisfies NotIn and DoesNotExist, as in Kubernetes. */
 function requirementHolds({ key, operator, values }: LabelSelectorRequirement, labels: Labels): boolean {
   const value = labels[key];
   switch (operator) {

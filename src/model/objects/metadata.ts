@@ -1,31 +1,31 @@
-/** "namespace/name" of a Service, the key by which everything about a Service is found. */
+/** "namespace/name" of a Service, its key everywhere. */
 export type ServiceKey = `${string}/${string}`;
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** The part of ObjectMeta that decisions use. */
+/** The fields of ObjectMeta that decisions use. */
 export interface Metadata {
-  /** Empty for cluster-scoped kinds. */
+  /** "" for cluster-scoped kinds. */
   readonly namespace: string;
   readonly name: string;
-  /** From the API server. Standalone: derived from kind, namespace and name, so that it survives an edit of the file. */
+  /** From the API server. Standalone: derived from kind, namespace and name, so that it survives edits of the file. */
   readonly uid: string;
-  /** From the API server. Standalone: the modification time of the file in nanoseconds, as decimal text. */
+  /** From the API server. Standalone: the file's modification time in nanoseconds, as decimal text. */
   readonly resourceVersion: string;
   readonly labels: Labels;
   readonly annotations: Labels;
-  /** RFC 3339, or "" where unknown (standalone). */
+  /** RFC 3339. "" when unknown (standalone). */
   readonly creationTimestamp: string;
   readonly deleting: boolean;
-  /** Counts the changes of the spec. Absent where the API server does not count, and standalone. */
+  /** metadata.generation, which counts changes of the spec. Absent when the API server does not count, and standalone. */
   readonly generation?: number;
-  /** Only of Services, and only where there are any: who has to do something before the object goes. */
+  /** Finalizers of a Service. Absent when there are none, and for other kinds. */
   readonly finalizers?: readonly string[];
-  /** Where the object was made of another program's: nothing is written to it, and messages name that one. */
+  /** Set when the object was translated from another program's object. Herald does not write to it, and messages name the original. */
   readonly origin?: TranslatedFrom;
 }
 
-/** An object of another program, as its own group has it. */
+/** Identifies an object of another program, in that program's API group. */
 export interface TranslatedFrom {
   readonly apiVersion: string;
   readonly kind: string;
@@ -33,7 +33,7 @@ export interface TranslatedFrom {
   readonly name: string;
 }
 
-/** "IPAddressPool.metallb.io/metallb-system/main". */
+/** Returns text such as "IPAddressPool.metallb.io/metallb-system/main". */
 export function originText({ apiVersion, kind, namespace, name }: TranslatedFrom): string {
   return `${kind}.${apiVersion.split('/')[0]}/${namespace}/${name}`;
 }

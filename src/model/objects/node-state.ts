@@ -3,72 +3,75 @@ import type { Prefix } from '../../net/prefix.ts';
 import type { Reason } from '../reasons.ts';
 import type { Metadata, ServiceKey } from './metadata.ts';
 
-/** What an agent reports of its node: one writer, at most every 30 s and at once when a session changes. */
+/** The report of one node's agent, its only writer. Written at most every 30 s, and at once when a session changes. */
 export interface NodeState {
   readonly kind: 'NodeState';
   readonly metadata: Metadata;
   readonly updated: string;
-  /** Highest resourceVersion that the agent has acted upon, by kind: decimal numbers. */
+  /** By kind, the highest resourceVersion that the agent has acted on, as a decimal number. */
   readonly consumed: Readonly<Record<string, string>>;
   readonly sessions: readonly SessionStatus[];
-  /** At most 100 Services whose actual state differs from the decision. */
+  /** Services whose actual state differs from the decision, at most 100. */
   readonly differing: readonly ServiceDifference[];
-  /** More Services differ than are listed: of those that are not, nothing is known. */
+  /** More Services differ than are listed. The state of Services that are not listed is unknown. */
   readonly truncated?: true;
-  /** What concerns every Service of the node: the data plane takes no changes, or the agent was stopped. */
+  /** A problem that affects every Service of the node: the data plane accepts no changes, or the agent was stopped. */
   readonly problem?: Reason;
-  /** What is wrong with the host, or missing on it: Services may work all the same. */
+  /** Problems of the host. Services may still work. */
   readonly host?: readonly Reason[];
-  /** Absent: the node is not drained. */
+  /** Absent: the node is not being drained. */
   readonly drain?: NodeDrainReport;
-  /** Absent: no Service asked for direct server return when it was written. */
+  /** Absent: no Service asked for direct server return when this was written. */
   readonly directReturn?: DirectReturnReport;
 }
 
 /**
- * How far the drain of a node is. Draining: its routes carry GRACEFUL_SHUTDOWN. Settled: they had it long enough, and some are the last of their
- * Services. Withdrawn: there are none any more. Drained: nor connections, or the deadline is over.
+ * The progress of a node drain. Draining: routes carry GRACEFUL_SHUTDOWN. Settled: the settle time is over, but routes remain that no other
+ * node announces. Withdrawn: no routes are left. Drained: no connections are left either, or the deadline has passed.
  */
 export const drainPhases = ['Draining', 'Settled', 'Withdrawn', 'Drained'] as const;
 export type DrainPhase = (typeof drainPhases)[number];
 
 export interface NodeDrainReport {
   readonly phase: DrainPhase;
-  /** When it was begun, RFC 3339. */
+  /** When the drain began, RFC 3339. */
   readonly since: string;
-  /** Services whose routes stay because no other node announces them. */
+  /** Number of Services whose routes stay because no other node announces them. */
   readonly kept: number;
-  /** Since when nothing is announced, RFC 3339: the deadline counts from there. Absent: something is, or was a moment ago. */
+  /** When the last route was withdrawn, RFC 3339; the deadline counts from there. Absent: a route is announced, or was a moment ago. */
   readonly withdrawn?: string;
-  /** Connections that still came by routes that are gone; absent: not known yet. */
+  /** Connections that still arrive although their routes were withdrawn. Absent: not known yet. */
   readonly connections?: number;
 }
 
-/** What a node can do for direct server return: the other nodes decide by it what they pass on to it. Rules outlive the agent, so does this. */
+/**
+ * The node's ability to take part in direct server return. Other nodes read it to decide how to pass packets to this node. It stays valid
+ * after the agent stops, because the rules stay in the kernel.
+ */
 export interface DirectReturnReport {
-  /** From nodes on its link; through the tunnel. Empty: nothing must be passed on to it. */
+  /** Paths on which the node can receive packets: over its link, or through the tunnel. Empty: no packets may be passed to it. */
   readonly receives: readonly ('link' | 'vxlan')[];
   readonly passes: readonly PathKind[];
-  /** The networks of its InternalIPs, as far as they are links with other nodes. */
+  /** Networks of its InternalIPs that are links shared with other nodes. */
   readonly networks: readonly Prefix[];
-  /** By which its packets are known on a link. */
+  /** Link-layer addresses that its packets carry on a link. */
   readonly linkAddresses: readonly string[];
-  /** Of its InternalIPs. */
+  /** Interfaces of its InternalIPs. */
   readonly interfaces: readonly string[];
-  /** The largest packet that these take; absent: unknown. */
+  /** The smallest MTU of these interfaces. Absent: unknown. */
   readonly mtu?: number;
 }
 
-/** An agent that has missed three of its reports is taken for dead: what it said last no longer counts. */
+/** A report older than this is ignored: the agent missed three reports and counts as dead. */
 export const staleAfterSeconds = 90;
 
-/** Age of a report in whole seconds, at `now` in milliseconds since the epoch; never negative, as clocks differ. */
+/** Returns the age of a report in whole seconds. `now` is in milliseconds since the epoch. Never negative, because clocks differ. */
 export function reportAge(state: NodeState, now: number): number {
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
   return Math.max(0, Math.floor((now - Date.parse(state.updated)) / 1000));
 }
 
-/** The report of a node; undefined: there is none, or it is stale. */
+/** Returns the report of a node, or undefined when there is none or it is stale. */
 export function currentReport(reports: ReadonlyMap<string, NodeState>, node: string, now: number): NodeState | undefined {
   const state = reports.get(node);
   return state === undefined || reportAge(state, now) > staleAfterSeconds ? undefined : state;
@@ -79,41 +82,41 @@ export const sessionStates = ['Idle', 'Connect', 'Active', 'OpenSent', 'OpenConf
 
 export interface SessionStatus {
   readonly peer: string;
-  /** "unnumbered on eth1" where the peer has none configured and was not found yet. */
+  /** Address of the peer, or "unnumbered on eth1" when none is configured and the peer was not found yet. */
   readonly address: string;
-  /** That the session is bound to. */
+  /** The interface that the session is bound to. Absent: none. */
   readonly interface?: string;
   readonly state: (typeof sessionStates)[number];
-  /** RFC 3339; empty where the peer was refused and there is no session. */
+  /** RFC 3339. "" when the peer was refused and there is no session. */
   readonly since: string;
   readonly localASN: number;
-  /** 0 until it is known. */
+  /** 0 while unknown. */
   readonly peerASN: number;
   readonly prefixesSent: number;
-  /** By family that the session carries while it is up; absent: it is not, or an older agent reports. */
+  /** The address families of the established session. Absent: the session is not established, or the agent is of an older version. */
   readonly families?: readonly SessionFamily[];
-  /** Why it is down, or went down last, in words; the peer's own text is quoted. */
+  /** Why the session is down, or was down last. The peer's own text is quoted. */
   readonly lastError?: string;
-  /** Of a session that went down in the last hour though nobody wanted it to. */
+  /** Present when the session went down unintentionally in the last hour. */
   readonly damping?: SessionDamping;
-  /** Where BFD watches the way to the peer. */
+  /** Present when BFD monitors the path to the peer. */
   readonly bfd?: BfdStatus;
 }
 
 export interface SessionFamily {
   readonly family: 'IPv4' | 'IPv6';
-  /** Routes that the peer has of us. */
+  /** Number of routes sent to the peer. */
   readonly sent: number;
-  /** Announcements that the peer has sent in this session; we keep none of them. */
+  /** Number of routes announced by the peer in this session. The agent does not store them. */
   readonly received: number;
 }
 
-/** Of a session that flaps. */
+/** Damping of a session that flaps. */
 interface SessionDamping {
-  /** It halves in 15 minutes. */
+  /** The penalty halves every 15 minutes. */
   readonly penalty: number;
   readonly flapsInLastHour: number;
-  /** RFC 3339. The session is held back, and neither side begins one before. */
+  /** The session is held back until this time, RFC 3339. Neither side can start one before. Absent: not held back. */
   readonly until?: string;
 }
 
@@ -124,11 +127,11 @@ export interface BfdStatus {
   readonly state: (typeof bfdStates)[number];
   /** RFC 3339. */
   readonly since: string;
-  /** Why it is not up, in words. */
+  /** Why BFD is not up. */
   readonly reason?: string;
-  /** The BGP session waits for BFD (bfdStrict of the BGPPeer): what keeps BFD from being up, in words. */
+  /** The BGP session waits for BFD (bfdStrict of the BGPPeer). The text says why BFD is not up. */
   readonly awaited?: string;
-  /** What of the BFDProfile is not as it was asked for, or not safe on this node, in words. */
+  /** A setting of the BFDProfile that was not applied, or is not safe on this node. */
   readonly warning?: string;
 }
 

@@ -1,11 +1,11 @@
 import type { Labels } from './metadata.ts';
 
-/** core/v1 Pod: what tells why a Service has it as an endpoint or not. No decision reads Pods: EndpointSlices are what counts. */
+/** core/v1 Pod: the fields that explain why it is or is not an endpoint of a Service. Decisions read EndpointSlices, never Pods. */
 export interface Pod {
   readonly namespace: string;
   readonly name: string;
   readonly labels: Labels;
-  /** "" before it has a place. */
+  /** "" before the Pod is scheduled. */
   readonly node: string;
   readonly addresses: readonly string[];
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
@@ -13,7 +13,7 @@ export interface Pod {
   readonly ready: boolean;
   /** Readiness gates whose condition is not True. */
   readonly unmetGates: readonly string[];
-  /** Why it has no place, in the scheduler's words; "" where it has one. */
+  /** Why the Pod is not scheduled, in the scheduler's words. "" when it is. */
   readonly unscheduled: string;
   readonly containers: readonly PodContainer[];
 }
@@ -21,9 +21,9 @@ export interface Pod {
 export interface PodContainer {
   readonly name: string;
   readonly ready: boolean;
-  /** Why it waits or has ended: "CrashLoopBackOff", "ImagePullBackOff"; "" while it runs. */
+  /** Why the container waits or has ended, such as "CrashLoopBackOff" or "ImagePullBackOff". "" while it runs. */
   readonly state: string;
   readonly restarts: number;
-  /** Its ports that have a name, as Services refer to them. */
+  /** Names of its named ports, which a Service's targetPort can refer to. */
   readonly portNames: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** The candidate that the text most likely meant, or undefined when none is near: for "did you mean". */
+/** Returns the candidate closest to the text, for "did you mean". Returns undefined when none is close. */
 export function closestName(text: string, candidates: Iterable<string>): string | undefined {
   const wanted = text.slice(0, 64).toLowerCase();
   let best: string | undefined;
@@ -13,7 +13,7 @@ export function closestName(text: string, candidates: Iterable<string>): string 
   return best;
 }
 
-/** Levenshtein distance, one row at a time. */
+/** Levenshtein distance, computed row by row. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

@@ -2,7 +2,7 @@ import { parsed, invalid, type Parsed } from '../../net/parsed.ts';
 
 const wellKnown = new Set(['no-export', 'no-advertise', 'no-export-subconfed', 'no-peer', 'graceful-shutdown', 'blackhole', 'accept-own']);
 
-/** A value: "65000:100" (RFC 1997) or "large:1:2:3" (RFC 8092). Returns the text as it was written. */
+/** Reads a value: "65000:100" (RFC 1997) or "large:1:2:3" (RFC 8092). Returns the text as written. */
 export function parseCommunityValue(text: string): Parsed<string> {
   const large = text.startsWith('large:');
   const parts = (large ? text.slice('large:'.length) : text).split(':');
@@ -12,7 +12,7 @@ export function parseCommunityValue(text: string): Parsed<string> {
   return invalid('not a community: write 65000:100 with numbers to 65535, or large:4200000000:1:2');
 }
 
-/** What an advertisement may name: a value, a well-known name, or an alias, which is looked up later. */
+/** Reads a community of an advertisement: a value, a well-known name, or an alias, which is resolved later. */
 export function parseCommunity(text: string): Parsed<string> {
   if (text.includes(':')) return parseCommunityValue(text);
   if (wellKnown.has(text) || isAlias(text)) return parsed(text);

@@ -3,7 +3,7 @@ import { parsed, invalid, type Parsed } from '../../net/parsed.ts';
 const unitMilliseconds: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const term = /^([0-9]{1,9}(?:\.[0-9]{1,9})?)(ns|us|µs|ms|s|m|h)/;
 
-/** Reads a Go duration (time.ParseDuration), as metav1.Duration is written: "90s", "1m30s", "0". Not negative. Seconds. */
+/** Reads a Go duration (time.ParseDuration), as metav1.Duration is written: "90s", "1m30s", "0". Refuses negative ones. Returns seconds. */
 export function parseDuration(text: string): Parsed<number> {
   if (text === '0') return parsed(0);
   if (text.startsWith('-')) return invalid('a duration cannot be negative here');
@@ -20,7 +20,7 @@ export function parseDuration(text: string): Parsed<number> {
   return parsed(milliseconds / 1000);
 }
 
-/** A duration that is a whole number of seconds, as BGP's timers are on the wire. */
+/** Reads a duration that must be a whole number of seconds, as BGP timers are on the wire. */
 export function parseWholeSeconds(text: string): Parsed<number> {
   const duration = parseDuration(text);
   if (!duration.ok || Number.isInteger(duration.value)) return duration;

@@ -5,9 +5,9 @@ import { closestName } from './closest-name.ts';
 import { addProblem, type FieldPath, type Findings } from './problem.ts';
 
 interface FieldsOptions {
-  /** What becomes of fields that are not known. Kubernetes' kinds have more fields than we read: these are ignored. */
+  /** How unknown fields are treated. Kubernetes kinds have more fields than Herald reads: those are ignored. */
   readonly unknown: 'refused' | 'warned of' | 'ignored';
-  /** Values never appear in messages. */
+  /** Messages must not contain values. */
   readonly secret?: boolean;
 }
 
@@ -18,9 +18,9 @@ interface TextMapOptions {
 }
 
 /**
- * Reads the fields of one object of a manifest. Every method notes what is wrong under the field's path and returns
- * undefined (or leaves the element out), so that one pass finds all problems of an object. `null` is "absent", as in the
- * API server. After everything was read, `end()` reports the fields that nobody asked for.
+ * Reads the fields of one object in a manifest. Every method records problems under the field's path and returns undefined (or leaves the
+ * element out), so that one pass finds all problems. `null` counts as absent, as in the API server. After everything was read, `end()`
+ * reports the fields that were not read.
  */
 export class FieldReader {
   readonly path: FieldPath;
@@ -37,7 +37,7 @@ export class FieldReader {
     this.path = path;
   }
 
-  /** Something was found that leaves nothing of the object to use. */
+  /** True when a problem makes the whole object unusable. */
   get unusable(): boolean {
     return this.#findings.unusable;
   }
@@ -46,13 +46,13 @@ export class FieldReader {
     return this.raw(name) !== undefined;
   }
 
-  /** The value as it was written. Undefined when absent or null. */
+  /** Returns the value as written. Undefined when absent or null. */
   raw(name: string): unknown {
     this.#known.add(name);
     return Object.hasOwn(this.#raw, name) ? (this.#raw[name] ?? undefined) : undefined;
   }
 
-  /** An absent object reads as an empty one, under its path. */
+  /** Returns a reader for a nested object. An absent object reads as an empty one. */
   object(name: string): FieldReader {
     const value = this.raw(name);
     if (value !== undefined && !isRecord(value)) this.#mustBe(name, 'a mapping of fields', value);
@@ -72,7 +72,7 @@ export class FieldReader {
     return value === undefined ? undefined : this.#text([name], value, max);
   }
 
-  /** Text that no message may show, whatever is wrong with it. */
+  /** Reads text whose value must not appear in any message. */
   secretText(name: string): string | undefined {
     const value = this.raw(name);
     if (value === undefined || typeof value === 'string') return value;
@@ -84,7 +84,7 @@ export class FieldReader {
     return this.#list(name, max).flatMap((value, index) => this.#text([name, index], value, maxLength) ?? []);
   }
 
-  /** A mapping of text to text: labels, annotations, selectors. */
+  /** Reads a mapping of text to text: labels, annotations, selectors. */
   textMap(name: string, options: TextMapOptions = {}): Record<string, string> {
     const { keep = () => true, maxEntries = limits.mapEntries, maxLength = limits.annotations } = options;
     const value = this.raw(name);
@@ -135,7 +135,7 @@ export class FieldReader {
     });
   }
 
-  /** A value with a grammar of its own: an address, a prefix, a duration. An empty text is absent, as in the API server. */
+  /** Reads a value with its own grammar: an address, a prefix, a duration. Empty text counts as absent, as in the API server. */
   parsed<T>(name: string, parse: (text: string) => Parsed<T>): T | undefined {
     const text = this.text(name);
     return text === undefined || text === '' ? undefined : this.#parse([name], text, parse);
@@ -149,7 +149,7 @@ export class FieldReader {
     });
   }
 
-  /** Notes a problem when the field is absent (or empty text); returns whether it is there. */
+  /** Records a problem when the field is absent or empty text. Returns whether it is present. */
   require(name: string, fix: string): boolean {
     const value = this.raw(name);
     if (value !== undefined && value !== '') return true;
@@ -157,7 +157,7 @@ export class FieldReader {
     return false;
   }
 
-  /** Fields that we know but do not act upon yet: refused, unless they say what happens anyway. */
+  /** Refuses fields that are known but not implemented yet, unless their value requests nothing. */
   unsupported(...names: readonly string[]): void {
     for (const name of names) {
       const value = this.raw(name);
@@ -172,7 +172,7 @@ export class FieldReader {
     addProblem(this.#findings.problems, this.#at(where), message, fix);
   }
 
-  /** A problem of a part that is left out, while the rest of the object is used. */
+  /** Records a problem of a part that is left out. The rest of the object is used. */
   partialProblem(where: string | FieldPath, message: string, fix: string): void {
     addProblem(this.#findings.problems, this.#at(where), message, fix);
   }
@@ -181,7 +181,7 @@ export class FieldReader {
     addProblem(this.#findings.warnings, this.#at(where), message, fix);
   }
 
-  /** To be called once, on the outermost object, after all fields were read. */
+  /** Reports unknown fields. Call it once, on the outermost object, after all fields were read. */
   end(): void {
     if (this.#options.unknown === 'ignored') return;
     for (const name of Object.keys(this.#raw)) {
@@ -256,7 +256,7 @@ export class FieldReader {
   }
 }
 
-/** What somebody wrote in the place of a password may be one, whatever its type. */
+/** A value in the place of a password may be the password, whatever its type, so messages must not show it. */
 function isPassword(where: string | FieldPath): boolean {
   return [where].flat().some((part) => typeof part === 'string' && part.startsWith('password'));
 }

@@ -6,18 +6,18 @@ import type { FieldReader } from './fields.ts';
 import { identityText, type ParseOptions } from './result.ts';
 
 const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-/** kubectl keeps the whole previous manifest in it. */
+/** kubectl stores the whole previous manifest in this annotation. */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** RFC 1123 label: at most 63 lower case letters, digits and "-". */
+/** True for an RFC 1123 label: at most 63 lower case letters, digits and "-". */
 export const isLabelName = (text: string): boolean => label.test(text);
 
-/** RFC 1123 subdomain, at most 253 characters. No path separator can be in it, so it is safe as a file name. */
+/** True for an RFC 1123 subdomain of at most 253 characters. It contains no path separator, so it is safe as a file name. */
 export const isSubdomainName = (text: string): boolean => text.length <= 253 && text.split('.').every(isLabelName);
 
 type Scope = 'namespaced' | 'cluster';
 
-/** Undefined when the object has no usable name. `fields` is the object, not its metadata. */
+/** Reads the metadata of an object. `fields` is the object itself. Returns undefined when the object has no valid name. */
 export function readMetadata(fields: FieldReader, kind: string, scope: Scope, options: ParseOptions): Metadata | undefined {
   const metadata = fields.object('metadata');
   for (const name of ['managedFields', 'ownerReferences', 'selfLink', 'generateName']) metadata.raw(name);
@@ -57,7 +57,7 @@ export function readMetadata(fields: FieldReader, kind: string, scope: Scope, op
   };
 }
 
-/** Annotations that a manifest brings along from MetalLB: silently ignored, they would cost hours. */
+/** Warns of MetalLB's annotations in a manifest, because silently ignoring them would cost hours. */
 function warnOfMetalLB(metadata: FieldReader, values: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(values)) {
     const meaning = metallbAnnotation(name);
@@ -71,7 +71,7 @@ function warnOfMetalLB(metadata: FieldReader, values: Readonly<Record<string, st
   }
 }
 
-/** "default" where a namespaced object names none, as kubectl does. */
+/** Reads the namespace. A namespaced object without one is in "default", as with kubectl. */
 function readNamespace(metadata: FieldReader, kind: string, scope: Scope): string | undefined {
   const namespace = metadata.text('namespace', 253) ?? '';
   if (scope === 'cluster') {

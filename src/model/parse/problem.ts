@@ -1,23 +1,23 @@
 import { limits } from '../limits.ts';
 
-/** Where in an object: names of fields and indexes of lists. */
+/** A path in an object: field names and list indexes. */
 export type FieldPath = readonly (string | number)[];
 
-/** What is wrong with one field, and what to do about it. Never holds the value of a secret. */
+/** A problem of one field and its fix. Never contains the value of a secret. */
 export interface FieldProblem {
   readonly path: FieldPath;
-  /** `path` as text: "spec.ports[0].port". Empty for the object as a whole. */
+  /** `path` as text: "spec.ports[0].port". "" for the object as a whole. */
   readonly field: string;
   readonly message: string;
-  /** "" where the message says it all. */
+  /** "" when the message needs no fix. */
   readonly fix: string;
 }
 
-/** Everything that was found in one object: bounded, in the order found. */
+/** The problems and warnings found in one object, in the order found. Their number is limited. */
 export interface Findings {
   readonly problems: FieldProblem[];
   readonly warnings: FieldProblem[];
-  /** A problem leaves nothing of the object to use. */
+  /** True when a problem makes the whole object unusable. */
   unusable: boolean;
 }
 

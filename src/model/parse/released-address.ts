@@ -4,7 +4,7 @@ import { limits } from '../limits.ts';
 import type { ServiceKey } from '../objects/metadata.ts';
 import { formatTime, parseTime } from '../time.ts';
 
-/** An address that a Service has let go, and that waits for one of its name (keepReleasedSeconds). */
+/** An address that was released and is kept for a Service of the same name (keepReleasedSeconds). */
 export interface ReleasedAddress {
   readonly service: ServiceKey;
   readonly address: Address;
@@ -19,7 +19,7 @@ export interface WrittenRelease {
   readonly until: string;
 }
 
-/** As the status of a pool has them: those that wait longest, if there are too many. */
+/** Returns released addresses in the form of a pool's status. When there are too many, it keeps those with the latest `until`. */
 export function releasedManifest(released: readonly ReleasedAddress[]): WrittenRelease[] {
   const latest = released.toSorted((a, b) => b.until - a.until).slice(0, limits.releasedAddresses);
   return latest.map(({ service, address, until }) => ({
@@ -29,7 +29,7 @@ export function releasedManifest(released: readonly ReleasedAddress[]): WrittenR
   }));
 }
 
-/** What can be read of it: a release that cannot be is over. */
+/** Reads released addresses from a pool's status. An unreadable entry counts as expired. */
 export function readReleased(status: unknown): ReleasedAddress[] {
   const written = isRecord(status) ? status['released'] : undefined;
   if (!Array.isArray(written)) return [];

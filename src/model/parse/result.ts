@@ -1,7 +1,7 @@
 import type { EndpointSlice } from '../objects/endpoint-slice.ts';
 import type { TranslatedFrom } from '../objects/metadata.ts';
 
-/** Which object a manifest describes, known even where the object itself cannot be used. */
+/** Identifies the object that a manifest describes. Known even when the object is unusable. */
 export interface ObjectIdentity {
   readonly kind: string;
   /** "" for cluster-scoped kinds. */
@@ -10,20 +10,23 @@ export interface ObjectIdentity {
 }
 
 export interface ParseOptions {
-  /** Set where objects come from files: replaces metadata.resourceVersion, and the uid is derived from the identity. */
+  /** Set for objects from files. It replaces metadata.resourceVersion, and the uid is derived from the identity. */
   readonly resourceVersion?: string;
-  /** Where the object is the translation of another program's. */
+  /** Set when the object was translated from another program's object. */
   readonly origin?: TranslatedFrom;
   /**
-   * Fields of our own kinds that this version does not know: a mistake in a file. An API server has taken them by a CRD that knows
-   * them, which is a newer one than this program: to refuse the object would take from it what it can do.
+   * How unknown fields of our own kinds are treated. In a file they are a mistake. An API server accepts them only with a newer CRD than
+   * this program knows; refusing such an object would also lose its known fields.
    */
   readonly unknownFields?: 'refused' | 'warned of';
-  /** What an API server chooses where nobody else has (clusterIP, nodePort), in a manifest that none has seen yet. */
+  /**
+   * How to treat fields that an API server fills in (clusterIP, nodePort) when they are missing, in a manifest that no API server has seen
+   * yet.
+   */
   readonly unchosen?: 'refused' | 'left open';
 }
 
-/** What the reader of one kind finds: the object, unless its problems leave nothing to use. */
+/** The result of reading one kind: the object, unless problems make it unusable. */
 export interface ReadResult<T> {
   readonly object?: T;
   readonly companions?: readonly EndpointSlice[];

@@ -2,7 +2,10 @@ import { isLinkLocal, type Address } from '../../net/address.ts';
 import { prefix } from '../../net/prefix.ts';
 import { rangeOfPrefix, rangesOverlap, type AddressRange } from '../../net/range.ts';
 
-/** Why no packet for this address comes from outside (RFC 6890): "the loopback address". Undefined for any other address. */
+/**
+ * Returns the special purpose of an address that cannot receive packets from outside (RFC 6890), such as "the loopback address". Undefined
+ * for any other address.
+ */
 export function specialAddress(address: Address): string | undefined {
   const { family, value } = address;
   if (value === 0n) return 'the unspecified address';
@@ -18,7 +21,7 @@ export function specialAddress(address: Address): string | undefined {
   return undefined;
 }
 
-/** Blocks no address of which can be given to a Service: routers and hosts drop what is sent there (RFC 6890). */
+/** Blocks that cannot be given to a Service: routers and hosts drop packets to them (RFC 6890). */
 const unusable = [
   ['0.0.0.0/8', 'unspecified addresses'],
   ['127.0.0.0/8', 'loopback addresses'],
@@ -32,7 +35,7 @@ const unusable = [
 ] as const;
 const unusableRanges = unusable.map(([block, what]) => ({ range: rangeOfPrefix(prefix(block)), text: `${what} (${block})` }));
 
-/** What in a range can be given to nobody: "loopback addresses (127.0.0.0/8)". Undefined: all of it can. */
+/** Returns the unusable part of a range, such as "loopback addresses (127.0.0.0/8)". Undefined when the whole range is usable. */
 export function unusableIn(range: AddressRange): string | undefined {
   return unusableRanges.find((block) => rangesOverlap(block.range, range))?.text;
 }

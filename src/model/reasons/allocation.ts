@@ -4,7 +4,7 @@ export interface OfPool {
   readonly pool: string;
 }
 
-/** Why a Service has no address, and why a pool did not give one. */
+/** Reasons why a Service has no address, or a pool did not assign one. */
 export const allocationReasons = {
   NotLoadBalancer: reasonEntry({
     brief: 'The Service is not of type LoadBalancer',
@@ -18,16 +18,16 @@ export const allocationReasons = {
     fix: (d) => `set spec.loadBalancerClass: ${d.ours} (the field is immutable: create the Service anew)`,
   }),
   StatusContested: reasonEntry({
-    brief: 'Another program writes the addresses of the Service as well',
+    brief: 'Another program also writes the addresses of the Service',
     says: (d: { readonly times: number }) =>
-      `another program has written over the addresses of the Service ${d.times} times; what it wrote stays, so that they do not move for ever`,
+      `another program has overwritten the addresses of the Service ${d.times} times; Herald stopped writing, so that they do not change back and forth`,
     fix: () =>
-      'stop the other controller (MetalLB, where it still runs), or leave the Service to it: see defaultClass and compat of HeraldConfig; Herald goes on when it has been quiet for ten minutes, or HeraldConfig was changed',
+      'stop the other controller (such as MetalLB), or leave the Service to it: see defaultClass and compat of HeraldConfig; Herald writes again after ten minutes without a foreign write, or when HeraldConfig changes',
   }),
   BeingDeleted: reasonEntry({
     brief: 'The Service is being deleted',
-    says: () => 'the Service is being deleted: it keeps what it has until it is gone, and is given nothing more',
-    fix: () => 'metadata.finalizers says who holds it',
+    says: () => 'the Service is being deleted: it keeps its addresses until it is gone and gets no new ones',
+    fix: () => 'see metadata.finalizers for what delays the deletion',
   }),
   NoPools: reasonEntry({
     brief: 'There is no IPAddressPool',
@@ -82,11 +82,11 @@ export const allocationReasons = {
   }),
   PoolDraining: reasonEntry({
     brief: 'The pool is draining',
-    says: (d: OfPool) => `pool "${d.pool}" is draining: what was given from it stays, and it gives nothing more`,
+    says: (d: OfPool) => `pool "${d.pool}" is draining: assigned addresses stay, and it gives no new ones`,
     fix: (d) => `use another pool, or set draining: false on IPAddressPool "${d.pool}"`,
   }),
   QuotaReached: reasonEntry({
-    brief: 'The namespace has as many addresses of the pool as it may have',
+    brief: 'The namespace has reached its quota of addresses of the pool',
     says: (d: OfPool & { readonly namespace: string; readonly used: number; readonly allowed: number }) =>
       `namespace "${d.namespace}" holds ${d.used} of the ${d.allowed} addresses that the quota of pool "${d.pool}" allows it`,
     fix: (d) => `raise quota of IPAddressPool "${d.pool}", or delete a Service of namespace "${d.namespace}" that holds one`,
@@ -98,9 +98,9 @@ export const allocationReasons = {
     fix: (d) => `request another address, or change reservations of IPAddressPool "${d.pool}"`,
   }),
   TooManyAddresses: reasonEntry({
-    brief: 'The Service keeps too many addresses beside the one that it asks for',
+    brief: 'The Service would keep more addresses than allowed',
     says: (d: { readonly most: number }) => `with herald.dev/keep-addresses the Service would hold more than ${d.most} addresses`,
-    fix: () => 'remove the annotation herald.dev/keep-addresses: what the Service asks for no more is let go',
+    fix: () => 'remove the annotation herald.dev/keep-addresses: addresses that the Service no longer requests are then released',
   }),
   AddressNotInPools: reasonEntry({
     brief: 'The requested address is in no pool',
@@ -120,11 +120,11 @@ export const allocationReasons = {
       `request another address, or let both Services share it with the annotation herald.dev/allow-shared-ip (same key, different ports; across namespaces with herald.dev/allow-shared-ip-namespaces on both)`,
   }),
   AddressHeldTwice: reasonEntry({
-    brief: 'The address is on record for another Service, too',
+    brief: 'The address is also recorded for another Service',
     says: (d: { readonly address: string; readonly by: string }) =>
-      `${d.address} is on record for ${d.by} as well, which has it: this Service is neither announced nor forwarded there`,
+      `${d.address} is on record for ${d.by} as well, which keeps it: this Service is neither announced nor forwarded at that address`,
     fix: () =>
-      'nothing: the controller gives this Service another address as soon as it can; see AddressAssigned where it cannot, and whether a controller leads',
+      'nothing to do: the controller assigns this Service another address; if it does not, see condition AddressAssigned and check that a controller is leader',
   }),
   RequestedFamilyMismatch: reasonEntry({
     brief: 'The requested addresses do not match the families of the Service',
@@ -133,7 +133,7 @@ export const allocationReasons = {
     fix: () => 'request addresses of the families in spec.ipFamilies',
   }),
   InvalidRequest: reasonEntry({
-    brief: 'The request for an address cannot be understood',
+    brief: 'The request for an address is not valid',
     says: (d: { readonly field: string; readonly problem: string }) => `${d.field}: ${d.problem}`,
     fix: (d) => `correct ${d.field} of the Service`,
   }),
@@ -147,12 +147,12 @@ export const allocationReasons = {
     says: (d: OfPool & { readonly address: string; readonly requested: string }) =>
       `address ${d.address} is in pool "${d.pool}", but the Service asks for pool "${d.requested}"`,
     fix: (d) =>
-      `write ${d.pool} into the annotation herald.dev/address-pool to keep the address; to let it go, request an address of pool "${d.requested}", or remove the annotation and write it again`,
+      `write ${d.pool} into the annotation herald.dev/address-pool to keep the address; to change it, request an address of pool "${d.requested}", or remove the annotation and write it again`,
   }),
   RecordUnreadable: reasonEntry({
     brief: 'A record of assigned addresses cannot be read',
     says: (d: { readonly file: string }) =>
-      `${d.file} cannot be read, so nobody can tell which addresses it gives to whom: none is given until it is mended`,
-    fix: (d) => `mend ${d.file}; or delete it, and the Service that it is about is given an address anew`,
+      `${d.file} cannot be read, so the addresses recorded in it are not known: no address is assigned until it is repaired`,
+    fix: (d) => `repair ${d.file}; or delete it, and its Service gets a new address`,
   }),
 };

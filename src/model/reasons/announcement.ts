@@ -4,7 +4,7 @@ export interface OnNode {
   readonly node: string;
 }
 
-/** Why a node does not announce an address, to anyone or to one peer. */
+/** Reasons why a node does not announce an address, to any peer or to one of them. */
 export const announcementReasons = {
   NoAddress: reasonEntry({
     brief: 'The Service has no address',
@@ -27,9 +27,9 @@ export const announcementReasons = {
     fix: () => 'remove the annotation to have them announced again',
   }),
   AdvertisingOff: reasonEntry({
-    brief: 'Addresses of this type are not to be announced',
+    brief: 'Announcing addresses of this type is switched off',
     says: (d: { readonly type: string; readonly annotation: string; readonly by: string }) =>
-      `${d.by} keeps its ${d.type} addresses unannounced`,
+      `${d.by} switches off announcing ${d.type} addresses`,
     fix: (d) => `to have them announced, set the annotation ${d.annotation}: "true" on the Service`,
   }),
   NodeNotSelected: reasonEntry({
@@ -72,30 +72,30 @@ export const announcementReasons = {
   NodeDraining: reasonEntry({
     brief: 'The node is drained: its routes carry GRACEFUL_SHUTDOWN',
     says: (d: OnNode) =>
-      `node "${d.node}" is drained: its routes carry the community GRACEFUL_SHUTDOWN, and go when routers had time to turn to others`,
-    fix: () => 'remove the annotation herald.dev/drain from the Node, or the taint, to have them as before',
+      `node "${d.node}" is drained: its routes carry the community GRACEFUL_SHUTDOWN, and are withdrawn after routers had time to switch to other routes`,
+    fix: () => 'to end the drain, remove the annotation herald.dev/drain from the Node, or the taint',
   }),
   NodeDrained: reasonEntry({
     brief: 'The node is drained',
     says: (d: OnNode) => `node "${d.node}" is drained: it has withdrawn its routes`,
-    fix: () => 'remove the annotation herald.dev/drain from the Node, or the taint, to have them back',
+    fix: () => 'to end the drain, remove the annotation herald.dev/drain from the Node, or the taint',
   }),
   LastNextHop: reasonEntry({
-    brief: 'Only a node that is drained announces it: the route stays, with GRACEFUL_SHUTDOWN',
+    brief: 'Only a drained node announces the address: its route stays, with GRACEFUL_SHUTDOWN',
     says: (d: OnNode) =>
       `node "${d.node}" is drained, but no other node announces the address: its route stays, with the community GRACEFUL_SHUTDOWN`,
-    fix: () => 'let another node announce it; or set herald.dev/drain: "force" on the Node to lose it',
+    fix: () => 'let another node announce it; or set herald.dev/drain: "force" on the Node to withdraw it',
   }),
   NoLocalEndpoints: reasonEntry({
     brief: 'No endpoint on the node can take traffic',
     says: (d: OnNode & { readonly policy: string }) => `${d.policy} is Local and no endpoint on node "${d.node}" can take traffic`,
-    fix: () => 'nothing, if other nodes announce it; else run a ready pod here, or use policy Cluster',
+    fix: () => 'nothing to do if other nodes announce it; else run a ready pod on the node, or use policy Cluster',
   }),
   EndpointsTerminating: reasonEntry({
-    brief: 'The endpoints on the node terminate, and another node has ready ones',
+    brief: 'The endpoints on the node are terminating, and another node has ready ones',
     says: (d: OnNode & { readonly other: string }) =>
-      `the endpoints on node "${d.node}" terminate, and node "${d.other}" has a ready one: routers are told to use this node only where they have no other`,
-    fix: () => 'nothing: the route goes when they have ended',
+      `the endpoints on node "${d.node}" terminate, and node "${d.other}" has a ready one: routers are told to use this node only if they have no other`,
+    fix: () => 'nothing to do: the route is withdrawn when they have ended',
   }),
   NoEndpoints: reasonEntry({
     brief: 'No endpoint can take traffic',
@@ -144,9 +144,9 @@ export const announcementReasons = {
   SessionHeldBack: reasonEntry({
     brief: 'The BGP session is held back because it flaps',
     says: (d: { readonly peer: string; readonly until: string; readonly flaps: number; readonly lastError: string }) =>
-      `the session with "${d.peer}" is held back until ${d.until}, as it went down ${d.flaps} times in the last hour${d.lastError === '' ? '' : `, last because: ${d.lastError}`}`,
+      `the session with "${d.peer}" is held back until ${d.until}, because it went down ${d.flaps} times in the last hour${d.lastError === '' ? '' : `, last because: ${d.lastError}`}`,
     fix: (d) =>
-      `find out why it flaps (the link, the router, its load), which both sides log; flapDamping: false in BGPPeer "${d.peer}" lets it try at once`,
+      `find out from the logs of both sides why it flaps (link, router, load); flapDamping: false in BGPPeer "${d.peer}" lets it reconnect at once`,
   }),
   PeerPasswordMissing: reasonEntry({
     brief: 'The Secret with the session password is missing',
@@ -155,37 +155,37 @@ export const announcementReasons = {
     fix: (d) => `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password`,
   }),
   PeerPasswordGone: reasonEntry({
-    brief: 'The Secret with the session password is gone; a session that began with the password runs on with it, any other ends',
+    brief: 'The Secret with the session password is gone; a session that already uses the password keeps running, others end',
     says: (d: { readonly peer: string; readonly secret: string; readonly why: string }) =>
-      `Secret ${d.secret} of "${d.peer}" cannot be used: ${d.why}; a session that began with its password runs on with it, any other ends`,
+      `Secret ${d.secret} of "${d.peer}" cannot be used: ${d.why}; a session that already uses its password keeps running, others end`,
     fix: (d) =>
-      `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password: an agent that restarts has no session without it`,
+      `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password: without it a restarted agent has no session`,
   }),
   BFDProfileMissing: reasonEntry({
-    brief: 'The BFDProfile of the peer is missing; a session that was watched by BFD goes on so, any other runs without',
+    brief: 'The BFDProfile of the peer is missing; sessions that already use BFD keep it, others run without',
     says: (d: { readonly peer: string; readonly profile: string }) =>
-      `BFDProfile "${d.profile}" of "${d.peer}" does not exist: a session that was watched goes on so, any other runs without BFD`,
+      `BFDProfile "${d.profile}" of "${d.peer}" does not exist: sessions that already use BFD keep it, others run without BFD`,
     fix: (d) => `create BFDProfile "${d.profile}", or remove bfdProfile from BGPPeer "${d.peer}"`,
   }),
   StrictBFDProfileMissing: reasonEntry({
-    brief: 'The BFDProfile of a peer with bfdStrict is missing; a session that is up goes on, watched if it was, no other begins',
+    brief: 'The BFDProfile of a peer with bfdStrict is missing; established sessions continue, new ones cannot start',
     says: (d: { readonly peer: string; readonly profile: string }) =>
-      `BFDProfile "${d.profile}" of "${d.peer}" does not exist, and bfdStrict allows no session without: one that is up goes on, watched if it was, no other begins`,
+      `BFDProfile "${d.profile}" of "${d.peer}" does not exist, and bfdStrict allows no session without BFD: established sessions continue as they are, new ones cannot start`,
     fix: (d) => `create BFDProfile "${d.profile}", or remove bfdStrict from BGPPeer "${d.peer}"`,
   }),
   BFDAwaited: reasonEntry({
     brief: 'The session waits for BFD, as bfdStrict of the peer asks',
     says: (d: { readonly peer: string; readonly why: string }) => `the session with "${d.peer}" waits for BFD (bfdStrict): ${d.why}`,
     fix: (d) =>
-      `see that the router has BFD with this node, whether BGP is up or not, and that UDP 3784 (4784 over several hops) passes both ways; or remove bfdStrict from BGPPeer "${d.peer}"`,
+      `check that the router runs BFD with this node even while BGP is down, and that UDP port 3784 (4784 over several hops) is open both ways; or remove bfdStrict from BGPPeer "${d.peer}"`,
   }),
   BFDNotPossible: reasonEntry({
-    brief: 'BFD cannot watch the way to the peer; the session runs without',
+    brief: 'BFD cannot monitor the path to the peer; the session runs without',
     says: (d: { readonly peer: string; readonly problem: string }) => `the session with "${d.peer}" runs without BFD: ${d.problem}`,
     fix: (d) => `remove the cause, or bfdProfile from BGPPeer "${d.peer}"`,
   }),
   PeerNotPossible: reasonEntry({
-    brief: 'The BGPPeer asks for what the speaker cannot do',
+    brief: 'The BGPPeer asks for something that the speaker cannot do',
     says: (d: { readonly peer: string; readonly problem: string }) => `no session with "${d.peer}" is possible: ${d.problem}`,
     fix: (d) => `change BGPPeer "${d.peer}"`,
   }),
@@ -203,7 +203,8 @@ export const announcementReasons = {
   }),
   NotProgrammed: reasonEntry({
     brief: 'The forwarding rules are not in the kernel',
-    says: (d: { readonly frontend: string }) => `the rules for ${d.frontend} are not in the kernel yet, and a route follows its rules`,
+    says: (d: { readonly frontend: string }) =>
+      `the rules for ${d.frontend} are not in the kernel yet; a route is announced after its rules`,
     fix: () => 'see Programmed',
   }),
 };

@@ -17,20 +17,20 @@ type Texts = readonly string[] | string;
 
 const joined = (texts: Texts): string => [texts].flat().join('; ');
 
-/** By what AWS says no to. */
+/** The fix by category of AWS error. */
 const remedies: Readonly<Record<string, string>> = {
   denied: 'allow the action in the IAM policy of the controller (docs/reference/aws-iam-policy.json)',
   quota: 'ask AWS for a higher quota, or delete what is not used',
   certificate: 'name a certificate that exists in the region and is issued',
   subnet: 'name subnets that exist and have free addresses',
-  inUse: 'take away what still uses it: a rule, a network interface or a load balancer that is not ours',
+  inUse: 'remove what still uses it: a rule, a network interface or a load balancer that Herald did not make',
 };
 
-/** Why a Service has no load balancer in AWS, or not the one that it asks for; and what is odd about what it asks for. */
+/** Reasons why a Service has no load balancer in AWS or a different one than requested, and warnings about its annotations. */
 export const awsReasons = {
   AwsSeveral: reasonEntry({
     brief: 'Several things are wrong with what the Service asks of AWS',
-    /** `lasting`: of each, what a condition says of it. */
+    /** `lasting` has the condition text of each problem. */
     says: (d: { readonly problems: Texts; readonly lasting: Texts; readonly fixes: Texts }) => joined(d.problems),
     lasting: (d) => joined(d.lasting),
     fix: (d) => joined(d.fixes),
@@ -64,7 +64,7 @@ export const awsReasons = {
   AwsSslPortUnknown: userMistake({
     brief: 'An annotation names a port that the Service does not have',
     says: (d: OfKey & { readonly port: string }) =>
-      `annotation ${d.key} names "${d.port}", which is no port of the Service that it can be for`,
+      `annotation ${d.key} names "${d.port}", which is not a port of the Service that it can apply to`,
     fix: () => 'write names or numbers of TCP ports of the Service, or "*"',
   }),
   AwsBackendHttpsOnNlb: reasonEntry({
@@ -92,7 +92,7 @@ export const awsReasons = {
   }),
   AwsNodePortMissing: userMistake({
     brief: 'A port has no NodePort',
-    says: (d: { readonly port: number }) => `port ${d.port} has no NodePort, by which instances would be reached`,
+    says: (d: { readonly port: number }) => `port ${d.port} has no NodePort, through which the load balancer would reach instances`,
     fix: () => 'set spec.allocateLoadBalancerNodePorts: true, or aws-load-balancer-nlb-target-type: ip',
   }),
   AwsNoSubnets: reasonEntry({
@@ -106,18 +106,18 @@ export const awsReasons = {
     fix: () => 'name other subnets in aws-load-balancer-subnets',
   }),
   AwsAddressesDoNotFit: userMistake({
-    brief: 'The addresses that are asked for do not fit the subnets',
+    brief: 'The requested addresses do not fit the subnets',
     says: (d: OfKey & { readonly why: string }) => `annotation ${d.key}: ${d.why}`,
     fix: () => 'name one address for each subnet',
   }),
   AwsAddressesFixed: reasonEntry({
     brief: 'AWS does not change the addresses of the load balancer in place',
     says: (d: { readonly subnet: string; readonly wanted: string; readonly present: string }) =>
-      `in ${d.subnet} the load balancer shall have ${d.wanted}, and has ${d.present === '' ? 'an address of AWS' : d.present}; AWS changes that only by leaving the zone, and the load balancer has no other one that could serve meanwhile`,
-    fix: () => 'name a subnet of a further zone as well, at least until it is done; or make the Service anew',
+      `in ${d.subnet} the load balancer shall have ${d.wanted}, and has ${d.present === '' ? 'an address of AWS' : d.present}; AWS changes an address only when the load balancer leaves the zone, and it has no other zone to serve from meanwhile`,
+    fix: () => 'also name a subnet of another zone, at least until the change is done; or recreate the Service',
   }),
   AwsSettingsConflict: userMistake({
-    brief: 'Two things that the Service asks for exclude each other',
+    brief: 'Two settings of the Service exclude each other',
     says: (d: { readonly what: string }) => d.what,
     fix: () => 'keep one of them',
   }),
@@ -132,36 +132,36 @@ export const awsReasons = {
     fix: (d) => `request or import a certificate for ${d.host} in the region, or name its ARN in aws-load-balancer-ssl-cert`,
   }),
   AwsCertificateKey: reasonEntry({
-    brief: 'A certificate has a key that an NLB may not take',
+    brief: 'A certificate has a key that an NLB may not support',
     says: (d: { readonly certificate: string; readonly algorithm: string }) =>
-      `the key of ${d.certificate} is ${d.algorithm}; an NLB takes RSA up to 3072 bits, and ECDSA on P-256, P-384 and P-521`,
+      `the key of ${d.certificate} is ${d.algorithm}; an NLB supports RSA up to 3072 bits, and ECDSA on P-256, P-384 and P-521`,
     fix: () => 'use a certificate with such a key, or end TLS in the pods',
   }),
   AwsCertificateKeyUnknown: reasonEntry({
-    brief: 'Whether an NLB takes the key of a certificate is not known',
+    brief: 'It is not known whether an NLB supports the key of a certificate',
     says: (d: { readonly certificate: string; readonly why: string }) =>
-      `whether an NLB takes the key of ${d.certificate} is not known: ${d.why}`,
+      `it is not known whether an NLB supports the key of ${d.certificate}: ${d.why}`,
     fix: () => 'check the ARN and its region, and allow the controller acm:DescribeCertificate',
   }),
   AwsCertificateMissing: reasonEntry({
-    brief: 'TLS is asked for, and there is no certificate',
+    brief: 'TLS is requested without a certificate',
     says: (d: { readonly keys: string }) => `without a certificate nothing is encrypted, in spite of ${d.keys}`,
     fix: () => 'name a certificate in aws-load-balancer-ssl-cert, or remove these annotations',
   }),
   AwsCertificateDiscoveryOff: reasonEntry({
-    brief: 'Certificates are not looked for',
+    brief: 'Certificate discovery is switched off',
     says: () => 'herald.dev/aws-certificate-hosts is set, but certificate discovery is switched off',
     fix: () => 'start the controller with --aws-certificate-discovery, or name ARNs in aws-load-balancer-ssl-cert',
   }),
   AwsTooMany: reasonEntry({
-    brief: 'More is asked for than AWS ever allows',
+    brief: 'The Service needs more than AWS ever allows',
     says: (d: { readonly what: string; readonly wanted: number; readonly quota: number }) =>
-      `the load balancer would have ${d.wanted} ${d.what}; AWS allows ${d.quota}, and raises that for nobody`,
+      `the load balancer would have ${d.wanted} ${d.what}; AWS allows ${d.quota}, and never raises this limit`,
     fix: () => 'divide the ports among several Services, or ask for less',
   }),
   AwsAboveQuota: reasonEntry({
-    brief: 'More is asked for than AWS allows unless the quota was raised',
-    // How many, may change with every node and pod; this is told once.
+    brief: 'The Service needs more than AWS allows by default',
+    // Leaves out the actual number: it may change with every node and pod, and each new text would cause another Event.
     says: (d: { readonly what: string; readonly quota: number }) =>
       `the load balancer has more than ${d.quota} ${d.what}, which AWS allows only where the quota of the account was raised`,
     fix: () => 'where AWS refuses it, the condition says so: ask AWS for a higher quota, or divide the Service',
@@ -179,15 +179,15 @@ export const awsReasons = {
     fix: () => 'ask for the same, or for a load balancer of its own',
   }),
   AwsForeignLoadBalancer: userMistake({
-    brief: 'The load balancer belongs to somebody else',
+    brief: 'The load balancer belongs to another owner',
     says: (d: { readonly name: string; readonly why: string }) => `load balancer ${d.name} is not ours: ${d.why}`,
     fix: () =>
-      'choose another aws-load-balancer-name; or adopt it with herald.dev/aws-load-balancer, after its owner has let go of it and tagged it herald.dev/cluster: CLUSTER-NAME',
+      'choose another aws-load-balancer-name; or adopt it with herald.dev/aws-load-balancer, after its owner has stopped managing it and tagged it herald.dev/cluster: CLUSTER-NAME',
   }),
   AwsOtherController: userMistake({
     brief: 'Another controller serves the Service',
     says: (d: { readonly finalizer: string }) =>
-      `the Service has the finalizer ${d.finalizer} of another controller, whose load balancer it has`,
+      `the Service has the finalizer ${d.finalizer} of another controller, which made its load balancer`,
     fix: (d) => `let the other controller delete its load balancer, or remove the finalizer ${d.finalizer} after it has been stopped`,
   }),
   AwsAdoptedNotFound: userMistake({
@@ -211,7 +211,7 @@ export const awsReasons = {
     fix: () => '',
   }),
   AwsWaitsLong: reasonEntry({
-    brief: 'Something that Herald waits for takes long',
+    brief: 'Herald has waited for more than 10 minutes',
     says: (d: { readonly waitsFor: string }) => `waiting for ${d.waitsFor}, for more than 10 minutes`,
     fix: () =>
       'look at the health of the targets in AWS (unhealthy: the health check fails; unused: the load balancer does not serve their zone), and at Services that share the load balancer',
@@ -219,17 +219,17 @@ export const awsReasons = {
   AwsLoadBalancerFailed: reasonEntry({
     brief: 'AWS could not make the load balancer',
     says: (d: { readonly name: string; readonly why: string }) => `load balancer ${d.name} is in state failed: ${d.why}`,
-    fix: () => 'see the console of AWS; deleting it makes Herald try again',
+    fix: () => 'see the AWS console; delete it there to make Herald try again',
   }),
   AwsCallFailed: reasonEntry({
     brief: 'A call to AWS failed',
     says: (d: FailedCall) => `${d.operation} failed: ${d.awsCode === '' ? 'no answer' : d.awsCode}: ${d.message}${requestOf(d)}`,
-    fix: () => 'Herald tries again, less often each time, at least every 2 minutes',
+    fix: () => 'Herald retries at growing intervals of at most 2 minutes',
   }),
   AwsThrottled: reasonEntry({
     brief: 'AWS asks to slow down',
     says: (d: FailedCall) => `${d.operation} was throttled: ${d.awsCode}: ${d.message}${requestOf(d)}`,
-    fix: () => 'Herald tries again, less often each time, at least every 5 minutes; others that use the account share its limits',
+    fix: () => 'Herald retries at growing intervals of at most 5 minutes; other users of the account share its limits',
   }),
   AwsRefused: reasonEntry({
     brief: 'AWS refuses a call',
@@ -237,47 +237,47 @@ export const awsReasons = {
       `${d.operation} was refused (${d.kind}): ${d.awsCode}: ${d.message}${requestOf(d)}`,
     lasting: (d) => `AWS refuses ${d.operation} (${d.kind}): ${d.awsCode}`,
     fix: (d) =>
-      `${remedies[d.kind] ?? 'correct what the Service asks for'}; Herald tries again when the Service changes, and at least every 10 minutes`,
+      `${remedies[d.kind] ?? 'correct what the Service asks for'}; Herald retries when the Service changes, and at least every 10 minutes`,
   }),
   AwsKeptForeign: reasonEntry({
     brief: "The annotation with the ARN of the load balancer names one that is not the Service's",
     says: (d: { readonly id: string; readonly why: string }) =>
       `annotation herald.dev/aws-load-balancer-arn names ${d.id}, and ${d.why}: it is not touched`,
-    fix: () => 'do not write that annotation: Herald keeps it; to use an existing NLB write herald.dev/aws-load-balancer',
+    fix: () => 'do not write that annotation: Herald maintains it; to use an existing NLB write herald.dev/aws-load-balancer',
   }),
   AwsCredentials: reasonEntry({
-    brief: 'Herald has no credentials that AWS takes',
-    says: (d: { readonly message: string }) => `AWS was not asked, or refused to hear: ${d.message}`,
+    brief: 'Herald has no credentials that AWS accepts',
+    says: (d: { readonly message: string }) => `AWS was not called, or rejected the credentials: ${d.message}`,
     fix: () =>
       'give the controller an IAM role (IRSA or EKS Pod Identity); on a terminal set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
   }),
   AwsSwitchedOff: reasonEntry({
-    brief: 'The controller runs without --aws-cluster-name, and nobody makes, changes or deletes a load balancer for the Service',
-    /** `finalizer`: that the Service has of an earlier controller; "": none. */
+    brief: 'The controller runs without --aws-cluster-name, so no load balancer is created, changed or deleted for the Service',
+    /** `finalizer` is the finalizer that an earlier controller left on the Service, "" for none. */
     says: (d: { readonly finalizer: string }) =>
-      `the controller runs without --aws-cluster-name: nobody makes, changes or deletes a load balancer for the Service${
+      `the controller runs without --aws-cluster-name: no load balancer is created, changed or deleted for the Service${
         d.finalizer === '' ? '' : `, which cannot be deleted as long as it has the finalizer ${d.finalizer}`
       }`,
     fix: (d) =>
       d.finalizer === ''
-        ? 'start the controller with --aws-cluster-name, or make the Service anew with another loadBalancerClass'
+        ? 'start the controller with --aws-cluster-name, or recreate the Service with another loadBalancerClass'
         : `start the controller with the --aws-cluster-name that it had; or delete the load balancer in AWS yourself, and then remove the finalizer ${d.finalizer} from the Service`,
   }),
   AwsPlaceUnknown: reasonEntry({
-    brief: 'It is not known in which region and VPC of AWS the cluster is',
+    brief: 'The AWS region or VPC of the cluster is not known',
     says: (d: { readonly message: string }) => d.message,
-    fix: () => 'say --aws-region (or set AWS_REGION) and --aws-vpc-id, or see that Nodes have their spec.providerID',
+    fix: () => 'set --aws-region (or AWS_REGION) and --aws-vpc-id, or make sure that Nodes have spec.providerID',
   }),
   AwsNodesUnreachable: reasonEntry({
     brief: 'The security group of some nodes is not known',
     says: (d: { readonly instance: string; readonly groups: number | string }) =>
       `instance ${d.instance} has ${d.groups} security groups and not exactly one tagged kubernetes.io/cluster/NAME, so none was opened for the load balancer`,
-    fix: () => 'tag the one security group of the nodes that Herald shall open',
+    fix: () => 'tag the security group of the nodes that Herald should open',
   }),
   AwsNoTargets: reasonEntry({
     brief: 'The load balancer has no targets',
     says: (d: { readonly of: string }) => `no ${d.of} can be registered`,
-    fix: () => 'see whether nodes are instances of AWS (spec.providerID), or whether pods are ready',
+    fix: () => 'check that nodes are AWS instances (spec.providerID), or that pods are ready',
   }),
   AwsHealthCheckOnUdp: reasonEntry({
     brief: 'The health check asks a UDP port by TCP',
@@ -297,8 +297,8 @@ export const awsReasons = {
   AwsNameFixed: reasonEntry({
     brief: 'AWS does not rename a load balancer',
     says: (d: { readonly name: string; readonly wanted: string }) =>
-      `the load balancer is called ${d.name}, and AWS renames none: ${d.wanted} would be the name of a new one`,
-    fix: () => 'make the Service anew, or remove aws-load-balancer-name',
+      `the load balancer is called ${d.name}, and AWS cannot rename it: ${d.wanted} needs a new load balancer`,
+    fix: () => 'recreate the Service, or remove aws-load-balancer-name',
   }),
   AwsSecurityGroupsFixed: reasonEntry({
     brief: 'An NLB without security groups can never have any',

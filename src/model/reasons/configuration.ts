@@ -1,6 +1,6 @@
 import { reasonEntry } from './entry.ts';
 
-/** Why a configuration object is left out, although each of its fields is valid by itself. */
+/** Reasons why a configuration object is not used although each of its fields is valid. */
 export const configurationReasons = {
   PoolOverlaps: reasonEntry({
     brief: 'The pool overlaps another pool',
@@ -11,7 +11,7 @@ export const configurationReasons = {
   PoolHoldsNodeAddress: reasonEntry({
     brief: 'The pool holds the address of a Node',
     says: (d: { readonly pool: string; readonly node: string; readonly address: string }) =>
-      `IPAddressPool "${d.pool}" holds ${d.address}, the InternalIP of node "${d.node}": a Service that is given it takes the node off the network`,
+      `IPAddressPool "${d.pool}" holds ${d.address}, the InternalIP of node "${d.node}": a Service with this address would take the node off the network`,
     fix: (d) => `leave ${d.address} out of IPAddressPool "${d.pool}"`,
   }),
   DuplicatePeer: reasonEntry({
@@ -21,15 +21,15 @@ export const configurationReasons = {
     fix: () => 'delete one of them, or let nodeSelectors keep them on different nodes',
   }),
   DuplicateRouterID: reasonEntry({
-    brief: 'Two nodes have one router ID in their sessions with the BGPPeer',
+    brief: 'Two nodes use the same router ID in their sessions with the BGPPeer',
     says: (d: { readonly peer: string; readonly routerID: string; readonly node: string; readonly other: string }) =>
-      `nodes "${d.node}" and "${d.other}" both call themselves ${d.routerID} in their sessions with "${d.peer}", and some routers take only one of them (RFC 6286)`,
+      `nodes "${d.node}" and "${d.other}" both use router ID ${d.routerID} in their sessions with "${d.peer}", and some routers accept only one of them (RFC 6286)`,
     fix: (d) =>
       `remove routerID from BGPPeer "${d.peer}", so that each node uses its own IPv4 InternalIP, and check that no two Nodes have the same`,
   }),
   AggregationTooShort: reasonEntry({
-    brief: 'The aggregate is larger than what it is made for',
-    // `of` is what the prefix belongs to, for example: IPAddressPool "production".
+    brief: 'The aggregate covers more than the block that it is made for',
+    // `of` names the owner of the prefix, such as: IPAddressPool "production".
     says: (d: { readonly length: number; readonly of: string; readonly prefix: string }) =>
       `an aggregate of length ${d.length} would cover addresses outside ${d.prefix} of ${d.of}`,
     fix: (d) => `use an aggregation length of at least ${d.prefix.slice(d.prefix.indexOf('/') + 1)}`,
@@ -37,7 +37,7 @@ export const configurationReasons = {
   ObjectUnreadable: reasonEntry({
     brief: 'A field of the object cannot be used',
     says: (d: { readonly field: string; readonly problem: string; readonly remedy: string; readonly inForce: boolean }) =>
-      `${d.field === '' ? 'the object' : d.field} ${d.problem}${d.inForce ? '; what the object said before stays in force until the controller or an agent restarts' : ''}`,
+      `${d.field === '' ? 'the object' : d.field} ${d.problem}${d.inForce ? '; its previous version stays in force until the controller or an agent restarts' : ''}`,
     fix: (d) => d.remedy,
   }),
   UnknownPool: reasonEntry({
@@ -53,7 +53,7 @@ export const configurationReasons = {
     fix: (d) => `create BGPPeer "${d.peer}", or remove the name`,
   }),
   AdvertisesNothing: reasonEntry({
-    brief: 'There is nothing that the BGPAdvertisement is about',
+    brief: 'The BGPAdvertisement has no effect',
     says: (d: { readonly advertisement: string; readonly lacking: string }) =>
       `BGPAdvertisement "${d.advertisement}" has no effect: ${d.lacking}`,
     fix: () => 'change what it selects, or create what is missing',
@@ -66,13 +66,13 @@ export const configurationReasons = {
   PeerAdminDown: reasonEntry({
     brief: 'The BGPPeer is shut down',
     says: (d: { readonly peer: string }) => `BGPPeer "${d.peer}" has adminDown: true`,
-    fix: () => 'set adminDown: false to have its sessions back',
+    fix: () => 'set adminDown: false to start its sessions again',
   }),
   SessionsMissing: reasonEntry({
     brief: 'Not every node has its session with the peer',
     says: (d: { readonly peer: string; readonly established: number; readonly expected: number }) =>
       `${d.established} of ${d.expected} sessions with BGPPeer "${d.peer}" are established`,
-    fix: (d) => `mend the sessions that are not Established: herald explain peer ${d.peer} says why, node by node`,
+    fix: (d) => `find out why sessions are not Established: herald explain peer ${d.peer} shows the cause for each node`,
   }),
   UnknownReason: reasonEntry({
     brief: 'Another version of Herald gives a reason that this one does not know',

@@ -3,17 +3,17 @@ export interface ReasonEntry<Details> {
   readonly brief: string;
   readonly says: (details: Details) => string;
   /**
-   * What a condition says in the place of `brief`, where one code stands for mistakes of many kinds. There is nothing in it that changes unless
-   * somebody changes something (no counts, no ids of requests), for another text is written, and told by another Event.
+   * Condition text used instead of `brief`, for a code that covers many kinds of mistakes. It must not contain anything that changes by
+   * itself (counts, request ids), because every new text is written to the object and causes another Event.
    */
   readonly lasting?: (details: Details) => string;
   readonly fix: (details: Details) => string;
 }
 
-/** Gives an entry its type: the shape of its details comes from the parameter of `says`. */
+/** Types an entry: the parameter of `says` determines the type of its details. */
 export const reasonEntry = <Details>(value: ReasonEntry<Details>): ReasonEntry<Details> => value;
 
-/** A mistake of whoever wrote the object: the sentence has nothing in it but what is written. */
+/** An entry for a mistake in an object. Its sentence contains only what the object says, so it also serves as condition text. */
 export const userMistake = <Details>(value: Omit<ReasonEntry<Details>, 'lasting'>): ReasonEntry<Details> => ({
   ...value,
   lasting: value.says,

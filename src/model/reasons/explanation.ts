@@ -4,12 +4,12 @@ export interface OfPod {
   readonly pod: string;
 }
 
-/** What only `herald explain` says: it looks at Pods, which no decision reads, and it may not be allowed to read everything. */
+/** Reasons that only `herald explain` gives. It reads Pods, which no decision does, and may lack permission to read every object. */
 export const explanationReasons = {
   Undecided: reasonEntry({
-    brief: 'It cannot be decided without objects that were not read',
+    brief: 'The decision needs objects that were not read',
     says: (d: { readonly resource: string }) => `this cannot be decided here: you may not list ${d.resource}`,
-    fix: (d) => `have somebody with the ClusterRole herald-explain ask, or bind it to you (it lists ${d.resource})`,
+    fix: (d) => `ask a person with the ClusterRole herald-explain, or bind that role to yourself (it lists ${d.resource})`,
   }),
   NotSent: reasonEntry({
     brief: 'The agent has not sent the route',
@@ -28,7 +28,7 @@ export const explanationReasons = {
     fix: () => 'correct spec.selector of the Service, or the labels in the template of the Pods',
   }),
   NoSelectorNoEndpoints: reasonEntry({
-    brief: 'The Service has no selector, and nobody wrote endpoints for it',
+    brief: 'The Service has no selector and no EndpointSlice',
     says: () => 'the Service has no selector, so no Pod becomes its endpoint by itself, and no EndpointSlice names the Service',
     fix: () => 'set spec.selector, or write an EndpointSlice with the label kubernetes.io/service-name',
   }),
@@ -59,7 +59,7 @@ export const explanationReasons = {
   PodGateNotMet: reasonEntry({
     brief: 'A readiness gate of a Pod is not met',
     says: (d: OfPod & { readonly gate: string }) => `Pod ${d.pod}: its containers are ready, but its readiness gate ${d.gate} is not met`,
-    fix: (d) => `look at who sets the condition ${d.gate}; it must be True on the Pod`,
+    fix: (d) => `check the controller that sets the condition ${d.gate}; it must be True on the Pod`,
   }),
   PodNotReady: reasonEntry({
     brief: 'A Pod is not ready',

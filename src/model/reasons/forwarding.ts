@@ -1,6 +1,6 @@
 import { reasonEntry } from './entry.ts';
 
-/** Why a node forwards nothing for a Service, or not yet. */
+/** Reasons why a node does not forward a Service, or not yet. */
 export const forwardingReasons = {
   Headless: reasonEntry({
     brief: 'The Service is headless',
@@ -25,17 +25,17 @@ export const forwardingReasons = {
   FrontendQuarantined: reasonEntry({
     brief: 'The kernel refused the rules',
     says: (d: { readonly frontend: string; readonly error: string }) => `the kernel refused the rules for ${d.frontend}: ${d.error}`,
-    fix: () => 'report this with the output of `herald explain`; everything else goes on',
+    fix: () => 'report this with the output of `herald explain`; other frontends are not affected',
   }),
   AwaitsForwarding: reasonEntry({
     brief: 'Another program has no rules for the Service yet',
     says: (d: { readonly frontend: string }) =>
-      `HeraldConfig leaves ${d.frontend} to kube-proxy, which has no rule with an endpoint for it on this node: a route follows its rules`,
-    fix: () => 'it goes out when the rule is there; look at the log of kube-proxy on the node if it does not come',
+      `HeraldConfig leaves ${d.frontend} to kube-proxy, which has no rule with an endpoint for it on this node; the route is announced after that rule`,
+    fix: () => 'the route is announced when the rule exists; if it does not appear, see the log of kube-proxy on the node',
   }),
   DataPlaneFailed: reasonEntry({
-    brief: 'The data plane does not take changes',
-    says: (d: { readonly error: string }) => `the data plane does not take changes: ${d.error}`,
+    brief: 'The data plane accepts no changes',
+    says: (d: { readonly error: string }) => `the data plane accepts no changes: ${d.error}`,
     fix: () => 'it is retried; check that the agent has NET_ADMIN and the kernel has nftables',
   }),
 };

@@ -2,21 +2,21 @@ import { reasonEntry } from './entry.ts';
 
 export interface OfProvider {
   readonly provider: string;
-  /** In the provider's own words. */
+  /** The provider's own text. */
   readonly problem: string;
 }
 
-/** For providers that are loaded by --provider: the catalogue cannot know what they will say no for. */
+/** Reasons for providers loaded by --provider, whose own reasons are not in the catalogue. */
 export const providerReasons = {
   ProviderRefused: reasonEntry({
     brief: 'The provider of the Service cannot do what it asks for',
     says: (d: OfProvider) => `provider ${d.provider}: ${d.problem}`,
-    fix: (d) => `change the Service; the documentation of provider ${d.provider} says what it takes`,
+    fix: (d) => `change the Service; the documentation of provider ${d.provider} says what it supports`,
   }),
   ProviderFailed: reasonEntry({
-    brief: 'The provider of the Service could not reach what it works with, or was refused there',
+    brief: 'The provider of the Service could not reach the system that it manages, or was refused by it',
     says: (d: OfProvider) => `provider ${d.provider}: ${d.problem}`,
-    fix: (d) => `it is tried again by itself; if it lasts, look at what provider ${d.provider} works with`,
+    fix: (d) => `Herald retries; if the problem persists, check the system that provider ${d.provider} manages`,
   }),
   ProviderWaits: reasonEntry({
     brief: 'The provider of the Service waits for what it has asked for',

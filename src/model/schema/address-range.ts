@@ -5,8 +5,8 @@ import { matches } from './cel.ts';
 import { addressLength } from './grammars.ts';
 import type { Grammar } from './schema.ts';
 
-// Written without macros over the parts of a text: the API server reckons with as many parts as the text has characters, for each of a
-// thousand ranges, and would refuse the rule as too costly.
+// These expressions avoid macros over the parts of a text. The API server assumes as many parts as the text has characters, for each of a
+// thousand ranges, and would reject the rule as too costly.
 const first = "self.substring(0, self.indexOf('-')).trim()";
 const last = "self.substring(self.indexOf('-') + 1).trim()";
 const isRange = `(self.contains('-') && isIP(${first}) && isIP(${last}))`;
@@ -14,11 +14,14 @@ const isBlock = 'isCIDR(self.trim())';
 const number = (of: string): string =>
   [16_777_216, 65_536, 256, 1].map((weight, index) => `int(${of}.split('.')[${index}]) * ${weight}`).join(' + ');
 
-/** 0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 224.0.0.0/4 and 240.0.0.0/4 at either end. What lies between is for `parse` alone. */
+/**
+ * Matches 0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 224.0.0.0/4 and 240.0.0.0/4 at either end of a range. Only `parse` checks the addresses
+ * between.
+ */
 const unusableIPv4 = matches('self', '(^|-) *(0|127|169[.]254|22[4-9]|2[345][0-9])[.]');
 const usable = (address: string): string => `${address}.isGlobalUnicast()`;
 
-/** "192.0.2.0/24" or "192.0.2.1-192.0.2.9": addresses that can be given to Services. */
+/** The grammar of "192.0.2.0/24" and "192.0.2.1-192.0.2.9": addresses that Services can be given. */
 export const addressRange: Grammar<AddressRange> = {
   called: 'CIDR or range',
   plural: 'CIDRs and ranges',

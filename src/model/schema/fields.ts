@@ -15,7 +15,9 @@ import type {
 import type { Draft, FieldSchema, FieldSchemas, ObjectValue, Reads, Value } from './value.ts';
 import { limits } from '../limits.ts';
 
-/** The words of the language. Each takes what `schema.ts` says of its kind, and gives the schema the type that it reads as. */
+/**
+ * Functions that build schemas. Each takes the options that `schema.ts` defines for its kind and adds the type that the schema reads as.
+ */
 
 type Options<S> = Omit<S, 'kind'>;
 type Always<O> = O extends { readonly required: string } | { readonly default: unknown } ? true : false;
@@ -64,7 +66,7 @@ type ObjectOptions<F> = Omit<Options<ObjectSchema>, 'fields' | 'relations' | 're
   readonly relations?: readonly Relation<Draft<F>, keyof F & string>[];
 };
 
-/** What is read of an object, and its fields, of which others may be made. */
+/** An object schema together with its fields, so that other schemas can reuse them. */
 export type ObjectOf<F, Present extends boolean> = ObjectSchema & { readonly fields: F } & Reads<ObjectValue<F>, Present>;
 
 export function object<const F extends FieldSchemas, const R extends string | undefined = undefined>(

@@ -8,7 +8,7 @@ import { isLabelName } from '../parse/metadata.ts';
 import { matches } from './cel.ts';
 import type { Grammar, ValueRule } from './schema.ts';
 
-/** An IPv6 address is 39 characters at most; one that ends like an IPv4 address 45. */
+/** An IPv6 address has at most 39 characters, or 45 when it ends in IPv4 notation. */
 export const addressLength = 45;
 
 export const address: Grammar<ReturnType<typeof parseAddress> extends Parsed<infer T> ? T : never> = {
@@ -46,7 +46,7 @@ export const cidr: Grammar<ReturnType<typeof parsePrefix> extends Parsed<infer T
 
 const communityForms = { standard: '^[0-9]{1,5}:[0-9]{1,5}$', large: '^large:[0-9]{1,10}:[0-9]{1,10}:[0-9]{1,10}$' };
 
-/** Also for texts that may be names, which have no colon. */
+/** The rules for a community. With `mayBeName`, a text without a colon passes as a name. */
 const communityRules = (mayBeName: boolean): readonly ValueRule[] => {
   const { standard, large } = communityForms;
   const parts = "self.replace('large:', '').split(':')";
@@ -72,7 +72,7 @@ const communityRules = (mayBeName: boolean): readonly ValueRule[] => {
   ];
 };
 
-/** "65000:100" or "large:1:2:3". */
+/** The grammar of "65000:100" and "large:1:2:3". */
 export const communityValue: Grammar<string> = {
   called: '`65000:100` or `large:1:2:3`',
   plural: 'communities',
@@ -82,7 +82,7 @@ export const communityValue: Grammar<string> = {
   rules: communityRules(false),
 };
 
-/** A value, a well-known name, or an alias, which is looked up later. */
+/** The grammar of a community value, a well-known name, or an alias, which is resolved later. */
 export const community: Grammar<string> = {
   called: 'community',
   plural: 'communities',
@@ -117,7 +117,7 @@ export const communityName: Grammar<string> = {
   ],
 };
 
-/** The name of an object that is an RFC 1123 label, of a Service or a Namespace for example. */
+/** The grammar of an object name that is an RFC 1123 label, such as that of a Service or Namespace. */
 export const labelName: Grammar<string> = {
   called: 'name',
   plural: 'names',
@@ -134,7 +134,7 @@ export const labelName: Grammar<string> = {
   ],
 };
 
-/** What Linux takes (dev_valid_name). */
+/** The grammar of interface names that Linux accepts (dev_valid_name). */
 export const interfaceName: Grammar<string> = {
   called: 'name of an interface',
   plural: 'names of interfaces',
@@ -154,7 +154,7 @@ export const interfaceName: Grammar<string> = {
   ],
 };
 
-/** A name, or with a "*" at the end how it begins. */
+/** The grammar of an interface name, or a prefix followed by "*". */
 export const interfacePattern: Grammar<string> = {
   called: 'name of an interface',
   plural: 'names of interfaces',
@@ -188,10 +188,13 @@ export const loadBalancerClass: Grammar<string> = {
   ],
 };
 
-/** What is a duration for CEL too, so that rules may compute with it. */
+/** Matches texts that CEL accepts as durations, so that rules can compute with them. */
 export const durationPattern = '^([0-9]{1,9}([.][0-9]{1,9})?(ns|us|µs|ms|s|m|h))+$|^0$';
 
-/** A Go duration of whole seconds, as metav1.Duration is written: "90s", "1m30s". `allowed` completes "it must be". */
+/**
+ * The grammar of a Go duration of whole seconds, as metav1.Duration is written: "90s", "1m30s". `allowed` completes the sentence "it must
+ * be".
+ */
 export function seconds(allowed: string, least: number): Grammar<number> {
   return {
     called: 'duration',

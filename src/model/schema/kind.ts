@@ -8,39 +8,39 @@ import { completed, readFields } from './read.ts';
 import type { ObjectSchema, ValueRule } from './schema.ts';
 import type { Draft, ObjectValue } from './value.ts';
 
-/** A kind of ours: what everything that is written about it is made of. */
+/** The definition of one of Herald's kinds. The CRD, the JSON schema, the reader and the reference page are generated from it. */
 export interface KindDefinition<K extends string = string, O = unknown> {
   readonly kind: K;
   readonly plural: string;
-  /** Begin with "h", so that they are nobody else's: MetalLB may be in the same cluster. */
+  /** Short names begin with "h", so that they do not clash with MetalLB's in the same cluster. */
   readonly shortNames: readonly string[];
-  /** Sentences in Markdown: what the kind is for. */
+  /** Describes the purpose of the kind, in Markdown sentences. */
   readonly description: string;
-  /** Written by people. Absent: all of it is status. */
+  /** The part that people write. Absent: the kind has only a status. */
   readonly spec?: ObjectSchema;
-  /** Written by Herald. */
+  /** The part that Herald writes. */
   readonly status: ObjectSchema;
-  /** About metadata.name. */
+  /** A rule for metadata.name. */
   readonly nameRule?: ValueRule;
   readonly columns: readonly Column[];
-  /** A valid spec, which tests bend. */
+  /** A valid spec. Tests modify it to break single rules. */
   readonly example: object;
   readonly read: (fields: FieldReader, options: ParseOptions) => ReadResult<O>;
 }
 
-/** What kubectl get shows. */
+/** A column that kubectl get shows. */
 export interface Column {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'boolean' | 'date';
   readonly path: string;
   readonly description?: string;
-  /** Only with -o wide. */
+  /** Shown only with -o wide. */
   readonly wide?: true;
 }
 
-/** What is the same in every reading of an object. */
+/** Context that is the same for every object of one source. */
 export interface ReadContext {
-  /** There is no API server, and nobody else. */
+  /** The source is a directory: there is no API server and no other controller. */
   readonly standalone: boolean;
 }
 
@@ -48,9 +48,9 @@ interface KindOptions<K extends string, F, Rest> extends Omit<KindDefinition<K>,
   /** The part of the object that is read: `spec`, or the status of a kind that people do not write. */
   readonly spec?: ObjectOf<F, boolean>;
   readonly reads?: ObjectOf<F, boolean>;
-  /** What a schema cannot say. CEL cannot say it either, or it would be a relation. */
+  /** Checks rules that neither a schema nor CEL can express. A rule that CEL can express is a relation. */
   readonly check?: (draft: Draft<F>, fields: FieldReader) => void;
-  /** The rest of the object that decisions read. */
+  /** Converts the value into the fields that decisions read. */
   readonly object: (value: ObjectValue<F>, context: ReadContext) => Rest;
 }
 
@@ -77,10 +77,10 @@ export function defineKind<const K extends string, F, Rest>(options: KindOptions
   return { ...definition, read };
 }
 
-/** The objects of a kind: `ObjectOfKind<typeof ipAddressPool>`. */
+/** The type of a kind's objects: `ObjectOfKind<typeof ipAddressPool>`. */
 export type ObjectOfKind<D> = D extends KindDefinition<string, infer O> ? { readonly [N in keyof O]: O[N] } : never;
 
-/** What a schema reads as where nothing is written. */
+/** Returns the value of a schema when no field is set. */
 export function defaultsOf<F>(schema: ObjectOf<F, boolean>): ObjectValue<F> {
   const findings: Findings = { problems: [], warnings: [], unusable: false };
   return completed(readFields(schema, new FieldReader({}, findings, { unknown: 'ignored' })));

@@ -6,19 +6,19 @@ import type { ListSchema, ObjectSchema, ParsedSchema, Schema, ValueRule } from '
 import type { Draft, ObjectValue } from './value.ts';
 
 /**
- * Reads the fields of an object by its schema, with defaults filled in. What is wrong is noted in `fields`, and the rest read all the
- * same, so that one pass finds everything.
+ * Reads the fields of an object by its schema and fills in defaults. Problems are recorded in `fields`, and reading continues, so that one
+ * pass finds them all.
  */
 export function readFields<F>(schema: ObjectOf<F, boolean>, fields: FieldReader): Draft<F> {
   return readSchema(schema, fields) as Draft<F>;
 }
 
-/** A draft of which every field could be read. */
+/** Marks a draft as complete. Call it only when every field could be read. */
 export function completed<F>(draft: Draft<F>): ObjectValue<F> {
   return draft as unknown as ObjectValue<F>;
 }
 
-/** What is not written is not there: types of the model have no fields that are undefined. */
+/** Leaves out fields that are not set: types of the model have no fields with the value undefined. */
 function readSchema(schema: ObjectSchema, fields: FieldReader): object {
   const entries = Object.entries(schema.fields).map(([name, field]) => [name, readField(field, fields, name)] as const);
   const draft = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
@@ -29,7 +29,7 @@ function readSchema(schema: ObjectSchema, fields: FieldReader): object {
   return draft;
 }
 
-/** Empty texts and the zero values of MetalLB's numbers stand for a field that is not written. */
+/** An empty text, and 0 in a field where MetalLB uses it for "not set", count as not set. */
 function isWritten(schema: Schema | undefined, raw: unknown): boolean {
   return raw !== undefined && raw !== '' && !(raw === 0 && schema?.kind === 'integer' && schema.zeroIsUnset === true);
 }
@@ -80,7 +80,9 @@ function readValue(schema: Schema, fields: FieldReader, name: string): unknown {
   }
 }
 
-/** A number in the place of a text with a unit is the usual mistake, and what is allowed is said with it: else the next attempt is a guess too. */
+/**
+ * Reads text with a grammar. A number instead of a text with a unit is a common mistake, so the problem also says which values are allowed.
+ */
 function readParsed({ grammar }: ParsedSchema, fields: FieldReader, name: string): unknown {
   const { unit } = grammar;
   if (unit === undefined) return fields.parsed(name, grammar.parse);
@@ -132,7 +134,7 @@ function checkRules(rules: readonly ValueRule[], value: unknown, fields: FieldRe
     if (holds?.(value as never) === false) fields.problem(at, says?.(value as never) ?? message, fix);
 }
 
-/** Equal for values that mean the same: neither the order of fields nor that of elements counts. */
+/** Returns equal texts for values that mean the same: the order of fields and of elements does not count. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).sort().join(',')}]`;
   if (!isRecord(value)) return typeof value === 'bigint' ? `${value}n` : JSON.stringify(value);

@@ -1,8 +1,8 @@
 import type { Parsed } from '../../net/parsed.ts';
 
 /**
- * How an object of ours looks, as data. From one such description come the type (`value.ts`), the reader (`read.ts`), and in scripts/objects
- * the CRD, the JSON schema and the reference page. What is written here is therefore told everywhere, and cannot differ anywhere.
+ * Describes an object of ours as data. The type (`value.ts`), the reader (`read.ts`), the CRD, the JSON schema and the reference page
+ * (scripts/generate/objects) are derived from it, so that they cannot differ.
  */
 export type Schema =
   | TextSchema
@@ -17,11 +17,11 @@ export type Schema =
   | PlannedSchema;
 
 interface Common {
-  /** Sentences in Markdown; links are relative to docs/reference. */
+  /** Markdown sentences. Links are relative to docs/reference. */
   readonly description?: string;
-  /** The field must be written. The text says what to write. */
+  /** The field is required. The text says what to write. */
   readonly required?: string;
-  /** What the reference page says of the field when it is not written, where that is no constant. */
+  /** What the reference page shows as the default when it is not a constant. */
   readonly unset?: string;
   readonly rules?: readonly ValueRule[];
 }
@@ -31,11 +31,11 @@ export interface TextSchema extends Common {
   readonly maxLength: number;
   readonly default?: string;
   readonly format?: 'date-time';
-  /** No message may show it. */
+  /** The value must not appear in any message. */
   readonly secret?: true;
 }
 
-/** Text with a grammar of its own. An empty text is not written, as in the API server's own types. */
+/** Text with its own grammar. An empty text counts as not set, as in the API server's types. */
 export interface ParsedSchema extends Common {
   readonly kind: 'parsed';
   readonly grammar: Grammar<unknown>;
@@ -46,7 +46,7 @@ export interface IntegerSchema extends Common {
   readonly min: number;
   readonly max: number;
   readonly default?: number;
-  /** 0 is the zero value of a field of MetalLB: not written. */
+  /** 0 counts as not set, as in MetalLB. */
   readonly zeroIsUnset?: true;
 }
 
@@ -61,18 +61,18 @@ export interface ChoiceSchema extends Common {
   readonly default?: string | number;
 }
 
-/** A list that is not written reads as an empty one. */
+/** A list. Reads as an empty list when not set. */
 export interface ListSchema extends Common {
   readonly kind: 'list';
   readonly items: TextSchema | ParsedSchema | ChoiceSchema | ObjectSchema;
   readonly maxItems: number;
-  /** Equal elements are refused. Texts in no order that matters: server-side apply may merge them one by one. */
+  /** Refuses equal elements. In a list of texts the order does not matter, and server-side apply may merge the elements one by one. */
   readonly unique?: true;
-  /** The field by which elements are told apart, of which none is there twice: server-side apply merges by it. */
+  /** The field that identifies an element. Its values must be unique, and server-side apply merges by it. */
   readonly key?: string;
 }
 
-/** A map that is not written reads as an empty one. */
+/** A map. Reads as an empty map when not set. */
 export interface MapSchema extends Common {
   readonly kind: 'map';
   readonly values: TextSchema | AnySchema;
@@ -83,68 +83,68 @@ export interface ObjectSchema extends Common {
   readonly kind: 'object';
   readonly fields: Readonly<Record<string, Schema>>;
   readonly relations?: readonly Relation[];
-  /** Fields of another version are kept and do no harm. */
+  /** Unknown fields, from another version, are kept and ignored. */
   readonly open?: true;
-  /** Defaults are what this version does where nothing is written: they are not stored, so that another version may do otherwise. */
+  /** Defaults are not stored in the object, so that another version can use other defaults. */
   readonly impliedDefaults?: true;
-  /** The word of the reference page for it, which then does not list its fields. */
+  /** The word that the reference page uses instead of listing the fields. */
   readonly called?: string;
 }
 
-/** Anything that JSON can say. */
+/** Any JSON value. */
 export interface AnySchema extends Common {
   readonly kind: 'any';
 }
 
-/** A field of the plan: refused aloud in a manifest, and not in the CRD, where it would be a promise of its type. */
+/** A planned field. A manifest with it is refused. The CRD does not contain it, because the CRD would fix its type. */
 export interface PlannedSchema extends Common {
   readonly kind: 'planned';
 }
 
-/** What a text means, and how it is told from one that means nothing. */
+/** Defines how a text is parsed and validated. */
 export interface Grammar<T> {
-  /** In the reference page: "CIDR". */
+  /** Singular name on the reference page, such as "CIDR". */
   readonly called: string;
-  /** Several of them: "CIDRs". */
+  /** Plural name, such as "CIDRs". */
   readonly plural: string;
   readonly parse: (text: string) => Parsed<T>;
   readonly example: string;
   readonly maxLength: number;
-  /** The same in CEL, as far as that can say it: the rest is refused by `parse` alone. Each must be able to stand any text. */
+  /** The checks of `parse` that CEL can express. Only `parse` checks the rest. Each rule must evaluate without error for any text. */
   readonly rules: readonly ValueRule[];
-  /** Of a text that is often written as a number: what it is called, what is allowed, and the least that an example may show. */
+  /** For a text that is often written as a number: its name, the allowed values, and the smallest value to show in an example. */
   readonly unit?: { readonly suffix: string; readonly called: string; readonly allowed: string; readonly least: number };
 }
 
-/** A rule about one value: `self` in CEL. */
+/** A rule about one value, which is `self` in CEL. */
 export interface ValueRule {
   readonly cel: string;
-  /** Goes on from the name of the field: "is not an IP address". */
+  /** Continues after the name of the field: "is not an IP address". */
   readonly message: string;
-  /** The message with the value at hand. */
+  /** Returns the message with the actual value. Absent: `message` is used. */
   readonly says?: (value: never) => string;
-  /** "" where the message says it all. */
+  /** "" when the message needs no fix. */
   readonly fix: string;
-  /** The same as `cel`. Absent in a grammar, whose `parse` says it. */
+  /** The same check as `cel`. Absent in a grammar, where `parse` checks it. */
   readonly holds?: (value: never) => boolean;
-  /** A value that breaks this rule. A test gives it to the API server and to the reader. */
+  /** A value that breaks this rule. Tests pass it to the API server and to the reader. */
   readonly broken: unknown;
 }
 
-/** A rule about several fields of an object, `self` in CEL. */
+/** A rule about several fields of an object, which is `self` in CEL. */
 export interface Relation<Draft = never, Name extends string = string> {
-  /** The field that is reported. */
+  /** The field that the problem is reported on. */
   readonly at: Name;
   readonly message: string;
-  /** The message with the values at hand. */
+  /** Returns the message with the actual values. Absent: `message` is used. */
   readonly says?: (fields: Draft) => string;
   readonly fix: string;
   readonly cel: string;
   /**
-   * The same as `cel`. A field that is not written, or cannot be read, is undefined; `written` tells the two apart. A rule holds where it
-   * cannot be told: what cannot be read has a problem of its own.
+   * The same check as `cel`. A field that is not set or not readable is undefined; `written` distinguishes the two. A rule holds when a
+   * field that it needs is not readable, because that field has its own problem.
    */
   readonly holds: (fields: Draft, written: (name: Name) => boolean) => boolean;
-  /** What to lay over a valid object to break this rule; undefined takes a field away. */
+  /** Fields to merge into a valid object to break this rule. undefined removes a field. */
   readonly broken: Readonly<Record<string, unknown>>;
 }

@@ -38,12 +38,12 @@ const requirement = object(
 const terms = {
   matchLabels: map(text({ maxLength: limits.labelValue }), {
     maxEntries: limits.selectors,
-    description: 'Labels that must be there with these values.',
+    description: 'Labels that must be present with these values.',
   }),
   matchExpressions: list(requirement, { maxItems: limits.selectors, description: 'Terms that must hold.' }),
 };
 
-/** metav1.LabelSelector: all terms must hold; none selects everything. */
+/** metav1.LabelSelector: all terms must hold. Without terms it selects everything. */
 export function selector<const R extends string | undefined = undefined>(options: {
   readonly description: string;
   readonly required?: R & string;
@@ -51,7 +51,7 @@ export function selector<const R extends string | undefined = undefined>(options
   return object(terms, { ...options, called: 'selector' });
 }
 
-/** Selects what any of them selects; where there is none, everything, unless the field says otherwise. */
+/** A list of selectors that selects what any of them selects. An empty list selects everything unless the field says otherwise. */
 export function selectors(options: { readonly description: string; readonly unset?: string }) {
   return list(object(terms, { called: 'selector' }), { ...options, maxItems: limits.selectors, unique: true });
 }

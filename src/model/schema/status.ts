@@ -5,17 +5,18 @@ import type { Column } from './kind.ts';
 export const condition = object(
   {
     type: text({ required: 'name the condition', maxLength: 316, description: 'Accepted or Ready.' }),
-    status: choice(['True', 'False', 'Unknown'], { required: 'write True, False or Unknown', description: 'Whether it is so.' }),
+    status: choice(['True', 'False', 'Unknown'], { required: 'write True, False or Unknown', description: 'Whether the condition holds.' }),
     observedGeneration: integer({
       min: 0,
       max: Number.MAX_SAFE_INTEGER,
-      description: 'The `metadata.generation` that the condition is about: of an older one, Herald has not seen the latest edit.',
+      description:
+        "The `metadata.generation` that the condition refers to. If it is older than the object's, Herald has not seen the latest edit.",
     }),
     lastTransitionTime: text({
       required: 'write the time',
       maxLength: 64,
       format: 'date-time',
-      description: 'When `status` changed last.',
+      description: 'When `status` last changed.',
     }),
     reason: text({ required: 'write the code', maxLength: 1024, description: 'A code of the [catalogue](reasons.md).' }),
     message: text({ maxLength: 32_768, description: 'The same in words.' }),
@@ -23,19 +24,19 @@ export const condition = object(
   { called: 'condition' },
 );
 
-/** metav1.Condition of what every kind has. */
+/** The conditions of metav1.Condition that every kind has. */
 export const conditions = list(condition, {
   key: 'type',
   maxItems: limits.conditions,
   description:
-    '`Accepted`: the object is valid, does not contradict another, and is in force; else its reason says why it is left out. `Ready`: it does what it is there for. [Fields](#conditions).',
+    '`Accepted`: the object is valid, does not contradict another object, and is in force; otherwise the reason says why it is not used. `Ready`: the object serves its purpose. [Fields](#conditions).',
 });
 
 export const ready: Column = {
   name: 'Ready',
   type: 'string',
   path: '.status.conditions[?(@.type=="Ready")].status',
-  description: 'Whether it does what it is there for.',
+  description: 'Whether the object serves its purpose.',
 };
 
 export const accepted: Column = {

@@ -1,6 +1,9 @@
 import type { Schema } from './schema.ts';
 
-/** What a schema reads as, for the compiler alone: nothing of it is there at run time. `Always`: also where nothing is written. */
+/**
+ * Records the type that a schema reads as, for the compiler only; the field does not exist at run time. `Always`: the value is present even
+ * when nothing is written.
+ */
 export interface Reads<T, Always extends boolean> {
   readonly '~reads'?: readonly [T, Always];
 }
@@ -8,12 +11,12 @@ export interface Reads<T, Always extends boolean> {
 export type FieldSchema = Schema & Reads<unknown, boolean>;
 export type FieldSchemas = Readonly<Record<string, FieldSchema>>;
 
-/** The value that a schema reads as: `Value<typeof spec>`. */
+/** The type that a schema reads as: `Value<typeof spec>`. */
 export type Value<S> = S extends Reads<infer T, boolean> ? T : never;
 
 export type ObjectValue<F> = Flat<{ readonly [K in NamesOf<F, true>]: Value<F[K]> } & { readonly [K in NamesOf<F, false>]?: Value<F[K]> }>;
 
-/** The fields as far as they could be read: undefined where nothing is written, or nothing that means anything. */
+/** An object while it is being read: a field is undefined when it is not set or not readable. */
 export type Draft<F> = { readonly [K in keyof F]: DraftOf<F[K]> | undefined };
 
 type DraftOf<S> = S extends { readonly items: { readonly fields: infer F } }

@@ -5,7 +5,7 @@ import { assignedAddresses, haveSameSharingKey, type Service } from '../objects/
 
 const noServices: readonly ServiceKey[] = [];
 
-/** Which Services have an address on record. Nearly always it is one, and looking costs nothing. */
+/** Finds the Services that have an address on record, usually one. A lookup is cheap. */
 export class AddressIndex {
   readonly #holders = new Map<string, ReadonlyMap<ServiceKey, Service>>();
 
@@ -14,7 +14,9 @@ export class AddressIndex {
     return holders === undefined ? noServices : [...holders.keys()];
   }
 
-  /** Replaces one form of a Service with another; returns the others with an address of either, if it may matter to them. */
+  /**
+   * Replaces one version of a Service with another. Returns the other Services that hold an address of either version and may be affected.
+   */
   replace(key: ServiceKey, before: Service | undefined, after: Service | undefined): readonly ServiceKey[] {
     const [old, now] = [addressTexts(before), addressTexts(after)];
     for (const address of old) if (!now.has(address)) this.#setHolder(address, key, undefined);
@@ -23,7 +25,7 @@ export class AddressIndex {
     const others = new Map([...old, ...now].flatMap((address) => [...(this.#holders.get(address) ?? [])]));
     others.delete(key);
     const forms = [before, after].filter((form) => form !== undefined);
-    // Of those who share nobody has to give way, whoever comes or goes.
+    // Services with the same sharing key never have to give up an address to each other.
     const [first, ...further] = [...forms, ...others.values()];
     return first === undefined || further.every((other) => haveSameSharingKey(first, other)) ? noServices : [...others.keys()];
   }
@@ -41,14 +43,14 @@ function addressTexts(service: Service | undefined): ReadonlySet<string> {
   return new Set((service === undefined ? [] : assignedAddresses(service)).map(formatAddress));
 }
 
-/** The index of Services that do not change. */
+/** Builds the index for a fixed set of Services. */
 export function holdersIn(services: ReadonlyMap<ServiceKey, Service>): (address: Address) => readonly ServiceKey[] {
   const index = new AddressIndex();
   for (const [key, service] of services) index.replace(key, undefined, service);
   return (address) => index.holdersOf(address);
 }
 
-/** What decides whether a Service has an address for itself. */
+/** Returns the fields that decide whether a Service has an address to itself. */
 function claimOn(service: Service | undefined): object | undefined {
   if (service === undefined) return undefined;
   const { ingress, sharingKey, type, headless, loadBalancerClass, addressTaken } = service;

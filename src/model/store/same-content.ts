@@ -1,4 +1,4 @@
-/** Deep equality of two objects of the model, which are trees of plain data; `resourceVersion` of metadata does not count. */
+/** Deep equality of two model objects, which are trees of plain data. Ignores `resourceVersion` in metadata. */
 export function sameContent(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

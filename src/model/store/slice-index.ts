@@ -4,13 +4,13 @@ import type { ServiceKey } from '../objects/metadata.ts';
 
 const none: readonly EndpointSlice[] = [];
 
-/** EndpointSlices by the Service that owns them. A change costs as much as its Service has slices. */
+/** EndpointSlices by the Service that owns them. The cost of a change depends only on the number of slices of its Service. */
 export class SliceIndex {
   readonly #byService = new Map<ServiceKey, Map<string, EndpointSlice>>();
-  /** Sorted lists that somebody asked for since the last change of the Service. */
+  /** Sorted lists that were requested since the last change of their Service. */
   readonly #sorted = new Map<ServiceKey, readonly EndpointSlice[]>();
 
-  /** In order of their names. Mirrors of core/v1 Endpoints count only where there is no other slice. */
+  /** Returns the slices of a Service, sorted by name. Mirrors of core/v1 Endpoints count only when there is no other slice. */
   slicesOf(service: ServiceKey): readonly EndpointSlice[] {
     const known = this.#sorted.get(service);
     if (known !== undefined) return known;
@@ -23,7 +23,7 @@ export class SliceIndex {
     return result;
   }
 
-  /** Replaces one version of a slice with another; returns the Services whose endpoints may differ. */
+  /** Replaces one version of a slice with another. Returns the Services whose endpoints may have changed. */
   replace(before: EndpointSlice | undefined, after: EndpointSlice | undefined): ServiceKey[] {
     const services = new Set<ServiceKey>();
     if (before?.service !== undefined) {

@@ -6,17 +6,17 @@ import type { ServiceKey } from '../objects/metadata.ts';
 import type { NodeState } from '../objects/node-state.ts';
 import type { Service } from '../objects/service.ts';
 
-/** Every object that decisions read, valid and indexed. A view: it changes as the source does, between two changes it does not. */
+/** All objects that decisions read, valid and indexed. It is a live view: it changes only when its source changes. */
 export interface Snapshot {
   readonly services: ReadonlyMap<ServiceKey, Service>;
-  /** Those that have the address on record, nearly always at most one; in no order. */
+  /** Returns the Services that have the address on record, usually at most one, in no particular order. */
   holdersOf(address: Address): readonly ServiceKey[];
-  /** The slices of one Service, in order of their names. */
+  /** Returns the slices of a Service, sorted by name. */
   endpointSlices(service: ServiceKey): readonly EndpointSlice[];
   readonly nodes: ReadonlyMap<string, Node>;
   readonly namespaces: ReadonlyMap<string, Namespace>;
   readonly serviceCIDRs: ReadonlyMap<string, ServiceCIDR>;
-  /** By "namespace/name". */
+  /** Key: "namespace/name". */
   readonly secrets: ReadonlyMap<string, Secret>;
   readonly pools: ReadonlyMap<string, IPAddressPool>;
   readonly peers: ReadonlyMap<string, BGPPeer>;
@@ -46,14 +46,14 @@ export type HeraldObject =
 
 export type KindName = HeraldObject['kind'];
 
-/** One object was added, replaced or removed. Whoever hears it looks at the snapshot: level-based, key-only. */
+/** Reports that an object was added, replaced or removed. Listeners read the new state from the snapshot: level-based, key only. */
 export interface Change {
   readonly kind: KindName;
   /** "namespace/name", or the name of a cluster-scoped object. */
   readonly key: string;
   /**
-   * Services that are concerned as well. For EndpointSlice: those whose endpoints may differ (two when the slice changed its owner); for Service: those that
-   * have an address of it on record, too.
+   * Other Services that are affected. For an EndpointSlice: those whose endpoints may have changed (two when the slice changed its owner).
+   * For a Service: those that have one of its addresses on record.
    */
   readonly services?: readonly ServiceKey[];
 }

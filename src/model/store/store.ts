@@ -15,8 +15,8 @@ import type { Change, HeraldObject, KindName, Snapshot } from './snapshot.ts';
 type ServiceRecord = Pick<Service, 'ingress' | 'addressTaken'>;
 
 /**
- * The snapshot in memory, kept by a source. Every method returns what changed for those who read: nothing when the content
- * is the same, whatever its resourceVersion. The cost of a change does not depend on how many objects there are.
+ * The snapshot in memory, written by a source. Every method returns the changes that readers must see: none when the content is the same,
+ * even with another resourceVersion. The cost of a change does not depend on the number of objects.
  */
 export class Store implements Snapshot {
   readonly services = new Map<ServiceKey, Service>();
@@ -31,12 +31,12 @@ export class Store implements Snapshot {
   readonly communities = new Map<string, Community>();
   readonly externalIPPolicies = new Map<string, ExternalIPPolicy>();
   readonly nodeStates = new Map<string, NodeState>();
-  /** The settings where there is no HeraldConfig. */
+  /** Used when there is no HeraldConfig. */
   readonly #defaultConfig: HeraldConfig;
   readonly #configs = new Map<string, HeraldConfig>();
   readonly #slices = new Map<string, EndpointSlice>();
   readonly #index = new SliceIndex();
-  /** Services as their manifests have them: a record replaces their addresses. */
+  /** Services as in their manifests, before recorded addresses replace those of the manifest. */
   readonly #manifests = new Map<ServiceKey, Service>();
   readonly #records = new Map<ServiceKey, ServiceRecord>();
   readonly #addresses = new AddressIndex();
@@ -44,7 +44,7 @@ export class Store implements Snapshot {
 
   constructor(config = defaultConfig) {
     this.#defaultConfig = config;
-    // Each map holds one kind, and `upsert` files by kind: the compiler cannot see that the two agree.
+    // Each map holds one kind and `upsert` chooses it by kind. The compiler cannot check that the two agree.
     const collections: Readonly<Record<KindName, unknown>> = {
       Service: this.services,
       EndpointSlice: this.#slices,
@@ -83,15 +83,15 @@ export class Store implements Snapshot {
     return this.#replace('Service', key, this.#withRecord(object, key as ServiceKey));
   }
 
-  /** Removing what is not there changes nothing. */
+  /** Removes an object. Removing a missing object changes nothing. */
   remove(kind: KindName, key: string): Change[] {
     if (kind === 'Service') this.#manifests.delete(key as ServiceKey);
     return this.#replace(kind, key, undefined);
   }
 
   /**
-   * The recorded addresses of a Service, which replace those of its manifest: the record is written by Herald, the manifest
-   * by people. Undefined: there is no record. May come before the Service and outlive it.
+   * Sets the recorded addresses of a Service, which replace those of its manifest: Herald writes the record, people write the manifest.
+   * Undefined removes the record. A record may arrive before its Service and outlive it.
    */
   setIngress(key: ServiceKey, ingress: readonly Ingress[] | undefined, addressTaken?: true): Change[] {
     if (ingress === undefined) this.#records.delete(key);
@@ -128,7 +128,7 @@ export class Store implements Snapshot {
   }
 }
 
-/** "namespace/name", or the name of a cluster-scoped object. */
+/** Returns "namespace/name", or the name of a cluster-scoped object. */
 export function objectKey({ metadata: { namespace, name } }: HeraldObject): string {
   return namespace === '' ? name : `${namespace}/${name}`;
 }

@@ -2,7 +2,7 @@ import type { RawObject } from '../../kube/raw-object.ts';
 import type { ReflectorComponents } from '../../kube/reflector/reflector.ts';
 import { clusterConfig } from '../../model/kinds/default-config.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { drainWish } from '../../model/kinds/requested-drain.ts';
+import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import { MergedObjects } from '../../model/metallb/merge.ts';
 import { parseAnyObject, type ReadingMode } from '../../model/metallb/read.ts';
 import type { ParseResult } from '../../model/parse.ts';
@@ -201,7 +201,7 @@ export class KubernetesSource implements Source {
     if (kind === 'HeraldConfig' && config.directReturn) return true;
     if (kind === 'HeraldConfig' || (kind === 'Node' && key === this.#node)) {
       const own = nodes.get(this.#node ?? '');
-      return own !== undefined && drainWish(config, own) !== undefined;
+      return own !== undefined && requestedDrain(config, own) !== undefined;
     }
     return kind === 'Service' && this.#store.services.get(key as ServiceKey)?.directReturn === true;
   }

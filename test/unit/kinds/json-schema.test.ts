@@ -22,7 +22,7 @@ interface JsonSchema {
 const typeOf = (value: unknown): string =>
   Array.isArray(value) ? 'array' : Number.isInteger(value) ? 'integer' : value === null ? 'null' : typeof value;
 
-/** The keywords that our schemas use, as the specification of draft 7 has them: where the value is wrong. */
+/** Returns where a value violates a schema. Supports the keywords of draft 7 that our schemas use. */
 function wrongIn(schema: JsonSchema, value: unknown, at: string): string[] {
   const known =
     '$schema title description type properties additionalProperties items required enum const default minimum maximum minLength maxLength minItems maxItems uniqueItems maxProperties format';
@@ -60,12 +60,12 @@ function check(object: Readonly<Record<string, unknown>>): string[] {
   return wrongIn(jsonSchema(kind), object, '').map((text) => text.slice(1));
 }
 
-describe('the JSON schema', () => {
-  test.each(kinds)('takes the example of $kind', (kind) => {
+describe('JSON schema', () => {
+  test.each(kinds)('accepts the example of $kind', (kind) => {
     expect(check(exampleOf(kind))).toEqual([]);
   });
 
-  test('takes everything in examples', () => {
+  test('accepts every manifest in examples', () => {
     const root = join(import.meta.dirname, '../../..');
     const objects = globSync('examples/**/*.yaml', { cwd: root })
       .flatMap((file) => parseAllDocuments(readFileSync(join(root, file), 'utf8')))
@@ -79,7 +79,7 @@ describe('the JSON schema', () => {
     expect(check(object).filter((at) => at.startsWith(field))).not.toEqual([]);
   });
 
-  test('refuses a field that does not exist', () => {
+  test('refuses an unknown field', () => {
     const [pool] = kinds;
     expect(check({ ...exampleOf(pool), spec: { ...pool.example, autoAsign: false } })).toEqual(['spec.autoAsign']);
   });

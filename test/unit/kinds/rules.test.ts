@@ -4,14 +4,14 @@ import { kinds } from '../../../src/model/kinds.ts';
 import { parseObject } from '../../../src/model/parse.ts';
 import { brokenRules, exampleOf, outOfBounds } from '../../kinds/bent-objects.ts';
 
-describe('the reader', () => {
-  test.each(kinds)('takes the example of $kind', (kind) => {
+describe('reader', () => {
+  test.each(kinds)('accepts the example of $kind', (kind) => {
     const { object, problems, warnings } = parseObject(exampleOf(kind));
     expect([...problems, ...warnings]).toEqual([]);
     expect(object).toMatchObject({ kind: kind.kind });
   });
 
-  test('has rules to hold', () => {
+  test('has enough rules and bounds to test', () => {
     expect(brokenRules().length).toBeGreaterThan(50);
     expect(outOfBounds().length).toBeGreaterThan(150);
   });

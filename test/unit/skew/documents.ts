@@ -16,12 +16,12 @@ export function documentsIn(file: string): Document[] {
   });
 }
 
-/** As a source in a cluster reads them. */
+/** The options with which a source in a cluster reads objects. */
 const inCluster: ParseOptions = { unknownFields: 'warned of' };
 
 export const read = (document: unknown): ParseResult => parseObject(document, inCluster);
 
-/** What a controller or an agent has in mind after reading these files. */
+/** Returns the snapshot that a controller or an agent has after reading these files. */
 export function snapshotOf(...files: readonly string[]): Store {
   const store = new Store();
   for (const { object } of files.flatMap(documentsIn).map(read)) {

@@ -2,7 +2,10 @@ import { isRecord } from '../../../src/lang/is-record.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
 
-/** What an older CRD allowed and a newer one does not, or reads in another way: one line for each, by its path. None: every stored object stays good. */
+/**
+ * Returns one line, with its path, for everything that an older CRD allowed and a newer one forbids or reads differently. An empty result
+ * means that every stored object stays valid.
+ */
 export function narrowings(older: Raw, newer: Raw): string[] {
   const [a, b] = [record(older['spec']), record(newer['spec'])];
   const found: string[] = [];
@@ -13,7 +16,7 @@ export function narrowings(older: Raw, newer: Raw): string[] {
   }
   for (const version of records(a['versions'])) {
     const same = records(b['versions']).find(({ name }) => name === version['name']);
-    // As long as objects may be stored in it: removing a version is a matter of migration.
+    // A version must be served while objects may be stored in it. Removing one needs a migration.
     if (same?.['served'] !== true) found.push(`${String(version['name'])} is not served any more`);
     else found.push(...between(schemaOf(version), schemaOf(same), ''));
   }

@@ -6,7 +6,7 @@ import { address } from '../../../src/net/address.ts';
 import { ourConditions, statusPatch } from '../../../src/sources/kubernetes/records/service-status.ts';
 import { documentsIn, read, snapshotOf } from './documents.ts';
 
-describe('an object with fields of the next version', () => {
+describe('object with fields of the next version', () => {
   const unknown: Record<string, string[]> = {
     HeraldConfig: ['spec.flowTable'],
     IPAddressPool: ['spec.serviceAllocation.costs', 'spec.sharding'],
@@ -15,7 +15,7 @@ describe('an object with fields of the next version', () => {
   };
 
   test.each(documentsIn('next/objects.yaml').map((document) => [String(document['kind']), document] as const))(
-    'is used without them in a cluster, with a warning for each: %s',
+    'a source in a cluster leaves unknown fields out with a warning for each: %s',
     (kind, document) => {
       const { object, problems, warnings } = read(document);
       expect(object).toBeDefined();
@@ -24,7 +24,7 @@ describe('an object with fields of the next version', () => {
     },
   );
 
-  test('and everything else in it is in force', () => {
+  test('its known fields are in force', () => {
     const { config, pools, peers, advertisements } = snapshotOf('next/objects.yaml');
     expect(config).toMatchObject({ services: 'external', drainSeconds: 7 });
     expect(pools.get('public')?.serviceAllocation).toMatchObject({ priority: 10 });
@@ -32,11 +32,11 @@ describe('an object with fields of the next version', () => {
     expect(advertisements.get('all')?.ipAddressPools).toEqual(['public']);
   });
 
-  test('is refused in a file, where nobody else looks for mistakes', () => {
+  test('a file with unknown fields is refused, because no other program checks it', () => {
     for (const document of documentsIn('next/objects.yaml')) expect(parseObject(document).object).toBeUndefined();
   });
 
-  test('with a word that is not known for a field that is, cannot be used: what it asks for cannot be done', () => {
+  test('an unknown value of a known field makes the object unusable', () => {
     const { object, problems } = read({
       apiVersion: 'herald.dev/v1alpha1',
       kind: 'HeraldConfig',
@@ -48,7 +48,7 @@ describe('an object with fields of the next version', () => {
   });
 });
 
-describe('the report of an agent of the next version', () => {
+describe('agent report of the next version', () => {
   const snapshot = snapshotOf('next/node-state.yaml', 'v0/service.yaml');
   const programmedOf = (name: string): unknown => {
     const service = snapshot.services.get('shop/web');
@@ -57,23 +57,23 @@ describe('the report of an agent of the next version', () => {
     return serviceConditions(snapshot, renamed, { reason: undefined, details: [] }, Date.parse('2026-01-01T00:00:10Z'))[1];
   };
 
-  test('is understood as far as it can be', () => {
+  test('known parts are read and unknown ones become UnknownReason', () => {
     const report = snapshot.nodeStates.get('n1');
     expect(report?.sessions.map(({ peer }) => peer)).toEqual(['tor1']);
     expect(report?.consumed['Service']).toBe('70');
     expect(report?.host).toEqual([{ code: 'UnknownReason', details: { code: 'ClockUnsynchronised', text: 'the clock is 12 s off' } }]);
   });
 
-  test('has the last word on a Service whose fault has a name that is not known', () => {
+  test('a Service with an unknown fault code is reported as not programmed', () => {
     expect(programmedOf('slow')).toMatchObject({ status: 'False', reason: 'UnknownReason' });
   });
 
-  test('makes nothing out to be good of which it says something that is not understood', () => {
+  test('a Service whose difference is not readable has status Unknown rather than True', () => {
     expect(programmedOf('web')).toMatchObject({ status: 'Unknown', reason: 'ReportCut' });
   });
 });
 
-test('conditions that a newer controller wrote are taken back by one that knows nothing of them: they would stay true for ever', () => {
+test('conditions of a newer controller are removed, because they would stay true for ever', () => {
   const [document] = documentsIn('v0/service.yaml');
   const service = rawObject(document);
   const status = service['status'] as { conditions: object[] };

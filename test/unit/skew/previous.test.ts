@@ -9,13 +9,16 @@ import { documentsIn, read, snapshotOf } from './documents.ts';
 
 const objects = documentsIn('v0/objects.yaml');
 
-test.each(objects.map((document) => [String(document['kind']), document] as const))('a %s is read without a word', (_, document) => {
-  const { object, problems, warnings } = read(document);
-  expect([...problems, ...warnings]).toEqual([]);
-  expect(object).toBeDefined();
-});
+test.each(objects.map((document) => [String(document['kind']), document] as const))(
+  'a %s of the previous version is read without problems or warnings',
+  (_, document) => {
+    const { object, problems, warnings } = read(document);
+    expect([...problems, ...warnings]).toEqual([]);
+    expect(object).toBeDefined();
+  },
+);
 
-test('and means what it meant', () => {
+test('objects of the previous version keep their meaning', () => {
   const { config, pools, peers, advertisements } = snapshotOf('v0/objects.yaml');
   expect(config).toMatchObject({ services: 'external', drainSeconds: 7, hashSlots: 1021, defaultClass: true, masqueradeBit: 13 });
   expect(pools.get('public')).toMatchObject({
@@ -30,7 +33,7 @@ test('and means what it meant', () => {
   expect(advertisements.get('all')).toMatchObject({ aggregationLength: 32, localPref: 100, addressTypes: ['LoadBalancer', 'ClusterIP'] });
 });
 
-test('the report of an agent is understood, every word of it', () => {
+test('an agent report of the previous version is read completely', () => {
   const [document] = documentsIn('v0/node-state.yaml');
   const { object } = read(document);
   if (object?.kind !== 'NodeState') throw new Error('it is not read');
@@ -38,7 +41,7 @@ test('the report of an agent is understood, every word of it', () => {
   expect(status).toEqual(document?.['status']);
 });
 
-test('what its agent reports decides the conditions as before', () => {
+test('an agent report of the previous version leads to the same conditions', () => {
   const snapshot = snapshotOf('v0/node-state.yaml', 'v0/service.yaml');
   const service = snapshot.services.get('shop/web');
   if (service === undefined) throw new Error('there is no Service');
@@ -49,7 +52,7 @@ test('what its agent reports decides the conditions as before', () => {
   expect(serviceConditions(snapshot, slow, { reason: undefined, details: [] }, now)[1]).toMatchObject({ reason: 'FrontendQuarantined' });
 });
 
-test('what its controller wrote of a Service is taken over', () => {
+test('a Service status written by the previous version is read as its record', () => {
   const [document] = documentsIn('v0/service.yaml');
   const service = rawObject(document);
   expect(isRecorded(service)).toBe(true);

@@ -9,12 +9,13 @@ import type { ParseOptions, ReadResult } from '../result.ts';
 import { protocols } from '../service/service-ports.ts';
 import { specialAddress } from '../special-address.ts';
 
-/** discovery.k8s.io/v1 EndpointSlice. */
+/** Reads a discovery.k8s.io/v1 EndpointSlice. */
 export function readEndpointSlice(fields: FieldReader, options: ParseOptions): ReadResult<EndpointSlice> {
   const metadata = readMetadata(fields, 'EndpointSlice', 'namespaced', options);
   fields.require('addressType', 'write IPv4 or IPv6');
   const addressType = fields.oneOf('addressType', ['IPv4', 'IPv6', 'FQDN']);
-  if (addressType === 'FQDN') fields.warning('addressType', 'is FQDN, whose endpoints nothing can be forwarded to', 'use IPv4 or IPv6');
+  if (addressType === 'FQDN')
+    fields.warning('addressType', 'is FQDN: Herald cannot forward to endpoints without an IP address', 'use IPv4 or IPv6');
   const family: Family = addressType === 'IPv6' ? 6 : 4;
   const ports = fields.objects('ports', limits.portsPerSlice).flatMap((item) => readPort(item));
   const items = fields.objects('endpoints', limits.endpointsPerSlice);
@@ -25,10 +26,10 @@ export function readEndpointSlice(fields: FieldReader, options: ParseOptions): R
   return { object: { kind: 'EndpointSlice', metadata, ...owned, family, ports, endpoints, ...readWeight(fields, metadata.annotations) } };
 }
 
-/** There are hundreds of thousands of endpoints, most without hints: one empty list for all. */
+/** One empty list shared by all endpoints: there are hundreds of thousands, and most have no hints. */
 const none: readonly string[] = [];
 
-/** A mistake must not take the endpoints away: the weight is left out. */
+/** Reads the weight. An invalid weight is left out, because a mistake must not remove the endpoints. */
 function readWeight(fields: FieldReader, values: Labels): Pick<EndpointSlice, 'weight'> {
   const written = values[annotations.weight] ?? '';
   if (written === '') return {};
@@ -42,7 +43,7 @@ function readWeight(fields: FieldReader, values: Labels): Pick<EndpointSlice, 'w
   return {};
 }
 
-/** A port without a number means "all ports", which no proxy can forward. */
+/** Reads a port. A port without a number means "all ports", which no proxy can forward, so it is left out with a warning. */
 function readPort(item: FieldReader): EndpointPort[] {
   const name = item.text('name') ?? '';
   const protocol = item.oneOf('protocol', protocols) ?? 'TCP';

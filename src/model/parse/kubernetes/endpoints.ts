@@ -19,9 +19,9 @@ interface FamilySubset extends Subset {
 }
 
 /**
- * core/v1 Endpoints, mirrored into slices as the mirroring controller of Kubernetes does: one slice for each family of each
- * subset. The first is named NAME-mirror, further ones NAME-mirror-2 and so on. Annotations are not copied: some programs
- * keep a lease in them that changes every two seconds.
+ * Reads core/v1 Endpoints and mirrors them into slices as Kubernetes' mirroring controller does: one slice for each family of each subset,
+ * named NAME-mirror, NAME-mirror-2 and so on. Annotations are not copied, because some programs keep a lease in them that changes every two
+ * seconds.
  */
 export function readEndpoints(fields: FieldReader, options: ParseOptions): ReadResult<EndpointSlice> {
   const metadata = readMetadata(fields, 'Endpoints', 'namespaced', options);
@@ -34,7 +34,7 @@ export function readEndpoints(fields: FieldReader, options: ParseOptions): ReadR
       return [{ family, ports, endpoints: ofFamily }];
     }),
   );
-  // Endpoints without any address still say "this Service has none", which an absent slice would not.
+  // Endpoints without addresses still need a slice: it says that the Service has no endpoints, which a missing slice does not.
   const none: FamilySubset = { family: 4, ports: [], endpoints: [] };
   const [object, ...companions] = (slices.length === 0 ? [none] : slices).map(({ family, ports, endpoints }, index): EndpointSlice => ({
     kind: 'EndpointSlice',

@@ -4,7 +4,7 @@ import { readMetadata } from '../metadata.ts';
 import type { FieldReader } from '../fields.ts';
 import type { ParseOptions, ReadResult } from '../result.ts';
 
-/** core/v1 Namespace, with the label that the API server always sets. */
+/** Reads a core/v1 Namespace and adds the label that the API server always sets. */
 export function readNamespaceObject(fields: FieldReader, options: ParseOptions): ReadResult<Namespace> {
   const metadata = readMetadata(fields, 'Namespace', 'cluster', options);
   if (metadata === undefined) return {};

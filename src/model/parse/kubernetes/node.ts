@@ -9,13 +9,13 @@ import { readMetadata } from '../metadata.ts';
 import type { FieldReader } from '../fields.ts';
 import type { ParseOptions, ReadResult } from '../result.ts';
 
-/** Set by the cluster autoscaler before it removes a node. */
+/** The cluster autoscaler sets this taint before it removes a node. */
 const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler';
 
-/** Set by Karpenter before it replaces a node. */
+/** Karpenter sets this taint before it replaces a node. */
 const disruptedTaint = 'karpenter.sh/disrupted:NoSchedule';
 
-/** core/v1 Node. The API server does not validate addresses: one that cannot be read is left out with a warning. */
+/** Reads a core/v1 Node. The API server does not validate addresses, so an unreadable one is left out with a warning. */
 export function readNode(fields: FieldReader, options: ParseOptions): ReadResult<Node> {
   const metadata = readMetadata(fields, 'Node', 'cluster', options);
   const spec = fields.object('spec');
@@ -38,7 +38,7 @@ export function readNode(fields: FieldReader, options: ParseOptions): ReadResult
   return {
     object: {
       kind: 'Node',
-      // Programs keep heartbeats in annotations of Nodes, and of them decisions read only `drain`.
+      // Drops annotations: programs keep heartbeats in them, and decisions read only `drain`.
       metadata: { ...metadata, annotations: {} },
       internalIPs,
       podCIDRs,
@@ -53,7 +53,7 @@ export function readNode(fields: FieldReader, options: ParseOptions): ReadResult
   };
 }
 
-/** A mistake must neither drain a node nor take it out of the cluster: it is left out. */
+/** Reads the drain annotation. An invalid value is left out, because a mistake must neither drain a node nor remove it from the cluster. */
 function readDrain(fields: FieldReader, values: Labels): Node['drain'] {
   const written = values[annotations.nodeDrain] ?? '';
   if (written === 'true') return 'keepLast';

@@ -3,7 +3,7 @@ import type { Pod, PodContainer } from '../../objects/pod.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
 
-/** Reads what there is; what cannot be read is as if it were not there. Undefined: it is no Pod. Never throws. */
+/** Reads a Pod leniently: unreadable parts count as absent. Returns undefined when the object is not a Pod. Never throws. */
 export function readPod(raw: unknown): Pod | undefined {
   const { metadata, spec, status } = objectsIn(raw, 'metadata', 'spec', 'status');
   const name = text(metadata?.['name']);
@@ -32,7 +32,7 @@ export function readPod(raw: unknown): Pod | undefined {
 
 const phases = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'] as const;
 
-/** A container of the kind sidecar is an init container that goes on: its readiness counts too. */
+/** Returns containers and sidecars. A sidecar is an init container that keeps running, and its readiness counts too. */
 function containersIn(spec: Raw | undefined, status: Raw | undefined): PodContainer[] {
   const sidecars = list(spec?.['initContainers']).filter((one) => one['restartPolicy'] === 'Always');
   const statuses = [...list(status?.['initContainerStatuses']), ...list(status?.['containerStatuses'])];

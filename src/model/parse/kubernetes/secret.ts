@@ -5,7 +5,9 @@ import { readMetadata } from '../metadata.ts';
 import type { FieldReader } from '../fields.ts';
 import type { ParseOptions, ReadResult } from '../result.ts';
 
-/** core/v1 Secret: only its key `password`. As in the API server, stringData wins over data. No message holds a value. */
+/**
+ * Reads the key `password` of a core/v1 Secret. As in the API server, stringData takes precedence over data. No message contains a value.
+ */
 export function readSecret(fields: FieldReader, options: ParseOptions): ReadResult<Secret> {
   const metadata = readMetadata(fields, 'Secret', 'namespaced', options);
   const type = fields.text('type') ?? 'Opaque';

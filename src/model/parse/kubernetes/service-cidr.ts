@@ -5,7 +5,7 @@ import { readMetadata } from '../metadata.ts';
 import type { FieldReader } from '../fields.ts';
 import type { ParseOptions, ReadResult } from '../result.ts';
 
-/** networking.k8s.io/v1 ServiceCIDR. */
+/** Reads a networking.k8s.io/v1 ServiceCIDR. */
 export function readServiceCIDR(fields: FieldReader, options: ParseOptions): ReadResult<ServiceCIDR> {
   const metadata = readMetadata(fields, 'ServiceCIDR', 'cluster', options);
   const cidrs = fields.object('spec').parsedList('cidrs', limits.cidrs, parsePrefixLeniently);

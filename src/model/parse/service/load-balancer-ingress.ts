@@ -4,7 +4,10 @@ import { limits } from '../../limits.ts';
 import type { Ingress } from '../../objects/service.ts';
 import type { FieldReader } from '../fields.ts';
 
-/** status.loadBalancer of a Service, in a manifest or in a record. Others may have written it, with more entries than we ever give. */
+/**
+ * Reads status.loadBalancer of a Service, from a manifest or a record. Other programs may have written it, with more entries than Herald
+ * writes.
+ */
 export function readIngress(loadBalancer: FieldReader): Ingress[] {
   return loadBalancer.objects('ingress', limits.ingressRead).flatMap((item) => {
     const address = item.parsed('ip', parseAddressLeniently);

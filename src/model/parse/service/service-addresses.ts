@@ -6,7 +6,7 @@ import type { ParseOptions } from '../result.ts';
 
 type ClusterAddresses = Pick<Service, 'headless' | 'clusterIPs' | 'ipFamilies' | 'ipFamilyPolicy'>;
 
-/** clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy: what follows from one of them is filled in, a choice never is. */
+/** Reads clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy. Fills in what follows from another field, but never makes a choice. */
 export function readClusterAddresses(spec: FieldReader, type: Service['type'], { unchosen }: ParseOptions): ClusterAddresses {
   const single = spec.parsed('clusterIP', parseClusterIP);
   const list = spec.parsedList('clusterIPs', 2, parseClusterIP);
@@ -34,7 +34,7 @@ export function readClusterAddresses(spec: FieldReader, type: Service['type'], {
   if (clusterIPs.length === 0 && unchosen === 'left open') return unchosenAddresses(families, policy);
   const [first] = clusterIPs;
   if (first !== undefined && clusterIPs.length === 1 && policy === 'RequireDualStack' && unchosen === 'left open') {
-    // The API server adds the second one to a Service that becomes dual-stack.
+    // The API server adds the second address to a Service that becomes dual-stack.
     return { headless: false, clusterIPs, ipFamilies: [first.family, first.family === 4 ? 6 : 4], ipFamilyPolicy: policy };
   }
   checkAddresses(spec, clusterIPs, single, families);
@@ -47,7 +47,10 @@ export function readClusterAddresses(spec: FieldReader, type: Service['type'], {
   };
 }
 
-/** Whoever prefers both families is taken to get both: whether the cluster has them is not in the manifest. */
+/**
+ * Returns the families when no address was chosen yet. PreferDualStack counts as both families, because the manifest does not say which
+ * families the cluster has.
+ */
 function unchosenAddresses(families: readonly Family[], policy: Service['ipFamilyPolicy'] | undefined): ClusterAddresses {
   const [first = 4] = families;
   const both = families.length === 2 || (policy !== undefined && policy !== 'SingleStack');

@@ -8,7 +8,7 @@ import { isSubdomainName } from '../metadata.ts';
 import type { FieldReader } from '../fields.ts';
 import { readSwitch } from './switch-annotation.ts';
 
-/** What the owner of a Service says of how its addresses are made known. A mistake must not take it off the air: it is left out. */
+/** Reads the annotations about announcing a Service. An invalid one is left out, because a mistake must not withdraw the Service. */
 export function readAnnouncement(
   fields: FieldReader,
   values: Labels,
@@ -22,7 +22,7 @@ export function readAnnouncement(
   };
 }
 
-/** As the API server takes it in a status: with another one it would refuse the addresses as well. */
+/** Reads the host name by the API server's rule for a status. With an invalid name the API server would refuse the addresses too. */
 function readHostname(fields: FieldReader, values: Labels): string | undefined {
   const written = values[annotations.hostname] ?? '';
   if (written === '' || (isSubdomainName(written) && !parseAddress(written).ok)) return written === '' ? undefined : written;

@@ -5,7 +5,7 @@ import type { Labels } from '../../objects/metadata.ts';
 import { loadBalancings, type Service } from '../../objects/service.ts';
 import type { FieldReader } from '../fields.ts';
 
-/** How a backend is chosen. A mistake must not take the Service's forwarding down: the annotation is left out. */
+/** Reads how a backend is chosen. An invalid annotation is left out, because a mistake must not stop the Service's forwarding. */
 export function readBalancing(
   fields: FieldReader,
   values: Labels,

@@ -6,7 +6,7 @@ import type { ParseOptions } from '../result.ts';
 
 export const protocols = ['TCP', 'UDP', 'SCTP'] as const;
 
-/** spec.ports: protocol is TCP and targetPort is port unless written; names and protocol with port are unique. */
+/** Reads spec.ports. protocol defaults to TCP and targetPort to port. Names, and pairs of protocol and port, must be unique. */
 export function readServicePorts(spec: FieldReader, type: Service['type'], headless: boolean, options: ParseOptions): ServicePort[] {
   const items = spec.objects('ports', limits.servicePorts);
   if (items.length === 0 && !headless && type !== 'ExternalName' && !spec.has('ports')) {
@@ -46,7 +46,7 @@ function readPort(item: FieldReader, type: Service['type'], several: boolean, { 
   return port === undefined ? undefined : { name, protocol, port, nodePort, targetPort: targetPort ?? port };
 }
 
-/** A number, or the name of a port of the pods (IANA service name, RFC 6335 5.1). 0 and "" are "not written". */
+/** Reads a number, or the name of a port of the pods (IANA service name, RFC 6335 5.1). 0 and "" count as not set. */
 function readTargetPort(item: FieldReader): number | string | undefined {
   const value = item.raw('targetPort');
   if (typeof value !== 'string') return item.integer('targetPort', 0, 65_535) || undefined;

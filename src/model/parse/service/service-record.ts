@@ -9,18 +9,20 @@ import { readIngress } from './load-balancer-ingress.ts';
 import type { FieldProblem, Findings } from '../problem.ts';
 
 export interface ServiceRecord {
-  /** Absent when the record cannot be used. */
+  /** Absent when the record is not usable. */
   readonly ingress?: readonly Ingress[];
-  /** Another Service has what it holds or asks for. */
+  /** Another Service holds an address that this one holds or requests. */
   readonly addressTaken?: true;
-  /** Since when it lacks what it asks for, RFC 3339 in UTC. */
+  /** Since when the Service lacks a requested address, RFC 3339 in UTC. Absent: it lacks none. */
   readonly waitingSince?: string;
-  /** Those that Herald wrote. */
+  /** Only the conditions that Herald writes. */
   readonly conditions: readonly Condition[];
   readonly problems: readonly FieldProblem[];
 }
 
-/** A Service of which only the status is there: what Herald itself recorded. An empty list is a record too: no address. */
+/**
+ * Reads the record of a Service: an object that has only the status that Herald wrote. An empty ingress list is a record too: no address.
+ */
 export function readServiceRecord(raw: Readonly<Record<string, unknown>>): ServiceRecord {
   const findings: Findings = { problems: [], warnings: [], unusable: false };
   const status = new FieldReader(raw, findings, { unknown: 'ignored' }).object('status');
@@ -38,14 +40,14 @@ export function readServiceRecord(raw: Readonly<Record<string, unknown>>): Servi
   };
 }
 
-/** Whether the record of a Service says that another one has what it holds or asks for. */
+/** True when the record says that another Service holds an address that this one holds or requests. */
 export function readAddressTaken(conditions: unknown): boolean {
   return isTaken(unmetCondition(Array.isArray(conditions) ? conditions.filter(isRecord) : []));
 }
 
 type RawCondition = Readonly<Record<string, unknown>>;
 
-/** AddressAssigned where it is False. What cannot be read is as good as absent: no address depends on it alone. */
+/** Returns condition AddressAssigned when it is False. An unreadable condition counts as absent: no address depends on it alone. */
 function unmetCondition(conditions: readonly RawCondition[]): RawCondition | undefined {
   return conditions.find(({ type, status }) => type === conditionTypes.addressAssigned && status === 'False');
 }
@@ -59,7 +61,7 @@ function waitingSince(unmet: RawCondition | undefined): string | undefined {
   return typeof since === 'string' && /^\d{4}-\d\d-\d\dT[\d:]{8}Z$/.test(since) ? since : undefined;
 }
 
-/** What cannot be read is written anew. */
+/** Reads one of Herald's conditions. An unreadable condition is left out and will be written again. */
 function readCondition({ type, status, reason, message, observedGeneration }: RawCondition): Condition | undefined {
   const ours = Object.values<unknown>(conditionTypes).includes(type) && (status === 'True' || status === 'False' || status === 'Unknown');
   if (!ours || typeof type !== 'string' || typeof reason !== 'string') return undefined;

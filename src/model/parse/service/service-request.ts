@@ -15,8 +15,8 @@ type Request = Pick<
 >;
 
 /**
- * What a Service asks of the allocator. The API server checks none of it, so a mistake here must not take the Service's
- * forwarding down: it is noted as `invalidRequest`, and only the address waits.
+ * Reads the request of a Service to the allocator. The API server does not check these annotations, so a mistake must not stop the
+ * Service's forwarding: it is recorded as `invalidRequest`, and only the address waits.
  */
 export function readRequest(fields: FieldReader, spec: FieldReader, values: Labels): Request {
   let invalid: Service['invalidRequest'];
@@ -43,7 +43,7 @@ export function readRequest(fields: FieldReader, spec: FieldReader, values: Labe
     refuse(
       annotation(annotations.loadBalancerIPs),
       annotations.loadBalancerIPs,
-      'stands beside spec.loadBalancerIP',
+      'must not be set together with spec.loadBalancerIP',
       'remove one of the two',
     );
   } else if (list !== '') {

@@ -17,7 +17,7 @@ import { readSwitch } from './switch-annotation.ts';
 import { readRequest } from './service-request.ts';
 import { specialAddress } from '../special-address.ts';
 
-/** core/v1 Service, with the defaults and the refusals of the API server (pkg/apis/core/validation, Kubernetes 1.36). */
+/** Reads a core/v1 Service with the defaults and checks of the API server (pkg/apis/core/validation, Kubernetes 1.36). */
 export function readService(fields: FieldReader, options: ParseOptions): ReadResult<Service> {
   const metadata = readMetadata(fields, 'Service', 'namespaced', options);
   if (metadata !== undefined && !isLabelName(metadata.name)) {
@@ -92,7 +92,7 @@ function readExternalIPs(spec: FieldReader): Address[] {
   return [...addresses.values()];
 }
 
-/** The API server's default for ClientIP is three hours. */
+/** Reads the affinity timeout. The API server's default for ClientIP is three hours. */
 function readAffinity(spec: FieldReader): number | undefined {
   const affinity = spec.oneOf('sessionAffinity', ['None', 'ClientIP']) ?? 'None';
   const configured = spec.object('sessionAffinityConfig').object('clientIP').integer('timeoutSeconds', 1, 86_400);
@@ -120,7 +120,7 @@ function readLoadBalancerFields(spec: FieldReader, type: Service['type']): LoadB
   };
 }
 
-/** Within a family, one range of length 0 makes the others meaningless: that family is not restricted. */
+/** Drops the ranges of a family that has a range of length 0: that family is not restricted. */
 function withoutOpenFamilies(ranges: readonly Prefix[]): Prefix[] {
   const open = new Set<Family>(ranges.filter(({ length }) => length === 0).map(({ address }) => address.family));
   return ranges.filter(({ address }) => !open.has(address.family));

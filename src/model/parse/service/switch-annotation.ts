@@ -1,7 +1,9 @@
 import type { Labels } from '../../objects/metadata.ts';
 import type { FieldReader } from '../fields.ts';
 
-/** An annotation that is "true" or "false". A mistake must not take the Service's forwarding down: it is left out. */
+/**
+ * Reads an annotation that is "true" or "false". An invalid value is left out, because a mistake must not stop the Service's forwarding.
+ */
 export function readSwitch(fields: FieldReader, values: Labels, name: string): boolean | undefined {
   const written = values[name] ?? '';
   if (written === 'true' || written === 'false') return written === 'true';

@@ -7,7 +7,7 @@ const web = { name: 'web', ports: ['http:80/TCP@30080'] };
 const classless = awsMember('nlb', { ...web, annotations: { type: 'nlb' } }).service;
 
 let cluster: ControllerFixture;
-/** A Service that was served by AWS, and a controller that does not any more. */
+/** A Service that AWS served, in a controller that does not serve AWS any more. */
 beforeEach(async () => {
   cluster = new ControllerFixture(classless);
   await cluster.start();
@@ -23,13 +23,13 @@ const told = expect.stringMatching(
   /^AwsSwitchedOff: .*has the finalizer herald.dev\/aws; start the controller with the --aws-cluster-name/,
 );
 
-test('a Service of a controller that served AWS is told that nobody does, once, and keeps its address', async () => {
+test('a Service that AWS served gets one warning and keeps its address', async () => {
   expect([cluster.condition('default/web'), cluster.ingress('default/web')]).toEqual(['False AwsSwitchedOff', ['k8s']]);
   await cluster.run(900);
   expect(warnings()).toEqual([told]);
 });
 
-test('one that is deleted says what it waits for, and goes when the controller serves AWS again', async () => {
+test('a deleted Service reports what it waits for and goes when the controller serves AWS again', async () => {
   cluster.delete('default/web');
   await cluster.run(60);
   expect([cluster.service('default/web')?.metadata.deleting, cluster.condition('default/web')]).toEqual([true, 'False AwsSwitchedOff']);
@@ -39,7 +39,7 @@ test('one that is deleted says what it waits for, and goes when the controller s
   expect([cluster.service('default/web'), cluster.cloud.world.loadBalancers.size]).toEqual([undefined, 0]);
 });
 
-test('one that is no LoadBalancer any more, and one that the pools serve, are told as well', async () => {
+test('a Service that moved to a pool or is no LoadBalancer any more is warned as well', async () => {
   cluster.apply(service({ ...web, type: 'ClusterIP' }));
   await cluster.run(10);
   expect([warnings(), cluster.condition('default/web')]).toEqual([[told, told], 'False AwsSwitchedOff']);
@@ -49,7 +49,7 @@ test('one that is no LoadBalancer any more, and one that the pools serve, are to
   expect([cluster.condition('default/web'), cluster.ingress('default/web')]).toEqual(['True Assigned', ['192.0.2.1']]);
 });
 
-test('a new Service of a class of AWS is told; one of the class of the AWS Load Balancer Controller is left to that', async () => {
+test("a new Service of an AWS class is warned, one of the AWS Load Balancer Controller's class is not", async () => {
   cluster.apply(service({ ...web, name: 'new', loadBalancerClass: 'herald.dev/aws-classic' }));
   cluster.apply(service({ ...web, name: 'theirs', loadBalancerClass: 'service.k8s.aws/nlb' }));
   await cluster.run(10);
@@ -57,7 +57,7 @@ test('a new Service of a class of AWS is told; one of the class of the AWS Load 
     'False AwsSwitchedOff',
     'absent',
   ]);
-  expect(warnings().at(-1)).toContain('or make the Service anew with another loadBalancerClass');
+  expect(warnings().at(-1)).toContain('or recreate the Service with another loadBalancerClass');
   cluster.delete('default/new');
   await cluster.run(10);
   expect([cluster.service('default/new'), cluster.statuses.has('default/new')]).toEqual([undefined, false]);

@@ -14,7 +14,7 @@ beforeEach(async () => {
   cluster.events.length = 0;
 });
 
-/** Codes and notes, in their order. */
+/** Reasons and notes, in order. */
 const told = (): string[] => cluster.events.splice(0).map(({ reason, note }) => `${reason}: ${note}`);
 const message = (): string => cluster.statuses.get('default/web')?.conditions[0]?.message ?? '';
 
@@ -26,7 +26,7 @@ async function apply(annotations: Readonly<Record<string, string>>): Promise<voi
 const scheme = 'annotation service.beta.kubernetes.io/aws-load-balancer-scheme is not one of internal, internet-facing';
 const interval = 'annotation service.beta.kubernetes.io/aws-load-balancer-healthcheck-interval is not a whole number';
 
-test('a mistake in the place of another one of the same code is told, in an Event and in the condition', async () => {
+test('an error that replaces another one of the same code is reported in an Event and the condition', async () => {
   await apply({ scheme: 'public' });
   expect(told()).toEqual([expect.stringContaining(`AwsAnnotationInvalid: ${scheme}; correct or remove`)]);
   expect(message()).toBe(scheme);
@@ -35,11 +35,11 @@ test('a mistake in the place of another one of the same code is told, in an Even
   expect(message()).toBe(interval);
 });
 
-test('of several mistakes all are told at once, each with its fix, and those that are left or come are told anew', async () => {
+test('several errors are reported together, each with its fix, and again when their set changes', async () => {
   await apply({ scheme: 'public', 'healthcheck-interval': 'x', 'ssl-cert': acmCertificate, 'ssl-ports': 'none' });
   const [first = '', ...others] = told();
   const port =
-    'annotation service.beta.kubernetes.io/aws-load-balancer-ssl-ports names "none", which is no port of the Service that it can be for';
+    'annotation service.beta.kubernetes.io/aws-load-balancer-ssl-ports names "none", which is not a port of the Service that it can apply to';
   expect(others).toEqual([]);
   expect(first).toContain(`AwsSeveral: ${interval}; ${scheme}; ${port}; correct or remove`);
   expect(first).toContain('write names or numbers of TCP ports of the Service, or "*"');
@@ -49,7 +49,7 @@ test('of several mistakes all are told at once, each with its fix, and those tha
   expect(message()).toBe([interval, scheme].join('; '));
 });
 
-test('the same mistakes are told once, whatever else changes, and by a controller that starts anew not at all', async () => {
+test('unchanged errors are reported once, whatever else changes, and not again after a restart', async () => {
   const mistakes = { scheme: 'public', 'healthcheck-interval': 'x' };
   await apply(mistakes);
   expect(told()).toHaveLength(1);
@@ -63,7 +63,7 @@ test('the same mistakes are told once, whatever else changes, and by a controlle
   expect(cluster.statuses.get('default/web')).toEqual(written);
 });
 
-test('a call that AWS refuses is told by what is refused, not by the number of the request', async () => {
+test('a refused call is reported without its request id', async () => {
   cluster.cloud.fault = ({ operation }) =>
     operation === 'elbv2:ModifyLoadBalancerAttributes' ? { kind: 'error', code: 'denied' } : undefined;
   await apply({ attributes: 'load_balancing.cross_zone.enabled=true' });
@@ -72,7 +72,7 @@ test('a call that AWS refuses is told by what is refused, not by the number of t
   expect(message()).toMatch(/^AWS refuses elbv2:ModifyLoadBalancerAttributes \(denied\): \S+$/);
 });
 
-test('what an annotation quotes does not make the condition longer than it may be', async () => {
+test("an annotation's text does not make the condition longer than its limit", async () => {
   await apply({ attributes: 'x'.repeat(5000) });
   expect(message()).toHaveLength(2048);
 });

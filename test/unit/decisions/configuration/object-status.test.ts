@@ -4,7 +4,7 @@ import { createAllocator } from '../../../../src/decisions/allocation/allocator.
 import { effectivePools } from '../../../../src/decisions/allocation/pools/pools.ts';
 import { advertisementStatus } from '../../../../src/decisions/configuration/advertisement-status.ts';
 import type { ObjectStatus } from '../../../../src/decisions/configuration/object-status.ts';
-import { PeerSessions } from '../../../../src/controller/configuration/peer-session-counts.ts';
+import { PeerSessionCounts } from '../../../../src/controller/configuration/peer-session-counts.ts';
 import { peersOnNode, peerStatus, type PeerSummary } from '../../../../src/decisions/configuration/peer-status.ts';
 import { conflictsOf } from '../../../../src/decisions/configuration/pool-conflicts.ts';
 import { poolStatus, uncountable } from '../../../../src/decisions/configuration/pool-status.ts';
@@ -163,8 +163,8 @@ describe('a peer', () => {
     const running = { n1: up, n2: up };
     const status = (literal: ClusterLiteral): { readonly sharedID: PeerSummary['sharedID']; readonly status: ObjectStatus } => {
       const snapshot = cluster(literal);
-      const sessions = new PeerSessions();
-      sessions.lookAtAll(snapshot, now);
+      const sessions = new PeerSessionCounts();
+      sessions.updateAllNodes(snapshot, now);
       const found = snapshot.peers.get('tor');
       if (found === undefined) throw new RangeError('no peer');
       const summary = sessions.of('tor');
@@ -180,11 +180,11 @@ describe('a peer', () => {
   });
 
   test('whose nodes have one router ID no longer, says so no more', () => {
-    const sessions = new PeerSessions();
+    const sessions = new PeerSessionCounts();
     const literal = (routerID?: string) => cluster({ nodes: twoNodes, peers: [{ ...tor, ...defined({ routerID }) }] });
-    sessions.lookAtAll(literal('10.0.0.1'), now);
+    sessions.updateAllNodes(literal('10.0.0.1'), now);
     expect(sessions.of('tor').sharedID).toBeDefined();
-    expect([...sessions.lookAtAll(literal(), now)]).toEqual(['tor']);
+    expect([...sessions.updateAllNodes(literal(), now)]).toEqual(['tor']);
     expect(sessions.of('tor').sharedID).toBeUndefined();
   });
 
@@ -220,7 +220,7 @@ describe('a peer', () => {
     expect(codes(status)).toBe('PeerPasswordGone, ready');
     // A Secret that never was may just have been named: no report says yet that the session ends.
     expect(status.refused === undefined ? '' : reasonText(status.refused)).toContain(
-      'a session that began with its password runs on with it, any other ends',
+      'a session that already uses its password keeps running, others end',
     );
   });
 

@@ -30,7 +30,7 @@ test('several sockets of one program are told once, with who has the port', () =
   const [because, ...others] = judgeListeners([socket, socket], nodePorts);
   expect(others).toEqual([]);
   expect(because && reasonText(because)).toBe(
-    'a program of the node listens on UDP port 30053 at 0.0.0.0, but what comes there goes to Service shop/dns, whose NodePort it is',
+    'a program of the node listens on UDP port 30053 at 0.0.0.0, but packets to that port go to Service shop/dns, whose NodePort it is',
   );
   expect(because && remedyText(because)).toContain('ss -lnup "sport = :30053"');
 });

@@ -123,7 +123,7 @@ describe('a peer', () => {
 
       Settings   our AS 64512, its AS 64513, hold time 90 s, graceful restart
       Ready      no: 1 of 2 sessions with BGPPeer "tor" are established
-          fix: mend the sessions that are not Established: herald explain peer tor says why, node by node
+          fix: find out why sessions are not Established: herald explain peer tor shows the cause for each node
 
       Node n1
         session with tor (10.0.0.254, AS 64513): Established for 3 h
@@ -146,7 +146,7 @@ describe('a peer', () => {
 
       Settings   our AS 64512, its AS 64513, hold time 90 s
       Ready      no: 0 of 1 sessions with BGPPeer "gone" are established
-          fix: mend the sessions that are not Established: herald explain peer gone says why, node by node
+          fix: find out why sessions are not Established: herald explain peer gone shows the cause for each node
 
       Node n2
         no agent reports for node "n2"
@@ -171,7 +171,7 @@ describe('a node', () => {
       Forwards   7 frontends of 4 Services
       Announces  2 Services
                  not shop/local: externalTrafficPolicy is Local and no endpoint on node "n1" can take traffic
-                     fix: nothing, if other nodes announce it; else run a ready pod here, or use policy Cluster
+                     fix: nothing to do if other nodes announce it; else run a ready pod on the node, or use policy Cluster
       Session    tor (10.0.0.254, AS 64513): Established for 3 h, 2 routes for it
       "
     `);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { renderService } from '../../../../src/explain/service/render-service.ts';
-import { explainService, narrowed, type ServiceExplanation } from '../../../../src/explain/service/service.ts';
+import { explainService, narrowToNodeAndPeer, type ServiceExplanation } from '../../../../src/explain/service/service.ts';
 import type { NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
 import type { Pod } from '../../../../src/model/objects/pod.ts';
 import { reason } from '../../../../src/model/reasons.ts';
@@ -143,7 +143,7 @@ describe('the tree of a Service', () => {
         forwards 4 frontends to 0 endpoints of 1, as its policy is Local
         answers load balancers at port 32000: 503 over IPv4 (0 ready here)
         192.0.2.1 is not announced: externalTrafficPolicy is Local and no endpoint on node "n2" can take traffic
-            fix: nothing, if other nodes announce it; else run a ready pod here, or use policy Cluster
+            fix: nothing to do if other nodes announce it; else run a ready pod on the node, or use policy Cluster
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
 
       Clients
@@ -185,7 +185,7 @@ describe('the tree of a Service', () => {
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
 
       Clients
-        nobody outside of the cluster can connect: the Service has no address
+        no client outside the cluster can connect: the Service has no address
       "
     `);
   });
@@ -218,8 +218,8 @@ describe('the tree of a Service', () => {
           would send 192.0.2.1/32, communities 64512:100 large:64512:1:2, med 5, own AS prepended 2 times
 
       Clients
-        connections to 192.0.2.1:80/TCP would be answered via n1, n2; whether they are is not known
-        packets to 192.0.2.1:80/UDP would be answered via n1, n2; whether they are is not known
+        connections to 192.0.2.1:80/TCP would be answered via n1, n2; no node reports whether they are
+        packets to 192.0.2.1:80/UDP would be answered via n1, n2; no node reports whether they are
       "
     `);
   });
@@ -283,8 +283,8 @@ describe('Pods', () => {
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
 
       Clients
-        connections to 192.0.2.1:80/TCP time out, as no router has a way there: nobody announces it: the Service has no endpoints
-        packets to 192.0.2.1:80/UDP time out, as no router has a way there: nobody announces it: the Service has no endpoints
+        connections to 192.0.2.1:80/TCP time out, because no node announces it: the Service has no endpoints
+        packets to 192.0.2.1:80/UDP time out, because no node announces it: the Service has no endpoints
       "
     `);
     expect(tree(none, both, [pod('web-1', waiting({ state: 'CrashLoopBackOff', restarts: 12 }))])).toMatchInlineSnapshot(`
@@ -310,8 +310,8 @@ describe('Pods', () => {
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
 
       Clients
-        connections to 192.0.2.1:80/TCP time out, as no router has a way there: nobody announces it: the Service has no endpoints
-        packets to 192.0.2.1:80/UDP time out, as no router has a way there: nobody announces it: the Service has no endpoints
+        connections to 192.0.2.1:80/TCP time out, because no node announces it: the Service has no endpoints
+        packets to 192.0.2.1:80/UDP time out, because no node announces it: the Service has no endpoints
       "
     `);
   });
@@ -378,7 +378,7 @@ test('LOCAL_PREF is told to a peer of the same AS alone, and the AS path is prep
 test('one node, and one peer, alone', () => {
   const two = { ...fabric, peers: [...(fabric.peers ?? []), { name: 'spine', peerAddress: '10.0.0.253' }] };
   const whole = explain(two, both);
-  const { nodes } = narrowed(whole, { node: 'n2', peer: 'tor' });
+  const { nodes } = narrowToNodeAndPeer(whole, { node: 'n2', peer: 'tor' });
   expect(nodes.map(({ node }) => node)).toEqual(['n2']);
   expect(nodes[0]?.sessions?.map(({ peer }) => peer)).toEqual(['tor']);
   expect(nodes[0]?.addresses.flatMap(({ peers }) => peers.map(({ peer }) => peer))).toEqual(['tor']);

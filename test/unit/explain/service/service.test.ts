@@ -227,7 +227,7 @@ describe('explainService', () => {
     expect(onNode(explanation, 'n1').addresses[0]?.peers[0]?.reason).toMatchObject({ code: 'SessionHeldBack' });
     const told = renderService(explanation).join('\n');
     expect(told).toContain(
-      'the session with "tor4" is held back until 2026-01-01T00:00:20Z, as it went down 4 times in the last hour, last because: reset by the peer',
+      'the session with "tor4" is held back until 2026-01-01T00:00:20Z, because it went down 4 times in the last hour, last because: reset by the peer',
     );
     expect(told).toMatch(/fix: .*flapDamping: false in BGPPeer "tor4"/);
   });

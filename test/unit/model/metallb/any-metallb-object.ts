@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { metallb } from './metallb-manifests.ts';
 
-/** Objects that MetalLB's own validation accepts (its schemas and config.For), one at a time: references may lead nowhere. */
+/** Objects that MetalLB's own validation accepts (its schemas and config.For), one at a time. References may point to missing objects. */
 export function anyMetalLBObject(): fc.Arbitrary<ReturnType<typeof metallb>> {
   return fc.oneof(pool(), peer(), firstPeer(), advertisement(), community(), bfdProfile(), fc.constant(metallb('L2Advertisement', {})));
 }
@@ -21,7 +21,7 @@ const selector = optional({
   matchLabels: fc.array(label, { maxLength: 2 }).map((pairs) => Object.fromEntries(pairs.map(({ key, value }) => [key, value]))),
   matchExpressions: fc.uniqueArray(expression, { maxLength: 2, selector: (one) => JSON.stringify(one) }),
 });
-/** Two selectors that mean the same are told apart by nobody: of each pair one is there. */
+/** Keeps one of every two selectors with the same meaning, because such selectors count as duplicates. */
 const selectors = fc.uniqueArray(selector, { maxLength: 3, selector: meaning });
 
 function meaning(one: { readonly matchLabels?: object; readonly matchExpressions?: readonly object[] }): string {

@@ -13,7 +13,7 @@ const read = (raw: unknown, namespace = 'metallb-system'): HeraldObject => {
 };
 const pool = (addresses: string) => ({ addresses: [addresses] });
 
-test('an object of herald.dev goes before one of MetalLB with its name, which comes in when it goes', () => {
+test('an object of herald.dev hides the MetalLB object of the same name until it is removed', () => {
   const store = new Store();
   const objects = new MergedObjects(store);
   const theirs = read(metallb('IPAddressPool', pool('192.0.2.0/24')));
@@ -30,7 +30,7 @@ test('an object of herald.dev goes before one of MetalLB with its name, which co
   expect(store.pools.size).toBe(0);
 });
 
-test('what is kept out may change and go without anybody hearing of it', () => {
+test('changes and removal of a hidden object cause no change', () => {
   const store = new Store();
   const objects = new MergedObjects(store);
   objects.upsert(read(ours('BGPAdvertisement', {})));
@@ -43,7 +43,7 @@ test('what is kept out may change and go without anybody hearing of it', () => {
 test.each([
   ['a', 'b'],
   ['b', 'a'],
-])('of two of MetalLB the one whose namespace sorts first is used, whichever comes first: %s, %s', (...namespaces) => {
+])('of two MetalLB objects the one whose namespace sorts first is used, added in order %s, %s', (...namespaces) => {
   const store = new Store();
   const objects = new MergedObjects(store);
   for (const namespace of namespaces)
@@ -52,7 +52,7 @@ test.each([
   expect(objects.shadowed()).toMatchObject([{ origin: { namespace: 'b' }, by: 'IPAddressPool.metallb.io/a/main' }]);
 });
 
-test('objects of one name and different kinds are not in the way of each other', () => {
+test('objects with the same name but different kinds do not hide each other', () => {
   const store = new Store();
   const objects = new MergedObjects(store);
   objects.upsert(read(metallb('IPAddressPool', pool('192.0.2.0/24'))));

@@ -1,6 +1,6 @@
 import { defined } from '../../../../src/lang/defined.ts';
 
-/** An object of MetalLB as its documentation writes it. */
+/** A MetalLB object as in its documentation. */
 export const metallb = (
   kind: string,
   spec: object,

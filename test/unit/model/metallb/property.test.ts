@@ -8,7 +8,7 @@ import { anyMetalLBObject } from './any-metallb-object.ts';
 
 const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
 
-test('what MetalLB accepts is an object here, or it is told why not', () => {
+test('an object that MetalLB accepts is read, or its problems are reported', () => {
   fc.assert(
     fc.property(anyMetalLBObject(), (raw) => {
       const { object, problems, ignored } = parseAnyObject(raw, mode);
@@ -19,7 +19,7 @@ test('what MetalLB accepts is an object here, or it is told why not', () => {
   );
 });
 
-test('it is refused for what the reference names, and for nothing else', () => {
+test('an object that MetalLB accepts is refused only for the reasons in the reference', () => {
   const refused = new Set<string>();
   fc.assert(
     fc.property(anyMetalLBObject(), (raw) => {
@@ -39,7 +39,7 @@ test('it is refused for what the reference names, and for nothing else', () => {
   expect([...refused].filter((text) => !named.some((pattern) => pattern.test(text)))).toEqual([]);
 });
 
-test('a field is the same on both sides, or it is told that it is not', () => {
+test('a field keeps its value in translation, or the difference is reported', () => {
   fc.assert(
     fc.property(anyMetalLBObject(), (raw) => {
       const translation = translateObject(raw, 'metallb-system');
@@ -55,7 +55,7 @@ test('a field is the same on both sides, or it is told that it is not', () => {
   );
 });
 
-test('the translation says nothing of MetalLB, and is what the parser reads without it', () => {
+test('the parser reads the translated object like the original one', () => {
   fc.assert(
     fc.property(anyMetalLBObject(), (raw) => {
       const translation = translateObject(raw, 'metallb-system');
@@ -68,7 +68,7 @@ test('the translation says nothing of MetalLB, and is what the parser reads with
   );
 });
 
-/** Another text for the same thing. */
+/** True when two texts mean the same value. */
 function meansTheSame(kind: string, name: string, before: unknown, after: unknown): boolean {
   if (kind === 'IPAddressPool' && name === 'addresses') return true;
   if (kind === 'BGPPeer' && name === 'passwordSecret') {
@@ -77,6 +77,6 @@ function meansTheSame(kind: string, name: string, before: unknown, after: unknow
       ? after === undefined
       : JSON.stringify(after) === JSON.stringify({ name: secret.name, namespace: 'metallb-system' });
   }
-  // What is not written and what is written as nothing are the same.
+  // A field that is not set equals one with an empty value.
   return after === undefined && (before === false || before === '0s' || before === 0);
 }

@@ -16,8 +16,8 @@ const translation = (raw: unknown) => {
 const findings = (raw: unknown): string[] =>
   translation(raw).findings.map(({ level, path, message }) => `${level} ${path.join('.')}: ${message}`);
 
-describe('an object of MetalLB becomes one of herald.dev', () => {
-  test('with its name, labels and annotations, without its namespace, and knows where it comes from', () => {
+describe('translation of a MetalLB object', () => {
+  test('name, labels and annotations stay, the namespace is dropped, and the origin is recorded', () => {
     const raw = metallb('IPAddressPool', pool, 'main', { labels: { tier: 'edge' } });
     const annotations = { team: 'net', 'kubectl.kubernetes.io/last-applied-configuration': '{}' };
     const written = { ...raw, metadata: { ...raw.metadata, annotations, uid: 'u1', resourceVersion: '7', managedFields: [] } };
@@ -97,7 +97,7 @@ describe('an object of MetalLB becomes one of herald.dev', () => {
       { password: 'secret', peerPort: 179, holdTimeSeconds: 90 },
     ],
     ['BGPPeer', 'v1beta2', { ...peer, holdTime: '0s', keepaliveTime: '0s' }, { holdTimeSeconds: 0, keepaliveTimeSeconds: 0 }],
-    // v1beta1 has every duration and the port, whether somebody wrote them or not.
+    // v1beta1 always contains the durations and the port, even when they were not set.
     [
       'BGPPeer',
       'v1beta1',
@@ -144,7 +144,7 @@ describe('an object of MetalLB becomes one of herald.dev', () => {
       { communities: [{ name: 'vpn-only', value: '1234:1' }] },
       { communities: [{ name: 'vpn-only', value: '1234:1' }] },
     ],
-  ])('%s %s: %j', (kind, version, spec, expected) => {
+  ])('%s %s is read without problems: %j', (kind, version, spec, expected) => {
     expect(parseAnyObject(metallb(kind, spec, 'main', { version }), mode).problems).toEqual([]);
     expect(findings(metallb(kind, spec, 'main', { version })).filter((text) => text.startsWith('differs'))).toEqual([]);
     expect(objectOf(metallb(kind, spec, 'main', { version }))).toMatchObject(expected);
@@ -158,7 +158,7 @@ describe('an object of MetalLB becomes one of herald.dev', () => {
     ['192.0.2.0/33', '192.0.2.0/33'],
     ['nonsense', 'nonsense'],
     [7, 7],
-  ])('what Go reads as a range is written so that we read the same: %j', (written, read) => {
+  ])('the range %j is normalised to the form that Herald reads', (written, read) => {
     expect(translation(metallb('IPAddressPool', { addresses: [written] })).raw['spec']).toEqual({ addresses: [read] });
   });
 
@@ -176,19 +176,19 @@ describe('an object of MetalLB becomes one of herald.dev', () => {
     ['BFDProfile', { echoMode: true }, 'differs spec.echoMode: is not used'],
     ['BFDProfile', { echoInterval: 50 }, 'note spec.echoInterval: is not used'],
     ['Community', { communities: [{ name: '1:1', value: '1:1' }] }, 'differs spec.communities: "1:1" is left out'],
-  ])('%s %j: what is not the same is said', (kind, spec, text) => {
+  ])('%s %j reports the difference to MetalLB', (kind, spec, text) => {
     expect(findings(metallb(kind, spec))).toEqual([expect.stringContaining(text)]);
     expect(parseAnyObject(metallb(kind, spec), mode).problems).toEqual([]);
   });
 
-  test('parts of a second are cut off, as FRR does', () => {
+  test('fractions of a second are cut off, as FRR does', () => {
     expect(objectOf(metallb('BGPPeer', { ...peer, holdTime: '30.9s', keepaliveTime: '10500ms' }))).toMatchObject({
       holdTimeSeconds: 30,
       keepaliveTimeSeconds: 10,
     });
   });
 
-  test('numbers of communities may have leading zeros', () => {
+  test('leading zeros in communities are removed', () => {
     const spec = { communities: ['0100:007', 'large:01:0:3', '00:1', 'no-export'] };
     expect(translation(metallb('BGPAdvertisement', spec)).raw['spec']).toEqual({
       communities: ['100:7', 'large:1:0:3', '0:1', 'no-export'],
@@ -196,37 +196,32 @@ describe('an object of MetalLB becomes one of herald.dev', () => {
   });
 });
 
-describe('what is refused is refused aloud', () => {
+describe('refused MetalLB objects', () => {
   test.each<[string, unknown, string, string]>([
     ['an L2Advertisement', metallb('L2Advertisement', {}), 'kind', 'Herald announces by BGP only'],
-    ['the predecessor of IPAddressPool', metallb('AddressPool', { protocol: 'bgp', ...pool }), 'kind', 'AddressPool is the predecessor'],
+    ['an AddressPool', metallb('AddressPool', { protocol: 'bgp', ...pool }), 'kind', 'AddressPool is the predecessor'],
     ['an unknown kind', metallb('OSPFAdvertisement', {}), 'kind', 'not a kind of MetalLB that Herald knows'],
-    [
-      'a version that we do not know',
-      metallb('BGPPeer', peer, 'main', { version: 'v1' }),
-      'apiVersion',
-      'not read in version metallb.io/v1',
-    ],
+    ['an unknown version', metallb('BGPPeer', peer, 'main', { version: 'v1' }), 'apiVersion', 'not read in version metallb.io/v1'],
     ['a peer in a VRF', metallb('BGPPeer', { ...peer, vrf: 'red' }), 'spec.vrf', 'not supported yet'],
-    ['what only FRR could not have', metallb('BGPPeer', { ...peer, myASN: 0 }), 'spec.myASN', 'from 1 to'],
+    ['AS number 0', metallb('BGPPeer', { ...peer, myASN: 0 }), 'spec.myASN', 'from 1 to'],
     [
       'another namespace',
       metallb('IPAddressPool', pool, 'main', { namespace: 'shop' }),
       'metadata.namespace',
       'MetalLB reads only its own namespace',
     ],
-  ])('%s', (_, raw, field, message) => {
+  ])('the problem names the field and the MetalLB identity: %s', (_, raw, field, message) => {
     const { object, problems, identity } = parseAnyObject(raw, mode);
     expect(object).toBeUndefined();
     expect(problems).toMatchObject([{ field, message: expect.stringContaining(message) as unknown }]);
     expect(identity).toMatchObject({ kind: expect.stringMatching(/\.metallb\.io$/) as unknown, name: 'main' });
   });
 
-  test.each(['ServiceBGPStatus', 'ServiceL2Status', 'ConfigurationState'])('%s is what MetalLB reports, and no configuration', (kind) => {
+  test.each(['ServiceBGPStatus', 'ServiceL2Status', 'ConfigurationState'])('%s is ignored, because MetalLB writes it', (kind) => {
     expect(parseAnyObject(metallb(kind, {}), mode)).toMatchObject({ ignored: true, problems: [] });
   });
 
-  test('everything of MetalLB is, where HeraldConfig does not speak of it', () => {
+  test('every MetalLB kind is refused without compat: metallb', () => {
     for (const { kind, version } of metallbKinds) {
       const { object, problems } = parseAnyObject(metallb(kind, {}, 'main', { version }), { compat: 'none', namespace: 'metallb-system' });
       expect([kind, object, problems.length]).toEqual([kind, undefined, 1]);

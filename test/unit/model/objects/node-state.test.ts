@@ -63,11 +63,11 @@ const read = (raw: unknown): NodeState => {
 };
 
 describe('NodeState', () => {
-  test('comes back from its manifest, through JSON', () => {
+  test('a report survives its manifest and JSON unchanged', () => {
     expect(read(JSON.parse(JSON.stringify(nodeStateManifest(state))))).toEqual(state);
   });
 
-  test('a phase of a drain that another version knows is none in which routes are gone', () => {
+  test('an unknown drain phase from another version is read as Draining', () => {
     const manifest = JSON.parse(JSON.stringify(nodeStateManifest(state))) as { status: { drain: object } };
     manifest.status.drain = { phase: 'Resting', since: '2026-01-01T00:00:00Z' };
     expect(read(manifest).drain).toEqual({ phase: 'Draining', since: '2026-01-01T00:00:00Z', kept: 0 });
@@ -80,7 +80,7 @@ describe('NodeState', () => {
       'details that are objects',
       { code: 'SessionDown', details: { peer: { name: 'x' }, state: 'Idle', lastError: '' }, message: 'the moon is in the way' },
     ],
-  ])('of another version with %s is read, with the text that it gave', (_what, other) => {
+  ])("a reason with %s is read as UnknownReason with the writer's text", (_what, other) => {
     const manifest = JSON.parse(JSON.stringify(nodeStateManifest(state))) as { status: { differing: { reason: object }[] } };
     for (const difference of manifest.status.differing) difference.reason = other;
     const [difference] = read({ ...manifest, somethingNew: 1 }).differing;

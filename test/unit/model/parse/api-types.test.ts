@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { parseObject } from '../../../../src/model/parse.ts';
 
 /**
- * Objects whose field names the compiler checks against the types of the official client: what the parser reads is what the
- * API server writes, not what we remember of it.
+ * Objects whose field names the compiler checks against the types of the official client. So the parser is tested with the field names that
+ * the API server writes.
  */
 const service: V1Service = {
   apiVersion: 'v1',
@@ -77,7 +77,7 @@ const secret: V1Secret = {
   data: { password: 'c2VjcmV0' },
 };
 
-test('a Service of the official type is read, every field of it', () => {
+test('a Service of the official type is read with every field', () => {
   const { object, problems } = parseObject(service);
   expect(problems).toEqual([]);
   expect(object).toMatchObject({
@@ -101,7 +101,7 @@ test('a Service of the official type is read, every field of it', () => {
   expect(object).toHaveProperty('loadBalancerSourceRanges.length', 1);
 });
 
-test('an EndpointSlice of the official type is read, every field of it', () => {
+test('an EndpointSlice of the official type is read with every field', () => {
   expect(parseObject(slice).object).toMatchObject({
     service: 'shop/web',
     family: 4,

@@ -4,7 +4,7 @@ import { address } from '../../../../src/net/address.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
 import { slice, ours } from './manifests.ts';
 
-describe('an EndpointSlice', () => {
+describe('EndpointSlice', () => {
   test.each<[object, object]>([
     [{}, { ready: true, serving: true, terminating: false }],
     [{ ready: null }, { ready: true, serving: true, terminating: false }],
@@ -21,36 +21,36 @@ describe('an EndpointSlice', () => {
       { ready: false, serving: true, terminating: true },
       { ready: false, serving: true, terminating: true },
     ],
-  ])('reads conditions %j as the API says', (conditions, expected) => {
+  ])("conditions %j are read with the API's defaults", (conditions, expected) => {
     const { object } = parseObject(slice({ endpoints: [{ addresses: ['10.244.0.5'], conditions }] }));
     expect(object).toMatchObject({ service: 'shop/web', family: 4, endpoints: [expected] });
   });
 
-  test('of IPv6 holds IPv6 addresses', () => {
+  test('an IPv6 slice holds IPv6 addresses', () => {
     const { object } = parseObject(
       slice({ addressType: 'IPv6', endpoints: [{ addresses: ['fd00::5'], nodeName: 'n1', hints: { forZones: [{ name: 'a' }] } }] }),
     );
     expect(object).toMatchObject({ family: 6, endpoints: [{ address: address('fd00::5'), nodeName: 'n1', hintZones: ['a'] }] });
   });
 
-  test.each([['fd00::5'], ['127.0.0.1'], ['169.254.1.1'], ['pod'], ['224.0.0.1']])('refuses the endpoint %s', (ip) => {
+  test.each([['fd00::5'], ['127.0.0.1'], ['169.254.1.1'], ['pod'], ['224.0.0.1']])('the endpoint %s is refused', (ip) => {
     const result = parseObject(slice({ endpoints: [{ addresses: [ip] }] }));
     expect(result.object).toBeUndefined();
     expect(result.problems).toMatchObject([{ field: 'endpoints[0].addresses[0]' }]);
   });
 
-  test('of DNS names has no endpoints and a warning', () => {
+  test('a slice of DNS names has no endpoints and gets a warning', () => {
     const { object, warnings } = parseObject(slice({ addressType: 'FQDN', endpoints: [{ addresses: ['example.org'] }] }));
     expect(object).toMatchObject({ endpoints: [] });
     expect(warnings).toHaveLength(1);
   });
 
-  test('without the label belongs to nobody', () => {
+  test('a slice without the service-name label belongs to no Service', () => {
     expect(parseObject(slice({ metadata: { name: 'x' } })).object).not.toHaveProperty('service');
   });
 });
 
-describe('Endpoints', () => {
+describe('core/v1 Endpoints', () => {
   const endpoints = (subsets: object[], metadata: object = {}): object => ({
     apiVersion: 'v1',
     kind: 'Endpoints',
@@ -58,7 +58,7 @@ describe('Endpoints', () => {
     subsets,
   });
 
-  test('are mirrored, a slice for each family of each subset', () => {
+  test('Endpoints are mirrored into one slice for each family of each subset', () => {
     const { object, companions } = parseObject(
       endpoints([
         {
@@ -84,15 +84,15 @@ describe('Endpoints', () => {
     ]);
   });
 
-  test('that are not to be mirrored yield nothing', () => {
+  test('Endpoints with the skip-mirror label yield no slices', () => {
     const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
     expect(parseObject(endpoints([], { labels }))).toMatchObject({ problems: [], companions: [] });
     expect(parseObject(endpoints([], { labels })).object).toBeUndefined();
   });
 });
 
-describe('a Node', () => {
-  test('tells internal addresses, pods and conditions', () => {
+describe('Node', () => {
+  test('internal addresses, pod CIDRs and conditions are read', () => {
     const { object, warnings } = parseObject({
       apiVersion: 'v1',
       kind: 'Node',
@@ -124,7 +124,7 @@ describe('a Node', () => {
     expect(warnings).toMatchObject([{ field: 'status.addresses[2].address' }]);
   });
 
-  test('without status is ready', () => {
+  test('a Node without status is ready', () => {
     expect(parseObject({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } }).object).toMatchObject({
       ready: true,
       networkUnavailable: false,
@@ -133,7 +133,7 @@ describe('a Node', () => {
   });
 });
 
-describe('the drain of a Node', () => {
+describe('drain annotation of a Node', () => {
   const annotated = (value: string) =>
     parseObject({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1', annotations: { 'herald.dev/drain': value } } });
 
@@ -142,20 +142,20 @@ describe('the drain of a Node', () => {
     ['force', 'force'],
     ['false', undefined],
     ['', undefined],
-  ])('%j asks for %j', (value, drain) => {
+  ])('%j is read as %j', (value, drain) => {
     const { object, problems } = annotated(value);
     expect(object).toHaveProperty('internalIPs');
     expect(object?.kind === 'Node' ? object.drain : 'no Node').toBe(drain);
     expect(problems).toEqual([]);
   });
 
-  test('is left out where nobody can tell what was meant, and the Node stays', () => {
+  test('an invalid value is left out, and the Node stays usable', () => {
     const { object, problems } = annotated('yes');
     expect(object?.kind === 'Node' ? object.drain : 'no Node').toBeUndefined();
     expect(problems).toMatchObject([{ field: 'metadata.annotations["herald.dev/drain"]', fix: 'write "true", "force" or "false"' }]);
   });
 
-  test('taints are known by their keys, and say nothing by themselves', () => {
+  test('taints are read by their keys and do not request a drain by themselves', () => {
     const taints = ['b', 'a', 'b'].map((key) => ({ key: `example.com/${key}`, effect: 'NoSchedule' }));
     const { object } = parseObject({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, spec: { unschedulable: true, taints } });
     expect(object).toMatchObject({ taints: ['example.com/a', 'example.com/b'] });
@@ -163,15 +163,15 @@ describe('the drain of a Node', () => {
   });
 });
 
-describe('a Namespace', () => {
-  test('has the label that the API server sets', () => {
+describe('Namespace', () => {
+  test('a Namespace gets the label that the API server sets', () => {
     expect(parseObject({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }).object).toMatchObject({
       metadata: { labels: { 'kubernetes.io/metadata.name': 'shop' } },
     });
   });
 });
 
-describe('secrets', () => {
+describe('Secret', () => {
   const secret = (body: object): object => ({
     apiVersion: 'v1',
     kind: 'Secret',
@@ -180,7 +180,7 @@ describe('secrets', () => {
     ...body,
   });
 
-  test('give their password, plain before encoded', () => {
+  test('the password is read, and stringData takes precedence over data', () => {
     const data = { password: Buffer.from('hunter2').toString('base64') };
     expect(parseObject(secret({ data })).object).toMatchObject({ password: 'hunter2' });
     expect(parseObject(secret({ data, stringData: { password: 'plain' } })).object).toMatchObject({ password: 'plain' });
@@ -195,14 +195,14 @@ describe('secrets', () => {
     [secret({ type: 'hunter2'.repeat(200) })],
     [ours('BGPPeer', { myASN: 1, peerASN: 2, peerAddress: '192.0.2.1', password: 'hunter2'.repeat(20) })],
     [ours('BGPPeer', { myASN: 1, peerASN: 2, peerAddress: '192.0.2.1', password: { value: 'hunter2' } })],
-  ])('never appear in what is said about %#', (raw) => {
+  ])('the password never appears in problems or warnings (case %#)', (raw) => {
     const { problems, warnings } = parseObject(raw);
     expect(problems.length).toBeGreaterThan(0);
     expect(JSON.stringify([problems, warnings])).not.toContain('hunter2');
   });
 });
 
-test('a ServiceCIDR has the ranges that ClusterIPs come from', () => {
+test('a ServiceCIDR is read with its ranges', () => {
   const raw = {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'ServiceCIDR',

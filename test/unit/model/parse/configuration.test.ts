@@ -10,7 +10,7 @@ const peer = { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.1' };
 const problemsOf = (raw: unknown): string[] => parseObject(raw).problems.map(({ field, message, fix }) => `${field}: ${message}; ${fix}`);
 
 describe('objects of herald.dev', () => {
-  test('have MetalLB defaults', () => {
+  test("kinds that MetalLB has too get MetalLB's defaults", () => {
     expect(parseObject(ours('IPAddressPool', pool)).object).toMatchObject({ autoAssign: true, avoidBuggyIPs: false });
     expect(parseObject(ours('BGPPeer', peer)).object).toMatchObject({
       peerPort: 179,
@@ -32,7 +32,7 @@ describe('objects of herald.dev', () => {
     expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({ services: 'all', masqueradeBit: 14 });
   });
 
-  test('Services without a class are ours over a directory, where there is nobody else, and not in a cluster', () => {
+  test('Services without a class belong to Herald over a directory but not in a cluster', () => {
     const config = ours('HeraldConfig', {}, 'default');
     expect(parseObject(config, { resourceVersion: '1' }).object).toMatchObject({ defaultClass: true });
     expect(parseObject(config).object).toMatchObject({ defaultClass: false });
@@ -43,11 +43,11 @@ describe('objects of herald.dev', () => {
     [{ services: 'external' }, 13],
     [{ services: 'none' }, 13],
     [{ services: 'external', masqueradeBit: 14 }, 14],
-  ])("HeraldConfig %j: the bit of the mark is not kube-proxy's beside a kube-proxy, unless it is asked for", (spec, masqueradeBit) => {
+  ])("HeraldConfig %j avoids kube-proxy's mark bit beside kube-proxy unless the bit is set", (spec, masqueradeBit) => {
     expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject({ services: spec.services, masqueradeBit });
   });
 
-  test('HeraldConfig has the addresses that take NodePorts, and a name for Services to ask for', () => {
+  test('HeraldConfig is read with NodePort addresses and a service proxy name', () => {
     const spec = { nodePortAddresses: ['10.0.0.0/8', '::/0'], serviceProxyName: 'edge', sourceRangesEverywhere: true };
     expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject({
       nodePortAddresses: spec.nodePortAddresses.map(prefix),
@@ -57,7 +57,7 @@ describe('objects of herald.dev', () => {
     expect(problemsOf(ours('HeraldConfig', { nodePortAddresses: ['primary'] }, 'default'))).toHaveLength(1);
   });
 
-  test('HeraldConfig has interfaces of pods, by name or by how it begins, masqueradeAll, icmpEcho and localhostNodePorts', () => {
+  test('HeraldConfig is read with podInterfaces, masqueradeAll, icmpEcho and localhostNodePorts', () => {
     const spec = {
       podInterfaces: ['cni0', 'cali*', 'eth0.100', 'abcdefghijklmno'],
       masqueradeAll: true,
@@ -72,7 +72,7 @@ describe('objects of herald.dev', () => {
     });
   });
 
-  test('HeraldConfig has settings of connection tracking, those that are not written as kube-proxy has them', () => {
+  test("conntrack settings that are not set get kube-proxy's defaults", () => {
     const read = (conntrack: unknown) => parseObject(ours('HeraldConfig', conntrack === undefined ? {} : { conntrack }, 'default')).object;
     expect(read(undefined)).not.toHaveProperty('conntrack');
     expect(read({ udpSeconds: 60, tcpCloseWaitSeconds: 0 })).toMatchObject({
@@ -88,7 +88,7 @@ describe('objects of herald.dev', () => {
     expect(problemsOf(ours('HeraldConfig', { conntrack: { maxPerCore: -1, more: 1 } }, 'default'))).toHaveLength(2);
   });
 
-  test('HeraldConfig reads objects of MetalLB where it says so, and Services without a class are ours then unless it says otherwise', () => {
+  test("compat: metallb makes Services without a class Herald's unless defaultClass is set", () => {
     const read = (spec: object) => parseObject(ours('HeraldConfig', spec, 'default')).object;
     expect(read({})).toMatchObject({ compat: 'none', compatNamespace: 'metallb-system', defaultClass: false });
     expect(read({ compat: 'none' })).toMatchObject({ compat: 'none', defaultClass: false });
@@ -113,14 +113,14 @@ describe('objects of herald.dev', () => {
     [{ holdTime: '0s' }, 0, 0],
     [{ keepaliveTime: '10s' }, 30, 10],
     [{ holdTime: '90s', keepaliveTime: '1s' }, 90, 1],
-  ])('BGPPeer timers %j', (timers, hold, keepalive) => {
+  ])('BGPPeer timers are read: %j', (timers, hold, keepalive) => {
     expect(parseObject(ours('BGPPeer', { ...peer, ...timers })).object).toMatchObject({
       holdTimeSeconds: hold,
       keepaliveTimeSeconds: keepalive,
     });
   });
 
-  test('IPAddressPool has what it keeps for whom, and how much it gives to whom', () => {
+  test('IPAddressPool is read with reservations and quotas', () => {
     const promises = {
       draining: true,
       reservations: [reservation('192.0.2.7'), reservation('2001:db8::7')],
@@ -144,7 +144,7 @@ describe('objects of herald.dev', () => {
     });
   });
 
-  test('accept fields that are not supported yet where they say what happens anyway', () => {
+  test('unsupported fields are accepted when their value requests nothing', () => {
     expect(problemsOf(ours('BGPPeer', { ...peer, bfdProfile: '', vrf: '', disableMP: false }))).toEqual([]);
     expect(parseObject(ours('BGPPeer', { ...peer, bfdProfile: '' })).object).not.toHaveProperty('bfdProfile');
     expect(parseObject(ours('BGPPeer', { ...peer, bfdProfile: 'fast' })).object).toMatchObject({ bfdProfile: 'fast' });
@@ -178,7 +178,7 @@ describe('objects of herald.dev', () => {
     ['ttlSecurityHops', { ...peer, ttlSecurityHops: 0 }],
     ['localASN', { ...peer, localASN: 0 }],
     ['peerAddress', { ...unnumbered, interface: 'eth1' }],
-  ])('BGPPeer %s is not there where it is not set', (field, spec) => {
+  ])('BGPPeer has no %s when it is not set', (field, spec) => {
     expect(parseObject(ours('BGPPeer', spec)).object).not.toHaveProperty(field);
   });
 
@@ -254,7 +254,7 @@ describe('objects of herald.dev', () => {
     ['BGPPeer', { ...peer, connectTime: 0 }, 'spec.connectTime: must be a duration with its unit, from 1s to 65535s, not 0'],
     ['BGPPeer', { ...peer, holdTime: '9s', keepaliveTime: '10s' }, 'is longer than holdTime'],
     ['BGPPeer', { ...peer, vrf: 'red' }, 'spec.vrf: is not supported yet'],
-    ['BGPPeer', { ...peer, password: 'a', passwordSecret: { name: 's', namespace: 'n' } }, 'stands beside password'],
+    ['BGPPeer', { ...peer, password: 'a', passwordSecret: { name: 's', namespace: 'n' } }, 'must not be set together with password'],
     ['BGPPeer', { ...peer, sourceAddress: '2001:db8::2' }, 'spec.sourceAddress'],
     ['BGPPeer', { ...peer, routerID: '2001:db8::2' }, 'spec.routerID'],
     ['BGPAdvertisement', { aggregationLength: 33 }, 'spec.aggregationLength'],
@@ -283,15 +283,15 @@ describe('objects of herald.dev', () => {
     expect(parseObject(ours('BGPAdvertisement', { communities: written })).object).toMatchObject({ communities: read });
   });
 
-  test('of services that do not exist are refused in HeraldConfig', () => {
+  test('HeraldConfig refuses an unknown services scope', () => {
     expect(problemsOf(ours('HeraldConfig', { services: 'internal' }, 'default'))[0]).toContain('spec.services');
   });
 });
 
-describe('objects of others', () => {
-  test('of MetalLB are refused with what to write', () => {
+describe('objects of other API groups', () => {
+  test('MetalLB objects are refused with a fix', () => {
     expect(problemsOf({ ...ours('IPAddressPool', pool), apiVersion: 'metallb.io/v1beta1' })[0]).toContain(
-      'set compat: metallb in HeraldConfig, or translate it: herald import metallb',
+      'set compat: metallb in HeraldConfig, or translate it with: herald import metallb',
     );
     expect(problemsOf({ ...ours('L2Advertisement', {}), apiVersion: 'metallb.io/v1beta1' })[0]).toContain('not supported yet');
   });
@@ -300,7 +300,7 @@ describe('objects of others', () => {
     ['metallb.io/loadBalancerIPs', 'write herald.dev/load-balancer-ips, or set compat: metallb in HeraldConfig'],
     ['metallb.universe.tf/address-pool', 'write herald.dev/address-pool, or set compat: metallb in HeraldConfig'],
     ['metallb.io/constructor', 'remove it'],
-  ])('an annotation of MetalLB has a warning: %s', (name, fix) => {
+  ])('the MetalLB annotation %s gets a warning', (name, fix) => {
     const { object, warnings } = parseObject(service({}, { annotations: { [name]: 'x' } }));
     expect(object).toBeDefined();
     expect(warnings).toMatchObject([
@@ -308,7 +308,7 @@ describe('objects of others', () => {
     ]);
   });
 
-  test('that Herald does not read are ignored', () => {
+  test('kinds that Herald does not read are ignored', () => {
     for (const raw of [
       { apiVersion: 'apps/v1', kind: 'Deployment' },
       { apiVersion: 'serving.knative.dev/v1', kind: 'Service' },
@@ -319,7 +319,7 @@ describe('objects of others', () => {
   });
 
   test.each([[1], ['text'], [[]], [{}], [{ apiVersion: 'v1' }], [{ kind: 'Service' }], [{ apiVersion: 'v1', kind: 'Service' }]])(
-    '%j is no object',
+    '%j is refused as incomplete',
     (raw) => {
       const result = parseObject(raw);
       expect(result.object).toBeUndefined();
@@ -327,7 +327,7 @@ describe('objects of others', () => {
     },
   );
 
-  test('names that could leave a folder are refused', () => {
+  test('names that are not RFC 1123 subdomains are refused', () => {
     for (const name of ['../x', 'a/b', '.x', 'A', '', 'a..b', 'x'.repeat(254)]) {
       const result = parseObject(service({}, { name }));
       expect(result.object).toBeUndefined();
@@ -335,7 +335,7 @@ describe('objects of others', () => {
     }
   });
 
-  test('lists are expanded, typed ones too', () => {
+  test('lists and typed lists are expanded', () => {
     const bare = { metadata: { name: 'n' } };
     expect(expandList({ apiVersion: 'v1', kind: 'List', items: [service(), bare] }).map(({ path }) => path)).toEqual([
       ['items', 0],

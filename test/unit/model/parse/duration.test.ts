@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseDuration } from '../../../../src/model/parse/duration.ts';
 
-describe('a duration', () => {
+describe('duration', () => {
   test.each([
     ['90s', 90],
     ['1m30s', 90],

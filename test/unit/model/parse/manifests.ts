@@ -1,4 +1,4 @@
-/** The smallest valid manifests, to be bent by tests. */
+/** The smallest valid manifests. Tests modify them. */
 export const service = (spec: object = {}, metadata: object = {}): Record<string, unknown> => ({
   apiVersion: 'v1',
   kind: 'Service',

@@ -6,7 +6,7 @@ test.each([
   { passwordSecret: { name: ['hunter2'] } },
   { password: { value: 'hunter2' } },
   { password: ['hunter2'] },
-])('what stands in the place of a password is never shown: %j', (fields) => {
+])('messages never show a value in the place of a password: %j', (fields) => {
   const { problems, warnings } = parseObject({
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'BGPPeer',

@@ -20,8 +20,8 @@ const endpoints = {
   subsets: [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }] }],
 };
 
-describe('the store', () => {
-  test('tells one change when an object appears, differs or goes, and none when only its version moved', () => {
+describe('store', () => {
+  test('returns one change when an object appears, differs or goes, and none for a new version only', () => {
     const store = new Store();
     const change = [{ kind: 'Service', key: 'shop/web' }];
     expect(store.upsert(object(service()))).toEqual(change);
@@ -33,7 +33,7 @@ describe('the store', () => {
     expect(store.services.size).toBe(0);
   });
 
-  test('finds slices by their Service, in order of names', () => {
+  test('returns the slices of a Service in order of their names', () => {
     const store = new Store();
     store.upsert(object(named('web-2', 'web')));
     store.upsert(object(named('web-1', 'web')));
@@ -52,7 +52,7 @@ describe('the store', () => {
     expect(store.endpointSlices('shop/api')).toHaveLength(1);
   });
 
-  test('uses mirrored Endpoints only where there is no slice', () => {
+  test('uses mirrored Endpoints only when there is no other slice', () => {
     const store = new Store();
     store.upsert(object(endpoints));
     expect(store.endpointSlices('shop/web').map(({ metadata }) => metadata.name)).toEqual(['web-mirror']);
@@ -62,7 +62,7 @@ describe('the store', () => {
     expect(store.endpointSlices('shop/web').map(({ metadata }) => metadata.name)).toEqual(['web-mirror']);
   });
 
-  test('lets the record of addresses win over the manifest, and the manifest count without one', () => {
+  test('recorded addresses replace those of the manifest until the record is removed', () => {
     const store = new Store();
     const manual = { ...service({ type: 'LoadBalancer' }), status: { loadBalancer: { ingress: [{ ip: '192.0.2.9' }] } } };
     const addresses = (): unknown => store.services.get('shop/web')?.ingress.map(({ address }) => address);
@@ -76,7 +76,7 @@ describe('the store', () => {
     expect(addresses()).toEqual([address('192.0.2.9')]);
   });
 
-  test('has a configuration where none was written', () => {
+  test('returns the default configuration when there is no HeraldConfig', () => {
     const store = new Store();
     expect(store.config).toMatchObject({ services: 'all', masqueradeBit: 14 });
     store.upsert(object(ours('HeraldConfig', { masqueradeBit: 20 }, 'default')));

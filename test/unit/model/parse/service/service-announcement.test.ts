@@ -5,8 +5,8 @@ import { ours, service } from '../manifests.ts';
 
 const annotated = (annotations: Readonly<Record<string, string>>) => parseObject(service({}, { annotations }));
 
-describe('how a Service is made known', () => {
-  test('is read from its annotations', () => {
+describe('announcement annotations of a Service', () => {
+  test('all announcement annotations are read', () => {
     const annotations = {
       'herald.dev/hostname': 'web.example.com',
       'herald.dev/drain': 'true',
@@ -18,26 +18,26 @@ describe('how a Service is made known', () => {
     expect(object).toMatchObject({ hostname: 'web.example.com', drain: true, advertiseClusterIP: false, advertiseExternalIPs: true });
   });
 
-  test.each(['hostname', 'drain', 'advertiseClusterIP', 'advertiseExternalIPs'])('has no %s where nothing is said', (field) => {
+  test.each(['hostname', 'drain', 'advertiseClusterIP', 'advertiseExternalIPs'])('%s is absent when its annotation is not set', (field) => {
     expect(annotated({}).object).not.toHaveProperty(field);
   });
 
   test.each([
     ['herald.dev/hostname', 'Web.example.com', 'write a DNS name, such as web.example.com'],
     ['herald.dev/hostname', 'https://example.com', 'write a DNS name, such as web.example.com'],
-    // The API server refuses the whole status for it.
+    // The API server would refuse the whole status with this host name.
     ['herald.dev/hostname', '192.0.2.1', 'write a DNS name, such as web.example.com'],
     ['herald.dev/drain', 'yes', 'write "true" or "false"'],
     ['herald.dev/advertise-cluster-ip', '0', 'write "true" or "false"'],
     ['herald.dev/advertise-external-ips', 'True', 'write "true" or "false"'],
-  ])('%s: %s leaves the Service working, without it', (name, value, fix) => {
+  ])('%s: %s is reported and left out, and the Service stays usable', (name, value, fix) => {
     const { object, problems } = annotated({ [name]: value });
     expect(object).toMatchObject({ kind: 'Service', metadata: { name: 'web' } });
     expect(problems).toMatchObject([{ path: ['metadata', 'annotations', name], message: `is ${JSON.stringify(value)}`, fix }]);
     for (const field of ['hostname', 'drain', 'advertiseClusterIP', 'advertiseExternalIPs']) expect(object).not.toHaveProperty(field);
   });
 
-  test('is decided by HeraldConfig for those that say nothing', () => {
+  test('HeraldConfig decides for Services without the annotations', () => {
     expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({
       advertiseClusterIPs: true,
       advertiseExternalIPs: true,
@@ -47,15 +47,15 @@ describe('how a Service is made known', () => {
   });
 });
 
-describe('the table of annotations', () => {
+describe('annotation table', () => {
   const entries = Object.values(annotationTable);
 
-  test.each(entries.filter(({ on }) => on === 'Service'))('$name is known, and its example is understood', ({ name, example }) => {
+  test.each(entries.filter(({ on }) => on === 'Service'))('$name is known, and its example is valid', ({ name, example }) => {
     const { problems, warnings } = annotated({ [name]: example });
     expect([...problems, ...warnings]).toEqual([]);
   });
 
-  test('what is not in it is a warning, with what was meant', () => {
+  test('an annotation outside the table gets a warning with the closest name', () => {
     expect(annotated({ 'herald.dev/drains': 'true' }).warnings).toMatchObject([{ fix: 'did you mean herald.dev/drain?' }]);
     expect(annotated({ 'herald.dev/weight': '1' }).warnings).toMatchObject([{ message: 'is not an annotation of Herald' }]);
   });

@@ -18,8 +18,8 @@ const told = (raw: unknown): { problems: string[]; warnings: string[]; usable: b
   return { problems: text(problems), warnings: text(warnings), usable: object !== undefined };
 };
 
-describe('how a backend is chosen', () => {
-  test('is read from annotations of the Service', () => {
+describe('load-balancing annotations of a Service', () => {
+  test('algorithm and slots are read', () => {
     const { object } = parseObject(annotated({ 'herald.dev/load-balancing': 'consistent', 'herald.dev/hash-slots': '4093' }));
     expect(object).toMatchObject({ loadBalancing: 'consistent', hashSlots: 4093 });
     expect(parseObject(annotated({ 'herald.dev/load-balancing': 'random' })).object).toMatchObject({ loadBalancing: 'random' });
@@ -31,18 +31,18 @@ describe('how a backend is chosen', () => {
   test.each([
     ['herald.dev/load-balancing', 'maglev', 'write one of consistent, random'],
     ['herald.dev/hash-slots', '1024', 'write one of 251, 1021, 4093, 16381'],
-  ])('%s: %s leaves the Service working, without it', (name, value, fix) => {
+  ])('%s: %s is reported and left out, and the Service stays usable', (name, value, fix) => {
     const raw = annotated({ [name]: value });
     expect(told(raw)).toEqual({ problems: [`metadata.annotations["${name}"]: is "${value}"; ${fix}`], warnings: [], usable: true });
     expect(parseObject(raw).object).not.toHaveProperty(name === 'herald.dev/hash-slots' ? 'hashSlots' : 'loadBalancing');
   });
 
-  test('consistent has no effect under policy Local, and that is said', () => {
+  test('consistent hashing under policy Local gets a warning because it has no effect', () => {
     const { warnings } = told(annotated({ 'herald.dev/load-balancing': 'consistent' }, { externalTrafficPolicy: 'Local' }));
     expect(warnings).toMatchObject([expect.stringContaining('has no effect under externalTrafficPolicy Local')]);
   });
 
-  test('is a default of the cluster', () => {
+  test('HeraldConfig sets the default algorithm', () => {
     expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({ consistentHashing: false, hashSlots: 1021 });
     const spec = { consistentHashing: true, hashSlots: 251 };
     expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject(spec);
@@ -52,13 +52,13 @@ describe('how a backend is chosen', () => {
   });
 });
 
-describe('the weight of endpoints', () => {
-  test('is read from an annotation of the slice', () => {
+describe('weight annotation of an EndpointSlice', () => {
+  test('a valid weight is read', () => {
     expect(parseObject(weighted('100')).object).toMatchObject({ weight: 100 });
     expect(parseObject(slice()).object).not.toHaveProperty('weight');
   });
 
-  test.each(['0', '101', '-1', '1.5', 'heavy', '1e2'])('%s leaves the endpoints, each with the weight 1', (weight) => {
+  test.each(['0', '101', '-1', '1.5', 'heavy', '1e2'])('the invalid weight %s is left out, and the endpoints stay', (weight) => {
     expect(told(weighted(weight))).toEqual({
       problems: [`metadata.annotations["herald.dev/weight"]: is "${weight}"; write a whole number from 1 to 100`],
       warnings: [],

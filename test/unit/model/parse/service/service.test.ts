@@ -14,8 +14,8 @@ function good(raw: unknown): Service {
 
 const fieldsOf = (raw: unknown): string[] => parseObject(raw).problems.map(({ field }) => field);
 
-describe('a Service', () => {
-  test('gets the defaults of the API server', () => {
+describe('Service', () => {
+  test("missing fields get the API server's defaults", () => {
     expect(good(service())).toMatchObject({
       type: 'ClusterIP',
       headless: false,
@@ -33,20 +33,20 @@ describe('a Service', () => {
     expect(good(service())).not.toHaveProperty('affinitySeconds');
   });
 
-  test('is dual-stack where two clusterIPs are written', () => {
+  test('a Service with two clusterIPs is dual-stack', () => {
     const parsed = good(service({ clusterIP: undefined, clusterIPs: ['fd00::10', '10.96.0.10'] }));
     expect(parsed.ipFamilies).toEqual([6, 4]);
     expect(parsed.ipFamilyPolicy).toBe('RequireDualStack');
   });
 
-  test('keeps a client for three hours unless it says otherwise', () => {
+  test('ClientIP affinity lasts three hours by default', () => {
     expect(good(service({ sessionAffinity: 'ClientIP' })).affinitySeconds).toBe(10_800);
     const configured = { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 7 } } };
     expect(good(service(configured)).affinitySeconds).toBe(7);
   });
 
   test.each(['icmp-echo', 'direct-return', 'reset-on-removal'])(
-    'may say herald.dev/%s: "true" or "false", and works on where it says something else',
+    'herald.dev/%s accepts "true" and "false", and other values are left out',
     (name) => {
       const field = name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
       const read = (value: string) => parseObject(service({}, { annotations: { [`herald.dev/${name}`]: value } }));
@@ -61,35 +61,35 @@ describe('a Service', () => {
     },
   );
 
-  test('may be headless or an ExternalName without any address', () => {
+  test('headless Services and ExternalName need no clusterIP', () => {
     expect(good(service({ clusterIP: 'None' }))).toMatchObject({ headless: true, clusterIPs: [] });
     const alias = good(service({ type: 'ExternalName', externalName: 'example.org', clusterIP: undefined, ports: undefined }));
     expect(alias).toMatchObject({ type: 'ExternalName', headless: false, clusterIPs: [], ipFamilies: [], ports: [] });
   });
 
-  test('has one text for equal selectors', () => {
+  test('equal selectors have equal text', () => {
     expect(good(service({ selector: { b: '2', a: '1' } })).selectorText).toBe('a=1,b=2');
     expect(good(service({ selector: { b: '2', a: '1' } })).hasSelector).toBe(true);
   });
 
-  test('reads leading zeros as decimal and warns', () => {
+  test('leading zeros are read as decimal with a warning', () => {
     const { object, warnings } = parseObject(service({ clusterIP: '10.096.0.010' }));
     expect(object).toMatchObject({ clusterIPs: [address('10.96.0.10')] });
     expect(warnings).toMatchObject([{ field: 'spec.clusterIP', message: expect.stringContaining('write 10.96.0.10') }]);
   });
 
-  test('ignores fields that Herald does not know', () => {
+  test('fields that Herald does not know are ignored', () => {
     expect(good(service({ publishNotReadyAddresses: true, somethingNew: {} }))).toBeDefined();
   });
 
-  test('has no restriction in a family whose source ranges are open', () => {
+  test('a family whose source ranges include everything is not restricted', () => {
     const ranges = ['0.0.0.0/0', ' 10.0.0.0/8 ', '2001:db8::/32'];
     expect(good(service({ type: 'LoadBalancer', loadBalancerSourceRanges: ranges })).loadBalancerSourceRanges).toEqual([
       prefix('2001:db8::/32'),
     ]);
   });
 
-  test('tells its record of assigned addresses', () => {
+  test('the record of assigned addresses is read', () => {
     const status = {
       loadBalancer: { ingress: [{ ip: '192.0.2.1', ipMode: 'Proxy' }, { hostname: 'lb.example.org' }, { ip: '2001:db8::1' }] },
     };
@@ -103,9 +103,9 @@ describe('a Service', () => {
   });
 
   test.each<[string, object, string[]]>([
-    ['no clusterIP, which somebody has to choose', { clusterIP: undefined }, ['spec.clusterIP']],
+    ['a missing clusterIP', { clusterIP: undefined }, ['spec.clusterIP']],
     ['a NodePort without nodePort', { type: 'NodePort' }, ['spec.ports[0].nodePort']],
-    ['a nodePort that type ClusterIP does not have', { ports: [{ port: 80, nodePort: 30_080 }] }, ['spec.ports[0].nodePort']],
+    ['a nodePort with type ClusterIP', { ports: [{ port: 80, nodePort: 30_080 }] }, ['spec.ports[0].nodePort']],
     ['ports without names', { ports: [{ port: 80 }, { port: 81, name: 'b' }] }, ['spec.ports[0].name']],
     [
       'a name twice',
@@ -131,7 +131,7 @@ describe('a Service', () => {
     ['a port as text', { ports: [{ port: '80' }] }, ['spec.ports[0].port']],
     ['no ports', { ports: undefined }, ['spec.ports']],
     ['an unknown protocol', { ports: [{ port: 80, protocol: 'ICMP' }] }, ['spec.ports[0].protocol']],
-    ['a targetPort that is no name', { ports: [{ port: 80, targetPort: 'No_Name' }] }, ['spec.ports[0].targetPort']],
+    ['a targetPort that is not a name', { ports: [{ port: 80, targetPort: 'No_Name' }] }, ['spec.ports[0].targetPort']],
     ['two clusterIPs of one family', { clusterIP: undefined, clusterIPs: ['10.96.0.1', '10.96.0.2'] }, ['spec.clusterIPs[1]']],
     ['clusterIP and clusterIPs that differ', { clusterIPs: ['10.96.0.11'] }, ['spec.clusterIP']],
     ['families in another order', { ipFamilies: ['IPv6'] }, ['spec.ipFamilies[0]']],
@@ -147,12 +147,12 @@ describe('a Service', () => {
       ['spec.sessionAffinityConfig.clientIP.timeoutSeconds'],
     ],
     ['a spec that is a list', { ports: { port: 80 } }, ['spec.ports']],
-  ])('is refused for %s', (_what, spec, fields) => {
+  ])('a Service is refused for %s', (_what, spec, fields) => {
     expect(parseObject(service(spec)).object).toBeUndefined();
     expect(fieldsOf(service(spec))).toEqual(fields);
   });
 
-  test('reports everything that is wrong with it at once', () => {
+  test('all problems of a Service are reported at once', () => {
     expect(fieldsOf(service({ clusterIP: 'x', ports: [{ port: 0 }], externalIPs: ['1.2.3'] }))).toEqual([
       'spec.clusterIP',
       'spec.ports[0].port',
@@ -160,15 +160,15 @@ describe('a Service', () => {
     ]);
   });
 
-  test('of type LoadBalancer may do without node ports', () => {
+  test('a Service of type LoadBalancer needs no node ports', () => {
     expect(good(service({ type: 'LoadBalancer' })).ports).toMatchObject([{ nodePort: 0 }]);
   });
 });
 
-describe('the request for an address', () => {
+describe('address request of a Service', () => {
   const requesting = (annotations: object, spec: object = {}): unknown => service({ type: 'LoadBalancer', ...spec }, { annotations });
 
-  test('is read from annotations', () => {
+  test('the annotations are read', () => {
     const parsed = good(
       requesting({
         'herald.dev/load-balancer-ips': '192.0.2.1, 2001:db8::1,192.0.2.2',
@@ -188,25 +188,25 @@ describe('the request for an address', () => {
     expect(parsed).not.toHaveProperty('invalidRequest');
   });
 
-  test('is read from spec.loadBalancerIP', () => {
+  test('spec.loadBalancerIP is read', () => {
     expect(good(requesting({}, { loadBalancerIP: '192.0.2.7' })).requestedAddresses).toEqual([address('192.0.2.7')]);
   });
 
   test.each<[string, object, object]>([
-    ['no address', { 'herald.dev/load-balancer-ips': 'any' }, {}],
-    ['an address twice', { 'herald.dev/load-balancer-ips': '192.0.2.1,192.0.2.1' }, {}],
+    ['an invalid address', { 'herald.dev/load-balancer-ips': 'any' }, {}],
+    ['a duplicate address', { 'herald.dev/load-balancer-ips': '192.0.2.1,192.0.2.1' }, {}],
     ['too many addresses', { 'herald.dev/load-balancer-ips': Array.from({ length: 17 }, (_, n) => `192.0.2.${n}`).join() }, {}],
-    ['neither true nor false', { 'herald.dev/keep-addresses': 'yes' }, {}],
-    ['no namespace', { 'herald.dev/allow-shared-ip-namespaces': 'team-a,b/c' }, {}],
-    ['both places', { 'herald.dev/load-balancer-ips': '192.0.2.1' }, { loadBalancerIP: '192.0.2.1' }],
-    ['no name of a pool', { 'herald.dev/address-pool': '../etc' }, {}],
-  ])('that names %s leaves the Service working and asks for nothing', (_what, annotations, spec) => {
+    ['a switch that is neither true nor false', { 'herald.dev/keep-addresses': 'yes' }, {}],
+    ['an invalid namespace', { 'herald.dev/allow-shared-ip-namespaces': 'team-a,b/c' }, {}],
+    ['addresses in both places', { 'herald.dev/load-balancer-ips': '192.0.2.1' }, { loadBalancerIP: '192.0.2.1' }],
+    ['an invalid pool name', { 'herald.dev/address-pool': '../etc' }, {}],
+  ])('a request with %s is dropped, and the Service stays usable', (_what, annotations, spec) => {
     const { object, problems } = parseObject(requesting(annotations, spec));
     expect(object).toMatchObject({ kind: 'Service', requestedAddresses: [], invalidRequest: { problem: expect.any(String) } });
     expect(problems).toHaveLength(1);
   });
 
-  test('that is misspelt gets a warning with the right name', () => {
+  test('a misspelt annotation gets a warning with the right name', () => {
     const { object, warnings } = parseObject(requesting({ 'herald.dev/addres-pool': 'gold' }));
     expect(object).toBeDefined();
     expect(warnings).toMatchObject([{ fix: 'did you mean herald.dev/address-pool?' }]);
