@@ -10,32 +10,32 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { PoolRefusal, RefusedPool } from './pools/pools.ts';
 import { createNamespaceUse } from './ledger/namespace-use.ts';
 import { quotaOf } from './ledger/quota.ts';
-import { firstConflict, reconsider, termsDiffer, whyOutOfPlace } from './reconsider.ts';
+import { firstConflict, recheckHeld, termsDiffer, whyAddressNotInPool } from './reconsider.ts';
 import type { AllocationRequest } from './request.ts';
 import { createReservations } from './ledger/reservations.ts';
 import { findAddresses, surveyPools } from './search.ts';
 
-/** What a Service holds after a decision, and why that is not what it asks for. */
+/** The outcome of a decision: the addresses that a Service holds, and why they are not the ones it asks for. */
 export interface Allocation {
-  /** In the order of spec.ipFamilies. Empty: it holds nothing. */
+  /** In the order of spec.ipFamilies. Empty when the Service holds nothing. */
   readonly addresses: readonly Address[];
-  /** The pool that contains the addresses; absent without addresses, or where no pool contains them (kept after its pool was deleted). */
+  /** The pool that contains the addresses. Absent without addresses, or when no pool contains them (the pool was deleted). */
   readonly pool?: string;
-  /** Why the Service does not have what it asks for (it may still keep what it had); absent when it has. */
+  /** Why the Service does not have what it asks for; it may still keep earlier addresses. Absent when it has what it asks for. */
   readonly reason?: Reason;
-  /** Pool by pool, in the order they were tried: why it did not give. Empty where pools were not the question. */
+  /** Why each pool gave nothing, in the order of trial. Empty when the reason is not about pools. */
   readonly pools: readonly PoolRefusal[];
-  /** Addresses on which something becomes free: let go, or still held under terms that leave room for others. */
+  /** Addresses that other Services may now get or join: released ones, and those still held under terms that leave room for others. */
   readonly freed: readonly Address[];
 }
 
 export interface PoolUsage {
   readonly pool: string;
   readonly family: Family;
-  /** Addresses the pool can give, without those that avoidBuggyIPs excludes. */
+  /** Addresses that the pool can assign, without those that avoidBuggyIPs excludes. */
   readonly total: bigint;
   readonly free: bigint;
-  /** Addresses that Services hold, each once however many share it, also where the pool would not give them. */
+  /** Addresses that Services hold. A shared address counts once; addresses that the pool would no longer assign count too. */
   readonly assigned: number;
 }
 
@@ -48,58 +48,61 @@ interface Assignment {
   readonly addresses: readonly Address[];
 }
 
-/** Who holds which address. Pure: no I/O, no clock; the same calls in the same order give the same answers. */
+/** Assigns addresses to Services. Pure: no I/O, no clock. The same calls in the same order give the same answers. */
 export interface Allocator {
   /**
-   * After a restart, before any `allocate`: the Service has exactly these addresses on record, whatever the pools say, and keeps them. Where an
-   * earlier one adopted holds one of them and may not share it, this one is told (AddressTaken); and where the two do not even have one sharing key, it
-   * is given another address when it is decided upon, so that who is first in the right must be adopted first (`inOrderOfPrecedence`).
+   * Restores recorded addresses after a restart, before any `allocate`. The Service keeps exactly these, whatever the pools say. When a
+   * Service adopted earlier holds one of them and may not share it, the result says so (AddressTaken). When the two do not even have the
+   * same sharing key, the next decision gives this Service another address. Callers therefore adopt in `inOrderOfPrecedence`.
    */
   adopt(request: AllocationRequest, addresses: readonly Address[]): Allocation;
-  /** Whether nobody else holds one of these, or may share it with the Service. */
+  /** True when each address is free, or its holder may share it with the Service. */
   isFree(request: AllocationRequest, addresses: readonly Address[]): boolean;
-  /** Decides and records the decision: `stage` and `confirm` in one. */
+  /** Decides and records the decision: `stage` and `confirm` in one call. */
   allocate(request: AllocationRequest): Allocation;
   /**
-   * Decides and records the decision. What the Service lets go is given to nobody until `confirm`: as long as the decision is not
-   * written down, the address is announced for its old owner, and would be his again after a restart.
+   * Decides and records the decision. Released addresses go to no other Service until `confirm`: before the decision is written down,
+   * agents still announce the address for its old owner, and a restart would restore it.
    */
   stage(request: AllocationRequest): Allocation;
-  /** The Service asks for something else by now, on which `stage` is still to decide. */
+  /** Notes a new request that `stage` has not decided yet. */
   expect(request: AllocationRequest): void;
-  /** What was staged for the Service is written down; returns the addresses on which others may find room since the last time. */
+  /**
+   * Confirms that the staged decision is written down. Returns the addresses on which other Services may have found room since the last
+   * call.
+   */
   confirm(service: ServiceKey): readonly Address[];
-  /** What `allocate` would decide; changes nothing. For explain and plan. */
+  /** Returns what `allocate` would decide and changes nothing. For explain and plan. */
   decide(request: AllocationRequest): Allocation;
-  /** Pool by pool in the order they would be tried, why each would not give an address, or that it would; changes nothing. */
+  /** Returns for each pool, in the order of trial, why it would not give an address, or no reason when it would. Changes nothing. */
   survey(request: AllocationRequest): readonly { readonly pool: string; readonly reason?: Reason }[];
   /**
-   * The Service is gone, and what it holds is on record until `release`: that is given to nobody else. One that comes under its name
-   * before then has no right to it, and gets it only as any new Service would.
+   * Marks the Service as deleted. Its addresses stay recorded until `release`, and no other Service gets them. A new Service under the same
+   * name does not inherit them.
    */
-  leave(service: ServiceKey): void;
+  markDeleted(service: ServiceKey): void;
   /**
-   * Lets go of everything the Service holds, at `now` in milliseconds; returns the addresses. Where their pool says so
-   * (keepReleasedSeconds), they wait for a Service of its name.
+   * Releases all addresses of the Service and returns them. `now` is in milliseconds. Pools with keepReleasedSeconds reserve them for a
+   * Service of the same name.
    */
   release(service: ServiceKey, now: number): readonly Address[];
-  /** After a restart, after everything was adopted: goes on keeping what was kept before, where its pool still says so. */
-  keep(released: readonly ReleasedAddress[]): void;
-  /** What is kept, with its pool. */
-  kept(): readonly KeptInPool[];
-  /** Ends the waiting of those that were kept until now; returns the addresses. */
-  expire(now: number): readonly Address[];
-  /** Replaces the pools that give, which must be disjoint, and those that do not (`effectivePools`); what is assigned stays. */
+  /** Restores the reservations of released addresses after a restart, after every `adopt`, for pools that still keep them. */
+  restoreReleased(released: readonly ReleasedAddress[]): void;
+  /** Returns the released addresses that pools keep, each with its pool. */
+  releasedAddresses(): readonly KeptInPool[];
+  /** Ends the reservations that expired by `now` (milliseconds) and returns their addresses. */
+  expireReleased(now: number): readonly Address[];
+  /** Replaces the effective pools, which must be disjoint, and the refused ones (see `effectivePools`). Assigned addresses stay. */
   setPools(pools: readonly IPAddressPool[], refused?: readonly RefusedPool[]): void;
   assignmentOf(service: ServiceKey): Assignment | undefined;
   assignments(): Iterable<Assignment>;
   holdersOf(address: Address): readonly ServiceKey[];
-  /** Whether a pool limits how many addresses the namespace of the request may hold. */
+  /** True when a pool limits how many addresses the request's namespace may hold. */
   hasQuota(request: AllocationRequest): boolean;
-  /** Of each pool and family, those that give nothing included; costs the same whatever is assigned. */
+  /** Returns the usage of each pool and family, refused pools included. The cost does not depend on how many addresses are assigned. */
   usage(): readonly PoolUsage[];
   poolOf(address: Address): string | undefined;
-  /** Intervals of free addresses looked at since the pools were set: the measure of work, for tests and benchmarks. */
+  /** Counts the intervals of free addresses that were searched since the pools were set. Measures work in tests and benchmarks. */
   steps(): number;
 }
 
@@ -108,7 +111,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
   const reservations = createReservations();
   let space = createAddressSpace([], []);
   let use = createNamespaceUse(() => undefined);
-  /** The same whatever the namespace, by pool and family. */
+  /** Counts by pool and family, over all namespaces. */
   let held = createNamespaceUse(() => undefined);
   const ledger = (): Ledger => ({ space, holdings, reservations, use });
 
@@ -123,74 +126,74 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
   };
   const freed = new Map<ServiceKey, readonly Address[]>();
   const record = (service: ServiceKey, holding: Holding | undefined): void => {
-    const old = holdings.get(service);
-    holdings.set(service, holding);
+    const old = holdings.holdingOf(service);
+    holdings.setHolding(service, holding);
     for (const address of addressesOf(old)) {
-      use.remove(old?.request.namespace ?? '', address);
-      held.remove('', address);
-      giveBack(address);
+      use.uncountHolder(old?.request.namespace ?? '', address);
+      held.uncountHolder('', address);
+      returnAddress(address);
     }
     for (const address of addressesOf(holding)) {
-      use.add(holding?.request.namespace ?? '', address);
-      held.add('', address);
-      space.take(address);
+      use.countHolder(holding?.request.namespace ?? '', address);
+      held.countHolder('', address);
+      space.markHeld(address);
       reservations.endKeeping(address);
     }
   };
-  /** Unless somebody holds it, or it waits for somebody. */
-  const giveBack = (address: Address): void => {
-    if (holdings.holdersOf(address).length === 0 && reservations.ownerOf(address) === undefined) space.give(address);
+  /** Frees the address unless another Service holds it or it is kept for one. */
+  const returnAddress = (address: Address): void => {
+    if (holdings.holdersOf(address).length === 0 && reservations.ownerOf(address) === undefined) space.markFree(address);
   };
   const setPools = (pools: readonly IPAddressPool[], refused: readonly RefusedPool[]): void => {
     space = createAddressSpace(pools, refused);
     reservations.setPools(pools);
     use = createNamespaceUse((address) => space.poolOf(address)?.metadata.name);
     held = createNamespaceUse((address) => usageKey(space.poolsOf(address)[0]?.metadata.name ?? '', address.family));
-    for (const address of reservations.all()) space.take(address);
+    for (const address of reservations.all()) space.markHeld(address);
     for (const holding of holdings.all()) {
       for (const address of addressesOf(holding)) {
-        space.take(address);
-        use.add(holding.request.namespace, address);
-        held.add('', address);
+        space.markHeld(address);
+        use.countHolder(holding.request.namespace, address);
+        held.countHolder('', address);
       }
     }
   };
   setPools(pools, refused);
   const consider = (request: AllocationRequest): { holding?: Holding; allocation: Allocation } => {
-    const held = holdings.get(request.service);
+    const held = holdings.holdingOf(request.service);
     if (held === undefined || held.addresses.length === 0) {
       const found = findAddresses(ledger(), request);
       if ('reason' in found) return { allocation: answer([], found.reason, found.pools, []) };
       const holding = { request, addresses: found.addresses, seeking: false, disputed: false };
       return { holding, allocation: answer(found.addresses, undefined, [], []) };
     }
-    const { holding, reason, pools } = reconsider(ledger(), request, held);
+    const { holding, reason, pools } = recheckHeld(ledger(), request, held);
     return { holding, allocation: answer(holding.addresses, reason, pools, freedBetween(held, holding)) };
   };
 
   const leave = (service: ServiceKey): void => {
-    const holding = holdings.get(service);
+    const holding = holdings.holdingOf(service);
     if (holding === undefined) return;
     freed.set(service, [...(freed.get(service) ?? []), ...holding.addresses]);
     record(service, { ...holding, addresses: [], leaving: addressesOf(holding) });
   };
   const stage = (request: AllocationRequest): Allocation => {
     const { service, uid } = request;
-    const holder = holdings.get(service)?.request.uid;
-    // It was gone before we heard of it, and this one is new.
+    const holder = holdings.holdingOf(service)?.request.uid;
+    // The old Service vanished without a deletion event; this one has the same name and another UID.
     if (holder !== undefined && uid !== undefined && holder !== uid) leave(service);
-    const before = addressesOf(holdings.get(service));
+    const before = addressesOf(holdings.holdingOf(service));
     const { holding, allocation } = consider(request);
     if (holding === undefined) return allocation;
     const leaving = before.filter((address) => !holding.addresses.some((kept) => sameAddress(kept, address)));
     record(service, { ...holding, leaving });
-    // Others of its sharing key may join it there, which they could not before.
+    // Services with the same sharing key could not join these addresses before, and can now.
     const joinable = request.sharingKey === undefined ? [] : holding.addresses;
     freed.set(service, [...(freed.get(service) ?? []), ...allocation.freed, ...joinable.filter((address) => !before.includes(address))]);
     return allocation;
   };
   const confirm = (service: ServiceKey): readonly Address[] => {
-    const holding = holdings.get(service);
+    const holding = holdings.holdingOf(service);
     const kept = holding === undefined || holding.addresses.length === 0 ? undefined : { ...holding, leaving: [] };
     if (holding?.leaving !== undefined && holding.leaving.length > 0) record(service, kept);
     const addresses = freed.get(service) ?? [];
@@ -207,7 +210,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
       const conflict = firstConflict(ledger(), request, addresses);
       const holding = { request, addresses, seeking: false, disputed: conflict !== undefined };
       record(request.service, addresses.length === 0 ? undefined : holding);
-      return answer(addresses, conflict ?? whyOutOfPlace(ledger(), request, addresses), [], []);
+      return answer(addresses, conflict ?? whyAddressNotInPool(ledger(), request, addresses), [], []);
     },
     isFree: (request, addresses) => firstConflict(ledger(), request, addresses) === undefined,
     allocate(request) {
@@ -217,35 +220,35 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     },
     decide: (request) => consider(request).allocation,
     survey: (request) => surveyPools(ledger(), request),
-    leave,
+    markDeleted: leave,
     release(service, now) {
-      const addresses = addressesOf(holdings.get(service));
+      const addresses = addressesOf(holdings.holdingOf(service));
       for (const address of addresses) {
         const { draining, keepReleasedSeconds } = space.poolOf(address) ?? { draining: false, keepReleasedSeconds: 0 };
         if (draining || keepReleasedSeconds === 0 || holdings.holdersOf(address).length > 1) continue;
-        for (const other of reservations.keep(service, address, now + keepReleasedSeconds * 1000)) giveBack(other);
+        for (const other of reservations.keep(service, address, now + keepReleasedSeconds * 1000)) returnAddress(other);
       }
       record(service, undefined);
       freed.delete(service);
       return addresses;
     },
-    keep(released) {
+    restoreReleased(released) {
       for (const { service, address, until } of released) {
         const { draining, keepReleasedSeconds } = space.poolOf(address) ?? { draining: false, keepReleasedSeconds: 0 };
         if (draining || keepReleasedSeconds === 0 || holdings.holdersOf(address).length > 0) continue;
-        for (const other of reservations.keep(service, address, until)) giveBack(other);
-        space.take(address);
+        for (const other of reservations.keep(service, address, until)) returnAddress(other);
+        space.markHeld(address);
       }
     },
-    kept: () => [...reservations.kept()].map((one) => ({ ...one, pool: space.poolOf(one.address)?.metadata.name ?? '' })),
-    expire(now) {
+    releasedAddresses: () => [...reservations.kept()].map((one) => ({ ...one, pool: space.poolOf(one.address)?.metadata.name ?? '' })),
+    expireReleased(now) {
       const ended = reservations.expire(now);
-      for (const address of ended) giveBack(address);
+      for (const address of ended) returnAddress(address);
       return ended;
     },
     setPools: (pools, refused = []) => setPools(pools, refused),
     assignmentOf(service) {
-      const held = holdings.get(service);
+      const held = holdings.holdingOf(service);
       return held === undefined || held.addresses.length === 0 ? undefined : { service, addresses: held.addresses };
     },
     assignments: () =>
@@ -264,7 +267,7 @@ function commonPool(space: AddressSpace, addresses: readonly Address[]): string 
   return names.size === 1 ? only : undefined;
 }
 
-/** What the Service let go; and what it keeps under other terms, because a port or a key may have become free there. */
+/** Returns released addresses, and kept ones whose terms changed so that a port or sharing key may have become free. */
 function freedBetween(before: Holding, after: Holding): Address[] {
   const terms = termsDiffer(before.request, after.request);
   return before.addresses.filter((address) => terms || !after.addresses.some((kept) => sameAddress(kept, address)));

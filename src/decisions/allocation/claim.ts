@@ -5,10 +5,10 @@ import type { Service } from '../../model/objects/service.ts';
 type AllocationClaim = { readonly mine: true } | { readonly mine: false; readonly reason: Reason };
 
 /**
- * Whether a Service that held an address as `before` keeps it although it is not ours any more: its owner changed nothing
- * about whose it is, so it is HeraldConfig that changed, perhaps for a moment, and an address once lost does not come back.
+ * Returns whether a Service keeps its address although Herald no longer claims it. It does when its owner changed nothing about the claim:
+ * then HeraldConfig changed, perhaps for a moment, and a lost address does not come back.
  */
-export function keepsHolding(
+export function keepsAddress(
   before: Service,
   now: Service,
   { mine, reason }: { readonly mine: boolean; readonly reason?: Reason },
@@ -17,7 +17,10 @@ export function keepsHolding(
   return before.type === now.type && before.loadBalancerClass === now.loadBalancerClass && before.headless === now.headless;
 }
 
-/** Whether a Service takes an address from our pools: a LoadBalancer of our class, or without a class where that is ours too. */
+/**
+ * Decides whether Herald's pools serve the Service: a LoadBalancer of our class, or one without a class when HeraldConfig assigns those to
+ * us.
+ */
 export function decideAllocationClaim(service: Service, config: HeraldConfig): AllocationClaim {
   const { type, loadBalancerClass } = service;
   const ours = config.loadBalancerClass;

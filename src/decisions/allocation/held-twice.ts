@@ -6,12 +6,13 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { decideAllocationClaim } from './claim.ts';
 
 /**
- * Why an address that the Service has on record is not its own: another one of ours has it on record as well, and they do not have one sharing key. That
- * is what two controllers that both think they lead can leave behind (docs/adr/0014), or a person who edits a status. All who see the same objects
- * say the same, whoever asks and when (docs/adr/0006), so at most one of the two is announced and forwarded. Undefined: it is its own.
+ * Returns why an address recorded for the Service belongs to another one: both record it and they have different sharing keys. Two
+ * controllers that both believe they lead can cause this (docs/adr/0014), and so can a person who edits a status. Every process that sees
+ * the same objects answers the same (docs/adr/0006), so at most one of the two Services is announced and forwarded. Undefined when the
+ * address is the Service's own.
  *
- * Only the key counts, and not all the rules of sharing: who shared by others' rules, or changed its own since, is no accident, and is told
- * by the condition AddressAssigned while it stays where it is.
+ * Only the sharing key counts, not the other rules of sharing. Services that shared under older rules, or changed their own since, keep the
+ * address, and the condition AddressAssigned reports it.
  */
 export function whyHeldTwice(snapshot: Snapshot, service: Service, address: Address): Reason | undefined {
   const key = serviceKey(service.metadata);
@@ -25,14 +26,14 @@ export function whyHeldTwice(snapshot: Snapshot, service: Service, address: Addr
   return reason('AddressHeldTwice', { address: formatAddress(address), by: serviceKey(first.metadata) });
 }
 
-/** Of Services that cannot all have an address, the order in which they are considered. */
+/** Sorts Services by their right to an address that not all of them can have. */
 export function inOrderOfPrecedence({ services }: Snapshot): Service[] {
   return [...services.values()].sort(byPrecedence);
 }
 
 /**
- * Who was told that he has it no longer, as he gave up to share it, comes last; else the older comes first, as it is he who had it; who does not say how
- * old he is counts as young. The API server sets the time of creation, so nobody can make himself older.
+ * Services that were told to give up the address to share it come last. Otherwise the older one comes first, because it had the address; a
+ * Service without a creation time counts as young. The API server sets the creation time, so no user can make a Service older.
  */
 function byPrecedence(a: Service, b: Service): number {
   const [one, other] = [precedence(a), precedence(b)];

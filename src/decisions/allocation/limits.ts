@@ -1,5 +1,5 @@
 /** Bounds of the allocator. Listed in docs/reference/limits.md. */
 export const limits = {
-  /** Addresses that are kept for Services that let them go (keepReleasedSeconds). Beyond that the first kept goes first. */
+  /** Released addresses kept for their Services (keepReleasedSeconds). Beyond the bound, the oldest one goes first. */
   keptAddresses: 10_000,
 } as const;

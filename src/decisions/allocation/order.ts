@@ -2,22 +2,22 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /**
- * The order in which a controller that starts looks at the Services: what holds an address first, as it must not lose it to one
- * that waits, then those that waited already, the longest first, then the others by age. Of those that say how old they are, it does
- * not depend on the order in which the source lists them, so that two controllers that start from the same objects come to the same
- * end; those of a directory, which do not, come as they were read, file by file.
+ * Returns Services in the order in which a starting controller decides them: holders first, so that they do not lose their address to a
+ * waiting Service; then Services that waited before, the longest first; then the others by age. For Services with a creation time the order
+ * does not depend on the source's listing, so two controllers that start from the same objects reach the same result. Services of a
+ * directory have no creation time and come file by file.
  */
 export function inOrderOfService({ services }: Snapshot, waitingSince: ReadonlyMap<ServiceKey, string>): ServiceKey[] {
   const rank = (key: ServiceKey): string => ((services.get(key)?.ingress.length ?? 0) > 0 ? ' ' : (waitingSince.get(key) ?? '~'));
   return sortedBy([...services.keys()], (key) => `${rank(key)} ${ageOf(key, services)}`);
 }
 
-/** Services of which a source tells at once: those that are gone first, as what they held is free for the others; then the oldest. */
+/** Sorts Services that changed at the same time: deleted ones first, because their addresses become free, then by age. */
 export function inOrderOfCreation(keys: readonly ServiceKey[], { services }: Snapshot): ServiceKey[] {
   return sortedBy(keys, (key) => (services.has(key) ? `1 ${ageOf(key, services)}` : `0 ${key}`));
 }
 
-/** RFC 3339 in UTC sorts as text. Who does not say how old he is counts as young. */
+/** RFC 3339 in UTC sorts as text. A Service without a creation time counts as young. */
 function ageOf(key: ServiceKey, services: Snapshot['services']): string {
   const created = services.get(key)?.metadata.creationTimestamp ?? '';
   return created === '' ? '~' : `${created} ${key}`;

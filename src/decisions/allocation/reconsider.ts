@@ -11,19 +11,19 @@ import type { AllocationRequest } from './request.ts';
 import { whyInvalid } from './requested-addresses.ts';
 import { findAddresses, pick } from './search.ts';
 
-/** What a Service should hold: what it has, more, less, or something else, and why not what it asks for. */
-interface Reconsidered {
+/** What a Service should hold now, and why that is not what it asks for. */
+interface RecheckResult {
   readonly holding: Holding;
   readonly reason?: Reason;
   readonly pools: readonly PoolRefusal[];
 }
 
 /**
- * Decides on a Service that holds addresses. It keeps them unless its owner asks for something else: other addresses,
- * another pool, other families, or terms under which it may not share what it holds. Then the replacement is found first;
- * where there is none, it keeps what it has and is told why. A pool that was deleted, shrunk or fenced off is no such ask.
+ * Decides on a Service that holds addresses. It keeps them unless its owner asks for something else: other addresses, another pool, other
+ * families, or terms under which it may not share what it holds. A replacement is found before anything is released; without one, the
+ * Service keeps what it has and gets the reason. Deleting or shrinking a pool, or changing its selectors, is no such request.
  */
-export function reconsider(ledger: Ledger, request: AllocationRequest, held: Holding): Reconsidered {
+export function recheckHeld(ledger: Ledger, request: AllocationRequest, held: Holding): RecheckResult {
   const invalid = whyInvalid(request);
   const asked = held.seeking || differs(held.request, request);
   if (invalid !== undefined) return keep(held, request, held.addresses, invalid, { seeking: asked });
@@ -32,16 +32,16 @@ export function reconsider(ledger: Ledger, request: AllocationRequest, held: Hol
   if (wanted.length === 0) return replace(ledger, request, held);
   const addresses = withKept(request, wanted, held.addresses);
   const conflict = firstConflict(ledger, request, addresses);
-  if (conflict !== undefined && mustGo(ledger, request, held, addresses)) {
-    const replaced = giveWay(ledger, request, held) ?? replace(ledger, request, held);
+  if (conflict !== undefined && mustMove(ledger, request, held, addresses)) {
+    const replaced = releaseDisputed(ledger, request, held) ?? replace(ledger, request, held);
     return replaced.reason === undefined ? replaced : { ...replaced, reason: conflict };
   }
   const disputed = held.disputed && conflict !== undefined;
-  const why = lacking ?? (disputed ? conflict : undefined) ?? whyOutOfPlace(ledger, request, wanted);
+  const why = lacking ?? (disputed ? conflict : undefined) ?? whyAddressNotInPool(ledger, request, wanted);
   return keep(held, request, addresses, why, { seeking: false, disputed });
 }
 
-/** The first address that another Service holds and may not share with this one. */
+/** Returns a reason for the first address that another Service holds and may not share with this one. */
 export function firstConflict({ holdings }: Ledger, request: AllocationRequest, addresses: readonly Address[]): Reason | undefined {
   for (const address of addresses) {
     const conflict = holdings.conflict(request, address);
@@ -50,8 +50,8 @@ export function firstConflict({ holdings }: Ledger, request: AllocationRequest, 
   return undefined;
 }
 
-/** Why what a Service keeps is not where pools would have put it. */
-export function whyOutOfPlace({ space }: Ledger, request: AllocationRequest, addresses: readonly Address[]): Reason | undefined {
+/** Returns why a kept address is not where the pools would put it now. */
+export function whyAddressNotInPool({ space }: Ledger, request: AllocationRequest, addresses: readonly Address[]): Reason | undefined {
   const { requestedPool } = request;
   const gone = requestedPool === undefined ? undefined : whyPoolUnavailable(space, requestedPool);
   if (gone?.code === 'PoolNotFound') return gone;
@@ -70,7 +70,7 @@ export function whyOutOfPlace({ space }: Ledger, request: AllocationRequest, add
   return undefined;
 }
 
-/** The parts of a request that its owner writes to get another address, or that decide with whom it may share one. */
+/** Compares the parts of a request by which its owner asks for another address or decides on sharing. */
 export function differs(a: AllocationRequest, b: AllocationRequest): boolean {
   return (
     a.requestedPool !== b.requestedPool ||
@@ -82,7 +82,7 @@ export function differs(a: AllocationRequest, b: AllocationRequest): boolean {
   );
 }
 
-/** The part of a request that decides with whom it may share an address. */
+/** Compares the parts of a request that decide with whom the Service may share an address. */
 export function termsDiffer(a: AllocationRequest, b: AllocationRequest): boolean {
   const ports = (request: AllocationRequest): string =>
     request.ports
@@ -99,13 +99,13 @@ export function termsDiffer(a: AllocationRequest, b: AllocationRequest): boolean
 }
 
 /**
- * Whether it is for this Service to go, and not for the others: it may no longer share what it holds because of a change of its own; or the record gave
- * it what another one has, to which it was never meant to come.
+ * True when this Service must move, and not the other holders: a change of its own ended the sharing, or the record gave it an address to
+ * which it had no right.
  */
-function mustGo(ledger: Ledger, request: AllocationRequest, held: Holding, addresses: readonly Address[]): boolean {
+function mustMove(ledger: Ledger, request: AllocationRequest, held: Holding, addresses: readonly Address[]): boolean {
   if (held.seeking) return true;
   if (held.disputed) return differs(held.request, request) || addresses.some((address) => ledger.holdings.heldTwice(request, address));
-  return addresses.some((address) => ledger.holdings.parts(held.request, request, address));
+  return addresses.some((address) => ledger.holdings.separates(held.request, request, address));
 }
 
 function asksForOthers({ space }: Ledger, request: AllocationRequest, held: Holding, asked: boolean): boolean {
@@ -114,14 +114,14 @@ function asksForOthers({ space }: Ledger, request: AllocationRequest, held: Hold
     const has = (address: Address): boolean => held.addresses.some((own) => sameAddress(own, address));
     return !requestedAddresses.every(has) || (!keepsAddresses && requestedAddresses.length < held.addresses.length);
   }
-  // The record does not say which pool was asked for when the address was given. That it is in another one than the Service
-  // names may be the work of whoever cut the pools anew, so only a request that was seen to change counts.
+  // The record does not say which pool the Service asked for. An address in another pool than the requested one may result from changed
+  // pools, so only an observed change of the request counts.
   if (!asked || requestedPool === undefined) return false;
   if (!space.pools.some(({ metadata }) => metadata.name === requestedPool)) return false;
   return held.addresses.some((address) => space.poolOf(address)?.metadata.name !== requestedPool);
 }
 
-/** What remains of the held addresses under spec.ipFamilies, completed from the same pool. Empty: none of them fits. */
+/** Returns the held addresses that fit spec.ipFamilies, completed from the same pool. Empty when none fits. */
 function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): { addresses: readonly Address[]; lacking?: Reason } {
   const { families, policy, requestedAddresses } = request;
   if (requestedAddresses.length > 0) return { addresses: requestedAddresses };
@@ -146,29 +146,28 @@ function whyNotFrom(space: AddressSpace, pool: IPAddressPool, request: Allocatio
   return whyPoolUnavailable(space, pool.metadata.name) ?? whyPoolRefuses(pool, request) ?? whyPoolGivesNoMore(pool);
 }
 
-/** Those that it asks for come first: by them the others are known as soon as they need not be kept. */
+/** Puts requested addresses first, so that the others are known when they need not be kept any longer. */
 function withKept({ keepsAddresses }: AllocationRequest, wanted: readonly Address[], held: readonly Address[]): readonly Address[] {
   if (!keepsAddresses) return wanted;
   return [...wanted, ...held.filter((own) => !wanted.some((address) => sameAddress(own, address)))];
 }
 
 /**
- * Of what a record has of two, only what the other one has must go: the rest stays, and what is lacking then comes from the same pool. Undefined: so it
- * cannot be.
+ * Releases only the disputed addresses; the others stay and the missing ones come from the same pool. Undefined when that is not possible.
  */
-function giveWay(ledger: Ledger, request: AllocationRequest, held: Holding): Reconsidered | undefined {
+function releaseDisputed(ledger: Ledger, request: AllocationRequest, held: Holding): RecheckResult | undefined {
   if (held.seeking || differs(held.request, request) || request.requestedAddresses.length > 0) return undefined;
   const own = held.addresses.filter((address) => ledger.holdings.conflict(request, address) === undefined);
   const { addresses, lacking } = inFamilies(ledger, request, { ...held, addresses: own });
   if (addresses.length === 0 || lacking !== undefined) return undefined;
-  const why = whyOutOfPlace(ledger, request, addresses);
+  const why = whyAddressNotInPool(ledger, request, addresses);
   return keep(held, request, withKept(request, addresses, own), why, { seeking: false, disputed: false });
 }
 
-function replace(ledger: Ledger, request: AllocationRequest, held: Holding): Reconsidered {
+function replace(ledger: Ledger, request: AllocationRequest, held: Holding): RecheckResult {
   const found = findAddresses(ledger, request);
   if ('addresses' in found) {
-    // What it may share no longer by a change of its own cannot stay, whatever it would like to keep.
+    // An address that the Service may no longer share, after a change of its own, cannot be kept.
     const keepable = held.addresses.filter((address) => ledger.holdings.conflict(request, address) === undefined);
     const addresses = withKept(request, found.addresses, keepable);
     if (addresses.length > limits.ingress)
@@ -185,7 +184,7 @@ function keep(
   reason: Reason | undefined,
   { seeking, disputed }: { readonly seeking: boolean; readonly disputed?: boolean },
   pools: readonly PoolRefusal[] = [],
-): Reconsidered {
+): RecheckResult {
   const holding = { request, addresses, seeking, disputed: disputed ?? held.disputed };
   return reason === undefined ? { holding, pools } : { holding, reason, pools };
 }

@@ -12,26 +12,26 @@ interface PortUse {
   readonly port: number;
 }
 
-/** Everything that an allocation depends on, apart from the pools and who holds what. */
+/** Everything that an allocation depends on, except pools and held addresses. */
 export interface AllocationRequest {
   readonly service: ServiceKey;
-  /** Of the Service: another one of its name is another one. Undefined: not known. */
+  /** The Service's UID: a new Service under the same name has another one. Undefined when unknown. */
   readonly uid?: string;
   readonly namespace: string;
-  /** Its deletion waits for finalizers. */
+  /** The Service is being deleted and waits for finalizers. */
   readonly deleting?: true;
   readonly namespaceLabels: Labels;
   readonly labels: Labels;
-  /** spec.ipFamilies, in order of preference; never empty. */
+  /** spec.ipFamilies in order of preference. Never empty. */
   readonly families: readonly Family[];
   readonly policy: Service['ipFamilyPolicy'];
   readonly requestedAddresses: readonly Address[];
   readonly requestedPool?: string;
   readonly sharingKey?: string;
   readonly sharingNamespaces: readonly string[];
-  /** What the Service holds stays beside what it asks for. */
+  /** Held addresses stay beside the requested ones. */
   readonly keepsAddresses: boolean;
-  /** The request cannot be understood; see Service.invalidRequest. */
+  /** Why the request cannot be understood; see Service.invalidRequest. */
   readonly invalidRequest?: Service['invalidRequest'];
   readonly ports: readonly PortUse[];
   readonly externalTrafficPolicy: 'Cluster' | 'Local';

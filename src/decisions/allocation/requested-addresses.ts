@@ -7,7 +7,7 @@ import { containsAddress, refusalOf } from './pools/pools.ts';
 import { whyOverQuota } from './ledger/quota.ts';
 import type { AllocationRequest } from './request.ts';
 
-/** Why a Service cannot have the addresses that it names, all of them; undefined: it can. */
+/** Returns why a Service cannot have all the addresses that it names. Undefined when it can. */
 export function whyNotRequested(ledger: Ledger, request: AllocationRequest): Reason | undefined {
   const { requestedAddresses: addresses } = request;
   for (const address of addresses) {
@@ -21,7 +21,7 @@ export function whyNotRequested(ledger: Ledger, request: AllocationRequest): Rea
   return undefined;
 }
 
-/** Why the request cannot be met by any pools at all; undefined where it can be understood. */
+/** Returns why no pool could meet the request. Undefined when the request is valid. */
 export function whyInvalid(request: AllocationRequest): Reason | undefined {
   const { invalidRequest, requestedAddresses, families, policy } = request;
   if (invalidRequest !== undefined) return reason('InvalidRequest', invalidRequest);
@@ -40,7 +40,7 @@ function whyNotThisAddress(ledger: Ledger, request: AllocationRequest, address: 
   const text = formatAddress(address);
   const conflict = holdings.conflict(request, address);
   const taken = conflict === undefined ? undefined : reason('AddressTaken', { address: text, ...conflict });
-  // To keep what it holds beside something new is no question to the pools.
+  // An address that the Service already holds needs no pool's consent.
   if (holds(ledger, request.service, address)) return taken;
   const pool = space.poolOf(address);
   const { requestedPool } = request;

@@ -12,10 +12,10 @@ import { whyInvalid, whyNotRequested } from './requested-addresses.ts';
 
 type Found = { readonly addresses: readonly Address[] } | { readonly reason: Reason; readonly pools: readonly PoolRefusal[] };
 
-/** Finds addresses for a request: those it names, else all from one pool, the one it names or any. */
+/** Finds addresses for a request: those it names, otherwise all from one pool, the requested pool or any. */
 export function findAddresses(ledger: Ledger, request: AllocationRequest): Found {
   const { requestedAddresses: named } = request;
-  // What it has it keeps until it is gone, as its clients may still be served. It is given nothing more.
+  // A Service that is being deleted keeps its addresses, because clients may still use them, and gets no new ones.
   const no =
     (request.deleting === true ? reason('BeingDeleted', undefined) : undefined) ??
     whyInvalid(request) ??
@@ -36,7 +36,7 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
     if (no !== undefined) refusals.set(pool.metadata.name, no);
   }
   const eligible = candidates.filter(({ metadata }) => !refusals.has(metadata.name));
-  // What is kept for the Service goes before everything else, also where another pool has more families.
+  // Addresses kept for the Service take precedence, even over a pool that has more families.
   const keeping = eligible.filter((pool) => reservedIn(ledger, pool, request).length > 0);
   for (const group of [keeping, eligible.filter((pool) => !keeping.includes(pool))]) {
     for (const families of familiesInOrder(request)) {
@@ -53,12 +53,12 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
   });
   if (request.requestedPool === undefined) refused.push(...ledger.space.refused.map(refusalOf));
   const [only, ...others] = refused;
-  // With one pool in question its own reason says more than "no pool fits".
+  // With a single candidate, the pool's own reason says more than "no pool fits".
   const summary = only !== undefined && others.length === 0 ? only.reason : reason('NoPoolFits', { pools: pools.length });
   return { reason: summary, pools: refused };
 }
 
-/** Pool by pool in the order of trial, why it would not give; without a reason it would. */
+/** Returns for each pool, in the order of trial, why it would not give an address; no reason when it would. */
 export function surveyPools(ledger: Ledger, request: AllocationRequest): { readonly pool: string; readonly reason?: Reason }[] {
   const tried = inOrderOfTrial(ledger.space.pools).map((pool) => {
     const why = whyPoolWouldNotGive(ledger, pool, request);
@@ -68,8 +68,8 @@ export function surveyPools(ledger: Ledger, request: AllocationRequest): { reado
 }
 
 /**
- * One address of each family from one pool: what the Service has there, be it on record only, else one that is kept for it, else one it may share,
- * else the lowest free one. `beside`: what it holds as well, and goes on to hold.
+ * Picks one address of each family from one pool: one that the Service has there already, at least on record; else one kept for it; else
+ * one it may share; else the lowest free one. `beside` are addresses that the Service holds and keeps as well.
  */
 export function pick(
   ledger: Ledger,
@@ -91,8 +91,8 @@ export function pick(
       holdings.conflict(request, address) === undefined &&
       keptForAnother(ledger, request, address) === undefined;
     const address =
-      addressesOf(holdings.get(request.service)).find(fits) ??
-      ledger.reservations.of(request.service).find(fits) ??
+      addressesOf(holdings.holdingOf(request.service)).find(fits) ??
+      ledger.reservations.addressesFor(request.service).find(fits) ??
       holdings.ofGroup(request).find(fits) ??
       space.lowestFree(name, family);
     if (address === undefined) {
@@ -105,16 +105,16 @@ export function pick(
   return over === undefined ? { addresses } : { reason: over };
 }
 
-/** The pools in question in the order of trial, the one that the Service is in first, so that it moves as little as can be. */
+/** Returns the candidate pools in the order of trial, the Service's current pool first, so that it moves as little as possible. */
 function candidatePools({ space, holdings }: Ledger, request: AllocationRequest): IPAddressPool[] {
   const ordered = inOrderOfTrial(space.pools);
   if (request.requestedPool !== undefined) return ordered.filter(({ metadata }) => metadata.name === request.requestedPool);
-  const [held] = addressesOf(holdings.get(request.service));
+  const [held] = addressesOf(holdings.holdingOf(request.service));
   const current = held === undefined ? undefined : space.poolOf(held);
   return current === undefined ? ordered : [current, ...ordered.filter((pool) => pool !== current)];
 }
 
-/** A reservation is as good as a request for the pool. */
+/** A reservation counts as a request for the pool. */
 function whyNotCandidate(ledger: Ledger, pool: IPAddressPool, request: AllocationRequest): Reason | undefined {
   const { name } = pool.metadata;
   const { requestedPool } = request;
@@ -125,10 +125,12 @@ function whyNotCandidate(ledger: Ledger, pool: IPAddressPool, request: Allocatio
 }
 
 function reservedIn({ space, reservations }: Ledger, pool: IPAddressPool, { service, families }: AllocationRequest): Address[] {
-  return reservations.of(service).filter((address) => families.includes(address.family) && space.poolOf(address) === pool);
+  return reservations.addressesFor(service).filter((address) => families.includes(address.family) && space.poolOf(address) === pool);
 }
 
-/** What to look for, best first. PreferDualStack takes one family where no pool has both: the primary, else the other. */
+/**
+ * Returns the family sets to look for, best first. PreferDualStack accepts one family when no pool has both: the primary, else the other.
+ */
 function familiesInOrder({ families, policy }: AllocationRequest): (readonly Family[])[] {
   if (families.length < 2 || policy === 'RequireDualStack') return [families];
   if (policy === 'SingleStack') return [families.slice(0, 1)];

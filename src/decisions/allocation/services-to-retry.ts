@@ -3,16 +3,16 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Allocator } from './allocator.ts';
 import type { AllocationRequest } from './request.ts';
 
-/** A Service that waits for an address. `since` is any number that grows: a clock reading or a counter. */
+/** A Service that waits for an address. `since` is any number that grows, such as a clock reading or a counter. */
 export interface Waiting {
   readonly request: AllocationRequest;
   readonly since: number;
 }
 
 /**
- * The Services to reconcile again after something became free on `freed`, longest waiting first. Only those that would
- * get what they ask for: one address that becomes free wakes one Service, not ten thousand. Services with a sharing key
- * are asked beyond that, as several of them may fit on one address, and those with a quota, as room there is no matter of the address.
+ * Returns the Services to reconcile after something became free on `freed`, the longest waiting first. Only those that would get what they
+ * ask for: one freed address requeues one Service, not ten thousand. Services with a sharing key are all included, because several may fit
+ * on one address, and so are those with a quota, because their room does not depend on the address.
  */
 export function servicesToRetry(waiting: Iterable<Waiting>, freed: readonly Address[], allocator: Allocator): ServiceKey[] {
   if (freed.length === 0) return [];

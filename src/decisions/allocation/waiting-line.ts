@@ -5,16 +5,15 @@ import type { AllocationRequest } from './request.ts';
 import { servicesToRetry, type Waiting } from './services-to-retry.ts';
 
 /**
- * The Services that wait for addresses, in the order in which they began to, and which of them are looked at when something becomes
- * free. What was foreseen for those that are called may not come about, as one of them takes what another was to get: then, once all of
- * them were looked at, what is left is offered to the others.
+ * The Services that wait for addresses, in waiting order. Decides which of them are reconciled when something becomes free. A chosen
+ * Service may take another address than expected; after all chosen ones were decided, what they left is offered to the others.
  */
-export class WaitingLine {
+export class AddressQueue {
   readonly #allocator: Allocator;
   readonly #waiting = new Map<ServiceKey, Waiting>();
-  /** Those that were called and not looked at since. */
+  /** Chosen Services that were not decided since. */
   readonly #called = new Set<ServiceKey>();
-  /** What they were called for. */
+  /** The addresses for which Services were chosen. */
   readonly #offered = new Map<string, Address>();
   #arrivals = 0;
 
@@ -22,15 +21,15 @@ export class WaitingLine {
     this.#allocator = allocator;
   }
 
-  /** The Service was looked at, and lacks what it asks for. */
-  wait(request: AllocationRequest): void {
+  /** Adds a Service that was decided and lacks what it asks for. */
+  enqueue(request: AllocationRequest): void {
     const { service } = request;
     this.#called.delete(service);
     this.#waiting.set(service, { request, since: this.#waiting.get(service)?.since ?? this.#arrivals++ });
   }
 
-  /** The Service waits for nothing any more. */
-  leave(service: ServiceKey): void {
+  /** Removes a Service that waits for nothing. */
+  dequeue(service: ServiceKey): void {
     this.#called.delete(service);
     this.#waiting.delete(service);
   }
@@ -43,8 +42,8 @@ export class WaitingLine {
     return [...this.#waiting].toSorted(([, a], [, b]) => a.since - b.since).map(([key]) => key);
   }
 
-  /** The Services to look at now that something became free on `freed`, the longest waiting first. */
-  call(freed: readonly Address[]): ServiceKey[] {
+  /** Returns the Services to reconcile after something became free on `freed`, the longest waiting first. */
+  takeNext(freed: readonly Address[]): ServiceKey[] {
     const offer = [...this.#left(), ...freed];
     const called = servicesToRetry(this.#waiting.values(), offer, this.#allocator);
     for (const service of called) this.#called.add(service);
@@ -52,7 +51,10 @@ export class WaitingLine {
     return called;
   }
 
-  /** What those that were called have not taken, once all of them were looked at. Who joins an address offers it anew himself. */
+  /**
+   * Returns what the chosen Services did not take, once all were decided. A Service that joins an address offers it again through its own
+   * decision.
+   */
   #left(): Address[] {
     if (this.#called.size > 0) return [];
     const left = [...this.#offered.values()].filter((address) => this.#allocator.holdersOf(address).length === 0);

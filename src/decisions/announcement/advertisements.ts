@@ -8,12 +8,12 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { resolveCommunity, uniteCommunities } from './communities.ts';
 import type { RouteCommunity } from './route.ts';
 
-/** What an address is announced from: its pool, or what allows it; aggregates must not cover more than that. */
-export interface Origin {
+/** The origin of an address: its pool, or the object that allows it. An aggregate must not cover more than that. */
+export interface AddressOrigin {
   readonly type: AddressType;
-  /** For load balancer addresses. */
+  /** Present for load balancer addresses. */
   readonly pool?: IPAddressPool;
-  /** Prefixes that contain the address and belong to us as a whole. */
+  /** Prefixes that contain the address and are entirely ours. */
   readonly prefixes: readonly Prefix[];
   /** For messages: 'IPAddressPool "a"'. */
   readonly name: string;
@@ -25,8 +25,8 @@ export interface ResolvedAdvertisement {
   readonly communities: readonly RouteCommunity[];
 }
 
-/** Whether an advertisement is about addresses of this type and, for load balancer addresses, of this pool. */
-export function covers(advertisement: BGPAdvertisement, { type, pool }: Origin): boolean {
+/** True when an advertisement covers addresses of this type and, for load balancer addresses, of this pool. */
+export function covers(advertisement: BGPAdvertisement, { type, pool }: AddressOrigin): boolean {
   if (!advertisement.addressTypes.includes(type)) return false;
   if (pool === undefined) return true;
   const { ipAddressPools: names, ipAddressPoolSelectors: selectors } = advertisement;
@@ -34,22 +34,22 @@ export function covers(advertisement: BGPAdvertisement, { type, pool }: Origin):
   return names.includes(pool.metadata.name) || selectors.some((selector) => selects(selector, pool.metadata.labels));
 }
 
-/** The blocks of the pool's ranges that contain the address. */
+/** Returns the blocks of the pool's ranges that contain the address. */
 export function poolPrefixes(pool: IPAddressPool, address: Address): Prefix[] {
   const range = pool.addresses.find((range) => rangeContains(range, address));
   return range === undefined ? [] : rangeToPrefixes(range).filter((prefix) => prefixContains(prefix, address));
 }
 
 /**
- * What one advertisement makes of an address: its prefix after aggregation and its communities, or why it is left out. As
- * in MetalLB an aggregate takes the place of the host route under externalTrafficPolicy Local too: who aggregates there
- * must know that routers then choose among nodes for the aggregate, not for each address.
+ * Applies one advertisement to an address: returns its prefix after aggregation and its communities, or why the advertisement is left out.
+ * As in MetalLB, an aggregate replaces the host route under externalTrafficPolicy Local too: routers then choose among nodes for the
+ * aggregate, not for each address.
  */
 export function resolveAdvertisement(
   snapshot: Snapshot,
   advertisement: BGPAdvertisement,
   address: Address,
-  { prefixes, name }: Origin,
+  { prefixes, name }: AddressOrigin,
 ): ResolvedAdvertisement | { readonly reason: Reason } {
   const length = address.family === 4 ? advertisement.aggregationLength : advertisement.aggregationLengthV6;
   const [widest] = prefixes.toSorted((a, b) => a.length - b.length);
@@ -60,7 +60,7 @@ export function resolveAdvertisement(
   const communities: RouteCommunity[] = [];
   for (const community of advertisement.communities) {
     const resolved = resolveCommunity(community, snapshot.communities.values());
-    // Without the community the route could go further than it should (no-export), so it does not go at all.
+    // Without the community (such as no-export) the route could spread further than intended, so it is not sent.
     if (!resolved.ok) return { reason: reason('UnknownCommunity', { community, advertisement: advertisement.metadata.name }) };
     communities.push(resolved.value);
   }

@@ -23,8 +23,8 @@ const wellKnown: Readonly<Record<string, number>> = {
 };
 
 /**
- * Resolves a community as written in a BGPAdvertisement: a value, the name of an alias (an alias may rename a well-known
- * community, the first Community object by name wins), or a well-known name.
+ * Resolves a community as written in a BGPAdvertisement: a value, an alias or a well-known name. An alias may redefine a well-known name;
+ * the first Community object by name wins.
  */
 export function resolveCommunity(text: string, objects: Iterable<Community>): Parsed<RouteCommunity> {
   const value = readValue(text);

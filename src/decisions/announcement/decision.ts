@@ -1,17 +1,17 @@
 import type { Address, Family } from '../../net/address.ts';
 import type { AddressType } from '../../model/kinds/types.ts';
-import { drainWish } from '../../model/kinds/requested-drain.ts';
+import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { anySelects } from '../../model/objects/label-selector.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { decideAllocationClaim } from '../allocation/claim.ts';
 import { whyHeldTwice } from '../allocation/held-twice.ts';
-import { placeOf, reachability, type Reachability } from '../forwarding/endpoints.ts';
-import { whyNotServed } from '../forwarding/service-proxy-name.ts';
+import { topologyOf, reachability, type Reachability } from '../forwarding/endpoints.ts';
+import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
 import { covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
-import { toLastResort, yieldsTo } from './last-resort.ts';
-import { isAnnouncedElsewhere, isSettled, type DrainView } from './node-drain.ts';
+import { asLastResort, drainsInFavourOf } from './last-resort.ts';
+import { isAnnouncedElsewhere, isDrainSettled, type DrainView } from './node-drain.ts';
 import { originOf } from './origin.ts';
 import { routesToPeer, type PeerAnnouncement } from './peer-routes.ts';
 import { peersOfNode, type NodePeer } from './peers.ts';
@@ -19,13 +19,13 @@ import { whySwitchedOff } from './switches.ts';
 
 export type { PeerAnnouncement } from './peer-routes.ts';
 
-/** What one node announces for one Service. */
+/** The addresses of one Service that one node announces. */
 export interface ServiceAnnouncement {
-  /** By type (LoadBalancer, ClusterIP, ExternalIP), and as the Service lists them. Every Service with a ClusterIP has an entry for it. */
+  /** By type (LoadBalancer, ClusterIP, ExternalIP), in the Service's order. Every Service with a ClusterIP has an entry for it. */
   readonly addresses: readonly AddressAnnouncement[];
   /**
-   * Why there is no load balancer address to decide upon although the type is LoadBalancer (no address yet, or another
-   * class), or why nothing of the Service is for us (headless, another proxy).
+   * Why a LoadBalancer Service has no address to decide on (none yet, or another class), or why the Service is not ours to announce at all
+   * (headless, another proxy).
    */
   readonly reason?: Reason;
 }
@@ -34,19 +34,19 @@ export interface AddressAnnouncement {
   readonly address: Address;
   readonly type: AddressType;
   readonly result: AddressResult;
-  /** BGPAdvertisements that cover the address and were left out for an error of their own. */
+  /** BGPAdvertisements that cover the address and are left out because of their own error. */
   readonly refused: readonly RefusedAdvertisement[];
 }
 
-/** With `announce: true` at least one peer has routes. With `announce: false`, `peers` is there where the peers were the cause. */
+/** With `announce: true` at least one peer has routes. With `announce: false`, `peers` is present when the peers are the cause. */
 type AddressResult =
   | { readonly announce: false; readonly reason: Reason; readonly peers?: readonly PeerAnnouncement[] }
   | {
       readonly announce: true;
       readonly peers: readonly PeerAnnouncement[];
-      /** The node is being drained; why the routes are still there. */
+      /** Why the routes of a draining node are still announced. */
       readonly drain?: Reason;
-      /** Why the node steps back for others, where it is not drained. */
+      /** Why a node that is not draining announces only as a last resort. */
       readonly lastResort?: Reason;
     };
 
@@ -56,12 +56,12 @@ export interface RefusedAdvertisement {
 }
 
 /**
- * Decides what a node announces for a Service: MetalLB's ordered rules, the first that says no gives the reason. Node
- * readiness, cordons and the state of sessions do not matter here, as in MetalLB: a route is what the node should send. Only a node that is
- * drained, by its annotation or a taint that HeraldConfig names, looks at whether others announce.
+ * Decides what a node announces for a Service, by MetalLB's ordered rules: the first rule that says no gives the reason. As in MetalLB,
+ * node readiness, cordons and session states do not matter: a route is what the node should send. Only a draining node (by annotation, or
+ * by the taint that HeraldConfig names) checks whether other nodes announce.
  */
 export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeName: string, view: DrainView = {}): ServiceAnnouncement {
-  const notServed = whyNotServed(service, snapshot.config.serviceProxyName);
+  const notServed = whyNotForwarded(service, snapshot.config.serviceProxyName);
   if (notServed !== undefined) return { addresses: [], reason: notServed };
   const balanced = balancedAddresses(snapshot, service);
   const candidates: readonly (readonly [AddressType, readonly Address[]])[] = [
@@ -84,7 +84,7 @@ interface Context {
   readonly reach: (family: Family) => Reachability;
 }
 
-/** Peers and endpoints are looked at only when the rules before them said yes, and once for all addresses. */
+/** Peers and endpoints are computed only after the earlier rules passed, and once for all addresses. */
 function contextOf(snapshot: Snapshot, service: Service, nodeName: string): Context {
   let peers: readonly NodePeer[] | undefined;
   const reach = new Map<Family, Reachability>();
@@ -94,7 +94,7 @@ function contextOf(snapshot: Snapshot, service: Service, nodeName: string): Cont
     nodeName,
     peers: () => (peers ??= peersOfNode(snapshot, nodeName)),
     reach(family) {
-      const found = reach.get(family) ?? reachability(snapshot, service, family, placeOf(snapshot, nodeName));
+      const found = reach.get(family) ?? reachability(snapshot, service, family, topologyOf(snapshot, nodeName));
       reach.set(family, found);
       return found;
     },
@@ -150,7 +150,7 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
   return { address, type, result: result.announce ? (asLastResort(context, address, type, peers) ?? result) : result, refused };
 }
 
-/** Undefined: the node does not step back for another one. */
+/** Returns undefined when the node is no last resort. */
 function asLastResort(
   { snapshot, service, nodeName: node }: Context,
   address: Address,
@@ -158,7 +158,7 @@ function asLastResort(
   peers: readonly PeerAnnouncement[],
 ): AddressResult | undefined {
   if (service[policyOf(type)] !== 'Local') return undefined;
-  const other = yieldsTo(
+  const other = drainsInFavourOf(
     snapshot,
     service,
     address.family,
@@ -166,25 +166,25 @@ function asLastResort(
     (other) => decideAddress(contextOf(snapshot, service, other), address, type).result.announce,
   );
   if (other === undefined) return undefined;
-  return { announce: true, peers: toLastResort(peers), lastResort: reason('EndpointsTerminating', { node, other }) };
+  return { announce: true, peers: asLastResort(peers), lastResort: reason('EndpointsTerminating', { node, other }) };
 }
 
-/** Traffic to a ClusterIP is internal wherever it enters: its own policy decides, as it does in the kernel. */
+/** Traffic to a ClusterIP is internal wherever it enters the cluster, so the internal policy decides, as in the kernel. */
 function policyOf(type: AddressType): 'internalTrafficPolicy' | 'externalTrafficPolicy' {
   return type === 'ClusterIP' ? 'internalTrafficPolicy' : 'externalTrafficPolicy';
 }
 
-/** The last rule: a node that is drained announces as the last resort of routers, and then not at all, unless nobody else would. */
+/** The last rule: a draining node first announces as a last resort, and then not at all, unless no other node would announce. */
 function underDrain(context: Context, decided: AddressAnnouncement, { settled, now }: DrainView): AddressAnnouncement {
   const { snapshot, service, nodeName: node } = context;
   const object = snapshot.nodes.get(node);
-  const wish = object === undefined ? undefined : drainWish(snapshot.config, object);
+  const wish = object === undefined ? undefined : requestedDrain(snapshot.config, object);
   const { address, type, result } = decided;
   if (wish === undefined || !result.announce) return decided;
   const stays = (why: 'NodeDraining' | 'LastNextHop'): AddressAnnouncement => {
-    return { ...decided, result: { announce: true, peers: toLastResort(result.peers), drain: reason(why, { node }) } };
+    return { ...decided, result: { announce: true, peers: asLastResort(result.peers), drain: reason(why, { node }) } };
   };
-  if (!(settled ?? isSettled(snapshot, node))) return stays('NodeDraining');
+  if (!(settled ?? isDrainSettled(snapshot, node))) return stays('NodeDraining');
   const routesAt = (other: string): readonly PeerAnnouncement[] => {
     const there = decideAddress(contextOf(snapshot, service, other), address, type).result;
     return there.announce ? there.peers : [];
@@ -193,7 +193,7 @@ function underDrain(context: Context, decided: AddressAnnouncement, { settled, n
   return { ...decided, result: { announce: false, reason: reason('NodeDrained', { node }) } };
 }
 
-/** Rules about the node: its network, its exclusion, and whether traffic that it draws leads anywhere. */
+/** Applies the rules about the node: its network, its exclusion, and whether its traffic reaches an endpoint. */
 function whyNodeCannot(context: Context, address: Address, type: AddressType): Reason | undefined {
   const { snapshot, service, nodeName: node } = context;
   const object = snapshot.nodes.get(node);

@@ -2,32 +2,32 @@ import type { Family } from '../../net/address.ts';
 import { limits } from '../../model/limits.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { placeOf, chooseEndpoints, targetsOf } from '../forwarding/endpoints.ts';
+import { topologyOf, chooseEndpoints, targetsOf } from '../forwarding/endpoints.ts';
 import { uniteCommunities } from './communities.ts';
 import type { PeerAnnouncement } from './peer-routes.ts';
 import type { RouteCommunity, RouteIntent } from './route.ts';
 
-/** GRACEFUL_SHUTDOWN: routers that honour it prefer every other way (RFC 8326 section 4). */
+/** GRACEFUL_SHUTDOWN: routers that honour it prefer every other path (RFC 8326 section 4). */
 const gracefulShutdown: RouteCommunity = { kind: 'standard', value: 0xffff_0000 };
 
-/** For those that do not: a longer path than other nodes have, also where a user makes theirs longer by a few. */
+/** For routers that ignore the community: a path longer than other nodes', even where a user prepends a few ASNs there. */
 const prepend = 4;
 
 /**
- * Under policy Local: a node whose endpoints terminate and serve, while another node that announces the address has ready ones. It stays in
- * the routers as their last resort: new connections go to the other node while the endpoints still serve those that come here, and
- * where the other node's route is not there yet, nothing is lost. Returns that node; of several ports each must have one.
+ * For policy Local: returns another announcing node with ready endpoints when this node's endpoints terminate and still serve. This node
+ * then stays in the routers as a last resort: new connections go to the other node, this one serves those that still arrive, and nothing is
+ * lost while the other node's route is not there yet. Of several ports each must have such a node.
  *
- * `announces` is asked of nodes with a ready endpoint only.
+ * `announces` is called only for nodes with a ready endpoint.
  */
-export function yieldsTo(
+export function drainsInFavourOf(
   snapshot: Snapshot,
   service: Service,
   family: Family,
   nodeName: string,
   announces: (other: string) => boolean,
 ): string | undefined {
-  const place = placeOf(snapshot, nodeName);
+  const place = topologyOf(snapshot, nodeName);
   const answers = new Map<string, boolean>();
   const announcesOnce = (other: string): boolean => {
     const answer = answers.get(other) ?? announces(other);
@@ -47,16 +47,16 @@ export function yieldsTo(
   return found;
 }
 
-/** The same routes, as those that routers use only where they have no other. */
-export function toLastResort(peers: readonly PeerAnnouncement[]): readonly PeerAnnouncement[] {
+/** Returns the same routes, marked so that routers use them only without an alternative. */
+export function asLastResort(peers: readonly PeerAnnouncement[]): readonly PeerAnnouncement[] {
   return peers.map(({ peer, result }) => {
     if (!('routes' in result)) return { peer, result };
     return { peer, result: { ...result, routes: result.routes.map((route) => ({ ...route, lastResort: true as const })) } };
   });
 }
 
-/** The route with the attributes that it is sent with: the community, LOCAL_PREF 0 for internal peers (RFC 8326 section 4.1), a longer path. */
-export function asSent({ lastResort, ...route }: RouteIntent): RouteIntent {
+/** Adds the attributes of a last resort: the community, LOCAL_PREF 0 for internal peers (RFC 8326 section 4.1) and a longer path. */
+export function withGracefulShutdownAttributes({ lastResort, ...route }: RouteIntent): RouteIntent {
   if (lastResort !== true) return route;
   return {
     ...route,

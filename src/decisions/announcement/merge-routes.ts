@@ -5,9 +5,9 @@ import type { ServiceAnnouncement } from './decision.ts';
 import type { RouteIntent } from './route.ts';
 
 /**
- * Routes to one peer, from any number of Services: one for each prefix, sorted. Services meet on a prefix when they share
- * an address or an aggregate. Whatever their order, communities are united, the highest localPref, the lowest med and the
- * longest prepend win; one that is set wins over one that is not. It is a last resort only where it is that for all.
+ * Merges the routes of any number of Services to one peer: one route for each prefix, sorted. Services meet on a prefix when they share an
+ * address or an aggregate. Independent of their order, communities are united, and the highest localPref, the lowest med and the longest
+ * prepend win; a set value wins over an absent one. The result is a last resort only when all are.
  */
 export function mergeRoutes(routes: Iterable<RouteIntent>): RouteIntent[] {
   const byPrefix = new Map<string, RouteIntent>();
@@ -19,7 +19,7 @@ export function mergeRoutes(routes: Iterable<RouteIntent>): RouteIntent[] {
   return [...byPrefix.values()].sort((a, b) => comparePrefixes(a.prefix, b.prefix));
 }
 
-/** The routes of several Services by name of the peer, merged. Peers without routes are absent. */
+/** Merges the routes of several Services by peer name. Peers without routes are absent. */
 export function routesByPeer(announcements: Iterable<ServiceAnnouncement>): ReadonlyMap<string, readonly RouteIntent[]> {
   const byPeer = new Map<string, RouteIntent[]>();
   for (const { addresses } of announcements) {

@@ -7,23 +7,23 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { poolsOf } from '../allocation/pools/pools.ts';
 import { serviceRanges } from '../forwarding/node.ts';
 import { allowedExternalPrefixes, whyExternalIPDenied } from '../forwarding/external-ips.ts';
-import { covers, poolPrefixes, type Origin } from './advertisements.ts';
+import { covers, poolPrefixes, type AddressOrigin } from './advertisements.ts';
 
 /**
- * Where an address comes from, or why it is nobody's to announce. Each address is judged by itself: where pools were cut
- * anew, the two families of a Service may be in different ones by then, and either has its own advertisements.
+ * Returns the origin of an address, or why it may not be announced. Each address is judged by itself: after pools were changed, a Service's
+ * two families may lie in different pools, each with its own advertisements.
  */
-export function originOf(snapshot: Snapshot, service: Service, address: Address, type: AddressType): Origin | Reason {
+export function originOf(snapshot: Snapshot, service: Service, address: Address, type: AddressType): AddressOrigin | Reason {
   switch (type) {
     case 'LoadBalancer': {
-      const origins = poolsOf(snapshot.pools, address).map((pool): Origin => {
+      const origins = poolsOf(snapshot.pools, address).map((pool): AddressOrigin => {
         return { type, pool, prefixes: poolPrefixes(pool, address), name: `IPAddressPool "${pool.metadata.name}"` };
       });
-      // Where pools overlap nobody can tell from which of them an address was given, and a pool that came later must not
-      // take it off the air: the first counts that is announced at all.
+      // Overlapping pools do not reveal which one assigned an address, and a pool created later must not withdraw it. So the first pool
+      // that is announced at all counts.
       const advertisements = [...snapshot.advertisements.values()];
       const [first, ...others] = origins;
-      const isAnnounced = (origin: Origin): boolean => advertisements.some((advertisement) => covers(advertisement, origin));
+      const isAnnounced = (origin: AddressOrigin): boolean => advertisements.some((advertisement) => covers(advertisement, origin));
       return (
         (others.length > 0 ? origins.find(isAnnounced) : first) ??
         first ??

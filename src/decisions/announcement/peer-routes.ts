@@ -13,7 +13,7 @@ export interface PeerAnnouncement {
   readonly result: { readonly routes: readonly RouteIntent[]; readonly warning?: Reason } | { readonly reason: Reason };
 }
 
-/** What one peer of the node is told of an address: a route for each prefix that advertisements make of it. */
+/** Returns what one peer gets for an address: one route for each prefix that the advertisements make of it. */
 export function routesToPeer(
   snapshot: Snapshot,
   { peer, result }: NodePeer,
@@ -31,7 +31,7 @@ export function routesToPeer(
   const routes: RouteIntent[] = [];
   for (const [prefix, group] of byPrefix) {
     const route = unite(group, prefix, peer);
-    // One contradiction silences the address towards this peer: half of what was asked for is not what was asked for.
+    // One contradiction suppresses the address towards this peer, because a partial announcement is not what was asked for.
     if ('code' in route) return { peer, result: { reason: route } };
     routes.push(route);
   }
@@ -41,8 +41,8 @@ export function routesToPeer(
 }
 
 /**
- * One route from the advertisements that make the same prefix. Communities add up and the longest prepend wins. localPref
- * and med have one value: two that are set and differ are a contradiction that nobody can resolve for the user.
+ * Builds one route from the advertisements with the same prefix. Communities add up and the longest prepend wins. localPref and med have
+ * one value: two different ones are a contradiction that only the user can resolve.
  */
 function unite(group: readonly ResolvedAdvertisement[], text: string, peer: string): RouteIntent | Reason {
   const localPref = onlyValue(group, ({ advertisement }) => (advertisement.localPref === 0 ? undefined : advertisement.localPref));

@@ -15,9 +15,9 @@ export interface NodePeer {
 
 export interface PeerSession {
   readonly session: SessionIntent;
-  /** The Secret with the password is gone: a session that runs keeps its last password, which `session` has not. */
+  /** The Secret with the password is missing. A running session keeps its last password; `session` has none. */
   readonly passwordGone?: MissingPassword;
-  /** Name of a BFDProfile that does not exist: `session` has no BFD, one that runs keeps the one it had. */
+  /** Name of a BFDProfile that does not exist. `session` has no BFD; a running session keeps its own. */
   readonly missingProfile?: string;
 }
 
@@ -27,7 +27,7 @@ interface MissingPassword {
   readonly why: string;
 }
 
-/** What is wrong with a session that runs all the same. */
+/** Returns a problem that a session has although it runs. */
 export function sessionWarning(peer: string, { session, passwordGone, missingProfile }: PeerSession): Reason | undefined {
   if (passwordGone !== undefined) return reason('PeerPasswordGone', passwordGone);
   if (missingProfile === undefined) return undefined;
@@ -38,9 +38,9 @@ export function sessionWarning(peer: string, { session, passwordGone, missingPro
 export interface SessionIntent {
   readonly peer: string;
   readonly localASN: number;
-  /** A number, or any ASN of the kind: the same as ours (internal), another (external). */
+  /** A number, or any ASN equal to ours (internal) or different from it (external). */
   readonly peerASN: number | 'internal' | 'external';
-  /** Absent: whoever advertises itself on `interface`, which is there then. */
+  /** Absent when the peer is discovered on `interface`, which is then present. */
   readonly peerAddress?: Address;
   readonly interface?: string;
   readonly peerPort: number;
@@ -50,11 +50,11 @@ export interface SessionIntent {
   readonly connectTimeSeconds?: number;
   /** IPv4, not 0.0.0.0. */
   readonly routerID: Address;
-  /** Never empty, never to be logged. */
+  /** Never empty. Must never be logged. */
   readonly password?: string;
   /** The address families that the session carries, IPv4 first. */
   readonly families: readonly Family[];
-  /** Where routes of the other family than peerAddress's lead: the node's primary InternalIP of it. */
+  /** Next hop for routes of the other family than peerAddress's: the node's primary InternalIP of that family. */
   readonly otherNextHop?: Address;
   readonly ebgpMultiHop: boolean;
   readonly ttlSecurityHops?: number;
@@ -64,23 +64,23 @@ export interface SessionIntent {
   readonly adminDown: boolean;
   readonly shutdownMessage?: string;
   readonly bfd?: BfdIntent;
-  /** No session while BFD is not up. */
+  /** The session waits until BFD is up. */
   readonly bfdStrict: boolean;
 }
 
-/** How BFD watches the way to a peer; intervals in milliseconds. */
+/** How BFD monitors the path to a peer. Intervals in milliseconds. */
 export interface BfdIntent {
   readonly receiveInterval: number;
   readonly transmitInterval: number;
   readonly detectMultiplier: number;
   readonly passive: boolean;
-  /** Of packets of a peer that is several hops away; absent: it is a neighbour. */
+  /** Minimum TTL of packets from a multihop peer. Absent for a neighbour. */
   readonly minimumTtl?: number;
 }
 
 /**
- * The BGPPeers that select the node, by name. Empty where there is no Node object or no BGPPeer selects it. The sessions in
- * the node's last report are part of what is decided upon: a mistake in another object must not end one that runs.
+ * Returns the BGPPeers that select the node, by name. Empty without a Node object or a matching BGPPeer. The sessions in the node's last
+ * report are an input too: a mistake in another object must not end a running session.
  */
 export function peersOfNode(snapshot: Snapshot, nodeName: string): readonly NodePeer[] {
   const node = snapshot.nodes.get(nodeName);
@@ -100,9 +100,9 @@ export function peersOfNode(snapshot: Snapshot, nodeName: string): readonly Node
 }
 
 /**
- * The peers that must give way, with whom they give way to. A router tells sessions apart by their addresses (RFC 4271 6.8), so
- * of several BGPPeers for one router all but one could only disturb it: that whose session runs, else the oldest, else the first
- * by name. `running`: what was reported of a session, by name of the peer.
+ * Returns peers that lose their router to another BGPPeer, with that peer. A router tells sessions apart by their addresses (RFC 4271 6.8),
+ * so of several BGPPeers for one router all but one would only disturb it. The one whose session runs wins, else the oldest, else the first
+ * by name. `running` holds the reported sessions by peer name.
  */
 function ownersOfRouters(peers: readonly BGPPeer[], running: ReadonlyMap<string, SessionStatus>): ReadonlyMap<string, string> {
   const rank = (peer: BGPPeer): string => {
@@ -127,18 +127,18 @@ function runs({ peerAddress, interface: networkInterface }: BGPPeer, session: Se
   return peerAddress === undefined ? session.interface === networkInterface : session.address === formatAddress(peerAddress);
 }
 
-/** One address on two interfaces may be two routers; a link may have several with link-local addresses. */
+/** One address on two interfaces may belong to two routers. A link may have several routers with link-local addresses. */
 function mayBeOneRouter(a: BGPPeer, b: BGPPeer): boolean {
   const interfaces = a.interface === undefined || b.interface === undefined || a.interface === b.interface;
   return interfaces && (a.peerAddress === undefined || b.peerAddress === undefined || sameAddress(a.peerAddress, b.peerAddress));
 }
 
-/** For messages. */
+/** Names the router in messages. */
 function routerOf({ peerAddress, interface: networkInterface }: BGPPeer): string {
   return peerAddress === undefined ? `the router on ${networkInterface}` : formatAddress(peerAddress);
 }
 
-/** Whether a session with the peer carries the family. */
+/** True when a session with the peer carries the family. */
 export function carriesFamily({ peerAddress, dualStackAddressFamily }: BGPPeer, family: Family): boolean {
   return dualStackAddressFamily || peerAddress === undefined || peerAddress.family === family;
 }
@@ -160,7 +160,7 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
     session: {
       peer: peer.metadata.name,
       localASN: peer.localASN ?? peer.myASN,
-      // The model has exactly one of the two.
+      // The model guarantees exactly one of the two.
       peerASN: peer.peerASN ?? peer.dynamicASN ?? 'external',
       ...defined({ peerAddress: peer.peerAddress, interface: peer.interface }),
       peerPort: peer.peerPort,
@@ -185,25 +185,25 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
   };
 }
 
-/** On a link without addresses of its own the next hop is link-local for IPv4 as well (RFC 8950): the router reaches no other. */
+/** On a link without addresses the next hop is link-local for IPv4 too (RFC 8950): the router can reach no other. */
 function otherNextHop({ peerAddress, dualStackAddressFamily }: BGPPeer, { internalIPs }: Node): Pick<SessionIntent, 'otherNextHop'> {
   if (peerAddress === undefined || isLinkLocal(peerAddress)) return {};
   const address = internalIPs.find(({ family }) => family !== peerAddress.family);
   return dualStackAddressFamily && address !== undefined ? { otherNextHop: address } : {};
 }
 
-/** A session that is held down needs nobody to watch its way. */
+/** A session that is administratively down needs no BFD. */
 function bfdOf(snapshot: Snapshot, peer: BGPPeer): BfdIntent | 'missing' | undefined {
   if (peer.bfdProfile === undefined || peer.adminDown) return undefined;
   const profile = snapshot.bfdProfiles.get(peer.bfdProfile);
   if (profile === undefined) return 'missing';
   const { receiveInterval, transmitInterval, detectMultiplier, passiveMode, minimumTtl } = profile;
-  // What a router does that has a session over several hops: RFC 5883. TTL security with one hop is a neighbour's.
+  // RFC 5883 applies to a router several hops away. TTL security with one hop means a neighbour.
   const isFar = peer.ebgpMultiHop || (peer.ttlSecurityHops ?? 1) > 1;
   return { receiveInterval, transmitInterval, detectMultiplier, passive: passiveMode, ...(isFar ? { minimumTtl } : {}) };
 }
 
-/** A password that was asked for and is not there must not become a session without one. */
+/** A session must never start without a password that was configured and cannot be found. */
 function passwordOf(snapshot: Snapshot, peer: BGPPeer): string | undefined | MissingPassword {
   const { passwordSecret } = peer;
   if (passwordSecret === undefined) return peer.password === '' ? undefined : peer.password;
@@ -217,8 +217,8 @@ function passwordOf(snapshot: Snapshot, peer: BGPPeer): string | undefined | Mis
 }
 
 /**
- * The BGP identifier: as configured, else the node's first IPv4 address. A node without one gets 32 bits from its name,
- * which RFC 6286 2.1 allows as long as they are unique within the AS and not zero.
+ * Returns the BGP Identifier: the configured one, else the node's first IPv4 address. A node without one gets 32 bits of a hash of its
+ * name, which RFC 6286 2.1 allows as long as identifiers are unique within the AS and not zero.
  */
 function routerIDOf({ routerID }: BGPPeer, { metadata: { name }, internalIPs }: Node): Address {
   return routerID ?? internalIPs.find(({ family }) => family === 4) ?? { family: 4, value: BigInt(hash(name) || 1) };

@@ -1,8 +1,8 @@
 import type { Prefix } from '../../net/prefix.ts';
 
-/** A route that a node should send to one peer. Next hop and AS path are the speaker's. */
+/** A route that a node should send to one peer. The speaker adds next hop and AS path. */
 export interface RouteIntent {
-  /** After aggregation. */
+  /** The prefix after aggregation. */
   readonly prefix: Prefix;
   /** Sorted, without duplicates. */
   readonly communities: readonly RouteCommunity[];
@@ -10,11 +10,11 @@ export interface RouteIntent {
   readonly localPref?: number;
   /** MULTI_EXIT_DISC; absent: not sent. */
   readonly med?: number;
-  /** How many times the own ASN is put in front once more, on external sessions. */
+  /** How many more times our ASN is prepended on external sessions. */
   readonly asPathPrepend: number;
   /** The prefix is shorter than a host prefix: the node needs an unreachable route for it, against loops. */
   readonly aggregate: boolean;
-  /** Routers should use it only where they have no other (last-resort.ts). */
+  /** Routers should use the route only without an alternative (last-resort.ts). */
   readonly lastResort?: true;
 }
 

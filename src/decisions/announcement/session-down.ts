@@ -1,7 +1,7 @@
 import type { SessionStatus } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 
-/** Why the routes that were decided are not at a peer; undefined: its session is up. `session`: as the agent reports it, if it does. */
+/** Returns why decided routes are not at a peer. Undefined when its session is up. `session` is the agent's report, if there is one. */
 export function whySessionDown(peer: string, session: SessionStatus | undefined): Reason | undefined {
   if (session?.state === 'Established') return undefined;
   const { state = 'unknown to the agent', lastError = '', damping, bfd } = session ?? {};

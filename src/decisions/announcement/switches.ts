@@ -4,8 +4,9 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 
 /**
- * Why an address stays unannounced although a BGPAdvertisement covers it: its Service, or HeraldConfig for those that say nothing, has
- * it so. A Service cannot be announced by its own word: who may write Services is not who answers for the network.
+ * Returns why an address stays unannounced although a BGPAdvertisement covers it: its Service switched it off, or HeraldConfig does for
+ * Services without the annotation. A Service cannot switch an announcement on by itself: permission to write Services is no authority over
+ * the network.
  */
 export function whySwitchedOff(service: Service, type: AddressType, config: HeraldConfig): Reason | undefined {
   switch (type) {

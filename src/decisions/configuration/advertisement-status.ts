@@ -6,17 +6,17 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { resolveCommunity } from '../announcement/communities.ts';
 import type { ObjectStatus } from './object-status.ts';
 
-/** What it names must be there; and there must be a pool, a peer and a node that it is about. */
+/** Computes the status: every named object must exist, and a pool, a peer and a node must match. */
 export function advertisementStatus(advertisement: BGPAdvertisement, snapshot: Snapshot): ObjectStatus {
   const refused = whyRefused(advertisement, snapshot);
   const lacking = whatIsLacking(advertisement, snapshot);
   const { name } = advertisement.metadata;
-  // What is refused for a name that nobody has may work for the others that it names.
+  // An advertisement with an unknown name may still work for its other names.
   const unready = lacking === undefined ? communityOf(refused) : reason('AdvertisesNothing', { advertisement: name, lacking });
   return { ...defined({ refused, unready }), fields: {} };
 }
 
-/** Without its community a route does not go out at all. */
+/** A route whose community is unknown is not sent at all. */
 function communityOf(refused: Reason | undefined): Reason | undefined {
   return refused?.code === 'UnknownCommunity' ? refused : undefined;
 }

@@ -5,8 +5,8 @@ import { formatAddress } from '../../net/address.ts';
 import { rangeContains } from '../../net/range.ts';
 
 /**
- * Which pools hold the InternalIP of a Node, by name: given to a Service, every node would answer it, and the Node could not be reached any more. Of
- * several the first by name is told, so that the reason stays the same while others come and go.
+ * Returns the pools that contain a Node's InternalIP, by name. Assigned to a Service, every node would answer for that address and the Node
+ * would be unreachable. Of several Nodes the first by name is reported, so that the reason stays stable.
  */
 export function nodeAddressesIn(pools: Iterable<IPAddressPool>, nodes: ReadonlyMap<string, Node>): ReadonlyMap<string, Reason> {
   const held = new Map<string, Reason>();

@@ -1,11 +1,11 @@
 import type { ObjectFields } from '../../model/status-manifest.ts';
 import type { Reason } from '../../model/reasons.ts';
 
-/** What the status of a configuration object says. */
+/** The status of a configuration object. */
 export interface ObjectStatus {
-  /** Why it, or a part of it, is left out; absent: it is in force. */
+  /** Why the object, or a part of it, is left out. Absent when it is in force. */
   readonly refused?: Reason;
-  /** Why it does not do what it is there for; absent: it does, or that is nothing else than being in force. */
+  /** Why the object in force has no effect. Absent when it works. */
   readonly unready?: Reason;
   readonly fields: ObjectFields;
 }

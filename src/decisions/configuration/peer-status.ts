@@ -7,7 +7,7 @@ import { formatAddress } from '../../net/address.ts';
 import { peersOfNode, sessionWarning } from '../announcement/peers.ts';
 import type { ObjectStatus } from './object-status.ts';
 
-/** What is missing or doubtful, while there is a session all the same. */
+/** Reasons that leave the session running. */
 const runsAllTheSame: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   'PeerPasswordGone',
   'BFDProfileMissing',
@@ -15,28 +15,28 @@ const runsAllTheSame: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   'DuplicateRouterID',
 ]);
 
-/** What a node has to do with a peer that selects it. */
+/** One node's view of a peer that selects it. */
 export interface PeerOnNode {
   readonly expected: boolean;
   readonly established: boolean;
   /** The BGP Identifier of the node in the session, as text. */
   readonly routerID?: string;
-  /** Why the node has no session with it, or not all that was asked for. */
+  /** Why the node has no session with the peer, or only a part of what was asked for. */
   readonly refused?: Reason;
 }
 
-/** Of all nodes that a peer selects. */
+/** Summary over all nodes that a peer selects. */
 export interface PeerSummary {
   readonly nodes: number;
   readonly expected: number;
   readonly established: number;
-  /** Of the first node by name that refuses it. */
+  /** From the first node, by name, that refuses the peer. */
   readonly refused?: Reason;
-  /** Two nodes that have one BGP Identifier, by name. */
+  /** Two nodes, by name, that use the same BGP Identifier. */
   readonly sharedID?: { readonly routerID: string; readonly nodes: readonly [string, string] };
 }
 
-/** By name of the peer. A report that is old does not count, nor one whose agent was stopped. `now`: milliseconds since the epoch. */
+/** Returns the node's view by peer name. Old reports and those of stopped agents do not count. `now` is in milliseconds since the epoch. */
 export function peersOnNode(snapshot: Snapshot, node: string, now: number): ReadonlyMap<string, PeerOnNode> {
   const report = currentReport(snapshot.nodeStates, node, now);
   const sessions = report?.problem?.code === 'AgentStopped' ? [] : (report?.sessions ?? []);
@@ -62,7 +62,10 @@ export function peerStatus({ metadata: { name }, adminDown }: BGPPeer, summary: 
     fields: { sessions: `${established}/${expected}`, sessionsEstablished: established, sessionsExpected: expected },
   };
 
-  /** Identifiers are unique in an AS (RFC 6286 2.1). Some routers take only one of two sessions that have the same, FRR takes both. */
+  /**
+   * Identifiers must be unique in an AS (RFC 6286 2.1). Some routers accept only one of two sessions with the same identifier; FRR accepts
+   * both.
+   */
   function duplicateRouterID(): Reason | undefined {
     if (summary.sharedID === undefined) return undefined;
     const { routerID, nodes } = summary.sharedID;

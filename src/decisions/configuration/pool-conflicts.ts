@@ -9,8 +9,8 @@ interface Owned {
 }
 
 /**
- * Which pools have addresses in common, by name, each with the names of the others in order. Of two that overlap both are told: the one
- * that is refused, and the one that it is refused for. Ranges are gone through once in order of their first address.
+ * Returns overlapping pools by name, each with the sorted names of the others. Both pools of an overlap are listed: the refused one and the
+ * one that causes it. Walks the ranges once, sorted by first address.
  */
 export function conflictsOf(pools: Iterable<IPAddressPool>): ReadonlyMap<string, readonly string[]> {
   const conflicts = new Map<string, Set<string>>();

@@ -7,17 +7,17 @@ import type { PoolUsage } from '../allocation/allocator.ts';
 import { whyPoolGivesNoMore } from '../allocation/pools/pool-eligibility.ts';
 import type { ObjectStatus } from './object-status.ts';
 
-/** The largest int64, which stands for more addresses than it can say, as in MetalLB. */
+/** The largest int64 stands for counts above it, as in MetalLB. */
 export const uncountable = 2n ** 63n - 1n;
 const uncountableBits = 62n;
 
 interface PoolContext {
-  /** Why the pool gives nothing at all. */
+  /** Why the pool assigns nothing. */
   readonly refused: Reason | undefined;
-  /** Of this pool. A family that it has not is absent. */
+  /** Usage of this pool. A family that it lacks is absent. */
   readonly usage: readonly PoolUsage[];
   readonly conflicts: readonly string[];
-  /** What it holds and should not; absent: nothing. The pool gives all the same. */
+  /** A node's address that the pool contains. The pool assigns addresses nevertheless. */
   readonly nodeAddress?: Reason | undefined;
   readonly released: readonly ReleasedAddress[];
 }
@@ -39,7 +39,7 @@ export function poolStatus(pool: IPAddressPool, { refused, usage, conflicts, nod
   };
 }
 
-/** A pool with room in one family is not full: most Services ask for one. */
+/** A pool with room in one family is not full, because most Services ask for one. */
 function whyFull({ metadata: { name } }: IPAddressPool, usage: readonly PoolUsage[]): Reason | undefined {
   const full = usage.filter(({ free }) => free === 0n);
   const [first] = full;
@@ -56,7 +56,7 @@ function hasUncountableBlock({ addresses }: IPAddressPool): boolean {
   return addresses.some(({ first, last }) => first.family === 6 && last.value - first.value + 1n >= 2n ** uncountableBits);
 }
 
-/** "256", "2^64": nobody reads twenty digits. */
+/** Formats a count as "256" or "2^64". */
 function shortly(count: bigint): string {
   const bits = count.toString(2).length - 1;
   return bits >= 32 && count === 2n ** BigInt(bits) ? `2^${bits}` : String(count);

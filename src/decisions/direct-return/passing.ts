@@ -7,10 +7,10 @@ import { tunnelOverhead, type DirectReturnNode, type ForwardingPath, type PathTa
 import { prefixContains } from '../../net/prefix.ts';
 
 /**
- * How a node passes packets on to another: by what both have reported of themselves, so that every node knows who receives and
- * nobody is sent what it cannot take. A report counts however old it is: rules outlive the agent that made them.
+ * Decides how a node passes packets to another node, from what both reported, so that every node agrees and no node receives packets that
+ * it cannot handle. A report counts however old it is, because rules outlive the agent that made them.
  */
-export function passingTo(
+export function forwardingPathTo(
   snapshot: Snapshot,
   from: string,
   to: string,
@@ -20,7 +20,7 @@ export function passingTo(
   if (own === undefined) return { reason: reason('DirectReturnNotReported', { node: from }) };
   if (other === undefined) return { reason: reason('DirectReturnNotReported', { node: to }) };
   const mode = snapshot.config.directReturnMode;
-  const passing = waysBetween(own, other, address, mode);
+  const passing = pathBetween(own, other, address, mode);
   if (passing !== undefined) return { passing };
   const onLink = own.networks.some((network) => prefixContains(network, address));
   const why = onLink ? 'neither can do what the other needs' : 'it is not on the same link';
@@ -28,7 +28,7 @@ export function passingTo(
   return { reason: reason('DirectReturnNoWay', { node: to, mode, passes, receives, why }) };
 }
 
-function waysBetween(
+function pathBetween(
   { passes, networks }: DirectReturnReport,
   { receives }: DirectReturnReport,
   address: Address,
@@ -42,7 +42,7 @@ function waysBetween(
   return tunnel ? { ingress: false, routed: 'vxlan' } : undefined;
 }
 
-/** What the data plane of a node needs beside the frontends. Undefined: this node has not reported. */
+/** Returns what a node's data plane needs besides the frontends. Undefined when this node has not reported. */
 export function directReturnNode(snapshot: Snapshot, name: string): DirectReturnNode | undefined {
   const own = snapshot.nodeStates.get(name)?.directReturn;
   if (own === undefined) return undefined;
@@ -52,11 +52,11 @@ export function directReturnNode(snapshot: Snapshot, name: string): DirectReturn
     if (other === name || directReturn === undefined) continue;
     for (const linkAddress of directReturn.linkAddresses) linkAddresses.add(linkAddress);
     for (const node of addressesOf(snapshot, other)) {
-      const way = passingTo(snapshot, name, other, node);
+      const way = forwardingPathTo(snapshot, name, other, node);
       if ('passing' in way) targets.push({ node, ...way.passing });
     }
   }
-  // A virtual machine that was copied: what it sends itself must not look like another node's.
+  // A copied virtual machine has another node's link address; the node's own packets must not look like that node's.
   for (const linkAddress of own.linkAddresses) linkAddresses.delete(linkAddress);
   return {
     addresses: addressesOf(snapshot, name),
@@ -67,24 +67,24 @@ export function directReturnNode(snapshot: Snapshot, name: string): DirectReturn
   };
 }
 
-/** By which other nodes reach a node: its first InternalIP of each family. */
+/** Returns the addresses by which other nodes reach a node: its first InternalIP of each family. */
 export function addressesOf(snapshot: Snapshot, name: string): Address[] {
   const internalIPs = snapshot.nodes.get(name)?.internalIPs ?? [];
   const families: readonly Family[] = [4, 6];
   return families.flatMap((family) => internalIPs.find((address) => address.family === family) ?? []);
 }
 
-/** Of IP and TCP without options. */
+/** Sizes of IP and TCP headers without options, in octets. */
 const headers = { 4: 40, 6: 60 } as const;
 
-/** The largest TCP segment that the tunnels to this node carry; undefined: nobody passes packets on to it through one. */
+/** Returns the largest TCP segment that the tunnels to this node carry. Undefined when no node passes packets to it through a tunnel. */
 export function segmentThroughTunnels(snapshot: Snapshot, name: string, family: Family): number | undefined {
   const own = addressesOf(snapshot, name).find((address) => address.family === family);
   if (own === undefined || snapshot.nodeStates.get(name)?.directReturn?.receives.includes('vxlan') !== true) return undefined;
   let least: number | undefined;
   for (const [other, { directReturn }] of snapshot.nodeStates) {
     if (other === name || directReturn === undefined) continue;
-    const way = passingTo(snapshot, other, name, own);
+    const way = forwardingPathTo(snapshot, other, name, own);
     if (!('passing' in way) || way.passing.routed !== 'vxlan') continue;
     least = Math.min(least ?? Number.POSITIVE_INFINITY, (directReturn.mtu ?? 1500) - tunnelOverhead[family] - headers[family]);
   }

@@ -6,11 +6,11 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { ForwardingPath } from '../../net/direct-return.ts';
 import { frontendFamily, type Frontend } from '../../net/frontend.ts';
-import { addressesOf, passingTo, segmentThroughTunnels } from './passing.ts';
+import { addressesOf, forwardingPathTo, segmentThroughTunnels } from './passing.ts';
 
 interface DirectReturnPlan {
   readonly frontends: readonly Frontend[];
-  /** Why packets for some backends are translated all the same. */
+  /** Why packets for some backends are translated instead. */
   readonly reasons: readonly Reason[];
 }
 
@@ -18,7 +18,7 @@ export function wantsDirectReturn(config: HeraldConfig, service: Service): boole
   return service.directReturn ?? config.directReturn;
 }
 
-/** The frontends of a Service as a node has them, with direct server return for those that use consistent hashing. */
+/** Adds direct server return to a node's frontends of a Service, where they use consistent hashing. */
 export function planDirectReturn(snapshot: Snapshot, service: Service, nodeName: string, frontends: readonly Frontend[]): DirectReturnPlan {
   if (!wantsDirectReturn(snapshot.config, service)) return { frontends, reasons: [] };
   if (!frontends.some(({ slots }) => slots !== undefined)) {
@@ -27,16 +27,20 @@ export function planDirectReturn(snapshot: Snapshot, service: Service, nodeName:
   }
   if (snapshot.nodeStates.get(nodeName)?.directReturn === undefined)
     return { frontends, reasons: [reason('DirectReturnNotReported', { node: nodeName })] };
-  const { passing, reasons } = passingOf(snapshot, service, nodeName);
+  const { passing, reasons } = forwardingPathsOf(snapshot, service, nodeName);
   const sizes = new Map(service.ipFamilies.map((family) => [family, segmentThroughTunnels(snapshot, nodeName, family)]));
   const direct = frontends.map((frontend) =>
-    frontend.slots === undefined ? frontend : withPassing(frontend, passing, sizes.get(frontendFamily(frontend.match))),
+    frontend.slots === undefined ? frontend : withForwardingPaths(frontend, passing, sizes.get(frontendFamily(frontend.match))),
   );
   return { frontends: direct, reasons };
 }
 
-/** How packets get to the other nodes where the Service has endpoints, by text of their addresses. */
-function passingOf(snapshot: Snapshot, service: Service, nodeName: string): { passing: Map<string, ForwardingPath>; reasons: Reason[] } {
+/** Returns the path to each other node with endpoints of the Service, by the text of its address. */
+function forwardingPathsOf(
+  snapshot: Snapshot,
+  service: Service,
+  nodeName: string,
+): { passing: Map<string, ForwardingPath>; reasons: Reason[] } {
   const passing = new Map<string, ForwardingPath>();
   const reasons = new Map<string, Reason>();
   const slices = snapshot.endpointSlices(serviceKey(service.metadata));
@@ -44,7 +48,7 @@ function passingOf(snapshot: Snapshot, service: Service, nodeName: string): { pa
     if (name === nodeName) continue;
     for (const address of addressesOf(snapshot, name)) {
       if (!service.ipFamilies.includes(address.family)) continue;
-      const way = passingTo(snapshot, nodeName, name, address);
+      const way = forwardingPathTo(snapshot, nodeName, name, address);
       if ('passing' in way) passing.set(formatAddress(address), way.passing);
       else reasons.set(name, way.reason);
     }
@@ -52,7 +56,7 @@ function passingOf(snapshot: Snapshot, service: Service, nodeName: string): { pa
   return { passing, reasons: [...reasons].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, why]) => why) };
 }
 
-function withPassing(frontend: Frontend, passing: ReadonlyMap<string, ForwardingPath>, segmentSize: number | undefined): Frontend {
+function withForwardingPaths(frontend: Frontend, passing: ReadonlyMap<string, ForwardingPath>, segmentSize: number | undefined): Frontend {
   const backends = frontend.backends.map((backend) => {
     const way = backend.local || backend.node === undefined ? undefined : passing.get(formatAddress(backend.node));
     return way === undefined ? backend : { ...backend, path: way };

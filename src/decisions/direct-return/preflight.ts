@@ -8,36 +8,36 @@ import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
 import { dropsUntracked } from '../host/filters.ts';
 
-/** What of a host direct server return depends on. */
+/** The host facts that direct server return depends on. */
 export interface DirectReturnFacts {
-  /** Those of the node by which others reach it: the first InternalIP of each family. */
+  /** The addresses by which others reach the node: the first InternalIP of each family. */
   readonly addresses: readonly Address[];
   readonly interfaces: readonly HostInterface[];
-  /** Interfaces, and tunnels, whose reverse-path filter is strict in effect. */
+  /** Interfaces and tunnels whose reverse-path filter is effectively strict. */
   readonly strict: ReadonlySet<string>;
-  /** Octets of a packet that the interface takes; absent: unknown. */
+  /** MTU of each interface in octets. Absent when unknown. */
   readonly mtu: ReadonlyMap<string, number>;
-  /** Filters of other programs for forwarded packets. */
+  /** Other programs' filters for forwarded packets. */
   readonly filters: readonly HostFilter[];
-  /** Why the kernel cannot; absent: it can. */
+  /** Why the kernel does not support a path kind. Absent when it does. */
   readonly lacks: Readonly<Partial<Record<PathKind, string>>>;
   /** nf_conntrack_tcp_loose. */
   readonly picksUp: boolean;
 }
 
-/** Names of the tunnels, one for each family, that the data plane makes. */
+/** Names of the tunnels that the data plane makes, one for each family. */
 export const tunnelNames: Readonly<Record<Family, string>> = { 4: 'herald-vx4', 6: 'herald-vx6' };
 
-/** RFC 791 and RFC 8200 section 5: what every link must carry; less than this inside of the tunnel is of no use. */
+/** The MTU that every link must carry (RFC 791, RFC 8200 section 5). A tunnel with less is useless. */
 const leastMtu = { 4: 576, 6: 1280 } as const;
 
 export interface Preflight {
   readonly report: DirectReturnReport;
-  /** Why the node does not do all that the mode could use. */
+  /** Why the node does not support all that the mode could use. */
   readonly reasons: readonly Reason[];
 }
 
-/** What a node can do for direct server return in this mode, and why not more. Pure. */
+/** Decides what a node supports of direct server return in this mode, and why not more. Pure. */
 export function directReturnPreflight(mode: DirectReturnMode, facts: DirectReturnFacts): Preflight {
   const reasons: Reason[] = [];
   const wants = (way: PathKind): boolean => mode === 'auto' || mode === way;
@@ -71,7 +71,7 @@ export function directReturnPreflight(mode: DirectReturnMode, facts: DirectRetur
         ...(mode !== 'vxlan' && onLink && strict.length === 0 ? (['link'] as const) : []),
         ...(tunnel && strictTunnel.length === 0 ? (['vxlan'] as const) : []),
       ],
-      // A fragment of mode l2 takes the route, where there is one.
+      // Mode l2 passes fragments on by route, where there is one.
       passes: pathKinds.filter((way) => (wants(way) || (mode === 'l2' && way === 'route')) && can[way]),
       networks: unique(links.map(({ network }) => network)),
       linkAddresses: [...new Set(facts.interfaces.flatMap(({ linkAddress }) => (isReal(linkAddress) ? [linkAddress] : [])))].toSorted(),
@@ -83,7 +83,7 @@ export function directReturnPreflight(mode: DirectReturnMode, facts: DirectRetur
 }
 
 interface OwnInterface extends HostInterface {
-  /** That of the node which the interface has. */
+  /** The node's own address on the interface. */
   readonly own: Address;
 }
 
@@ -100,14 +100,14 @@ interface Link {
   readonly network: Prefix;
 }
 
-/** The interfaces with the node's own addresses, where these are in a network with room for others. */
+/** Returns the interfaces with the node's own addresses whose network has room for others. */
 function linksOf(facts: DirectReturnFacts): Link[] {
   return ownInterfaces(facts).flatMap(({ name, own, length }): Link[] =>
     length === bitsOf(own.family) ? [] : [{ name, network: maskedPrefix(own, length) }],
   );
 }
 
-/** Whether packets of a useful size fit into the tunnels. Unknown sizes are not judged. */
+/** True when packets of a useful size fit into the tunnels. Unknown sizes are accepted. */
 function roomInTunnel(facts: DirectReturnFacts, reasons: Reason[]): boolean {
   let fits = true;
   for (const { name, own } of ownInterfaces(facts)) {

@@ -10,15 +10,15 @@ import { fillSlots, type SlotCandidate } from './slot-table.ts';
 
 /** Consistent hashing of a Service's load balancer addresses and external IPs. */
 export interface ConsistentHashing {
-  /** The client alone where sessionAffinity is ClientIP: it keeps its backend without anybody remembering it, and without end. */
+  /** The client alone when sessionAffinity is ClientIP: the client then keeps its backend without any stored state or time-out. */
   readonly hashed: HashInput;
-  /** More where there are many endpoints (`slotsFor`). */
+  /** Larger for many endpoints (`slotsFor`). */
   readonly slots: SlotTableSize;
 }
 
 /**
- * Undefined: backends are chosen at random. Under policy Local no two nodes have the same backends; NodePorts and ClusterIPs
- * are random as well, as nothing that moves connections between nodes stands before them.
+ * Returns undefined when backends are chosen at random. Under policy Local no two nodes have the same backends. NodePorts and ClusterIPs
+ * are random too, because no router moves their connections between nodes.
  */
 export function consistentHashing(config: HeraldConfig, service: Service): ConsistentHashing | undefined {
   const wanted = service.loadBalancing === undefined ? config.consistentHashing : service.loadBalancing === 'consistent';
@@ -27,25 +27,25 @@ export function consistentHashing(config: HeraldConfig, service: Service): Consi
 }
 
 /**
- * The least size, not below what was asked, with four slots for each backend; else the largest. Where a Service grows beyond,
- * nearly all slots change their backend once.
+ * Returns the smallest table size, at least the requested one, with four slots for each backend; else the largest. When a Service outgrows
+ * its table, nearly all slots change their backend once.
  */
 export function slotsFor(backends: number, asked: SlotTableSize): SlotTableSize {
   return slotTableSizes.find((size) => size >= asked && size >= 4 * backends) ?? slotTableSizes[3];
 }
 
-/** The table for targets in the order of the backends: `sortTargets`. At least one. */
+/** Builds the table for targets in backend order (`sortTargets`). Needs at least one target. */
 export function slotTable(service: Service, targets: readonly Target[], { hashed, slots }: ConsistentHashing): SlotTable {
   const candidates = targets.map((target, index): SlotCandidate => ({ name: nameOf(targets, index), weight: target.weight ?? 1 }));
   return { hashed, backendOf: filled(service, candidates, slotsFor(targets.length, slots)) };
 }
 
-/** The order of backends everywhere. */
+/** Sorts targets into the order that backends have everywhere. */
 export function sortTargets<T extends Pick<Target, 'address' | 'port'>>(targets: readonly T[]): T[] {
   return targets.toSorted((a, b) => compareAddresses(a.address, b.address) || a.port - b.port);
 }
 
-/** Whether the plan of the Service depends on the address of a node: one of its backends is there. */
+/** True when the Service's plan depends on the address of a node, because one of its backends is there. */
 export function reachesBackendsAt(snapshot: Snapshot, service: Service, nodeName: string): boolean {
   if (consistentHashing(snapshot.config, service) === undefined) return false;
   return snapshot
@@ -54,8 +54,8 @@ export function reachesBackendsAt(snapshot: Snapshot, service: Service, nodeName
 }
 
 /**
- * The address: so the ports of a Service have the same table, and a client whose address alone is hashed meets the same pod
- * at each. One address with several ports is counted through.
+ * Names a target by its address, so that all ports of a Service have the same table and a client hashed by address alone reaches the same
+ * pod on each port. Several ports of one address are numbered.
  */
 function nameOf(targets: readonly Target[], index: number): string {
   const { address } = targets[index] as Target;
@@ -69,7 +69,7 @@ interface Filled {
   readonly table: Uint16Array;
 }
 
-/** The last table of each family of a Service: its ports, other frontends and plans have the same as long as its endpoints are. */
+/** Caches the last table of each family of a Service: its ports, frontends and plans share it as long as the endpoints stay. */
 const known = new WeakMap<Service, Map<boolean, Filled>>();
 
 function filled(service: Service, candidates: readonly SlotCandidate[], size: number): Uint16Array {

@@ -5,41 +5,41 @@ import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service, ServicePort } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 
-/** Where the node that decides is: its name, and its zone ("" or absent: unknown). */
-export interface NodePlace {
+/** The name and zone of the deciding node. The zone is "" or absent when unknown. */
+export interface NodeTopology {
   readonly name: string;
   readonly zone?: string;
 }
 
-/** An endpoint with the port number that one port of a Service has on it. */
+/** An endpoint with the port number that one Service port has on it. */
 export interface Target extends Endpoint {
   readonly port: number;
-  /** Absent: 1. */
+  /** 1 when absent. */
   readonly weight?: number;
 }
 
-/** The endpoints that may get new connections. */
+/** Endpoints that may get new connections. */
 interface EndpointChoice<E extends Endpoint> {
-  /** Under policy Cluster: narrowed by topology hints. Empty only where nothing at all can take traffic. */
+  /** For policy Cluster: narrowed by topology hints. Empty only when no endpoint can take traffic. */
   readonly cluster: readonly E[];
-  /** The same, whatever the hints say: on every node the same. */
+  /** For policy Cluster without hints: the same on every node. */
   readonly everywhere: readonly E[];
-  /** Under policy Local: those on the node, whatever the hints say. */
+  /** For policy Local: endpoints on the node, whatever the hints say. */
   readonly local: readonly E[];
 }
 
 const zoneLabel = 'topology.kubernetes.io/zone';
 
-export function placeOf(snapshot: Snapshot, nodeName: string): NodePlace {
+export function topologyOf(snapshot: Snapshot, nodeName: string): NodeTopology {
   const zone = snapshot.nodes.get(nodeName)?.metadata.labels[zoneLabel];
   return zone === undefined ? { name: nodeName } : { name: nodeName, zone };
 }
 
 /**
- * Chooses as kube-proxy does (CategorizeEndpoints, Kubernetes 1.36): ready endpoints; where there is none, those that
- * terminate and still serve (KEP-1669), decided apart for the whole cluster and for the node.
+ * Chooses endpoints as kube-proxy does (CategorizeEndpoints, Kubernetes 1.36): ready ones; without any, those that terminate and still
+ * serve (KEP-1669). The choice is made separately for the cluster and for the node.
  */
-export function chooseEndpoints<E extends Endpoint>(endpoints: readonly E[], node: NodePlace): EndpointChoice<E> {
+export function chooseEndpoints<E extends Endpoint>(endpoints: readonly E[], node: NodeTopology): EndpointChoice<E> {
   const local = endpoints.filter(({ nodeName }) => nodeName === node.name);
   const ready = endpoints.filter((endpoint) => endpoint.ready);
   const everywhere = ready.length > 0 ? ready : endpoints.filter(lastResort);
@@ -51,9 +51,9 @@ export function chooseEndpoints<E extends Endpoint>(endpoints: readonly E[], nod
 }
 
 /**
- * The targets of one port of a Service in one family, from all its slices. Slices name ports as the Service does, so that
- * a named targetPort may have another number on each endpoint. An address and port that several slices list counts once:
- * while an endpoint moves from slice to slice, its state that is not terminating is the later one.
+ * Returns the targets of one Service port in one family, from all its slices. Slices use the Service's port names, so a named targetPort
+ * may have different numbers. An address and port in several slices counts once: while an endpoint moves between slices, the entry that is
+ * not terminating is the newer one.
  */
 export function targetsOf(snapshot: Snapshot, service: Service, port: ServicePort, family: Family): Target[] {
   const targets = new Map<string, Target>();
@@ -74,8 +74,8 @@ export function targetsOf(snapshot: Snapshot, service: Service, port: ServicePor
   return [...targets.values()];
 }
 
-/** What of a Service can take traffic in one family, any of its ports: whether a route to its address leads anywhere. */
-export function reachability(snapshot: Snapshot, service: Service, family: Family, node: NodePlace): Reachability {
+/** Returns which traffic the Service's ports can take in one family: whether a route to its address leads anywhere. */
+export function reachability(snapshot: Snapshot, service: Service, family: Family, node: NodeTopology): Reachability {
   let [cluster, local] = [false, false];
   const known = new Set<string>();
   for (const port of service.ports) {
@@ -91,7 +91,7 @@ export function reachability(snapshot: Snapshot, service: Service, family: Famil
 export interface Reachability {
   readonly cluster: boolean;
   readonly local: boolean;
-  /** How many endpoints there are, usable or not. */
+  /** Number of endpoints, usable or not. */
   readonly endpoints: number;
 }
 
@@ -104,10 +104,10 @@ function rank({ ready, terminating }: Endpoint): number {
 }
 
 /**
- * Hints for the node win over hints for its zone (KEP-4444). Either counts only where every ready endpoint has one and
- * one of them names the place; else hints are being written, or nobody serves here, and all endpoints are used.
+ * Applies topology hints. Hints for the node win over hints for its zone (KEP-4444). Either counts only when every ready endpoint has one
+ * and one of them names this place. Otherwise hints are still being written or no endpoint is here, and all endpoints are used.
  */
-function nearest<E extends Endpoint>(ready: readonly E[], node: NodePlace): readonly E[] {
+function nearest<E extends Endpoint>(ready: readonly E[], node: NodeTopology): readonly E[] {
   if (ready.every(({ hintNodes }) => hintNodes.length > 0)) {
     const forNode = ready.filter(({ hintNodes }) => hintNodes.includes(node.name));
     if (forNode.length > 0) return forNode;

@@ -6,7 +6,10 @@ import { selects } from '../../model/objects/label-selector.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { namespaceLabels } from '../namespace-labels.ts';
 
-/** The prefixes around an external IP that ExternalIPPolicies allow to a namespace. None: it is neither forwarded nor announced. */
+/**
+ * Returns the prefixes around an external IP that ExternalIPPolicies allow the namespace. With none, the IP is neither forwarded nor
+ * announced.
+ */
 export function allowedExternalPrefixes(snapshot: Snapshot, namespace: string, address: Address): Prefix[] {
   const labels = namespaceLabels(snapshot, namespace);
   return [...snapshot.externalIPPolicies.values()]
@@ -14,7 +17,7 @@ export function allowedExternalPrefixes(snapshot: Snapshot, namespace: string, a
     .flatMap(({ cidrs }) => cidrs.filter((cidr) => prefixContains(cidr, address)));
 }
 
-/** Why an external IP is not allowed; undefined where it is. */
+/** Returns why an external IP is not allowed. Undefined when it is. */
 export function whyExternalIPDenied(snapshot: Snapshot, namespace: string, address: Address): Reason | undefined {
   if (allowedExternalPrefixes(snapshot, namespace, address).length > 0) return undefined;
   return reason('ExternalIPNotAllowed', { address: formatAddress(address), namespace });

@@ -3,9 +3,9 @@ import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /**
- * The frontends, those whose address answers ICMP echo marked with the address of the node that does it in its place: its
- * first of the family. An address answers where one of its ports has a backend that this node may use for clients from outside, so
- * that "ping" says of this node what it says of a server.
+ * Marks frontends whose address answers ICMP echo with the node's first address of the family, which answers in its place. An address
+ * answers when one of its ports has a backend that this node may use for outside clients, so that "ping" tells of this node what it tells
+ * of a server.
  */
 export function withIcmpEcho(snapshot: Snapshot, service: Service, nodeName: string, frontends: readonly Frontend[]): readonly Frontend[] {
   if (!(service.icmpEcho ?? snapshot.config.icmpEcho)) return frontends;

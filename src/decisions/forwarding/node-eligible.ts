@@ -1,8 +1,8 @@
 import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /**
- * Whether load balancers should send new traffic to the node, as kube-proxy's /healthz has it (KEP-3836): it has a Node object
- * that is neither being deleted nor tainted by the cluster autoscaler for its removal.
+ * True when load balancers should send new traffic to the node, as in kube-proxy's /healthz (KEP-3836): the Node exists, is not being
+ * deleted and is not tainted for removal by the cluster autoscaler.
  */
 export function isNodeEligible(snapshot: Snapshot, nodeName: string): boolean {
   const node = snapshot.nodes.get(nodeName);

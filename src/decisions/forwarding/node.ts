@@ -8,7 +8,7 @@ import { isInScope } from './scope.ts';
 
 const frontendScopes: readonly FrontendScope[] = ['internal', 'external'];
 
-/** What a node's forwarding needs to know beside the Services. Without a Node object and without nodePortAddresses it takes no NodePort traffic. */
+/** Returns a node's forwarding settings. Without a Node object and without nodePortAddresses the node takes no NodePort traffic. */
 export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwarding {
   const { services, podCIDRs, podInterfaces, masqueradeAll, localhostNodePorts, nodePortAddresses, masqueradeBit } = snapshot.config;
   const configured = podCIDRs.length > 0 || podInterfaces.length > 0;
@@ -20,7 +20,7 @@ export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwar
     ...(podInterfaces.length === 0 ? {} : { podInterfaces: [...new Set(podInterfaces)].toSorted() }),
     ...(masqueradeAll ? { masqueradeAll } : {}),
     ...(localhostNodePorts ? { localhostNodePorts } : {}),
-    // Whoever forwards ClusterIPs answers for those that no Service has.
+    // The program that forwards ClusterIPs also refuses those that no Service has.
     servicePrefixes: services === 'all' ? serviceRanges(snapshot) : [],
     masqueradeBit,
     ...(elsewhere.length === 0 ? {} : { foreignScopes: elsewhere }),
@@ -28,12 +28,12 @@ export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwar
   };
 }
 
-/** Where ClusterIPs come from: what HeraldConfig says and what the API server does, sorted. */
+/** Returns the ranges of ClusterIPs from HeraldConfig and the API server, sorted. */
 export function serviceRanges(snapshot: Snapshot): Prefix[] {
   return sortedSet([...snapshot.config.serviceCIDRs, ...[...snapshot.serviceCIDRs.values()].flatMap(({ cidrs }) => cidrs)]);
 }
 
-/** kube-proxy's --nodeport-addresses=primary, the default of its nftables mode. */
+/** As kube-proxy's --nodeport-addresses=primary, the default of its nftables mode. */
 function primaryAddresses(snapshot: Snapshot, nodeName: string): Prefix[] {
   const internalIPs = snapshot.nodes.get(nodeName)?.internalIPs ?? [];
   const families: readonly Family[] = [4, 6];

@@ -18,29 +18,28 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { consistentHashing, slotTable, sortTargets, type ConsistentHashing } from './balancing.ts';
 import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { planDirectReturn } from '../direct-return/plan.ts';
-import { chooseEndpoints, placeOf, targetsOf, type NodePlace, type Target } from './endpoints.ts';
+import { chooseEndpoints, topologyOf, targetsOf, type NodeTopology, type Target } from './endpoints.ts';
 import { withIcmpEcho } from './icmp-echo.ts';
 import { whyExternalIPDenied } from './external-ips.ts';
 import { isInScope } from './scope.ts';
-import { whyNotServed } from './service-proxy-name.ts';
+import { whyNotForwarded } from './service-proxy-name.ts';
 
 interface ForwardingDecision {
-  /** What Herald forwards. Absent: this node does nothing for the Service, and `reasons` says why. */
+  /** Herald's own forwarding. Absent when this node forwards nothing for the Service; `reasons` says why. */
   readonly forwarding?: ServiceForwarding;
-  /** What HeraldConfig leaves to another program: as Herald would forward it, sorted in the same way. */
+  /** Frontends that HeraldConfig leaves to another program, in the form and order that Herald would use. */
   readonly elsewhere: readonly Frontend[];
   /** Why the Service, or some of its addresses, are not forwarded. */
   readonly reasons: readonly Reason[];
 }
 
 /**
- * What a node forwards for a Service, with the semantics of kube-proxy 1.36. Addresses of a family that is not among
- * spec.ipFamilies are ignored, as kube-proxy does. Source ranges guard load balancer addresses, and all that
- * is external where HeraldConfig says so; where they hold the node's primary address, they hold the address itself too, with which the node may be
- * masqueraded.
+ * Decides what a node forwards for a Service, with the semantics of kube-proxy 1.36. Addresses of a family outside spec.ipFamilies are
+ * ignored, as in kube-proxy. Source ranges guard load balancer addresses, and all external frontends when HeraldConfig says so. Ranges that
+ * contain the node's primary address also admit the load balancer address itself, with which the node may be masqueraded.
  */
 export function decideForwarding(snapshot: Snapshot, service: Service, nodeName: string): ForwardingDecision {
-  const no = whyNotServed(service, snapshot.config.serviceProxyName);
+  const no = whyNotForwarded(service, snapshot.config.serviceProxyName);
   if (no !== undefined) return { elsewhere: [], reasons: [no] };
   const external = externalIPs(snapshot, service);
   const balanced = balancedAddresses(snapshot, service);
@@ -50,7 +49,7 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
     ...listen(balanced.addresses, 'external', true),
     ...listen(external.allowed, 'external', false),
   ];
-  const place = placeOf(snapshot, nodeName);
+  const place = topologyOf(snapshot, nodeName);
   const nodeAddresses = snapshot.nodes.get(nodeName)?.internalIPs ?? [];
   const hashing = listeners.some(({ scope }) => scope === 'external') ? consistentHashing(snapshot.config, service) : undefined;
   const frontends = new Map<string, Frontend>();
@@ -59,7 +58,7 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
     for (const { match, scope, guarded } of listenersOfPort(service, port, listeners)) {
       const choice = backends.get(frontendFamily(match));
       const key = frontendKey(match);
-      // An external IP may repeat the load balancer address; the first, which is guarded, stays.
+      // An external IP may repeat the load balancer address; the first frontend, which is guarded, stays.
       if (choice === undefined || frontends.has(key)) continue;
       const sources =
         guarded || (scope === 'external' && snapshot.config.sourceRangesEverywhere)
@@ -84,7 +83,7 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
 interface Listener {
   readonly address: Address;
   readonly scope: FrontendScope;
-  /** loadBalancerSourceRanges apply. */
+  /** True when loadBalancerSourceRanges apply. */
   readonly guarded: boolean;
 }
 
@@ -97,9 +96,9 @@ interface PortListener {
 interface Backends {
   readonly cluster: readonly Backend[];
   readonly local: readonly Backend[];
-  /** Serving and in neither list, of protocols whose flows the kernel is told to forget. */
+  /** Serving endpoints in neither list, for protocols whose flows the kernel must forget. */
   readonly retained: readonly Backend[];
-  /** For frontends with consistent hashing, which is the same on every node. Absent: none, or no backend. */
+  /** For frontends with consistent hashing, the same on every node. Absent without hashing or backends. */
   readonly hashed?: HashedBackends;
 }
 
@@ -113,7 +112,7 @@ function listen(addresses: readonly Address[], scope: FrontendScope, guarded: bo
   return addresses.map((address) => ({ address, scope, guarded }));
 }
 
-/** Those on record, but for what is another Service's. */
+/** Returns the recorded addresses without those that belong to another Service. */
 function balancedAddresses(snapshot: Snapshot, service: Service): { addresses: Address[]; reasons: Reason[] } {
   const recorded = service.type === 'LoadBalancer' ? assignedAddresses(service) : [];
   const reasons = recorded.map((address) => whyHeldTwice(snapshot, service, address));
@@ -146,7 +145,7 @@ function backendsByFamily(
   snapshot: Snapshot,
   service: Service,
   port: ServicePort,
-  place: NodePlace,
+  place: NodeTopology,
   hashing: ConsistentHashing | undefined,
 ): Map<Family, Backends> {
   return new Map(
@@ -175,11 +174,11 @@ function backendsByFamily(
   );
 }
 
-function toBackends(targets: readonly Target[], place: NodePlace): Backend[] {
+function toBackends(targets: readonly Target[], place: NodeTopology): Backend[] {
   return sortTargets(targets).map((target) => toBackend(target, place));
 }
 
-function toBackend({ address, port, nodeName }: Target, place: NodePlace): Backend {
+function toBackend({ address, port, nodeName }: Target, place: NodeTopology): Backend {
   return { address, port, local: nodeName === place.name };
 }
 
@@ -188,7 +187,7 @@ function nodeOf(snapshot: Snapshot, { nodeName }: Target, family: Family): Pick<
   return node === undefined ? {} : { node };
 }
 
-/** Undefined: everyone. */
+/** Returns the allowed sources. Undefined means all. */
 function allowedSources(service: Service, match: FrontendMatch, nodeAddresses: readonly Address[]): Prefix[] | undefined {
   const ranges = service.loadBalancerSourceRanges.filter((range) => familyOf(range) === frontendFamily(match));
   if (ranges.length === 0 || ranges.some(({ length }) => length === 0)) return undefined;
@@ -221,7 +220,7 @@ function frontend(
   };
 }
 
-/** All frontends of a port remember clients together, whichever address they are connected to. */
+/** All frontends of a port remember clients together, whichever address they used. */
 function affinityOf({ metadata, affinitySeconds }: Service, { name, protocol }: ServicePort): Pick<Frontend, 'affinity'> {
   if (affinitySeconds === undefined) return {};
   return { affinity: { seconds: affinitySeconds, servicePort: `${serviceKey(metadata)} ${name} ${protocol}` } };

@@ -2,10 +2,10 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 
 /**
- * Why a Service is not for us to forward, whatever its addresses; undefined where it is. `ownName` is the name under which
- * Services ask for Herald; without one, Herald serves those that ask for nobody (kube-proxy does too).
+ * Returns why a Service is not ours to forward, whatever its addresses. Undefined when it is. `ownName` is the proxy name by which Services
+ * ask for Herald; without one, Herald forwards Services that name no proxy, as kube-proxy does.
  */
-export function whyNotServed(service: Service, ownName: string | undefined): Reason | undefined {
+export function whyNotForwarded(service: Service, ownName: string | undefined): Reason | undefined {
   const { serviceProxyName } = service;
   if (serviceProxyName !== undefined && serviceProxyName !== ownName) return reason('OtherProxy', { name: serviceProxyName });
   if (service.type === 'ExternalName') return reason('ExternalName', undefined);

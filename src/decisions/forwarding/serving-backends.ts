@@ -4,10 +4,10 @@ import { formatAddress } from '../../net/address.ts';
 import type { Backend } from '../../net/frontend.ts';
 
 /**
- * Which backends of a Service can still take a packet, for a frontend that the Service no longer has. Where the Service went
- * with its slices nothing says that its pods have ended too: then all can.
+ * Returns a test for backends that can still take packets of a frontend that the Service no longer has. When the Service and its slices are
+ * gone, nothing says that the pods ended too, so all backends pass.
  */
-export function livingBackends(snapshot: Snapshot, key: ServiceKey): (backend: Backend) => boolean {
+export function servingBackends(snapshot: Snapshot, key: ServiceKey): (backend: Backend) => boolean {
   const slices = snapshot.endpointSlices(key);
   if (slices.length === 0) return () => true;
   const living = new Set(

@@ -1,28 +1,28 @@
-/** One that takes slots. */
+/** A backend that can take slots. */
 export interface SlotCandidate {
-  /** Tells it from the others of the Service, and is the same on every node. */
+  /** Distinguishes it within the Service; the same on every node. */
   readonly name: string;
-  /** Its share, relative to the others: above 0. */
+  /** Its share relative to the others, above 0. */
   readonly weight: number;
 }
 
-/** A candidate gets at most this much more than its share: the price of fewer slots that move (docs/adr/0009). */
-const slack = 0.05;
+/** A candidate may exceed its share by this much, so that fewer slots move (docs/adr/0010). */
+const loadSlack = 0.05;
 
-/** How many of `size` slots each candidate gets at most. Together they can take all. */
+/** Returns the maximum number of `size` slots for each candidate. Together the candidates can take all. */
 export function slotCapacities(candidates: readonly SlotCandidate[], size: number): number[] {
   const total = candidates.reduce((sum, { weight }) => sum + weight, 0);
-  return candidates.map(({ weight }) => Math.ceil((size * (1 + slack) * weight) / total));
+  return candidates.map(({ weight }) => Math.ceil((size * (1 + loadSlack) * weight) / total));
 }
 
 /**
- * Gives every slot to a candidate, by rendezvous hashing with bounded loads: each pair of slot and candidate has a score of its
- * own; a slot goes to the candidate with the highest score, unless that one is full of slots with higher scores (stable
- * matching of Gale and Shapley, whose result does not depend on the order of proposals). When a candidate goes, its slots are
- * divided among the others; of all other slots only those move that had not got their first choice, or lose it to one of them.
+ * Assigns every slot to a candidate by rendezvous hashing with bounded loads. Each pair of slot and candidate has a score. A slot goes to
+ * the candidate with the highest score, unless that one is full of slots with higher scores (the stable matching of Gale and Shapley, whose
+ * result does not depend on the order of proposals). When a candidate goes, the others divide its slots; of the remaining slots only those
+ * move that did not have their first choice or lose it.
  *
- * The same candidates in the same order give the same table in every process. `salt` makes tables differ in whom they prefer.
- * At least one candidate.
+ * The same candidates in the same order give the same table in every process. `salt` makes tables prefer different candidates. Needs at
+ * least one candidate.
  */
 export function fillSlots(salt: string, candidates: readonly SlotCandidate[], size: number): Uint16Array {
   const filling = new Filling(salt, candidates, size);
@@ -33,12 +33,12 @@ export function fillSlots(salt: string, candidates: readonly SlotCandidate[], si
 class Filling {
   readonly #size: number;
   readonly #capacities: readonly number[];
-  /** By candidate, the slots it has. */
+  /** The slots of each candidate. */
   readonly #slots: number[][];
-  /** By candidate: where its scores begin, and how they go on from slot to slot. */
+  /** For each candidate, the start of its score sequence and its step from slot to slot. */
   readonly #starts: Uint32Array;
   readonly #steps: Uint32Array;
-  /** By candidate, 1 for all where no two differ. */
+  /** The weight of each candidate. Undefined when all weights are equal. */
   readonly #weights: Float64Array | undefined;
 
   constructor(salt: string, candidates: readonly SlotCandidate[], size: number) {
@@ -52,7 +52,7 @@ class Filling {
     this.#weights = even ? undefined : Float64Array.from(candidates, ({ weight }) => weight);
   }
 
-  /** Puts a slot where it prefers to be; if that one is full, the slot that it likes least looks for another place, and so on. */
+  /** Places a slot at its preferred candidate. A full candidate gives up the slot with its lowest score, which is placed again. */
   place(slot: number): void {
     let homeless = slot;
     for (let refusedBy = -1; ;) {
@@ -71,7 +71,7 @@ class Filling {
     return table;
   }
 
-  /** The candidate that comes next after `refusedBy` in the slot's order of preference (-1: the first). */
+  /** Returns the candidate after `refusedBy` in the slot's order of preference (-1: the first). */
   #preferred(slot: number, refusedBy: number): number {
     const below = refusedBy < 0 ? 2 ** 32 : this.#score(refusedBy, slot);
     let best = -1;
@@ -102,9 +102,9 @@ class Filling {
   }
 
   /**
-   * With weights as in weighted rendezvous hashing: the highest of ln(u) / weight, u uniform in (0, 1), is a candidate's in
-   * proportion to its weight. Without, u orders just the same. (The logarithm may differ between kinds of machines in its last
-   * bit: two of them decide differently only where two scores agree to the fifteenth digit.)
+   * Computes a score. With weights, as in weighted rendezvous hashing: the highest ln(u) / weight, with u uniform in (0, 1), falls to a
+   * candidate in proportion to its weight. Without weights, u alone gives the same order. (Machines may differ in the last bit of the
+   * logarithm; they then decide differently only where two scores agree to the fifteenth digit.)
    */
   #score(candidate: number, slot: number): number {
     const start = this.#starts[candidate] ?? 0;
@@ -113,14 +113,14 @@ class Filling {
   }
 }
 
-/** FNV-1a, mixed. */
+/** FNV-1a with a final mix. */
 function textHash(text: string, basis: number): number {
   let value = basis;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x0100_0193);
   return mixed(value);
 }
 
-/** Every bit of the result depends on every bit of the value, which is taken as 32 bits. */
+/** Mixes a 32-bit value so that every result bit depends on every input bit. */
 function mixed(value: number): number {
   let bits = value;
   bits = Math.imul(bits ^ (bits >>> 16), 0x7feb_352d);

@@ -1,7 +1,7 @@
 import type { ConntrackConfig } from '../../model/kinds/types.ts';
 import type { KernelSetting, ReadSetting } from './kernel-setting.ts';
 
-/** What connection tracking is to be like, as kube-proxy sets it. A 0 leaves a setting as the host has it. */
+/** Returns the connection tracking settings that kube-proxy would make. A 0 leaves a setting as the host has it. */
 export function conntrackSettings(config: ConntrackConfig, cores: number): KernelSetting[] {
   const timeout = (path: string, seconds: number, why: string): KernelSetting[] => {
     const full = `net/netfilter/${path}`;
@@ -28,7 +28,10 @@ export function conntrackSettings(config: ConntrackConfig, cores: number): Kerne
   ];
 }
 
-/** Only ever raised: somebody may need more. The kernel has one number for all network namespaces, and writes it in the first alone. */
+/**
+ * Only raises the maximum, because another program may need more. The kernel has one value for all network namespaces, writable in the
+ * first alone.
+ */
 function maximum({ maxPerCore, min }: ConntrackConfig, cores: number): KernelSetting[] {
   if (maxPerCore === 0) return [];
   const path = 'net/netfilter/nf_conntrack_max';

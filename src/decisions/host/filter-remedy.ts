@@ -1,11 +1,11 @@
 import type { FilterRule, HostFilter } from '../../net/host-filter.ts';
 
-/** As many as iptables takes in one rule (its extension multiport). */
+/** Ports that iptables takes in one rule (extension multiport). */
 const portsOfACommand = 15;
 
 /**
- * What to do about a chain that drops, in the words of the program whose chain it is, as far as its names tell. `ports`: of TCP, on
- * this node itself.
+ * Returns the fix for a chain that drops, as a command of the program whose chain it is, as far as names reveal it. `ports` are TCP ports
+ * of this node.
  */
 export function remedyFor(filter: HostFilter, ports: readonly number[]): string {
   const forward = filter.hook === 'forward';
@@ -23,7 +23,7 @@ export function remedyFor(filter: HostFilter, ports: readonly number[]): string 
   if (forward && jumps.includes('DOCKER-USER')) {
     return `run: ${iptables} -I DOCKER-USER -j ACCEPT; or set "ip-forward-no-drop": true in /etc/docker/daemon.json (Docker 28)`;
   }
-  // Tables that iptables made must not get rules of nft: iptables could not read them any more.
+  // Tables made by iptables must not get nft rules: iptables could not read them any more.
   if (table === 'filter' && family !== 'inet') {
     if (chain === 'FORWARD') return `run: ${iptables} -P FORWARD ACCEPT`;
     if (chain === 'INPUT') return `run: ${iptables} -I INPUT -p tcp -m multiport --dports ${some.join(',')} -j ACCEPT`;

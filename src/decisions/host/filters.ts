@@ -2,16 +2,16 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { FilterRule, HostFilter } from '../../net/host-filter.ts';
 import { remedyFor } from './filter-remedy.ts';
 
-/** Chains that lead to each other in a circle are refused by the kernel; this is a bound for what we were told. */
+/** Bounds the walk through reported chains. The kernel itself refuses chains that lead to each other in a circle. */
 const maximumDepth = 16;
 
-/** TCP ports on which others reach this node, with what is asked there. */
+/** TCP ports on which others reach this node, each with its purpose. */
 export type ServedPorts = ReadonlyMap<number, string>;
 
 /**
- * What drops the packets of Services that this node forwards, and new connections to its own ports. A chain counts as closed where
- * nothing in it accepts every such packet before its policy, or a rule for all packets, drops or rejects them. Rules with other
- * conditions are not judged: the text says so.
+ * Finds chains that drop packets of forwarded Services, or new connections to this node's own ports. A chain counts as closed when nothing
+ * in it accepts every such packet before its policy, or a rule for all packets, drops or rejects it. Rules with further conditions are not
+ * judged, and the text says so.
  */
 export function judgeFilters(filters: readonly HostFilter[], served: ServedPorts): Reason[] {
   return filters.flatMap((filter) => (filter.hook === 'forward' ? judgeForward(filter) : judgeInput(filter, served)));
@@ -22,7 +22,7 @@ function judgeForward(filter: HostFilter): Reason[] {
   return how === undefined ? [] : [reason('ForwardFilterDrops', { chain: nameOf(filter), how, remedy: remedyFor(filter, []) })];
 }
 
-/** One reason for all ports that are dropped in the same way. */
+/** Gives one reason for all ports that are dropped in the same way. */
 function judgeInput(filter: HostFilter, served: ServedPorts): Reason[] {
   const closed = [...served.keys()].toSorted((a, b) => a - b).flatMap((port) => ({ port, how: howClosed(filter, port) }));
   return [...Map.groupBy(closed, ({ how }) => how)].flatMap(([how, group]) => {
@@ -35,26 +35,26 @@ function judgeInput(filter: HostFilter, served: ServedPorts): Reason[] {
   });
 }
 
-/** Whether packets on their way through that connection tracking was told to leave alone are dropped, by what `judgeFilters` goes by. */
+/** True when forwarded packets without connection tracking are dropped, by the rules of `judgeFilters`. */
 export function dropsUntracked(filter: HostFilter): boolean {
   return filter.hook === 'forward' && howClosed(filter, 'untracked') !== undefined;
 }
 
-/** A report is no list of all Services. */
+/** A report names only some of the Services. */
 const namedPorts = 5;
 
-/** A packet of a translated connection, one that is not tracked, or the first one of a TCP connection to this port. */
+/** A packet of a translated connection, an untracked packet, or the first packet of a TCP connection to this port. */
 type Judged = 'translated' | 'untracked' | number;
 type Fate = 'accepted' | 'dropped' | 'rejected' | 'goesOn';
 
-/** In words; undefined: it is open. */
+/** Describes how the packet is dropped. Undefined when it is not. */
 function howClosed(filter: HostFilter, packet: Judged): string | undefined {
   const fate = fateIn(filter, filter.chain, packet, 0);
   if (fate === 'accepted' || (fate === 'goesOn' && filter.policy === 'accept')) return undefined;
   return fate === 'goesOn' ? 'its policy is drop' : `a rule for all packets ${fate === 'dropped' ? 'drops' : 'rejects'} them`;
 }
 
-/** What becomes of the packet where only rules that match all packets like it count. */
+/** Returns the packet's fate, counting only rules that match every such packet. */
 function fateIn(filter: HostFilter, chain: string, packet: Judged, depth: number): Fate {
   for (const { packets, action } of filter.chains.get(chain) ?? []) {
     if (!matches(packets, packet) || action.kind === 'none') continue;

@@ -1,15 +1,15 @@
-/** A setting of the kernel that correct forwarding needs. */
+/** A kernel setting that correct forwarding needs. */
 export interface KernelSetting {
-  /** Below /proc/sys. */
+  /** Path below /proc/sys. */
   readonly path: string;
   readonly wanted: string;
-  /** What `holds` looks at. */
+  /** Paths that `holds` reads. */
   readonly reads: readonly string[];
-  /** Whether what is there will do; `read` gives undefined where the kernel has no such setting. */
+  /** True when the present value is good enough. `read` returns undefined for a setting that the kernel lacks. */
   readonly holds: (read: ReadSetting) => boolean;
-  /** In words, for a person: what happens otherwise. */
+  /** The consequence of a wrong value, in words. */
   readonly why: string;
-  /** false: others may need it as it is; it is only told. */
+  /** False when other programs may need the present value: Herald then only reports it. */
   readonly mayBeSet: boolean;
   /** Paths of settings that must hold before this one may be set. */
   readonly after: readonly string[];
@@ -17,7 +17,7 @@ export interface KernelSetting {
 
 export type ReadSetting = (path: string) => string | undefined;
 
-/** As sysctl(8) writes it, where dots in a name of an interface become slashes. */
+/** Returns the name as sysctl(8) writes it: dots in an interface name become slashes. */
 export function sysctlName({ path }: Pick<KernelSetting, 'path'>): string {
   return path.replaceAll(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
 }

@@ -3,18 +3,18 @@ import { formatAddress, parseAddress } from '../../net/address.ts';
 import { prefix, prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { ListeningSocket } from '../../system/listening-sockets.ts';
 
-/** NodePorts never answer there. */
+/** NodePorts never answer on these. */
 const loopbacks = [prefix('127.0.0.0/8'), prefix('::1/128')];
 
 export interface NodePorts {
-  /** The Service, by protocol and port: "TCP 30080". */
+  /** The Service by protocol and port ("TCP 30080"). */
   readonly owners: ReadonlyMap<string, string>;
   readonly addresses: readonly Prefix[];
 }
 
 /**
- * Programs of the node that listen on a NodePort, at an address where NodePorts are answered: the kernel gives the port to
- * both, and what comes to it goes to the Service.
+ * Finds programs that listen on a NodePort at an address where NodePorts are answered. The kernel allows both, and incoming connections go
+ * to the Service.
  */
 export function judgeListeners(sockets: readonly ListeningSocket[], { owners, addresses }: NodePorts): Reason[] {
   const found = new Map<string, Reason>();

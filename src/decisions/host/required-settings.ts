@@ -7,21 +7,21 @@ import { conntrackSettings } from './conntrack-settings.ts';
 import type { KernelSetting, ReadSetting } from './kernel-setting.ts';
 
 export interface HostFacts {
-  /** What the node may have to forward. */
+  /** Families that the node may have to forward. */
   readonly families: readonly Family[];
   readonly interfaces: readonly HostInterface[];
-  /** Interfaces through which the host has learnt its default route from router advertisements. */
+  /** Interfaces on which the host learned its default route from router advertisements. */
   readonly advertisedDefault: readonly string[];
-  /** Interfaces of BGP peers that have no address configured (unnumbered). */
+  /** Interfaces of BGP peers without a configured address (unnumbered). */
   readonly peerInterfaces: readonly string[];
   readonly podPrefixes: readonly Prefix[];
   readonly podInterfaces?: readonly string[];
-  /** Absent: connection tracking is left as it is. */
+  /** Absent when connection tracking stays as the host has it. */
   readonly conntrack?: ConntrackConfig;
   readonly cores: number;
 }
 
-/** In the order in which they are to be set. Settings that the kernel does not have are not missed: `read` says undefined. */
+/** Returns the settings in the order in which they are set. A setting that the kernel lacks (`read` returns undefined) is not required. */
 export function requiredSettings(facts: HostFacts): KernelSetting[] {
   const uplinks = uplinksOf(facts);
   return [
@@ -58,7 +58,9 @@ function forwarding4(uplinks: readonly string[]): KernelSetting[] {
   return [setting(allForwarding, '1', 'the node drops every IPv4 packet that is not its own'), ...uplinks.map(forwardingOf)];
 }
 
-/** With forwarding on, the kernel forgets the default route that a router advertised, unless `accept_ra` is 2: that comes first. */
+/**
+ * With forwarding on, the kernel drops a default route learned from router advertisements unless `accept_ra` is 2, so that is set first.
+ */
 function forwarding6(advertisedDefault: readonly string[]): KernelSetting[] {
   const advertised = advertisedDefault.map((name) => `net/ipv6/conf/${name}/accept_ra`);
   const why = 'the host would lose its IPv6 default route, as a host that forwards ignores router advertisements';
@@ -69,7 +71,7 @@ function forwarding6(advertisedDefault: readonly string[]): KernelSetting[] {
 
 const allForwarding = 'net/ipv4/ip_forward';
 
-/** Setting the one of all sets that of every interface: one that differs is by somebody's choice, or by mistake. */
+/** Setting `all` sets every interface, so an interface that differs was changed on purpose or by mistake. */
 function forwardingOf(name: string): KernelSetting {
   const path = `net/ipv4/conf/${name}/forwarding`;
   return {
@@ -80,8 +82,8 @@ function forwardingOf(name: string): KernelSetting {
 }
 
 /**
- * The kernel takes the greater of `all` and of the interface: 1 is strict (RFC 3704 2.2), 2 is loose. The interface's own
- * is set, as `all` would also loosen the interfaces of pods, where Calico relies on strictness.
+ * The kernel uses the greater of `all` and the interface's value: 1 is strict (RFC 3704 2.2), 2 is loose. The interface's own value is set,
+ * because `all` would also loosen pod interfaces, where Calico relies on strictness.
  */
 function reversePathFilter(name: string): KernelSetting {
   const path = `net/ipv4/conf/${name}/rp_filter`;
@@ -91,7 +93,7 @@ function reversePathFilter(name: string): KernelSetting {
   return { ...setting(path, '2', why), reads: [path, all], holds };
 }
 
-/** Interfaces by which clients may come: those with an IPv4 network of their own that is none of pods, and those of unnumbered peers. */
+/** Returns the interfaces on which clients may arrive: those with an IPv4 network that is not the pods', and those of unnumbered peers. */
 function uplinksOf({ interfaces, peerInterfaces, podPrefixes, podInterfaces = [] }: HostFacts): string[] {
   const numbered = interfaces.filter(({ name, address: text, length }) => {
     if (podInterfaces.some((pattern) => matchesInterface(name, pattern))) return false;

@@ -4,35 +4,35 @@ import { haveSameSharingKey } from '../../../model/objects/service.ts';
 import type { AllocationRequest } from '../request.ts';
 import { admits, sharingGroup, whyNotShared } from './sharing.ts';
 
-/** What one Service holds, and the request under which it holds it. */
+/** The addresses of one Service, with the request under which it got them. */
 export interface Holding {
   readonly request: AllocationRequest;
-  /** Empty only where something is leaving. */
+  /** Empty only while `leaving` has addresses. */
   readonly addresses: readonly Address[];
-  /** What it let go, but is on record as its own until that is written anew: it is free for nobody else yet. */
+  /** Released addresses that are still recorded for the Service. They become free when the new record is written. */
   readonly leaving?: readonly Address[];
-  /** Its owner asked for something else that could not be had yet. */
+  /** True when its owner asked for another address that could not be assigned yet. */
   readonly seeking: boolean;
-  /** The record gave it an address that another Service has too, although the two may not share. */
+  /** True when the record holds an address that another Service holds too, and the two may not share it. */
   readonly disputed: boolean;
 }
 
-/** Who holds what, indexed by Service, by address and by sharing group. */
+/** Indexes held addresses by Service, by address and by sharing group. */
 export interface Holdings {
-  get(service: ServiceKey): Holding | undefined;
+  holdingOf(service: ServiceKey): Holding | undefined;
   all(): Iterable<Holding>;
-  /** Replaces what the Service holds; undefined: nothing any more. */
-  set(service: ServiceKey, holding: Holding | undefined): void;
-  /** What the Service asks for now, where that was not decided upon yet: nobody joins it on terms that it gave up, or is about to. */
+  /** Replaces the addresses of the Service. Undefined removes them. */
+  setHolding(service: ServiceKey, holding: Holding | undefined): void;
+  /** Notes the Service's latest request before it is decided, so that no other Service joins on terms that are about to change. */
   expect(request: AllocationRequest): void;
   holdersOf(address: Address): readonly ServiceKey[];
-  /** Another Service that holds the address and may not share it with the request, and why. */
+  /** Returns another Service that holds the address and may not share it with the request, and why. */
   conflict(request: AllocationRequest, address: Address): { readonly by: ServiceKey; readonly why: string } | undefined;
-  /** Whether one that is in the right about the address holds it without having the sharing key of the request, and is not about to leave it. */
+  /** True when a rightful holder without the request's sharing key has the address and is not about to release it. */
   heldTwice(request: AllocationRequest, address: Address): boolean;
-  /** Whether another Service that holds the address could share it with the one request, and may not with the other. */
-  parts(before: AllocationRequest, after: AllocationRequest, address: Address): boolean;
-  /** Addresses that Services of the request's sharing group hold, ascending. */
+  /** True when another holder of the address may share it under `before` and may not under `after`. */
+  separates(before: AllocationRequest, after: AllocationRequest, address: Address): boolean;
+  /** Returns the addresses that Services of the request's sharing group hold, in ascending order. */
   ofGroup(request: AllocationRequest): readonly Address[];
 }
 
@@ -43,11 +43,11 @@ export function createHoldings(): Holdings {
   const byGroup = new Map<string, Set<ServiceKey>>();
 
   return {
-    get: (service) => byService.get(service),
+    holdingOf: (service) => byService.get(service),
     all: () => byService.values(),
-    set(service, holding) {
+    setHolding(service, holding) {
       const old = byService.get(service);
-      // What is written down now may be older than what is expected.
+      // A record may be older than the expected request.
       if (holding?.request !== old?.request) expected.delete(service);
       for (const address of addressesOf(old)) removeFrom(byAddress, formatAddress(address), service);
       const oldGroup = old === undefined ? undefined : sharingGroup(old.request);
@@ -72,7 +72,7 @@ export function createHoldings(): Holdings {
       for (const by of [...others].sort()) {
         const other = byService.get(by);
         if (by === request.service || other === undefined) continue;
-        // Who is there already is told of the change when it is decided upon.
+        // A holder that shares already is checked against the change when its own decision comes.
         const latest = there ? other.request : (expected.get(by) ?? other.request);
         const why = whyNotShared(request, other.request) ?? whyNotShared(request, latest);
         if (why !== undefined) return { by, why };
@@ -89,7 +89,7 @@ export function createHoldings(): Holdings {
           !haveSameSharingKey(request, other.request),
       );
     },
-    parts(before, after, address) {
+    separates(before, after, address) {
       const others = [...(byAddress.get(formatAddress(address)) ?? [])].flatMap((by) => byService.get(by)?.request ?? []);
       return others.some(
         (other) => other.service !== after.service && whyNotShared(before, other) === undefined && whyNotShared(after, other) !== undefined,
@@ -108,7 +108,7 @@ export function createHoldings(): Holdings {
   };
 }
 
-/** Those that it holds, and those that are leaving. */
+/** Returns held and leaving addresses. */
 export function addressesOf(holding: Holding | undefined): readonly Address[] {
   return holding === undefined ? [] : [...holding.addresses, ...(holding.leaving ?? [])];
 }

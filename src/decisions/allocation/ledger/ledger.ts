@@ -6,7 +6,7 @@ import type { NamespaceUse } from './namespace-use.ts';
 import type { AllocationRequest } from '../request.ts';
 import type { Reservations } from './reservations.ts';
 
-/** What a decision looks at: the pools, who holds what, and what is kept for whom. It changes none of them. */
+/** The inputs of a decision: pools, held addresses and reservations. A decision changes none of them. */
 export interface Ledger {
   readonly space: AddressSpace;
   readonly holdings: Holdings;
@@ -15,10 +15,10 @@ export interface Ledger {
 }
 
 export function holds({ holdings }: Ledger, service: ServiceKey, address: Address): boolean {
-  return holdings.get(service)?.addresses.some((own) => sameAddress(own, address)) === true;
+  return holdings.holdingOf(service)?.addresses.some((own) => sameAddress(own, address)) === true;
 }
 
-/** The Service that the address waits for, so that this one does not get it. Whoever it was for may share it once he holds it. */
+/** Returns the Service for which the address is kept, when that is another one. Once the other Service holds it, this one may share it. */
 export function keptForAnother(ledger: Ledger, request: AllocationRequest, address: Address): ServiceKey | undefined {
   const owner = ledger.reservations.ownerOf(address);
   return owner === undefined || owner === request.service || holds(ledger, owner, address) ? undefined : owner;

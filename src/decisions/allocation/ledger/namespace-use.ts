@@ -1,10 +1,10 @@
 import { formatAddress, type Address } from '../../../net/address.ts';
 
-/** How many addresses of each pool the Services of a namespace hold. One that several of them share counts once. */
+/** Counts how many addresses of each pool the Services of a namespace hold. An address that several of them share counts once. */
 export interface NamespaceUse {
-  add(namespace: string, address: Address): void;
-  remove(namespace: string, address: Address): void;
-  /** How many Services of the namespace hold the address. */
+  countHolder(namespace: string, address: Address): void;
+  uncountHolder(namespace: string, address: Address): void;
+  /** Returns how many Services of the namespace hold the address. */
   holders(namespace: string, address: Address): number;
   count(namespace: string, pool: string): number;
 }
@@ -24,10 +24,10 @@ export function createNamespaceUse(poolOf: (address: Address) => string | undefi
     if (pool !== undefined) change(counts, `${namespace}/${pool}`, by);
   };
   return {
-    add(namespace, address) {
+    countHolder(namespace, address) {
       if (change(holders, held(namespace, address), 1) === 1) countIn(namespace, address, 1);
     },
-    remove(namespace, address) {
+    uncountHolder(namespace, address) {
       if (change(holders, held(namespace, address), -1) === 0) countIn(namespace, address, -1);
     },
     holders: (namespace, address) => holders.get(held(namespace, address)) ?? 0,

@@ -6,7 +6,7 @@ import { addressesOf } from './holdings.ts';
 import type { Ledger } from './ledger.ts';
 import type { AllocationRequest } from '../request.ts';
 
-/** Why a Service that would hold `addresses`, and nothing else, would exceed what the pool allows its namespace; undefined: it would not. */
+/** Returns why holding exactly `addresses` would exceed the namespace's quota in the pool. Undefined when it would not. */
 export function whyOverQuota(
   { space, holdings, use }: Ledger,
   pool: IPAddressPool,
@@ -17,7 +17,7 @@ export function whyOverQuota(
   const { name } = pool.metadata;
   const allowed = quotaOf(pool, request);
   if (allowed === undefined) return undefined;
-  const own = addressesOf(holdings.get(request.service));
+  const own = addressesOf(holdings.holdingOf(request.service));
   const inPool = (address: Address): boolean => space.poolOf(address)?.metadata.name === name;
   const more = addresses.filter((address) => inPool(address) && use.holders(namespace, address) === 0);
   const given = (address: Address): boolean => addresses.some((other) => sameAddress(address, other));
@@ -27,7 +27,7 @@ export function whyOverQuota(
   return reason('QuotaReached', { pool: name, namespace, used, allowed });
 }
 
-/** The least that a selector of the namespace's labels allows it; undefined: as many as there are. */
+/** Returns the smallest quota whose selector matches the namespace's labels. Undefined means no limit. */
 export function quotaOf({ quota }: IPAddressPool, { namespaceLabels }: AllocationRequest): number | undefined {
   const allowed = quota.filter(({ namespaceSelector }) => selects(namespaceSelector, namespaceLabels)).map(({ addresses }) => addresses);
   return allowed.length === 0 ? undefined : Math.min(...allowed);

@@ -4,22 +4,22 @@ import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import type { ReleasedAddress } from '../../../model/parse/released-address.ts';
 import { limits } from '../limits.ts';
 
-/** Addresses that only one Service gets: those that pools reserve, and for a while those that a Service has let go. */
+/** Addresses for one Service only: those that pools reserve, and for a time those that the Service released. */
 export interface Reservations {
-  /** The Service that the address is for; undefined: for anybody. */
+  /** Returns the Service that the address is for. Undefined means any Service. */
   ownerOf(address: Address): ServiceKey | undefined;
-  /** Those of one Service, first those that it held last. */
-  of(service: ServiceKey): readonly Address[];
+  /** Returns the addresses for one Service, those that it held last first. */
+  addressesFor(service: ServiceKey): readonly Address[];
   all(): Iterable<Address>;
-  /** Replaces what pools reserve. What is kept stays kept. */
+  /** Replaces what pools reserve. Kept addresses stay. */
   setPools(pools: readonly IPAddressPool[]): void;
-  /** Keeps an address for the Service that lets it go; `until` in milliseconds. Returns what is kept no longer, as there is a bound. */
+  /** Keeps a released address for its Service until `until` (milliseconds). Returns addresses that the bound pushed out. */
   keep(service: ServiceKey, address: Address, until: number): readonly Address[];
-  /** What is kept, those first that were let go first. */
+  /** Returns the kept addresses, the first released first. */
   kept(): Iterable<ReleasedAddress>;
-  /** The address is held again: it need not be kept. */
+  /** Ends the reservation because a Service holds the address again. */
   endKeeping(address: Address): void;
-  /** Ends what was kept until now. Returns those addresses. */
+  /** Ends reservations that expired by `now` and returns their addresses. */
   expire(now: number): readonly Address[];
 }
 
@@ -41,7 +41,7 @@ export function createReservations(): Reservations {
 
   return {
     ownerOf: (address) => (reserved.get(formatAddress(address)) ?? kept.get(formatAddress(address)))?.service,
-    of: (service) => [...(keptOf.get(service)?.values() ?? []), ...(byService.get(service)?.values() ?? [])],
+    addressesFor: (service) => [...(keptOf.get(service)?.values() ?? []), ...(byService.get(service)?.values() ?? [])],
     *all() {
       for (const { address } of reserved.values()) yield address;
       for (const { address } of kept.values()) yield address;
@@ -56,7 +56,7 @@ export function createReservations(): Reservations {
     },
     keep(service, address, until) {
       const text = formatAddress(address);
-      // A pool's own word goes further than what was.
+      // A pool's own reservation takes precedence over a kept address.
       if (reserved.has(text)) return [];
       end(text);
       kept.set(text, { service, address, until });

@@ -1,9 +1,9 @@
 import type { AllocationRequest } from '../request.ts';
 
 /**
- * Why two Services may not hold the same address, in words that follow the name of the one that has it; undefined where
- * they may. Symmetric. MetalLB's rules with two holes closed: a key counts within one namespace, and beyond it only where each
- * of the two admits the other's, so that nobody joins an address by guessing a key; and an empty selector does not make policy Local shareable, because nothing then says
+ * Returns why two Services may not hold the same address, as words that follow the name of its holder. Undefined when they may. Symmetric.
+ * These are MetalLB's rules with two holes closed. A key counts within one namespace, and beyond it only when each Service admits the
+ * other's namespace, so that guessing a key is not enough. An empty selector does not make policy Local shareable, because nothing says
  * that both Services have the same endpoints on the same nodes.
  */
 export function whyNotShared(a: AllocationRequest, b: AllocationRequest): string | undefined {
@@ -24,12 +24,12 @@ export function whyNotShared(a: AllocationRequest, b: AllocationRequest): string
   return clash === undefined ? undefined : `port ${clash.port}/${clash.protocol} is in use`;
 }
 
-/** Whether the first lets Services of the second's namespace join an address that it holds. */
+/** True when the first Service lets Services of the second's namespace join an address that it holds. */
 export function admits({ namespace, sharingNamespaces }: AllocationRequest, other: AllocationRequest): boolean {
   return namespace === other.namespace || sharingNamespaces.includes('*') || sharingNamespaces.includes(other.namespace);
 }
 
-/** Services with one key may be candidates for sharing; undefined: the Service shares with nobody. */
+/** Returns the group of Services that may share an address. Undefined when the Service shares with none. */
 export function sharingGroup({ sharingKey }: AllocationRequest): string | undefined {
   return sharingKey === '' ? undefined : sharingKey;
 }

@@ -5,29 +5,29 @@ import { reason, type Reason } from '../../../model/reasons.ts';
 import { containsAddress, refusalOf, type RefusedPool } from './pools.ts';
 import { createFreeIntervals, type FreeIntervals } from './free-intervals.ts';
 
-/** The addresses of the pools that give, and which of them are free. These pools are disjoint, as `effectivePools` leaves them. */
+/** The addresses of the effective pools, and which of them are free. The pools are disjoint, as `effectivePools` returns them. */
 export interface AddressSpace {
-  /** Those that give, by name. */
+  /** The effective pools, sorted by name. */
   readonly pools: readonly IPAddressPool[];
-  /** Those that give nothing: addresses that are held in them stay in place. */
+  /** Refused pools. They assign nothing; addresses held in them stay. */
   readonly refused: readonly RefusedPool[];
-  /** The pool that gives the address. */
+  /** Returns the effective pool that contains the address. */
   poolOf(address: Address): IPAddressPool | undefined;
-  /** All pools that the address is in, the one that gives first. */
+  /** Returns all pools that contain the address, the effective one first. */
   poolsOf(address: Address): readonly IPAddressPool[];
-  /** The first free address of the pool: its ranges in the order written, upwards in each. */
+  /** Returns the first free address of the pool: ranges in the order written, upwards within each. */
   lowestFree(pool: string, family: Family): Address | undefined;
   hasFamily(pool: string, family: Family): boolean;
-  /** Marks an address as held. No effect where it is in no pool. */
-  take(address: Address): void;
-  /** Marks an address as free again. No effect where it is in no pool. */
-  give(address: Address): void;
+  /** Marks an address as held. Does nothing when no pool contains it. */
+  markHeld(address: Address): void;
+  /** Marks an address as free. Does nothing when no pool contains it. */
+  markFree(address: Address): void;
   usage(pool: string, family: Family): { readonly total: bigint; readonly free: bigint };
   /** See FreeIntervals. */
   steps(): number;
 }
 
-/** avoidBuggyIPs: some equipment takes these for network or broadcast addresses, whatever the prefix length. */
+/** avoidBuggyIPs: some equipment takes addresses that end in .0 or .255 for network or broadcast addresses, whatever the prefix length. */
 export function isBuggy({ family, value }: Address): boolean {
   return family === 4 && (value & 0xffn) % 0xffn === 0n;
 }
@@ -69,15 +69,15 @@ export function createAddressSpace(pools: readonly IPAddressPool[], refused: rea
       return undefined;
     },
     hasFamily: (pool, family) => blocks(pool, family).length > 0,
-    take(address) {
+    markHeld(address) {
       const block = blockAt(ascending, address);
-      if (block !== undefined && block.free.take(address) && !excluded(block, address)) block.held++;
+      if (block !== undefined && block.free.markHeld(address) && !excluded(block, address)) block.held++;
     },
-    give(address) {
+    markFree(address) {
       const block = blockAt(ascending, address);
-      // An address that the pool avoids may be held from before, but it is never given again.
+      // An avoided address may be held from before; once released it is not assigned again.
       if (block === undefined || block.free.has(address) || excluded(block, address)) return;
-      block.free.give(address);
+      block.free.markFree(address);
       block.held--;
     },
     usage(pool, family) {
@@ -96,12 +96,12 @@ function blockOf(pool: IPAddressPool, range: AddressRange): Block {
   return { pool, range, free: createFreeIntervals(range), held: 0n };
 }
 
-/** Avoided addresses are dropped from the free ones when they are met: each once, at most two in a row. */
+/** Removes avoided addresses from the free ones when the search meets them: each once, at most two in a row. */
 function lowest(block: Block, excluded: (block: Block, address: Address) => boolean): Address | undefined {
   for (;;) {
     const address = block.free.lowest();
     if (address === undefined || !excluded(block, address)) return address;
-    block.free.take(address);
+    block.free.markHeld(address);
   }
 }
 
@@ -117,7 +117,7 @@ function blockAt(ascending: readonly Block[], address: Address): Block | undefin
   return block !== undefined && rangeContains(block.range, address) ? block : undefined;
 }
 
-/** How many addresses of an IPv4 range end in .0 or .255. */
+/** Counts the addresses of an IPv4 range that end in .0 or .255. */
 function buggyIn({ first, last }: AddressRange): bigint {
   const upTo = (end: bigint, octet: bigint): bigint => (end < octet ? 0n : (end - octet) / 256n + 1n);
   const count = (end: bigint): bigint => upTo(end, 0n) + upTo(end, 255n);

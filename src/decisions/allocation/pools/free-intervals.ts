@@ -3,18 +3,18 @@ import { compareAddresses, type Address } from '../../../net/address.ts';
 import type { AddressRange } from '../../../net/range.ts';
 
 /**
- * The free addresses of one range, kept as disjoint intervals that do not touch. Finding the lowest free address and taking it
- * costs two steps, whether none or a million are taken; taking another one or giving one back costs a binary search over the gaps.
+ * The free addresses of one range, as disjoint intervals that do not touch. Finding and taking the lowest address costs two steps, whether
+ * none or a million are taken. Taking another one, or returning one, costs a binary search over the gaps.
  */
 export interface FreeIntervals {
-  /** The lowest free address. */
+  /** Returns the lowest free address. */
   lowest(): Address | undefined;
-  /** False where it was not free, or is not of the range. */
-  take(address: Address): boolean;
-  /** An address of the range that is not free becomes free. */
-  give(address: Address): void;
+  /** Returns false when the address was not free or is outside the range. */
+  markHeld(address: Address): boolean;
+  /** Frees an address of the range. */
+  markFree(address: Address): void;
   has(address: Address): boolean;
-  /** How many intervals were looked at since the beginning: the measure of work, for tests and benchmarks. */
+  /** Counts the intervals that were searched. Measures work in tests and benchmarks. */
   steps(): number;
 }
 
@@ -25,13 +25,13 @@ interface Interval {
 
 export function createFreeIntervals(range: AddressRange): FreeIntervals {
   const { family } = range.first;
-  // Descending: the lowest, which is what is asked for, is the last, and goes without a move of the others. Removing one in the
-  // middle shifts the ones behind it, a move of memory that stays far below the cost of everything else that an allocation does:
-  // the number of gaps is at most the number of addresses held.
+  // In descending order: the lowest interval, which callers ask for most, is the last and is removed without moving the others. Removing
+  // one in the middle shifts those behind it, which costs far less than the rest of an allocation: there are at most as many gaps as held
+  // addresses.
   const intervals: Interval[] = [{ first: range.first.value, last: range.last.value }];
   let steps = 0;
 
-  /** Index of the lowest interval that ends at the value or above it; -1: all are below. */
+  /** Returns the index of the lowest interval that ends at or above the value, -1 when all are below. */
   const search = (value: bigint): number => {
     let [low, high] = [-1, intervals.length - 1];
     const reaches = (at: number): boolean => {
@@ -62,7 +62,7 @@ export function createFreeIntervals(range: AddressRange): FreeIntervals {
       const interval = intervals.at(-1);
       return interval === undefined ? undefined : { family, value: interval.first };
     },
-    take(address) {
+    markHeld(address) {
       const { value } = address;
       if (!inRange(address)) return false;
       const at = search(value);
@@ -75,7 +75,7 @@ export function createFreeIntervals(range: AddressRange): FreeIntervals {
       else intervals.splice(at, 1, { first: value + 1n, last }, { first, last: value - 1n });
       return true;
     },
-    give(address) {
+    markFree(address) {
       assert(inRange(address) && !has(address), 'only an address of the range that is taken can be given back');
       const { value } = address;
       const at = search(value);

@@ -3,7 +3,7 @@ import { reason, type Reason } from '../../../model/reasons.ts';
 import { anySelects, selects } from '../../../model/objects/label-selector.ts';
 import type { AllocationRequest } from '../request.ts';
 
-/** Why a pool does not serve a Service even on request; undefined where it does. */
+/** Returns why a pool does not serve a Service even on request. Undefined when it does. */
 export function whyPoolRefuses(pool: IPAddressPool, request: AllocationRequest): Reason | undefined {
   const { name } = pool.metadata;
   const allocation = pool.serviceAllocation;
@@ -13,14 +13,14 @@ export function whyPoolRefuses(pool: IPAddressPool, request: AllocationRequest):
   return undefined;
 }
 
-/** Why a pool gives nobody anything new, while what was given from it stays; undefined: it gives. */
+/** Returns why a pool assigns nothing new while earlier assignments stay. Undefined when it assigns. */
 export function whyPoolGivesNoMore({ draining, metadata: { name } }: IPAddressPool): Reason | undefined {
   return draining ? reason('PoolDraining', { pool: name }) : undefined;
 }
 
 /**
- * The pools in the order in which they are tried for a Service that asks for none: first those with serviceAllocation, by
- * priority (lower is better, 0 is worst), then the others; by name within each.
+ * Sorts pools in the order of trial for a Service that names none: first those with serviceAllocation, by priority (lower first, 0 last),
+ * then the others; by name within each group.
  */
 export function inOrderOfTrial(pools: readonly IPAddressPool[]): IPAddressPool[] {
   const rank = ({ serviceAllocation }: IPAddressPool): number => {
@@ -30,7 +30,7 @@ export function inOrderOfTrial(pools: readonly IPAddressPool[]): IPAddressPool[]
   return pools.toSorted((a, b) => rank(a) - rank(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 
-/** Names and selectors are alternatives; neither: every namespace. */
+/** Names and selectors are alternatives. With neither, the pool serves every namespace. */
 function selectsNamespace(allocation: ServiceAllocation, request: AllocationRequest): boolean {
   const { namespaces, namespaceSelectors } = allocation;
   if (namespaces.length === 0 && namespaceSelectors.length === 0) return true;

@@ -4,9 +4,9 @@ import type { IPAddressPool } from '../../../model/kinds/types.ts';
 import { reason, reasonText, type Reason } from '../../../model/reasons.ts';
 
 interface EffectivePools {
-  /** The pools that give addresses, the oldest first. They are disjoint. */
+  /** The pools that assign addresses, the oldest first. They are disjoint. */
   readonly pools: readonly IPAddressPool[];
-  /** The pools that give none, by name. What was given from them stays theirs: it is kept and announced as before. */
+  /** The refused pools by name. Addresses assigned from them stay assigned and announced. */
   readonly refused: ReadonlyMap<string, RefusedPool>;
 }
 
@@ -15,7 +15,7 @@ export interface RefusedPool {
   readonly reason: Reason;
 }
 
-/** Why one pool does not give a Service an address. */
+/** Why one pool gives a Service no address. */
 export interface PoolRefusal {
   readonly pool: string;
   readonly reason: Reason;
@@ -27,9 +27,8 @@ export function refusalOf({ pool, reason: because }: RefusedPool): PoolRefusal {
 }
 
 /**
- * Pools that overlap cannot both give addresses: the one that was created later gives none, and only that one. A pool that
- * does not say when it was created counts as later than those that do; among equals the later name loses. A pool whose
- * own ranges overlap gives none either.
+ * Splits pools into effective and refused ones. Of two overlapping pools only the one created later is refused; a pool without a creation
+ * time counts as later, and among equals the later name is refused. A pool whose own ranges overlap is refused too.
  */
 export function effectivePools(pools: ReadonlyMap<string, IPAddressPool>): EffectivePools {
   const known = memo.get(pools);
@@ -40,7 +39,7 @@ export function effectivePools(pools: ReadonlyMap<string, IPAddressPool>): Effec
   return result;
 }
 
-/** All valid pools that an address is in, the one that gives first: of these at most one gives. */
+/** Returns all valid pools that contain the address, the effective one first. At most one is effective. */
 export function poolsOf(pools: ReadonlyMap<string, IPAddressPool>, address: Address): IPAddressPool[] {
   const { pools: giving, refused } = effectivePools(pools);
   return [...giving, ...[...refused.values()].map(({ pool }) => pool)].filter((pool) => containsAddress(pool, address));
@@ -50,8 +49,8 @@ export function containsAddress({ addresses }: IPAddressPool, address: Address):
   return addresses.some((range) => rangeContains(range, address));
 }
 
-// Every decision about a Service asks for the effective pools, and pools change rarely: the answer is remembered for as
-// long as the map holds the same objects.
+// Every decision about a Service asks for the effective pools, and pools change rarely, so the result is cached while the map holds the
+// same objects.
 const memo = new WeakMap<ReadonlyMap<string, IPAddressPool>, { values: readonly IPAddressPool[]; result: EffectivePools }>();
 
 interface OwnedRange {
@@ -90,7 +89,7 @@ function withoutOverlaps(values: readonly IPAddressPool[]): EffectivePools {
   return { pools, refused };
 }
 
-/** RFC 3339 in UTC without fractions, as the API server writes it, sorts as text. */
+/** The API server writes RFC 3339 in UTC without fractions, which sorts as text. */
 function byAge(a: IPAddressPool, b: IPAddressPool): number {
   const age = ({ metadata: { creationTimestamp, name } }: IPAddressPool): string =>
     `${creationTimestamp === '' ? '~' : creationTimestamp} ${name}`;
@@ -102,7 +101,7 @@ function overlapping(disjoint: readonly OwnedRange[], range: AddressRange): Owne
   return [disjoint[at - 1], disjoint[at]].find((owned) => owned !== undefined && rangesOverlap(owned.range, range));
 }
 
-/** Index of the first range that does not begin before this one. */
+/** Returns the index of the first range that does not begin before this one. */
 function insertionPoint(ranges: readonly OwnedRange[], { first }: AddressRange): number {
   let [low, high] = [0, ranges.length];
   while (low < high) {
