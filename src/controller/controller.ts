@@ -19,7 +19,7 @@ import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
 import { hasUnobservedGeneration, serviceConditions } from './services/service-conditions.ts';
-import { InstrumentedReconciler } from './queue/measured-work.ts';
+import { InstrumentedReconciler } from './queue/instrumented-reconciler.ts';
 import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from './complete-provider.ts';
 import type { Provider, Reconciliation } from './provider.ts';
 import { goneAddresses, ServedServices, type Served } from './services/served-services.ts';

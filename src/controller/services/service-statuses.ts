@@ -16,7 +16,7 @@ import type { EventSink } from '../events/event-sink.ts';
 import type { EventName } from '../events/event-table.ts';
 import { DelayedRequeue } from '../queue/delayed-requeue.ts';
 import type { Condition, RecordedStatus, StatusWriter } from '../status-writer.ts';
-import { holdCondition, conditionHoldOf, type ConditionHold } from './condition-hysteresis.ts';
+import { holdCondition, conditionHoldOf, type ConditionHold } from './condition-hold.ts';
 
 /** What is known of one Service beside its object. */
 interface KnownStatus {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../src/controller/limits.ts';
-import { holdCondition, conditionHoldOf, type ConditionHold } from '../../../../src/controller/services/condition-hysteresis.ts';
+import { holdCondition, conditionHoldOf, type ConditionHold } from '../../../../src/controller/services/condition-hold.ts';
 import type { Condition } from '../../../../src/model/objects/condition.ts';
 
 const hold = limits.conditionHoldMilliseconds;
