@@ -66,7 +66,7 @@ export class HealthCheckServers {
     const opening: Server[] = [];
     for (const [service, check] of wanted) {
       for (const family of families) {
-        const server = this.#keep(service, family, check);
+        const server = this.#updateServer(service, family, check);
         if (server !== undefined) opening.push(server);
       }
     }
@@ -98,7 +98,7 @@ export class HealthCheckServers {
   }
 
   /** Updates the server of a Service for one family. Returns a new server that must be opened, if any. */
-  #keep(service: ServiceKey, family: Family, check: HealthCheck | undefined): Server | undefined {
+  #updateServer(service: ServiceKey, family: Family, check: HealthCheck | undefined): Server | undefined {
     const key = `${service} ${family}`;
     const count = check?.localEndpoints.get(family);
     const server = this.#servers.get(key);

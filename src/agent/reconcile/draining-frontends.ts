@@ -15,7 +15,7 @@ interface DrainingFrontend {
  */
 export class DrainingFrontends {
   readonly #clock: Clock;
-  readonly #expired: (service: ServiceKey) => void;
+  readonly #onExpired: (service: ServiceKey) => void;
   /** By frontendKey. */
   readonly #draining = new Map<ServiceKey, Map<string, DrainingFrontend>>();
   /** The Services that drain a frontend, by frontendKey. Several Services drain it if they contended for it. */
@@ -23,10 +23,10 @@ export class DrainingFrontends {
   readonly #timers = new Map<number, Cancel>();
   #calls = 0;
 
-  /** `expired` is called when frontends of a Service have drained. From then on `mergeInto` does not add them. */
-  constructor(clock: Clock, expired: (service: ServiceKey) => void) {
+  /** `onExpired` is called when frontends of a Service have drained. From then on `mergeInto` does not add them. */
+  constructor(clock: Clock, onExpired: (service: ServiceKey) => void) {
     this.#clock = clock;
-    this.#expired = expired;
+    this.#onExpired = onExpired;
   }
 
   /** Starts to drain `frontends`, which the Service no longer has. Frontends that drain already keep their deadline. */
@@ -41,7 +41,7 @@ export class DrainingFrontends {
       this.#timers.delete(call);
       const over = [...(this.#draining.get(service) ?? [])].filter(([, leaving]) => leaving.call === call);
       for (const [key] of over) this.#remove(service, key);
-      if (over.length > 0) this.#expired(service);
+      if (over.length > 0) this.#onExpired(service);
     });
     this.#timers.set(call, cancel);
   }

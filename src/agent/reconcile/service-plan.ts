@@ -60,7 +60,7 @@ export function planService(
   if (service === undefined) return { plan: emptyPlan };
   const decision = decideForwarding(snapshot, service, node);
   const forwarding = decision.forwarding ?? emptyPlan.forwarding;
-  const foreign = { frontends: decision.elsewhere.filter(hasBackends) };
+  const foreign = { frontends: decision.foreign.filter(hasBackends) };
   const routes: BarrierRoute[] = [];
   let kept = false;
   const unannounced: string[] = [];

@@ -57,7 +57,7 @@ export const agentMetrics = {
   },
   herald_dataplane_up: {
     type: 'gauge',
-    help: '1 if the data plane took the last changes, else 0.',
+    help: 'Is 1 if the data plane took the last changes, else 0.',
     labels: {},
     of: 'agent',
   },

@@ -6,7 +6,7 @@ const family = 'ipv4 or ipv6';
 export const bgpMetrics = {
   herald_bgp_session_up: {
     type: 'gauge',
-    help: '1 if the session is established, else 0.',
+    help: 'Is 1 if the session is established, else 0.',
     labels: { peer },
     of: 'agent',
   },
@@ -30,7 +30,7 @@ export const bgpMetrics = {
   },
   herald_bgp_session_held_back: {
     type: 'gauge',
-    help: '1 while the session is held back because it went down too often; neither side starts it meanwhile.',
+    help: 'Is 1 while the session is held back because it went down too often; neither side starts it meanwhile.',
     labels: { peer },
     of: 'agent',
   },
@@ -99,7 +99,7 @@ export const bgpMetrics = {
   },
   herald_bfd_session_up: {
     type: 'gauge',
-    help: '1 if BFD with the peer is up, else 0.',
+    help: 'Is 1 if BFD with the peer is up, else 0.',
     labels: { peer },
     of: 'agent',
   },

@@ -5,7 +5,7 @@ const queue = 'services or configuration';
 export const controllerMetrics = {
   herald_leader: {
     type: 'gauge',
-    help: '1 if this controller leads, 0 while it waits for the Lease.',
+    help: 'Is 1 if this controller leads, 0 while it waits for the Lease.',
     labels: {},
     of: 'controller',
   },

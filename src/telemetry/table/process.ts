@@ -21,7 +21,7 @@ export const processMetrics = {
   },
   herald_ready: {
     type: 'gauge',
-    help: '1 if /readyz answers 200, else 0.',
+    help: 'Is 1 if /readyz answers 200, else 0.',
     labels: {},
     of: 'all',
   },
