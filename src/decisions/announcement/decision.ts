@@ -147,11 +147,11 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
   if (context.peers().length === 0) return no(reason('NoPeers', { node: nodeName }), refused);
   const peers = context.peers().map((peer) => routesToPeer(snapshot, peer, address, resolved));
   const result = resultOf(peers);
-  return { address, type, result: result.announce ? (asLastResort(context, address, type, peers) ?? result) : result, refused };
+  return { address, type, result: result.announce ? (lastResortResult(context, address, type, peers) ?? result) : result, refused };
 }
 
 /** Returns undefined when the node is no last resort. */
-function asLastResort(
+function lastResortResult(
   { snapshot, service, nodeName: node }: Context,
   address: Address,
   type: AddressType,

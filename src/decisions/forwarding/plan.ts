@@ -28,7 +28,7 @@ interface ForwardingDecision {
   /** Herald's own forwarding. Absent when this node forwards nothing for the Service; `reasons` says why. */
   readonly forwarding?: ServiceForwarding;
   /** Frontends that HeraldConfig leaves to another program, in the form and order that Herald would use. */
-  readonly elsewhere: readonly Frontend[];
+  readonly foreign: readonly Frontend[];
   /** Why the Service, or some of its addresses, are not forwarded. */
   readonly reasons: readonly Reason[];
 }
@@ -40,7 +40,7 @@ interface ForwardingDecision {
  */
 export function decideForwarding(snapshot: Snapshot, service: Service, nodeName: string): ForwardingDecision {
   const no = whyNotForwarded(service, snapshot.config.serviceProxyName);
-  if (no !== undefined) return { elsewhere: [], reasons: [no] };
+  if (no !== undefined) return { foreign: [], reasons: [no] };
   const external = externalIPs(snapshot, service);
   const balanced = balancedAddresses(snapshot, service);
   const reasons = [...balanced.reasons, ...external.reasons];
@@ -75,9 +75,9 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
     nodeName,
     sorted.filter((frontend) => isInScope(services, frontend)),
   );
-  const elsewhere = sorted.filter((frontend) => !isInScope(services, frontend));
+  const foreign = sorted.filter((frontend) => !isInScope(services, frontend));
   const direct = planDirectReturn(snapshot, service, nodeName, ours);
-  return { forwarding: { frontends: direct.frontends }, elsewhere, reasons: [...reasons, ...direct.reasons] };
+  return { forwarding: { frontends: direct.frontends }, foreign, reasons: [...reasons, ...direct.reasons] };
 }
 
 interface Listener {

@@ -6,11 +6,14 @@ import { reason, type Reason } from '../../model/reasons.ts';
 interface RoutesOfAddress {
   readonly peer: string;
   readonly prefixes: readonly string[];
-  /** Keys of the frontends that the address has on the node; asked for only where something differs. */
+  /** Returns the keys of the address's frontends on the node. Called only when something differs. */
   readonly frontends: () => readonly string[];
 }
 
-/** Why routes that were decided are not at their peer, as the agent reports; undefined: they are. `ofService`: what differs of the Service. */
+/**
+ * Returns why routes that were decided are not at their peer, by the agent's report; undefined: they are. `ofService` lists the differences
+ * of the Service.
+ */
 export function missingRouteReason(
   { sessions }: NodeState,
   ofService: NodeState['differing'],
@@ -22,15 +25,15 @@ export function missingRouteReason(
   return held ?? whySessionDown(peer, session);
 }
 
-/** Some reasons are about one prefix, or about one at one peer. */
+/** Some reasons concern one prefix, or one prefix at one peer. */
 function concerns({ code, details }: Reason, peer: string, prefixes: readonly string[]): boolean {
   if (code === 'UnreachableRouteMissing') return prefixes.includes(details.prefix);
   return code !== 'RouteNotPossible' || (details.peer === peer && prefixes.includes(details.prefix));
 }
 
 /**
- * Why the agent holds a route back. It names one frontend for a Service: that one tells of its own address only, and the
- * other addresses are held back when the kernel refused every frontend they have.
+ * Returns why the agent holds a route back. The report names one frontend of a Service, which explains only its own address. Other
+ * addresses are held back when the kernel refused every frontend that they have.
  */
 function nodeDifference(ofService: NodeState['differing'], frontends: readonly string[]): Reason | undefined {
   const held = ofService.find(({ aspect }) => aspect === 'Announced')?.reason;

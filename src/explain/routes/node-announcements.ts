@@ -6,12 +6,12 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { sentRoute, type SentRoute } from './route-text.ts';
 
 interface NodeAnnouncements {
-  /** By name of the peer, with what Services have in common merged, as it is sent. */
+  /** By peer name. Routes that several Services share are merged, as they are sent. */
   readonly routes: ReadonlyMap<string, readonly SentRoute[]>;
   readonly services: ReadonlyMap<ServiceKey, ServiceAnnouncement>;
 }
 
-/** Everything that a node should announce. `now`: milliseconds since the epoch. */
+/** Everything that a node should announce. `now` is in milliseconds since the epoch. */
 export function announcementsOfNode(snapshot: Snapshot, node: string, now: number): NodeAnnouncements {
   const services = new Map(
     [...snapshot.services].map(([key, service]) => [key, decideAnnouncement(snapshot, service, node, { now })] as const),
@@ -25,7 +25,7 @@ export function announcementsOfNode(snapshot: Snapshot, node: string, now: numbe
   return { routes, services };
 }
 
-/** Whether sessions with the peer are internal: LOCAL_PREF is told there alone. */
+/** True when sessions with the peer are iBGP. Only those carry LOCAL_PREF. */
 export function isInternalPeer(peer: BGPPeer | undefined): boolean {
   if (peer === undefined) return false;
   const { localASN = peer.myASN, peerASN, dynamicASN } = peer;

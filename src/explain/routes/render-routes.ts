@@ -18,14 +18,14 @@ const wideTitles = [
   'Why Not',
 ];
 
-/** One row for each route to each peer. `wide`: with every attribute, and why the peer does not have it. */
+/** Returns one row for each route to each peer. `wide` adds all attributes, and why a peer does not have the route. */
 export function renderRoutes({ routes, more, unasked = [] }: RouteReport, wide: boolean): string[] {
-  const untold = unasked.map(({ who, why }) => `as decided and reported: ${who} could not be asked: ${why}`);
+  const untold = unasked.map(({ who, why }) => `${who} could not be queried, so its routes are as decided and reported: ${why}`);
   const beside = untold.length === 0 ? [] : ['', ...untold];
   if (routes.length === 0) return ['There are no routes.', ...beside];
   return [
     ...tableLines(wide ? wideTitles : titles, routes.map(wide ? wideCells : cells)),
-    ...(more === 0 ? [] : ['', `${more} more routes: ask for --node, --peer or --service.`]),
+    ...(more === 0 ? [] : ['', `${more} more routes: use --node, --peer or --service.`]),
     ...beside,
   ];
 }

@@ -17,34 +17,36 @@ import { limits } from '../limits.ts';
 import { sentRoute, type SentRoute } from './route-text.ts';
 import type { TableFilter } from '../sessions/session-report.ts';
 
-/** A route of a node to a peer, with what it says. Plain data. */
+/** A route that a node announces to a peer, with its attributes. Plain data. */
 export interface RouteRow extends SentRoute {
   readonly node: string;
   readonly peer: string;
-  /** "self": the address that the session comes from. */
+  /** "self": the local address of the session. */
   readonly nextHop: string;
-  /** The AS numbers, the nearest first; empty to a peer of the same AS. */
+  /** The AS numbers, nearest first. Empty to a peer of the same AS. */
   readonly asPath: readonly number[];
-  /** What it is for. */
+  /** The Services that the route serves. */
   readonly services: readonly ServiceKey[];
-  /** Services beyond those. */
+  /** How many more Services there are. */
   readonly moreServices?: number;
-  /** Why the peer does not have it, as the agent reports, or why nobody knows. */
+  /** Why the peer does not have the route, by the agent's report, or why that is unknown. */
   readonly reason?: Reason;
-  /** The agent was asked: this is what it has sent, or has not, at this moment. */
+  /** The agent was queried: it has sent this route, or not, at this moment. */
   readonly live?: true;
 }
 
 export interface RouteReport {
-  /** In order of nodes, peers, prefixes. */
+  /** Sorted by node, peer and prefix. */
   readonly routes: readonly RouteRow[];
-  /** Routes beyond those. */
+  /** How many more routes there are. */
   readonly more: number;
-  /** Agents that could not be asked: what is said of their nodes is what was decided and reported. */
+  /** Agents that could not be queried. The routes of their nodes are shown as decided and reported. */
   readonly unasked?: readonly { readonly who: string; readonly node?: string; readonly why: string; readonly fix: string }[];
 }
 
-/** What the nodes announce, or would. `now`: milliseconds since the epoch, by which the agents' reports are judged. */
+/**
+ * Reports the routes that nodes announce, or would. `now` is in milliseconds since the epoch; the age of agents' reports is measured by it.
+ */
 export function routeReport(snapshot: Snapshot, now: number, wanted: TableFilter & { readonly service?: ServiceKey } = {}): RouteReport {
   const routes: RouteRow[] = [];
   let more = 0;
@@ -57,7 +59,7 @@ export function routeReport(snapshot: Snapshot, now: number, wanted: TableFilter
   return { routes, more };
 }
 
-/** What one Service wants of a prefix at a peer. */
+/** The route that one Service needs for a prefix at a peer. */
 interface Contribution {
   readonly service: ServiceKey;
   readonly route: RouteIntent;
@@ -95,7 +97,7 @@ function routesOfNode(
   });
 }
 
-/** Of an address that is announced, by name of the peer: each of its routes. */
+/** Yields each route of each announced address, with its peer. */
 function* contributions(
   snapshot: Snapshot,
   node: string,
@@ -119,7 +121,7 @@ function* contributions(
   }
 }
 
-/** A report that is old, or the last one of an agent that was stopped, says nothing of routes. */
+/** An old report, or the last report of a stopped agent, does not say which routes are announced now. */
 function whyUnknown(node: string, report: NodeState | undefined): Reason | undefined {
   if (report === undefined) return reason('AgentSilent', { node });
   return report.problem?.code === 'AgentStopped' ? report.problem : undefined;
@@ -132,7 +134,7 @@ function frontendsOn(snapshot: Snapshot, node: string, key: ServiceKey, address:
   return frontendsOfAddress({ frontends: [...(forwarding?.frontends ?? []), ...elsewhere] }, address);
 }
 
-/** What is held back for one Service goes out all the same, as another one wants it. */
+/** A route that is held back for one Service is announced all the same when another Service needs it. */
 function mergedRoute(all: readonly Contribution[]): RouteIntent {
   const sent = all.filter(({ why }) => why === undefined);
   const [route] = mergeRoutes((sent.length > 0 ? sent : all).map((one) => one.route));
@@ -158,7 +160,7 @@ function rowOf(snapshot: Snapshot, node: string, session: SessionIntent, route: 
   };
 }
 
-/** Of a route that says none, to a peer of the same AS (RFC 4271 5.1.5 demands one). */
+/** LOCAL_PREF of routes without one to a peer of the same AS (required by RFC 4271 5.1.5). */
 const defaultLocalPref = 100;
 
 function nextHopOf({ peerAddress, sourceAddress, otherNextHop }: SessionIntent, family: Family): string {

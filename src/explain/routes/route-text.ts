@@ -1,9 +1,9 @@
 import { defined } from '../../lang/defined.ts';
-import { asSent } from '../../decisions/announcement/last-resort.ts';
+import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
 import type { RouteCommunity, RouteIntent } from '../../decisions/announcement/route.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 
-/** A route as it is sent, apart from next hop and AS path, which are the speaker's. Plain data. */
+/** A route as it is sent, without next hop and AS path, which the speaker sets. Plain data. */
 export interface SentRoute {
   readonly prefix: string;
   readonly communities: readonly string[];
@@ -12,9 +12,9 @@ export interface SentRoute {
   readonly asPathPrepend: number;
 }
 
-/** `internal`: to a peer of the same AS, which alone is told LOCAL_PREF, and for which the AS path stays as it is. */
+/** `internal`: the peer is in the same AS. Only then LOCAL_PREF is sent, and the AS path is not prepended. */
 export function sentRoute(route: RouteIntent, internal: boolean): SentRoute {
-  const { prefix, communities, localPref, med, asPathPrepend } = asSent(route);
+  const { prefix, communities, localPref, med, asPathPrepend } = withGracefulShutdownAttributes(route);
   return {
     prefix: formatPrefix(prefix),
     communities: communities.map(communityText),

@@ -5,23 +5,23 @@ import { formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { AddressExplanation, NodeExplanation } from './service-node.ts';
 
-/** What a client outside of the cluster meets at one address and port. */
+/** What happens to connections of clients outside the cluster to one address and port. */
 export interface ClientReachability {
   /** "192.0.2.1:80/TCP", "[2001:db8::1]:80/UDP". */
   readonly target: string;
-  /** expected: by decision; nobody reports what has become of it. */
+  /** expected: decided, but no node reports that it is so. */
   readonly outcome: 'answered' | 'expected' | 'refused' | 'unreachable';
-  /** Nodes by which traffic comes in. */
+  /** Nodes that receive the traffic. */
   readonly via: readonly string[];
   readonly why?: Reason;
-  /** Who may connect, where not everybody may. */
+  /** Prefixes that may connect. Absent: all. */
   readonly sources?: readonly string[];
 }
 
-/** Nobody knows what these nodes do. */
+/** The state of nodes with these reasons is unknown. */
 const unreported = new Set<string>(['AgentSilent', 'AgentStopped', 'Undecided']);
 
-/** `ours`: its load balancer addresses are Herald's to announce; another program's are another program's. */
+/** `ours`: Herald announces the load balancer addresses. Those of another program are left out. */
 export function clientReachability(service: Service, nodes: readonly NodeExplanation[], ours: boolean): ClientReachability[] {
   const balanced = ours ? assignedAddresses(service).map(formatAddress) : [];
   const addresses = [...new Set([...balanced, ...service.externalIPs.map(formatAddress)])];
@@ -36,7 +36,7 @@ export function clientReachability(service: Service, nodes: readonly NodeExplana
   );
 }
 
-/** One sentence. */
+/** Returns one sentence. */
 export function reachabilityText({ target, outcome, via, why, sources = [] }: ClientReachability): string {
   const what = target.endsWith('/UDP') ? 'packets' : 'connections';
   const from = sources.length === 0 ? '' : ` from ${sources.join(', ')} only`;
@@ -45,11 +45,11 @@ export function reachabilityText({ target, outcome, via, why, sources = [] }: Cl
     case 'answered':
       return `${what} to ${target} are answered via ${via.join(', ')}${from}`;
     case 'expected':
-      return `${what} to ${target} would be answered via ${via.join(', ')}${from}; whether they are is not known`;
+      return `${what} to ${target} would be answered via ${via.join(', ')}${from}; no node reports whether they are`;
     case 'refused':
       return `${what} to ${target} come in via ${via.join(', ')} and are refused: no endpoint serves this port`;
     case 'unreachable':
-      return `${what} to ${target} time out, as no router has a way there: nobody announces it${because}`;
+      return `${what} to ${target} time out, because no node announces it${because}`;
   }
 }
 
@@ -77,7 +77,7 @@ function isUnreported(because: Reason | undefined): boolean {
   return because !== undefined && unreported.has(because.code);
 }
 
-/** The one that most nodes have: what one of them lacks is rarely the cause. */
+/** Returns the most common reason of the nodes: a problem of a single node is rarely the cause. */
 function firstReason(addresses: readonly AddressExplanation[]): Reason | undefined {
   const reasons = addresses.flatMap(({ reason, peers }) => reason ?? peers.flatMap((peer) => peer.reason ?? [])[0] ?? []);
   const counted = [...Map.groupBy(reasons, ({ code }) => code).values()].toSorted((a, b) => b.length - a.length);

@@ -7,12 +7,12 @@ import { limits } from '../limits.ts';
 import type { RouteRow, RouteReport } from '../routes/route-report.ts';
 import type { NodeExplanation, PeerExplanation } from './service-node.ts';
 
-/** What agents that were asked say that they have sent, by name of the node. */
+/** Routes that queried agents have sent, by node name. */
 export type LiveRoutes = ReadonlyMap<string, readonly LiveRoute[]>;
 
 /**
- * The table with what agents have really sent in place of what they should: where an agent was asked its rows are its own, and a route that was decided
- * and that it has not sent has the reason that its report gives, or none that is known.
+ * Replaces expected routes by sent ones, for nodes whose agents were queried. A route that was decided but not sent keeps the reason from
+ * the agent's report, or gets the reason NotSent.
  */
 export function withLiveRoutes(
   table: RouteReport,
@@ -29,7 +29,7 @@ export function withLiveRoutes(
   return { ...table, routes: rows.slice(0, limits.routes), more: table.more + Math.max(0, rows.length - limits.routes) };
 }
 
-/** An explanation with what agents have really sent of the Service beside what they should. */
+/** Adds the routes that the agent has sent for the Service to an explanation. */
 export function withLiveNode(explanation: NodeExplanation, live: LiveRoutes): NodeExplanation {
   const routes = live.get(explanation.node);
   if (routes === undefined) return explanation;
@@ -80,7 +80,7 @@ function liveRow(node: string, route: LiveRoute): RouteRow {
   };
 }
 
-/** Decided, and not sent. */
+/** Rows of routes that were decided but not sent. */
 function unsent(rows: readonly RouteRow[], node: string, routes: readonly LiveRoute[]): RouteRow[] {
   const sent = new Set(routes.map(({ peer, prefix }) => `${peer} ${prefix}`));
   return rows

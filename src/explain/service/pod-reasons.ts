@@ -5,8 +5,8 @@ import type { Service } from '../../model/objects/service.ts';
 import { limits } from '../limits.ts';
 
 /**
- * Why Pods of the Service's namespace are no endpoints of it, or not ready ones: that the selector matches nothing, and that what it matches
- * is not ready, look the same in an EndpointSlice. `listed`: the addresses that EndpointSlices have. Empty: nothing is wrong.
+ * Explains why Pods of the namespace are not ready endpoints of the Service. An EndpointSlice does not tell a selector that matches nothing
+ * from matching Pods that are not ready. `listed` has the addresses in EndpointSlices. Empty result: no problem.
  */
 export function explainPods(service: Service, pods: readonly Pod[], listed: ReadonlySet<string>): Reason[] {
   if (!service.hasSelector) return listed.size === 0 ? [reason('NoSelectorNoEndpoints', undefined)] : [];
@@ -19,7 +19,7 @@ export function explainPods(service: Service, pods: readonly Pod[], listed: Read
   return matching.flatMap((pod) => whyNot(pod, named, listed) ?? []).slice(0, limits.pods);
 }
 
-/** The first cause: what follows from it would only hide it. */
+/** Returns the first cause only, because the others follow from it. */
 function whyNot(pod: Pod, named: ReadonlySet<string>, listed: ReadonlySet<string>): Reason | undefined {
   const { name, phase, containers, unmetGates } = pod;
   if (phase === 'Succeeded' || phase === 'Failed') return reason('PodEnded', { pod: name, phase });
@@ -41,12 +41,12 @@ function selectorOf({ selectorText }: Service): Labels {
   return Object.fromEntries(selectorText.split(',').map((term) => [term.slice(0, term.indexOf('=')), term.slice(term.indexOf('=') + 1)]));
 }
 
-/** The keys of the selector whose values the labels do not have. */
+/** Returns the selector keys whose values the labels do not have. */
 function differing(selector: Labels, labels: Labels): string[] {
   return Object.keys(selector).filter((key) => labels[key] !== selector[key]);
 }
 
-/** A Pod that has most of the labels, with what it has in place of the others: "web-1 has app=webs". "" where none has any of the keys. */
+/** Describes the Pod with the most matching labels, by its differing labels: "web-1 has app=webs". "" when no Pod has any of the keys. */
 function nearestOf(selector: Labels, pods: readonly Pod[]): string {
   const candidates = pods
     .filter(({ labels }) => Object.keys(selector).some((key) => labels[key] !== undefined))

@@ -7,7 +7,9 @@ import type { AddressExplanation, NodeExplanation } from './service-node.ts';
 import { sessionText, type SessionExplanation } from '../sessions/session.ts';
 import { withFix } from '../text/reason-lines.ts';
 
-/** What one node does for a Service. `isOthers`: its load balancer is not for the nodes to announce, which was said. */
+/**
+ * Lists what one node does for a Service. `isOthers`: the nodes do not announce its load balancer addresses, which an earlier line says.
+ */
 export function renderNode(explanation: NodeExplanation, isOthers: boolean): string[] {
   const {
     node,
@@ -34,7 +36,7 @@ export function renderNode(explanation: NodeExplanation, isOthers: boolean): str
   ];
 }
 
-/** "to 3 endpoints, 1 of them here": where the families are alike it is said once. */
+/** "to 3 endpoints, 1 of them here". Families with the same text share one line. */
 function endpointsText(endpoints: readonly NodeEndpoints[]): string {
   const texts = endpoints.map(({ used, here, usable, because }) => {
     const part =
@@ -67,7 +69,7 @@ function renderAnnouncement({ reason, addresses, sessions = [] }: NodeExplanatio
   ];
 }
 
-/** What is left to announce of a Service whose load balancer is another's: its external IPs, if it has any. */
+/** Removes load balancer addresses, which another program announces. External IPs stay. */
 function withoutBalanced(explanation: NodeExplanation): NodeExplanation {
   const addresses = explanation.addresses.filter(({ type }) => type === 'ExternalIP');
   const { reason, ...others } = explanation;
@@ -75,7 +77,7 @@ function withoutBalanced(explanation: NodeExplanation): NodeExplanation {
   return { ...kept, addresses, sessions: addresses.length === 0 ? [] : (explanation.sessions ?? []) };
 }
 
-/** Why a session is down was said of the addresses that it does not carry. */
+/** Removes the session error: the lines of the addresses show it already. */
 function withoutError(session: SessionExplanation): SessionExplanation {
   if (session.state === 'Established') return session;
   const { lastError: _, ...others } = session;
@@ -91,7 +93,7 @@ function renderHealthCheck({ port, localEndpoints }: NonNullable<NodeExplanation
   return `  answers load balancers at port ${port}: ${answers.join(', ')}`;
 }
 
-/** What was said of the node already is not said of each peer again. */
+/** These reasons are printed once for the node, and not again for each peer. */
 const ofTheNode = new Set<string | undefined>(['AgentSilent', 'AgentStopped', 'Undecided']);
 
 function renderAddress({ address, type, reason, drain, peers, refused, lastResort }: AddressExplanation): string[] {
@@ -103,7 +105,8 @@ function renderAddress({ address, type, reason, drain, peers, refused, lastResor
     prefixes.every((prefix) => isHostRoute(prefix, address)) ? peer : `${peer} as ${prefixes.join(', ')}`;
   const names = peers.filter((peer) => peer.reason === undefined).map(named);
   const expected = peers.filter((peer) => ofTheNode.has(peer.reason?.code) && peer.prefixes.length > 0);
-  // A session for each family is the usual way: that one does not carry the other's addresses is no news where another does.
+  // Sessions usually carry one family each. A session that does not carry the other family is worth a line only if no other session carries
+  // it.
   const obstacles = peers.filter((peer) => !expected.includes(peer) && !(peer.reason?.code === 'PeerFamilyNotCarried' && peers.length > 1));
   return [
     ...(reason === undefined ? [] : withFix(`  ${title} is not announced: `, reason)),

@@ -6,11 +6,11 @@ import type { NodeExplanation } from './service-node.ts';
 import type { BalancingExplanation, ServiceExplanation } from './service.ts';
 import { withFix } from '../text/reason-lines.ts';
 
-/** An explanation as lines for a terminal: every "no" with its reason, and below it what to do. */
+/** Returns an explanation as lines for a terminal: each problem with its reason, and the fix below it. */
 export function renderService(explanation: ServiceExplanation): string[] {
   const { service, type, provider, record, balancing, nodes, noNodes } = explanation;
   const isOutside = provider?.provider !== undefined && provider.provider !== 'bare-metal';
-  // Whose it is was said above: that nodes announce nothing for it follows.
+  // Other programs announce the Service, as an earlier line says, so the nodes' lines do not repeat it.
   const isOthers = isOutside || (provider !== undefined && provider.provider === undefined && type === 'LoadBalancer');
   return [
     `Service ${service} (${type})`,
@@ -26,7 +26,7 @@ export function renderService(explanation: ServiceExplanation): string[] {
   ];
 }
 
-/** Of a few nodes each is shown. Of many, those that are alike are shown once: by the first of them, and the others by name. */
+/** With more nodes than this, nodes with equal lines are printed once, followed by the names of the others. */
 const shownNodes = 4;
 const namedNodes = 20;
 
@@ -44,7 +44,7 @@ function renderNodes(nodes: readonly NodeExplanation[], isOthers: boolean): stri
   });
 }
 
-/** How long ago, or for how long: no two nodes are alike in that. */
+/** Ages differ between nodes, so they are ignored when lines are compared. */
 const age = / ?(?:for |\(reported )?\d+ (?:s|min|h|d)(?: ago\))?(?=[:,]|$)/gm;
 
 function renderAddresses({ allocation, status = [], type }: ServiceExplanation, isOthers: boolean): string[] {
@@ -52,32 +52,32 @@ function renderAddresses({ allocation, status = [], type }: ServiceExplanation, 
   return type === 'LoadBalancer' ? [`Address    ${status.length > 0 ? status.join(', ') : 'none yet'}`] : [];
 }
 
-/** The closing sentences: one for each address and port, or why there is none. */
+/** The last lines: one for each address and port, or why no client can connect. */
 function renderClients({ type, status = [], clients, provider }: ServiceExplanation, isOthers: boolean): string[] {
   if (clients === undefined) return [];
   const views = clients.map((client) => `  ${reachabilityText(client)}`);
   if (type !== 'LoadBalancer') return views.length === 0 ? [] : ['', 'Clients', ...views];
   if (!isOthers)
-    return ['', 'Clients', ...(views.length === 0 ? ['  nobody outside of the cluster can connect: the Service has no address'] : views)];
-  if (provider?.provider === undefined) return ['', 'Clients', '  what they meet is for whoever serves the Service to say', ...views];
+    return ['', 'Clients', ...(views.length === 0 ? ['  no client outside the cluster can connect: the Service has no address'] : views)];
+  if (provider?.provider === undefined) return ['', 'Clients', '  another program serves the Service: its behavior is unknown', ...views];
   if (!isBuiltIn(provider.provider)) return ['', 'Clients', `  ${ofModuleText(provider.provider, status)}`, ...views];
   const told =
     status.length === 0
-      ? '  nobody outside of the cluster can connect: there is no load balancer yet'
+      ? '  no client outside the cluster can connect: there is no load balancer yet'
       : `  connections to ${status.join(' and ')} are taken by the load balancer, which sends them to its healthy targets`;
   return ['', 'Clients', told, ...views];
 }
 
 function ofModuleText(provider: string, status: readonly string[]): string {
-  if (status.length === 0) return `nobody outside of the cluster can connect: provider ${provider} has given it no address yet`;
-  return `connections to ${status.join(' and ')} are taken by what provider ${provider} has made: where they go is for it to say`;
+  if (status.length === 0) return `no client outside the cluster can connect: provider ${provider} has given it no address yet`;
+  return `connections to ${status.join(' and ')} reach the resources of provider ${provider}, which decides where they go`;
 }
 
 function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allocation']): string[] {
   const held = addresses.map(({ address, pool }) => (pool === undefined ? `${address} (in no pool)` : `${address} (pool ${pool})`));
   const first = `Address    ${held.length > 0 ? held.join(', ') : 'none'}`;
   if (reason === undefined) return held.length > 0 ? [first] : [`${first} yet: the controller has not assigned one; is it running?`];
-  // Where one pool's reason is the whole reason, it is said once.
+  // When the reason of one pool is the whole reason, it is printed once.
   const summary = pools.some((pool) => pool.reason?.code === reason.code) ? [] : withFix('           ', reason);
   return [
     first,

@@ -1,5 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import { chooseEndpoints, placeOf, targetsOf, type Target } from '../../decisions/forwarding/endpoints.ts';
+import { chooseEndpoints, topologyOf, targetsOf, type Target } from '../../decisions/forwarding/endpoints.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { Reason } from '../../model/reasons.ts';
@@ -10,23 +10,23 @@ import { explainPods } from './pod-reasons.ts';
 
 export interface EndpointsExplanation {
   readonly ready: number;
-  /** Terminating, but still serving: used where no other is ready. */
+  /** Endpoints that terminate but still serve. They are used when none is ready. */
   readonly terminating: number;
   readonly unusable: number;
-  /** Why Pods are no endpoints, or not ready ones. Absent: nobody looked at Pods. */
+  /** Why Pods are not ready endpoints. Absent: Pods were not read. */
   readonly pods?: readonly Reason[];
 }
 
-/** Where one node sends the traffic of a family; addresses are counted, whatever their ports. */
+/** Where a node sends the traffic of one family. Endpoint addresses are counted, whatever their ports. */
 export interface NodeEndpoints {
   readonly family: string;
-  /** That new connections from outside are sent to. */
+  /** Endpoints that receive new connections from outside. */
   readonly used: number;
-  /** Of these, on this node. */
+  /** How many of them are on this node. */
   readonly here: number;
-  /** That could take traffic, anywhere. */
+  /** Endpoints that could receive traffic, on any node. */
   readonly usable: number;
-  /** Why not all of them are used. */
+  /** Why not all usable endpoints are used. */
   readonly because?: 'local' | 'topology';
 }
 
@@ -52,9 +52,9 @@ export function explainEndpoints(
   };
 }
 
-/** As the node itself chooses them. */
+/** Uses the same function as the node. */
 export function endpointsForNode(snapshot: Snapshot, service: Service, node: string): NodeEndpoints[] {
-  const place = placeOf(snapshot, node);
+  const place = topologyOf(snapshot, node);
   const isLocal = service.externalTrafficPolicy === 'Local';
   return service.ipFamilies.flatMap((family): NodeEndpoints[] => {
     const choices = service.ports.map((port) => chooseEndpoints(targetsOf(snapshot, service, port, family), place));

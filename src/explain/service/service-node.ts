@@ -22,41 +22,43 @@ import { sessionsOfNode, type SessionExplanation } from '../sessions/session.ts'
 /** What one node does for a Service, and why not more. Plain data. */
 export interface NodeExplanation {
   readonly node: string;
-  /** Why nothing that the decisions say of this node is sure: its agent is silent, was stopped, or its data plane fails. */
+  /** Why the state of the node is uncertain: its agent is silent or stopped, or its data plane fails. */
   readonly problem?: Reason;
-  /** What its agent found wrong with the host. */
+  /** Problems of the host that the agent found. */
   readonly host: readonly Reason[];
-  /** By which ways it takes part in direct server return, where the Service wants that and the agent has found out. */
+  /**
+   * The methods of direct server return that the node takes part in. Absent: the Service does not use it, or the agent has not reported.
+   */
   readonly directReturn?: Pick<DirectReturnReport, 'receives' | 'passes'>;
-  /** Age of its last report; absent: there is none. */
+  /** Age of the last report; absent: there is none. */
   readonly reportedSecondsAgo?: number;
   readonly frontends: number;
   /** Frontends that HeraldConfig leaves to another program. */
   readonly elsewhere: number;
-  /** Where its traffic goes, by family. Absent: nowhere, as it forwards nothing. */
+  /** Where the traffic of each family goes. Absent: the node forwards nothing. */
   readonly endpoints?: readonly NodeEndpoints[];
-  /** Frontends that no backend stands behind on this node, by their keys, and what becomes of new connections. */
+  /** Frontends without a backend on this node, by key, and the fate of new connections to them. */
   readonly idle?: readonly { readonly frontend: string; readonly effect: 'refused' | 'dropped' }[];
-  /** What it should answer at the healthCheckNodePort, where the Service has one. */
+  /** The expected answer at the healthCheckNodePort, if the Service has one. */
   readonly healthCheck?: { readonly port: number; readonly localEndpoints: readonly { readonly family: string; readonly count: number }[] };
-  /** Why this node does not forward all of the Service, by decision or as the agent reports. */
+  /** Why this node does not forward all of the Service, by decision or by the agent's report. */
   readonly forwarding: readonly Reason[];
-  /** A "no" that concerns every address. */
+  /** A reason that concerns every address. */
   readonly reason?: Reason;
   readonly addresses: readonly AddressExplanation[];
-  /** With the peers that are told of the Service, or would be. */
+  /** Sessions with the peers to which the Service is announced, or would be. */
   readonly sessions?: readonly SessionExplanation[];
 }
 
 export interface PeerExplanation {
   readonly peer: string;
   readonly prefixes: readonly string[];
-  /** What goes out, with its attributes. Absent: nothing does. */
+  /** The announced routes with their attributes. Absent: none are announced. */
   readonly routes?: readonly SentRoute[];
-  /** What the agent has really sent, where it was asked. */
+  /** The routes that the agent has sent. Absent: the agent was not queried. */
   readonly live?: readonly LiveRoute[];
   readonly reason?: Reason;
-  /** What is wrong with a session that runs all the same. */
+  /** A problem of a session that is nevertheless up. */
   readonly warning?: Reason;
 }
 
@@ -64,16 +66,16 @@ export interface AddressExplanation {
   readonly address: string;
   readonly type: AddressAnnouncement['type'];
   readonly reason?: Reason;
-  /** By name of the peer: the prefixes that go out, or why none does. */
+  /** By peer name: the announced prefixes, or why none is announced. */
   readonly peers: readonly PeerExplanation[];
   readonly refused: readonly RefusedAdvertisement[];
-  /** The node is being drained: why it is announced all the same. */
+  /** The node is being drained: why the address is still announced. */
   readonly drain?: Reason;
-  /** Why routers are told to use this node only where they have no other. */
+  /** Why routers use this node only as a last resort. */
   readonly lastResort?: Reason;
 }
 
-/** `now`: milliseconds since the epoch, by which the agent's report is judged. */
+/** `now` is in milliseconds since the epoch. The age of the agent's report is measured by it. */
 export function explainNodeForService(snapshot: Snapshot, service: Service, node: string, now: number): NodeExplanation {
   const { forwarding, elsewhere, reasons } = decideForwarding(snapshot, service, node);
   const announcement = decideAnnouncement(snapshot, service, node, { now });
@@ -114,27 +116,27 @@ export function explainNodeForService(snapshot: Snapshot, service: Service, node
   };
 }
 
-/** Those that carry something of the Service, or should. */
+/** Sessions that carry routes of the Service, or should. */
 function sessionsOf(snapshot: Snapshot, node: string, addresses: readonly AddressExplanation[], now: number): SessionExplanation[] {
   const told = new Set(addresses.flatMap(({ peers }) => peers.flatMap(({ peer, prefixes }) => (prefixes.length > 0 ? [peer] : []))));
   return sessionsOfNode(snapshot, node, now).filter(({ peer }) => told.has(peer));
 }
 
-/** Traffic from outside, under policy Local without a backend here, is dropped, so that a load balancer looks elsewhere. */
+/** Under policy Local without a local backend, traffic from outside is dropped, so that a load balancer chooses another node. */
 function idleFrontend({ match, policy, backends, localBackends }: Frontend): NonNullable<NodeExplanation['idle']>[number][] {
   const frontend = frontendKey(match);
   if (backends.length === 0) return [{ frontend, effect: 'refused' }];
   return policy === 'Local' && localBackends.length === 0 ? [{ frontend, effect: 'dropped' }] : [];
 }
 
-/** From the last report, however old: so do the nodes themselves. */
+/** Uses the last report, however old, as the nodes themselves do. */
 function directReturnOf(snapshot: Snapshot, service: Service, node: string): Pick<NodeExplanation, 'directReturn'> {
   const { directReturn } = snapshot.nodeStates.get(node) ?? {};
   if (directReturn === undefined || !wantsDirectReturn(snapshot.config, service)) return {};
   return { directReturn: { receives: directReturn.receives, passes: directReturn.passes } };
 }
 
-/** `obstacleTo`: why a route that was decided is not at the peer, as far as the agent reports. */
+/** `obstacleTo` returns why a decided route is not at the peer, by the agent's report. */
 function explainAddress(
   { address, type, result, refused }: AddressAnnouncement,
   obstacleTo: (peer: string, prefixes: readonly string[]) => Reason | undefined,

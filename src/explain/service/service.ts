@@ -1,7 +1,7 @@
 import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { consistentHashing } from '../../decisions/forwarding/balancing.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
-import { whyNotServed } from '../../decisions/forwarding/service-proxy-name.ts';
+import { whyNotForwarded } from '../../decisions/forwarding/service-proxy-name.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -15,34 +15,37 @@ import type { ProviderExplanation, ServiceRecordExplanation } from '../provider/
 import { explainEndpoints, type EndpointsExplanation } from './service-endpoints.ts';
 import { explainNodeForService, type NodeExplanation } from './service-node.ts';
 
-/** Why a Service is as it is: the decisions that the controller and the agents take, and what the agents report. Plain data. */
+/** Why a Service is as it is: the decisions of the controller and the agents, and the agents' reports. Plain data. */
 export interface ServiceExplanation {
   readonly service: ServiceKey;
   readonly type: Service['type'];
   readonly allocation: AllocationExplanation;
-  /** Addresses and names in its status, whoever wrote them. Absent: there are none. */
+  /** Addresses and names in the status, whichever program wrote them. Absent: there are none. */
   readonly status?: readonly string[];
-  /** Absent: nobody was asked. */
+  /** Absent: not requested. */
   readonly provider?: ProviderExplanation;
-  /** Absent: there is none, or nobody looked. */
+  /** Absent: there is no record, or it was not read. */
   readonly record?: ServiceRecordExplanation;
   readonly endpoints: EndpointsExplanation;
-  /** How connections from outside are divided. Absent: none come, or another program serves them. */
+  /** How connections from outside are balanced. Absent: none arrive, or another program serves them. */
   readonly balancing?: BalancingExplanation;
-  /** In order of their names. */
+  /** Sorted by name. */
   readonly nodes: readonly NodeExplanation[];
-  /** Why there are none. */
+  /** Why there are no nodes. */
   readonly noNodes?: Reason;
-  /** What clients meet, address by address and port by port. */
+  /** What clients see, for each address and port. */
   readonly clients?: readonly ClientReachability[];
 }
 
 export type BalancingExplanation =
   | { readonly algorithm: 'random' }
-  /** `slots`: more than were asked where there are many endpoints. */
+  /** `slots` may exceed the configured number when there are many endpoints. */
   | { readonly algorithm: 'consistent'; readonly hashed: HashInput; readonly slots: number };
 
-/** `now`: milliseconds since the epoch, by which the agents' reports are judged. `pods`: of the namespace, where they could be read. */
+/**
+ * `now` is in milliseconds since the epoch; the age of agents' reports is measured by it. `pods` are those of the namespace, if they could
+ * be read.
+ */
 export function explainService(snapshot: Snapshot, key: ServiceKey, now: number, pods?: readonly Pod[]): ServiceExplanation | undefined {
   const service = snapshot.services.get(key);
   if (service === undefined) return undefined;
@@ -62,8 +65,8 @@ export function explainService(snapshot: Snapshot, key: ServiceKey, now: number,
   };
 }
 
-/** What concerns one node, or one peer, alone. Undefined: the name is not known. */
-export function narrowed(
+/** Restricts an explanation to one node, or one peer. Undefined: the name is not known. */
+export function narrowToNodeAndPeer(
   explanation: ServiceExplanation,
   { node, peer }: { readonly node?: string; readonly peer?: string },
 ): ServiceExplanation {
@@ -81,7 +84,7 @@ export function narrowed(
 
 function explainBalancing(snapshot: Snapshot, service: Service): Pick<ServiceExplanation, 'balancing'> {
   const external = service.type === 'LoadBalancer' || service.type === 'NodePort' || service.externalIPs.length > 0;
-  if (!external || whyNotServed(service, snapshot.config.serviceProxyName) !== undefined) return {};
+  if (!external || whyNotForwarded(service, snapshot.config.serviceProxyName) !== undefined) return {};
   const hashing = consistentHashing(snapshot.config, service);
   if (hashing === undefined) return { balancing: { algorithm: 'random' } };
   const tables = decideForwarding(snapshot, service, '').forwarding?.frontends.flatMap(({ slots }) => slots?.backendOf.length ?? []) ?? [];

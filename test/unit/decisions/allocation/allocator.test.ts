@@ -619,9 +619,9 @@ describe('keepReleasedSeconds', () => {
     allocator.release('default/web', 1000);
     expect([ask(allocator, 'a'), ask(allocator, 'b')]).toEqual(['192.0.2.2', '(PoolFull)']);
     expect(ask(allocator, { name: 'b', requested: ['192.0.2.1'] })).toBe('(AddressReserved)');
-    expect(allocator.expire(60_999)).toEqual([]);
+    expect(allocator.expireReleased(60_999)).toEqual([]);
     expect(show(allocator.decide(request('web')))).toBe('192.0.2.1');
-    expect(allocator.expire(61_000).map(formatAddress)).toEqual(['192.0.2.1']);
+    expect(allocator.expireReleased(61_000).map(formatAddress)).toEqual(['192.0.2.1']);
     expect(ask(allocator, 'b')).toBe('192.0.2.1');
   });
 
@@ -633,7 +633,7 @@ describe('keepReleasedSeconds', () => {
     allocator.release('default/web', 0);
     expect(ask(allocator, 'web')).toBe('192.0.2.2');
     allocator.setPools([pool(keeping)]);
-    expect(allocator.expire(60_000).map(formatAddress)).toEqual(['192.0.2.1']);
+    expect(allocator.expireReleased(60_000).map(formatAddress)).toEqual(['192.0.2.1']);
     expect(allocator.usage()).toEqual([{ pool: 'small', family: 4, total: 2n, free: 1n, assigned: 1 }]);
   });
 
@@ -718,8 +718,8 @@ test('what was kept before a restart is kept no longer where somebody has it by 
   const allocator = withPools({ ...small, keepReleasedSeconds: 60 }, { name: 'other', addresses: ['198.51.100.1-198.51.100.1'] });
   allocator.adopt(request('holder'), [address('192.0.2.1')]);
   const kept = (text: string) => ({ service: 'default/gone', address: address(text), until: 60_000 }) as const;
-  allocator.keep(['192.0.2.1', '192.0.2.2', '198.51.100.1', '203.0.113.1'].map(kept));
-  expect(allocator.kept()).toEqual([{ ...kept('192.0.2.2'), pool: 'small' }]);
+  allocator.restoreReleased(['192.0.2.1', '192.0.2.2', '198.51.100.1', '203.0.113.1'].map(kept));
+  expect(allocator.releasedAddresses()).toEqual([{ ...kept('192.0.2.2'), pool: 'small' }]);
   allocator.release('default/holder', 0);
   expect(ask(allocator, { name: 'a', requested: ['192.0.2.2'] })).toBe('(AddressReserved)');
   expect(ask(allocator, 'gone')).toBe('192.0.2.2');
@@ -747,14 +747,14 @@ describe('a Service that is gone while its record is not', () => {
     const allocator = withPools(small);
     ask(allocator, { name: 'a', ...key });
     ask(allocator, { name: 'b', ...key, ports: ['443'] });
-    allocator.leave('default/a');
+    allocator.markDeleted('default/a');
     return allocator;
   };
 
   test('leaves what it held to nobody else until the record is gone', () => {
     const allocator = withPools({ name: 'one', addresses: ['192.0.2.1-192.0.2.1'] });
     ask(allocator, 'a');
-    allocator.leave('default/a');
+    allocator.markDeleted('default/a');
     expect(allocator.assignmentOf('default/a')).toBeUndefined();
     expect([...allocator.assignments()]).toEqual([]);
     expect(ask(allocator, 'b')).toBe('(PoolFull)');

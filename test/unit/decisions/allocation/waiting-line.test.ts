@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAllocator, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
 import { allocationRequest } from '../../../../src/decisions/allocation/request.ts';
-import { WaitingLine } from '../../../../src/decisions/allocation/waiting-line.ts';
+import { AddressQueue } from '../../../../src/decisions/allocation/waiting-line.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { cluster, pool, service, type ServiceLiteral } from '../fixtures.ts';
 
@@ -11,26 +11,26 @@ const required = { ...dual, ipFamilyPolicy: 'RequireDualStack' } as const;
 /** Looks at one Service after the other, as a controller does. */
 class Line {
   readonly allocator: Allocator;
-  readonly line: WaitingLine;
+  readonly line: AddressQueue;
 
   constructor(...addresses: readonly string[]) {
     this.allocator = createAllocator([pool({ name: 'main', addresses })]);
-    this.line = new WaitingLine(this.allocator);
+    this.line = new AddressQueue(this.allocator);
   }
 
   look(name: string, rest: Omit<ServiceLiteral, 'name'> = {}): void {
     const request = allocationRequest(service({ name, ...rest }), cluster({}));
-    if (this.allocator.stage(request).reason === undefined) this.line.leave(request.service);
-    else this.line.wait(request);
+    if (this.allocator.stage(request).reason === undefined) this.line.dequeue(request.service);
+    else this.line.enqueue(request);
   }
 
   written(name: string): ServiceKey[] {
-    return this.line.call(this.allocator.confirm(`default/${name}`));
+    return this.line.takeNext(this.allocator.confirm(`default/${name}`));
   }
 
   release(name: string): ServiceKey[] {
-    this.line.leave(`default/${name}`);
-    return this.line.call(this.allocator.release(`default/${name}`, 0));
+    this.line.dequeue(`default/${name}`);
+    return this.line.takeNext(this.allocator.release(`default/${name}`, 0));
   }
 }
 

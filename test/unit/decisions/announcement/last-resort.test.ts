@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideAnnouncement } from '../../../../src/decisions/announcement/decision.ts';
 import { formatCommunity } from '../../../../src/decisions/announcement/communities.ts';
-import { asSent } from '../../../../src/decisions/announcement/last-resort.ts';
+import { withGracefulShutdownAttributes } from '../../../../src/decisions/announcement/last-resort.ts';
 import { mergeRoutes } from '../../../../src/decisions/announcement/merge-routes.ts';
 import type { RouteIntent } from '../../../../src/decisions/announcement/route.ts';
 import { formatAddress } from '../../../../src/net/address.ts';
@@ -100,15 +100,15 @@ describe('a route that is a last resort', () => {
   const last: RouteIntent = { ...route, lastResort: true };
 
   test('is sent with the community of RFC 8326, the lowest preference and a longer path', () => {
-    const sent = asSent(last);
+    const sent = withGracefulShutdownAttributes(last);
     expect(sent.communities.map(formatCommunity)).toEqual(['0:1', '65535:0']);
     expect(sent).toMatchObject({ localPref: 0, asPathPrepend: 4 });
     expect(sent).not.toHaveProperty('lastResort');
-    expect(asSent({ ...last, asPathPrepend: 30 }).asPathPrepend).toBe(32);
+    expect(withGracefulShutdownAttributes({ ...last, asPathPrepend: 30 }).asPathPrepend).toBe(32);
   });
 
   test('and any other as it is', () => {
-    expect(asSent(route)).toEqual(route);
+    expect(withGracefulShutdownAttributes(route)).toEqual(route);
   });
 
   test('is one for Services that share it only where it is that for all', () => {

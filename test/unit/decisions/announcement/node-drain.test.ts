@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { defined } from '../../../../src/lang/defined.ts';
 import { formatCommunity } from '../../../../src/decisions/announcement/communities.ts';
 import { decideAnnouncement } from '../../../../src/decisions/announcement/decision.ts';
-import { asSent } from '../../../../src/decisions/announcement/last-resort.ts';
+import { withGracefulShutdownAttributes } from '../../../../src/decisions/announcement/last-resort.ts';
 import type { DrainView } from '../../../../src/decisions/announcement/node-drain.ts';
 import type { NodeDrainReport } from '../../../../src/model/objects/node-state.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
@@ -28,7 +28,9 @@ function stand(change: ClusterLiteral, node: string, view?: DrainView): string {
   const result = decideAnnouncement(snapshot, web, node, view).addresses.find(({ type }) => type === 'LoadBalancer')?.result;
   if (result === undefined) throw new RangeError('no address');
   if (!result.announce) return result.reason.code;
-  const routes = result.peers.flatMap((toPeer) => ('routes' in toPeer.result ? toPeer.result.routes.map(asSent) : []));
+  const routes = result.peers.flatMap((toPeer) =>
+    'routes' in toPeer.result ? toPeer.result.routes.map(withGracefulShutdownAttributes) : [],
+  );
   const texts = routes.map(({ prefix, communities, localPref, asPathPrepend }) => {
     const prepended = asPathPrepend === 0 ? [] : [`prepend ${asPathPrepend}`];
     return [formatPrefix(prefix), ...communities.map(formatCommunity), `pref ${localPref}`, ...prepended].join(' ');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defined } from '../../../../src/lang/defined.ts';
-import { directReturnNode, passingTo, segmentThroughTunnels } from '../../../../src/decisions/direct-return/passing.ts';
+import { directReturnNode, forwardingPathTo, segmentThroughTunnels } from '../../../../src/decisions/direct-return/passing.ts';
 import { planDirectReturn } from '../../../../src/decisions/direct-return/plan.ts';
 import type { DirectReturnMode } from '../../../../src/model/kinds/types.ts';
 import type { DirectReturnReport, NodeState } from '../../../../src/model/objects/node-state.ts';
@@ -45,7 +45,7 @@ function nodes(reports: Reports, mode: DirectReturnMode = 'auto', more: ClusterL
 
 const way = (snapshot: Snapshot, to = 'b'): unknown => {
   const target = snapshot.nodes.get(to)?.internalIPs[0] ?? address('10.0.0.2');
-  const answer = passingTo(snapshot, 'a', to, target);
+  const answer = forwardingPathTo(snapshot, 'a', to, target);
   return 'passing' in answer ? answer.passing : answer.reason.code;
 };
 

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { formatAddress } from '../../../../src/net/address.ts';
-import { chooseEndpoints, reachability, targetsOf, type NodePlace } from '../../../../src/decisions/forwarding/endpoints.ts';
+import { chooseEndpoints, reachability, targetsOf, type NodeTopology } from '../../../../src/decisions/forwarding/endpoints.ts';
 import { cluster, endpoint, service } from '../fixtures.ts';
 
 interface Row {
   readonly name: string;
   readonly endpoints: readonly string[];
   /** Default: node "here" in zone-a. */
-  readonly place?: NodePlace;
+  readonly place?: NodeTopology;
   /** Last octets. */
   readonly cluster: readonly number[];
   readonly local: readonly number[];
 }
 
-const here: NodePlace = { name: 'here', zone: 'zone-a' };
+const here: NodeTopology = { name: 'here', zone: 'zone-a' };
 const hinted = ['10.0.0.1@here zone=zone-a', '10.0.0.2@two zone=zone-b', '10.0.0.3@three zone=zone-c', '10.0.0.4@four zone=zone-a'];
 
 const rows: readonly Row[] = [

@@ -32,11 +32,11 @@ function decide(services: ServicesScope) {
   const snapshot = cluster({ ...everything, config: { services, serviceCIDRs: ['10.96.0.0/12'] } });
   const service = snapshot.services.get('default/web');
   if (service === undefined) throw new Error('no Service');
-  const { forwarding, elsewhere } = decideForwarding(snapshot, service, 'here');
-  const keys = (frontends: typeof elsewhere): string[] => frontends.map(({ match }) => frontendKey(match)).toSorted();
+  const { forwarding, foreign } = decideForwarding(snapshot, service, 'here');
+  const keys = (frontends: typeof foreign): string[] => frontends.map(({ match }) => frontendKey(match)).toSorted();
   return {
     ours: keys(forwarding?.frontends ?? []),
-    elsewhere: keys(elsewhere),
+    foreign: keys(elsewhere),
     node: nodeForwarding(snapshot, 'here'),
     healthCheck: decideHealthCheck(snapshot, service, 'here'),
   };
@@ -57,8 +57,8 @@ describe('the scope of services', () => {
     ['all', [...clusterIPs, ...external].toSorted(), []],
     ['external', external, clusterIPs],
     ['none', [], [...clusterIPs, ...external].toSorted()],
-  ])('%s: what is ours, and what another program has to have', (scope, ours, elsewhere) => {
-    expect(decide(scope)).toMatchObject({ ours, elsewhere });
+  ])('%s: what is ours, and what another program has to have', (scope, ours, foreign) => {
+    expect(decide(scope)).toMatchObject({ ours, foreign });
   });
 
   test.each<[ServicesScope, string[]]>([

@@ -106,9 +106,9 @@ describe('free intervals', () => {
         const free = new Set(Array.from({ length: 16 }, (_, index) => 10 + index));
         for (const { op, value } of operations) {
           const gives = op === 'give' && rangeContains(range, at(value)) && !free.has(value);
-          if (gives) intervals.give(at(value));
+          if (gives) intervals.markFree(at(value));
           if (gives) free.add(value);
-          const taken = op === 'take' && intervals.take(at(value));
+          const taken = op === 'take' && intervals.markHeld(at(value));
           expect(taken).toBe(op === 'take' && free.delete(value));
           expect(intervals.has(at(value))).toBe(free.has(value));
           expect(intervals.lowest()).toEqual(free.size === 0 ? undefined : at(Math.min(...free)));
@@ -118,7 +118,7 @@ describe('free intervals', () => {
   });
 
   test('giving back what is free is a bug', () => {
-    expect(() => createFreeIntervals(range).give(at(10))).toThrow(/taken/);
+    expect(() => createFreeIntervals(range).markFree(at(10))).toThrow(/taken/);
   });
 });
 
@@ -130,7 +130,7 @@ describe('the steps to a free address', () => {
     const before = space.steps();
     const found = space.lowestFree('p', family);
     if (found === undefined) throw new Error('nothing is free');
-    space.take(found);
+    space.markHeld(found);
     return space.steps() - before;
   }
 
@@ -145,7 +145,7 @@ describe('the steps to a free address', () => {
     const crowded = createAddressSpace(pools, []);
     const first = pools[0]?.addresses[0]?.first.value ?? 0n;
     // Downwards, so that the test is quick: the gaps are made at the end of the list.
-    for (let index = million - 1; index >= 0; index--) crowded.take({ family, value: first + BigInt(index * stride) });
+    for (let index = million - 1; index >= 0; index--) crowded.markHeld({ family, value: first + BigInt(index * stride) });
     expect(crowded.usage('p', family)).toMatchObject({ free: crowded.usage('p', family).total - BigInt(million) });
     expect(crowded.lowestFree('p', family)).toEqual({ family, value: first + (stride === 1 ? BigInt(million) : 1n) });
     for (let next = 0; next < 1000; next++) expect(stepsToNext(crowded, family)).toBe(alone);
