@@ -130,7 +130,7 @@ function whyUnknown(node: string, report: NodeState | undefined): Reason | undef
 function frontendsOn(snapshot: Snapshot, node: string, key: ServiceKey, address: Address): readonly string[] {
   const service = snapshot.services.get(key);
   if (service === undefined) return [];
-  const { forwarding, elsewhere } = decideForwarding(snapshot, service, node);
+  const { forwarding, foreign: elsewhere } = decideForwarding(snapshot, service, node);
   return frontendsOfAddress({ frontends: [...(forwarding?.frontends ?? []), ...elsewhere] }, address);
 }
 

@@ -77,7 +77,7 @@ export interface AddressExplanation {
 
 /** `now` is in milliseconds since the epoch. The age of the agent's report is measured by it. */
 export function explainNodeForService(snapshot: Snapshot, service: Service, node: string, now: number): NodeExplanation {
-  const { forwarding, elsewhere, reasons } = decideForwarding(snapshot, service, node);
+  const { forwarding, foreign: elsewhere, reasons } = decideForwarding(snapshot, service, node);
   const announcement = decideAnnouncement(snapshot, service, node, { now });
   const last = snapshot.nodeStates.get(node);
   const state = currentReport(snapshot.nodeStates, node, now);

@@ -230,7 +230,7 @@ class World {
     const { source, dataplane, foreign } = this.bed;
     const forwarding = new Map<string, readonly Frontend[]>();
     const announcements = [...source.snapshot.services].map(([key, service]) => {
-      const { forwarding: decided = { frontends: [] }, elsewhere } = decideForwarding(source.snapshot, service, 'n1');
+      const { forwarding: decided = { frontends: [] }, foreign: elsewhere } = decideForwarding(source.snapshot, service, 'n1');
       if (decided.frontends.length > 0) forwarding.set(key, decided.frontends);
       const { addresses } = decideAnnouncement(source.snapshot, service, 'n1');
       // The barrier: an address is not announced while another Service has a frontend of it.

@@ -36,7 +36,7 @@ function decide(services: ServicesScope) {
   const keys = (frontends: typeof foreign): string[] => frontends.map(({ match }) => frontendKey(match)).toSorted();
   return {
     ours: keys(forwarding?.frontends ?? []),
-    foreign: keys(elsewhere),
+    foreign: keys(foreign),
     node: nodeForwarding(snapshot, 'here'),
     healthCheck: decideHealthCheck(snapshot, service, 'here'),
   };
