@@ -131,7 +131,7 @@ function refusedVersion(apiVersion: string, kind: string, reader: KindReader | u
     if (reader?.apiVersion === heraldApiVersion) {
       return {
         field: 'apiVersion',
-        message: `${kind} of MetalLB is not read as it is`,
+        message: `${kind} of MetalLB is read only with compat: metallb`,
         fix: 'set compat: metallb in HeraldConfig, or translate it with: herald import metallb',
       };
     }

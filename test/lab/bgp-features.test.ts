@@ -219,7 +219,7 @@ describe('TTL security', () => {
 
   test('beside ebgpMultiHop it is refused, and the session runs on', async () => {
     await peersWith('ttlSecurityHops: 1, ebgpMultiHop: true', /tor1-v4/);
-    await agent.waitForLine(/BGPPeer\/tor1-v4: spec.ttlSecurityHops: stands beside ebgpMultiHop/);
+    await agent.waitForLine(/BGPPeer\/tor1-v4: spec.ttlSecurityHops: must not be set together with ebgpMultiHop/);
     await untilEstablished('tor1-v4');
     await herald.write('20-herald.yaml', manifest);
   });

@@ -237,7 +237,7 @@ function check(options: ResolvedOptions): void {
     address === undefined || !isLinkLocal(address) || networkInterface !== undefined,
     'a link-local address needs the interface that it is on',
   );
-  demand('interface', networkInterface === undefined || isInterfaceName(networkInterface), 'is no name of a network interface');
+  demand('interface', networkInterface === undefined || isInterfaceName(networkInterface), 'is not the name of a network interface');
   demand('port', wholeNumber(options.port, 1, 65535), 'a port is a number from 1 to 65535');
   demand('localAsn', isAsn(options.localAsn), asnRule);
   demand('peerAsn', typeof peerAsn === 'string' || isAsn(peerAsn), asnRule);

@@ -180,7 +180,7 @@ const timers: readonly PeerRelation[] = [
   },
   {
     at: 'keepaliveTime',
-    message: 'is 0, so that the hold timer of the peer would expire',
+    message: 'is 0, so the hold timer of the peer would expire',
     fix: 'write a third of holdTime',
     cel: `!(${durationIn('holdTime')} && ${durationIn('keepaliveTime')}) || duration(self.keepaliveTime) > duration('0s') || duration(self.holdTime) == duration('0s')`,
     holds: ({ holdTime = 0, keepaliveTime }) => keepaliveTime !== 0 || holdTime === 0,

@@ -36,7 +36,7 @@ export const annotationRows: readonly AnnotationRow[] = [
   {
     name: 'ip-allocated-from-pool',
     does: 'no',
-    text: 'Neither read nor written, as Herald writes nothing of a Service but its status (with AWS, also a finalizer). The pool of an address follows from the pools, which never overlap. A value that MetalLB wrote stays and may be out of date.',
+    text: 'Neither read nor written, because Herald writes only the status of a Service (with AWS, also a finalizer). The pool of an address follows from the pools, which never overlap. A value that MetalLB wrote stays and may be out of date.',
   },
 ];
 
@@ -80,7 +80,7 @@ export function translateAnnotations(written: Readonly<Record<string, unknown>>)
       translated[row.ours] = written[name];
       from.set(row.ours, name);
     } else if (written[row.ours] !== written[name]) {
-      findings.push({ name, message: `is not used: ${row.ours} is there, and says something else`, fix: 'remove one of the two' });
+      findings.push({ name, message: `is not used: ${row.ours} is set to another value`, fix: 'remove one of the two' });
     }
   }
   for (const name of names) {

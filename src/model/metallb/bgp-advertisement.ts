@@ -10,12 +10,12 @@ export const advertisementRows: readonly FieldRow[] = [
   {
     field: 'localPref',
     does: 'differs',
-    text: "Where it is 0, 100 is sent to internal peers, as in FRR; MetalLB's native mode sends 0. Two that disagree about an address announce neither ([ConflictingAdvertisements](reasons.md)).",
+    text: "With 0, 100 is sent to internal peers, as in FRR; MetalLB's native mode sends 0. When two advertisements disagree about an address, neither announces it ([ConflictingAdvertisements](reasons.md)).",
   },
   {
     field: 'communities',
     does: 'differs',
-    text: 'Well-known names (`no-export`) are understood without an alias; an alias of that name goes before. An unknown alias leaves this advertisement out; MetalLB takes no configuration then.',
+    text: 'Well-known names (`no-export`) are understood without an alias; an alias of that name takes precedence. An unknown alias leaves this advertisement out; MetalLB then rejects the whole configuration.',
     translate: (value) => ({ value: Array.isArray(value) ? value.map(plainCommunity) : value }),
   },
   { field: 'ipAddressPools', does: 'same', text: 'Names of IPAddressPools of either group.' },
@@ -34,7 +34,7 @@ export const communityRows: readonly FieldRow[] = [
   {
     field: 'communities',
     does: 'differs',
-    text: 'A name begins with a letter and has letters, digits, "-", "_" and ".", up to 63; another alias is left out. Of two aliases of one name that of the first object by name counts; MetalLB refuses the whole configuration.',
+    text: 'A name begins with a letter and has letters, digits, "-", "_" and ".", up to 63; another alias is left out. If two objects define the same alias, the first object by name counts; MetalLB refuses the whole configuration.',
     translate: aliases,
   },
 ];

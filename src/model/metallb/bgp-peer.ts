@@ -4,7 +4,7 @@ import { normaliseAddress } from './addresses.ts';
 import { note, type FieldContext, type FieldRow, type TranslatedValue } from './rows.ts';
 
 const holdTime =
-  "Where it is not written: 90 s, as in MetalLB's native mode; FRR has 180 s. The peers agree on the lower of their two. Parts of a second are cut off, as FRR does.";
+  "Default: 90 s, as in MetalLB's native mode; FRR has 180 s. The peers agree on the lower of their two. Fractions of a second are cut off, as FRR does.";
 
 /** Fields of a metallb.io/v1beta2 BGPPeer. */
 export const peerRows: readonly FieldRow[] = [
@@ -22,25 +22,25 @@ export const peerRows: readonly FieldRow[] = [
     text: '',
     translate: (value) => ({ value: normaliseAddress(value) }),
   },
-  { field: 'interface', does: 'same', text: 'May stand beside `peerAddress`: the session is bound to it.' },
+  { field: 'interface', does: 'same', text: 'May be set together with `peerAddress`: the session is then bound to the interface.' },
   { field: 'sourceAddress', does: 'same', text: '', translate: (value) => ({ value: normaliseAddress(value) }) },
   { field: 'peerPort', does: 'same', text: 'Up to 65535.' },
   { field: 'holdTime', does: 'differs', text: holdTime, translate: wholeSeconds },
-  { field: 'keepaliveTime', does: 'same', text: 'A third of the hold time where it is not written.', translate: wholeSeconds },
-  { field: 'connectTime', does: 'same', text: '5 s where it is not written.' },
+  { field: 'keepaliveTime', does: 'same', text: 'Default: a third of the hold time.', translate: wholeSeconds },
+  { field: 'connectTime', does: 'same', text: 'Default: 5 s.' },
   { field: 'routerID', does: 'differs', text: 'Only an IPv4 address. Peers of one node may have different ones.' },
   { field: 'nodeSelectors', does: 'same', text: '' },
   { field: 'password', does: 'same', text: '' },
   {
     field: 'passwordSecret',
     does: 'same',
-    text: 'The Secret is read in the namespace of the BGPPeer, whatever `namespace` says, as in MetalLB; the agents need a Role there (manifests/components/metallb). Where it is missing this one session waits; MetalLB takes no configuration at all.',
+    text: 'The Secret is read in the namespace of the BGPPeer, whatever `namespace` says, as in MetalLB; the agents need a Role there (manifests/components/metallb). Without it only this session waits; MetalLB rejects the whole configuration.',
     translate: passwordSecret,
   },
   {
     field: 'bfdProfile',
     does: 'same',
-    text: 'Where the BFDProfile is missing the session begins without BFD, and says so ([BFDProfileMissing](reasons.md)); MetalLB takes no configuration then.',
+    text: 'Without the BFDProfile the session starts without BFD and reports that ([BFDProfileMissing](reasons.md)); MetalLB then rejects the whole configuration.',
   },
   {
     field: 'enableGracefulRestart',
@@ -114,6 +114,6 @@ function passwordSecret(value: unknown, { namespace }: FieldContext): Translated
   const elsewhere = typeof written === 'string' && written !== '' && written !== namespace;
   return {
     value: { name, namespace },
-    findings: elsewhere ? [note(`is read in namespace ${namespace}, as in MetalLB, and not in the one that is written`, '')] : [],
+    findings: elsewhere ? [note(`is read in namespace ${namespace}, as in MetalLB, and not in the namespace written here`, '')] : [],
   };
 }

@@ -45,10 +45,10 @@ const serverFields = new Set([
 
 /** ConfigMaps that configure MetalLB. */
 const configMaps: Readonly<Record<string, { readonly message: string; readonly fix: string }>> = {
-  bgpextras: { message: 'is configuration of FRR, which Herald does not have', fix: 'look what in it Herald has a field for' },
+  bgpextras: { message: 'is configuration of FRR, which Herald does not use', fix: 'check which of its settings Herald has a field for' },
   config: {
     message: 'is the configuration of MetalLB before 0.13',
-    fix: 'make objects of it first: metallb/configmaptocrs of MetalLB 0.13 does',
+    fix: 'first convert it to objects with metallb/configmaptocrs of MetalLB 0.13',
   },
 };
 
@@ -96,7 +96,7 @@ function importTranslated(
     );
   }
   const name = `${origin.kind}/${origin.name}`;
-  if (seen.has(name)) return refused(object, 'metadata.name', 'is there twice: the first one is taken', 'remove one of the two');
+  if (seen.has(name)) return refused(object, 'metadata.name', 'appears twice: the first one is used', 'remove one of the two');
   seen.add(name);
   const { problems, warnings } = parseObject(raw);
   const remarks: Remark[] = [

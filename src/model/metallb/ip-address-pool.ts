@@ -8,7 +8,7 @@ export const poolRows: readonly FieldRow[] = [
   {
     field: 'addresses',
     does: 'differs',
-    text: 'Ranges that no client can reach are refused (loopback, link-local, multicast, 240.0.0.0/4). Where pools overlap MetalLB stops taking any configuration; here one of the two gives no addresses ([PoolOverlaps](reasons.md)).',
+    text: 'Ranges that no client can reach are refused (loopback, link-local, multicast, 240.0.0.0/4). When pools overlap, MetalLB rejects the whole configuration; in Herald one of the two gives no addresses ([PoolOverlaps](reasons.md)).',
     translate: (value) => ({ value: Array.isArray(value) ? value.map(normaliseRange) : value }),
   },
   { field: 'autoAssign', does: 'same', text: '' },

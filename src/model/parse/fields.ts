@@ -191,7 +191,7 @@ export class FieldReader {
       const fix = meant === undefined ? `known here: ${known}` : `did you mean ${meant}?`;
       const where = [name.slice(0, limits.shownValue)];
       if (this.#options.unknown === 'refused') this.problem(where, 'is not a field', fix);
-      else this.warning(where, 'is not known to this version of Herald, which goes on without it', `upgrade, or remove it; ${fix}`);
+      else this.warning(where, 'is not known to this version of Herald and is ignored', `upgrade, or remove it; ${fix}`);
     }
     for (const child of this.#children) child.end();
   }

@@ -141,13 +141,13 @@ export const interfaceName: Grammar<string> = {
   parse: (text) =>
     /^[^\s:/]{1,15}$/.test(text) && text !== '.' && text !== '..'
       ? parsed(text)
-      : invalid('no name of a network interface: up to 15 characters without space, colon and slash'),
+      : invalid('not the name of a network interface: up to 15 characters without space, colon and slash'),
   example: 'eth1',
   maxLength: 15,
   rules: [
     {
       cel: `${matches('self', '^[^\\s:/]+$')} && self != '.' && self != '..'`,
-      message: 'is no name of a network interface',
+      message: 'is not the name of a network interface',
       fix: 'up to 15 characters without space, colon and slash',
       broken: 'eth/0',
     },

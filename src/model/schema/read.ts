@@ -105,13 +105,13 @@ function readList(schema: ListSchema, fields: FieldReader, name: string): readon
     const at = [name, index];
     checkRules(items.rules ?? [], value, fields, at);
     if (unique === true && values.findIndex((other) => canonical(other) === canonical(value)) !== index) {
-      if (typeof value === 'string') fields.problem(at, `"${value}" is there twice`, 'remove one');
+      if (typeof value === 'string') fields.problem(at, `"${value}" appears twice`, 'remove one');
       else
         fields.problem(at, `is the same ${items.kind === 'object' ? (items.called ?? 'element') : 'element'} as one before`, 'remove it');
     }
     if (key === undefined) continue;
     const [mine, ...before] = [value, ...values.slice(0, index)].map((each) => (each as Record<string, unknown>)[key]);
-    if (typeof mine === 'string' && before.includes(mine)) fields.problem([...at, key], `"${mine}" is there twice`, 'remove one');
+    if (typeof mine === 'string' && before.includes(mine)) fields.problem([...at, key], `"${mine}" appears twice`, 'remove one');
   }
   return values;
 }

@@ -19,7 +19,7 @@ export const condition = object(
       description: 'When `status` last changed.',
     }),
     reason: text({ required: 'write the code', maxLength: 1024, description: 'A code of the [catalogue](reasons.md).' }),
-    message: text({ maxLength: 32_768, description: 'The same in words.' }),
+    message: text({ maxLength: 32_768, description: 'The reason as a sentence.' }),
   },
   { called: 'condition' },
 );

@@ -17,7 +17,7 @@ export function readClusterAddresses(spec: FieldReader, type: Service['type'], {
 
   if (single === 'None' || list.includes('None')) {
     if (list.length > 1 || (single !== undefined && single !== 'None') || list.some((item) => item !== 'None')) {
-      spec.problem('clusterIPs', 'None cannot stand beside an address', 'write clusterIP: None only');
+      spec.problem('clusterIPs', 'None cannot be combined with an address', 'write clusterIP: None only');
     }
     if (type !== 'ClusterIP') spec.problem('clusterIP', `None is not for type ${type}`, 'give the Service a clusterIP');
     const ipFamilies: Family[] = families.length > 0 ? families : [4];

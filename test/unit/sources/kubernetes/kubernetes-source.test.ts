@@ -183,7 +183,7 @@ test('an object of ours with a field of a newer version is used without it, and 
   await source.start();
   expect(source.snapshot.pools.get('main')?.addresses).toHaveLength(1);
   const text =
-    /^IPAddressPool\/main: spec\.sharding: is not known to this version of Herald, which goes on without it \(upgrade, or remove it/;
+    /^IPAddressPool\/main: spec\.sharding: is not known to this version of Herald and is ignored \(upgrade, or remove it/;
   expect(source.problems().map(problemText)).toEqual([expect.stringMatching(text)]);
   expect(source.problems()[0]?.severity).toBe('warning');
 });

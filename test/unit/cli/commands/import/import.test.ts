@@ -37,7 +37,7 @@ async function file(name: string, text: string): Promise<string> {
 const pool = 'apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: {name: a, namespace: lb}\nspec: {addresses: [192.0.2.0/24]}\n';
 
 describe('herald import metallb of a whole installation', patient, () => {
-  test('prints manifests that Herald reads, with names and labels, and those that others name first', async () => {
+  test('import prints manifests that Herald reads, with names and labels, referenced objects first', async () => {
     const { stdout } = await importing('-f', installation);
     const found = documents(stdout);
     expect(found.map(named)).toEqual([
@@ -52,11 +52,11 @@ describe('herald import metallb of a whole installation', patient, () => {
     ]);
     for (const manifest of found) expect([named(manifest), parseObject(manifest).problems]).toEqual([named(manifest), []]);
     expect(found[2]).toMatchObject({ metadata: { labels: { tier: 'edge' } }, spec: { avoidBuggyIPs: true } });
-    // A number in base 60 to readers of YAML 1.1.
+    // Readers of YAML 1.1 would take this for a number in base 60.
     expect(stdout).toContain('"64512:10"');
   });
 
-  test('reports what is refused first, by file and line, then what is the same, and how Services ask for it', async () => {
+  test('the report lists refusals by file and line, then equal objects, then how Services request them', async () => {
     const { stderr, code } = await importing('-f', installation);
     expect(code).toBe(1);
     expect(stderr.split('\n')[0]).toMatch(/^refused: L2Advertisement\.metallb\.io\/metallb-system\/office \(.*installation\.yaml:\d+\)$/);
@@ -68,7 +68,7 @@ describe('herald import metallb of a whole installation', patient, () => {
     expect(stderr).not.toContain('example-only');
   });
 
-  test('-o report prints the report alone, and standard input is read', async () => {
+  test('-o report prints only the report, and -f - reads standard input', async () => {
     const child = importingFrom(readFileSync(join(installation, 'installation.yaml'), 'utf8'), '-o', 'report');
     const { stdout, stderr, code } = await child;
     expect(stdout).toContain('L2Advertisement.metallb.io/metallb-system/office (standard input:');
@@ -77,13 +77,13 @@ describe('herald import metallb of a whole installation', patient, () => {
   });
 });
 
-describe('the exit status of herald import metallb', patient, () => {
+describe('exit status of herald import metallb', patient, () => {
   test.each<[string, number, string, string]>([
     ['nothing differs', 0, pool, 'exact: IPAddressPool.metallb.io/lb/a'],
     ['something differs', 2, pool.replace('spec: {', 'spec: {serviceAllocation: {priority: -1}, '), 'differs: '],
     ['something is refused', 1, pool.replace('192.0.2.0/24', '127.0.0.0/8'), 'refused: '],
-    ['a name is there twice', 1, `${pool}---\n${pool}`, 'is there twice'],
-    ['one is in another namespace', 1, `${pool}---\n${pool.replace('namespace: lb', 'namespace: metallb-system')}`, 'say --namespace lb'],
+    ['a name appears twice', 1, `${pool}---\n${pool}`, 'appears twice'],
+    ['one is in another namespace', 1, `${pool}---\n${pool.replace('namespace: lb', 'namespace: metallb-system')}`, 'use --namespace lb'],
     ['a file is broken', 1, 'a: [', 'problem: '],
     [
       'raw configuration of FRR is there',
@@ -91,13 +91,13 @@ describe('the exit status of herald import metallb', patient, () => {
       'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bgpextras, namespace: metallb-system}\ndata: {extras: x}\n',
       'is configuration of FRR',
     ],
-  ])('%s: %i', async (_, status, text, line) => {
+  ])('import of %s exits with %i', async (_, status, text, line) => {
     const { code, stderr } = await importing('-f', await file('a.yaml', text));
     expect(stderr).toContain(line);
     expect(code).toBe(status);
   });
 
-  test('a mistake on the command line is no difference: 1', async () => {
+  test('a mistake on the command line exits with 1, not 2', async () => {
     for (const options of [
       ['-o', 'json'],
       ['-f', 'a', '--kubeconfig', 'b'],
@@ -139,7 +139,7 @@ describe('herald import metallb of a cluster', patient, () => {
 
   const cluster = (...options: readonly string[]): Promise<Outcome> => importing('--kubeconfig', join(directory, 'kubeconfig'), ...options);
 
-  test('reads it, and changes nothing', async () => {
+  test('import reads the cluster and changes nothing', async () => {
     const { stdout, stderr, code } = await cluster();
     expect(documents(stdout).map(named)).toContain('IPAddressPool/production');
     expect(stdout).not.toMatch(/uid|resourceVersion/);
@@ -148,14 +148,14 @@ describe('herald import metallb of a cluster', patient, () => {
     expect(server.methods).toEqual(new Set(['GET']));
   });
 
-  test('works without some of the CRDs, and says where it looked when there is nothing', async () => {
+  test('import works without some CRDs, and names the namespace when it finds nothing', async () => {
     server.absent.add('/apis/metallb.io/v1beta1/namespaces/metallb-system/bfdprofiles');
     expect(documents((await cluster()).stdout).map(named)).not.toContain('BFDProfile/fast');
     const { code, stderr } = await cluster('--namespace', 'lb');
-    expect([code, stderr]).toEqual([1, expect.stringContaining('no object in namespace lb of this cluster: say --namespace')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no object in namespace lb of this cluster: use --namespace')]);
   });
 
-  test('says what it may not read', async () => {
+  test('import names what it may not read', async () => {
     server.forbidden.add('/apis/metallb.io/v1beta2/namespaces/metallb-system/bgppeers');
     const { code, stderr } = await cluster();
     expect([code, stderr]).toEqual([1, expect.stringContaining('403')]);
