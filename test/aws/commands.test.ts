@@ -134,7 +134,7 @@ test('explain shows what a former LoadBalancer Service has left, and why it stay
   ]);
   const text = await explain();
   expect(text).not.toContain('Provider ');
-  expect(text).toContain('Left with  aws: what was made for the Service before, and is not let go yet\n');
+  expect(text).toContain('Held by    aws: resources that it created for the Service and has not released yet\n');
   expect(text).toContain(`! load balancer ${nlb?.name} has deletion protection, which Herald respects`);
   expect(text).toContain(`NLB ${nlb?.name}, internal, ipv4, active, ${nlb?.dnsName}`);
 });

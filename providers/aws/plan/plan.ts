@@ -83,18 +83,18 @@ export function planDisown({ observed, cluster, stack }: PlanInput): StackPlan {
   const why = { reason: 'the Service disowns it' };
   for (const { arn, tags } of tagged) {
     const TagKeys = Object.keys(tags).filter(isOurKey);
-    if (TagKeys.length > 0) steps.addAction(`${arn}: let go`, 'elbv2:RemoveTags', { input: { ResourceArns: [arn], TagKeys }, ...why });
+    if (TagKeys.length > 0) steps.addAction(`${arn}: disown`, 'elbv2:RemoveTags', { input: { ResourceArns: [arn], TagKeys }, ...why });
   }
   for (const { loadBalancer, tags } of classic) {
     const Tags = Object.keys(tags)
       .filter(isOurKey)
       .map((Key) => ({ Key }));
     const name = loadBalancer.LoadBalancerName;
-    if (Tags.length > 0) steps.addAction(`${name}: let go`, 'elb:RemoveTags', { input: { LoadBalancerNames: [name], Tags }, ...why });
+    if (Tags.length > 0) steps.addAction(`${name}: disown`, 'elb:RemoveTags', { input: { LoadBalancerNames: [name], Tags }, ...why });
   }
   for (const { GroupId, Tags } of securityGroups) {
     const ours = Tags.filter(({ Key }) => isOurKey(Key)).map(({ Key }) => ({ Key }));
-    if (ours.length > 0) steps.addAction(`${GroupId}: let go`, 'ec2:DeleteTags', { input: { Resources: [GroupId], Tags: ours }, ...why });
+    if (ours.length > 0) steps.addAction(`${GroupId}: disown`, 'ec2:DeleteTags', { input: { Resources: [GroupId], Tags: ours }, ...why });
   }
   return { actions: steps.actions, waits: steps.waits, problems: [] };
 }

@@ -115,7 +115,7 @@ export function planRemovalOfNlb(
             }),
           ];
     // The cluster tag was set by the owner, so it stays.
-    steps.addAction(`${name}: let go`, 'elbv2:RemoveTags', {
+    steps.addAction(`${name}: disown`, 'elbv2:RemoveTags', {
       input: {
         ResourceArns: [arn],
         TagKeys: [...askedKeys(tags), ...Object.keys(tags).filter((key) => isOurKey(key) && key !== tagKeys.cluster)],
