@@ -7,9 +7,11 @@ import type { PacerComponents } from './sdk/pacer.ts';
 import { SdkCloud } from './sdk/sdk-cloud.ts';
 
 export interface OpenComponents extends PacerComponents {
-  /** Absent: Services cannot be written to (standalone). */
+  /** Absent without write access to Services (standalone). */
   readonly metadata?: ServiceMetadata;
-  /** Aborts when this controller leads no more: whoever waits for his turn then waits no longer. Absent: it is the only one. */
+  /**
+   * Aborts when this controller loses leadership: requests that wait for the rate limit then end. Absent when there is only one controller.
+   */
   readonly term?: AbortSignal;
 }
 
@@ -19,13 +21,13 @@ export interface OpenOptions extends Omit<Partial<AwsSettings>, 'clusterName' | 
   readonly region?: string;
   /** Absent: the VPC of the nodes. */
   readonly vpcId?: string;
-  /** Of Herald, for AWS' logs. */
+  /** Herald's version, for AWS' logs. */
   readonly version: string;
 }
 
 /**
- * The AWS provider with the real AWS behind it. Nothing is asked of AWS until there is a Service for it; where region and VPC are not
- * given they are those of the nodes, so that the metadata service of the instance (IMDS) is never needed.
+ * Returns the AWS provider, connected to the real AWS. It calls AWS only when a Service needs it. Missing region and VPC are those of the
+ * nodes, so the metadata service of the instance (IMDS) is never needed.
  */
 export function openAws({ metadata, term, ...components }: OpenComponents, { version, ...options }: OpenOptions): AwsProvider {
   const { clock, random, log } = components;

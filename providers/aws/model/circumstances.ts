@@ -4,7 +4,7 @@ import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { AwsSettings } from './settings.ts';
 import type { ExistingStack, Facts } from './facts.ts';
 
-/** Everything beside the Services themselves that their load balancer depends on. */
+/** Everything besides the Services themselves that their load balancer depends on. */
 export interface Circumstances {
   readonly facts: Facts;
   readonly existing: ExistingStack;
@@ -13,9 +13,9 @@ export interface Circumstances {
   readonly slices: (service: ServiceKey) => readonly EndpointSlice[];
 }
 
-/** A stack is a load balancer with all that belongs to it: of one Service, or of several that share it. */
+/** A stack: one load balancer with all that belongs to it, of one Service or of several that share it. */
 export interface StackIdentity {
-  /** "namespace/name", or "shared:namespace/name". In tags. */
+  /** "namespace/name", or "shared:namespace/name". Written in tags. */
   readonly key: string;
   readonly namespace: string;
   readonly name: string;

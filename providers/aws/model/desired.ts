@@ -3,19 +3,19 @@ import type { ClassicAttributes, ClassicHealthCheck, ClassicListener } from '../
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Tags } from './observed.ts';
 
-/** What one stack shall be: a load balancer with all that belongs to it. Serialisable. */
+/** The desired state of one stack: a load balancer with all that belongs to it. Serialisable. */
 export type Desired = DesiredNlb | DesiredClassic;
 
 interface DesiredBase {
-  /** Names the stack in tags: "namespace/name" of its Service, or "shared:namespace/name". */
+  /** The stack in tags: "namespace/name" of its Service, or "shared:namespace/name". */
   readonly stack: string;
-  /** At most 32 characters. Used only when something is created: what exists is recognised by its tags. */
+  /** At most 32 characters. Used only to create: existing load balancers are recognised by their tags. */
   readonly name: string;
   readonly scheme: Scheme;
   readonly securityGroups: DesiredSecurityGroups;
-  /** Of the load balancer. */
+  /** Tags of the load balancer. */
   readonly tags: Tags;
-  /** TCP and UDP ports on which nodes (or pods) must be reached, health checks included. */
+  /** TCP and UDP ports on which the load balancer must reach nodes or pods, including health checks. */
   readonly targetPorts: readonly TargetPort[];
 }
 
@@ -25,11 +25,11 @@ export interface TargetPort {
 }
 
 export type DesiredSecurityGroups =
-  /** The load balancer has none, for good. */
+  /** The load balancer was created without security groups, and AWS lets none be added later. */
   | { readonly kind: 'none' }
-  /** The user's own. `backend`: that of the cluster comes with them, so that nodes let the load balancer in. */
+  /** The user's security groups. `backend`: the cluster's shared group is added, by which nodes admit the load balancer. */
   | { readonly kind: 'given'; readonly ids: readonly string[]; readonly backend: boolean }
-  /** One of ours with these rules; `backend` as above. */
+  /** A security group that Herald makes, with these rules. `backend` as above. */
   | {
       readonly kind: 'managed';
       readonly name: string;
@@ -38,7 +38,7 @@ export type DesiredSecurityGroups =
       readonly backend: boolean;
     };
 
-/** One rule as AWS counts them: one source, one protocol, one range of ports. */
+/** One rule as AWS counts them: one source, one protocol, one port range. */
 export interface IngressRule {
   /** tcp, udp, icmp or icmpv6. */
   readonly protocol: string;
@@ -54,7 +54,7 @@ export type RuleSource =
 
 export interface DesiredNlb extends DesiredBase {
   readonly kind: 'nlb';
-  /** Exists already, by the user's hand: it is neither created nor deleted, and its scheme and subnets are its own. */
+  /** ARN of a load balancer that the user made: it is neither created nor deleted, and keeps its scheme and subnets. */
   readonly adopted?: string;
   readonly ipAddressType: IpAddressType;
   readonly subnets: readonly SubnetMapping[];
@@ -62,10 +62,10 @@ export interface DesiredNlb extends DesiredBase {
   readonly enablePrefixForIpv6SourceNat?: 'on' | 'off';
   /** Only these keys are managed. */
   readonly attributes: Tags;
-  /** No two on one port. */
+  /** At most one per port. */
   readonly listeners: readonly DesiredListener[];
   readonly targetGroups: readonly DesiredTargetGroup[];
-  /** Services that share it and cannot be understood at the moment: what they have stays as it is. */
+  /** Services that share it and have errors: their parts stay unchanged. */
   readonly untouched: readonly ServiceKey[];
 }
 
@@ -74,20 +74,20 @@ export interface DesiredListener {
   readonly protocol: NlbProtocol;
   /** `key` of a target group. */
   readonly targetGroup: string;
-  /** The first is the default. Only with TLS, and never empty there. */
+  /** The first is the default. Only with TLS, where there is at least one. */
   readonly certificates: readonly string[];
   readonly sslPolicy?: string;
   readonly alpnPolicy?: AlpnPolicy;
   readonly attributes: Tags;
   readonly tags: Tags;
-  /** Whose port it is: in a shared load balancer each Service removes only its own. */
+  /** The Service that owns the port. In a shared load balancer each Service removes only its own. */
   readonly service: ServiceKey;
 }
 
 export interface DesiredTargetGroup {
   /** "namespace/name:port/PROTOCOL". */
   readonly key: string;
-  /** Carries a hash of what cannot be changed, so that a successor can stand beside it. */
+  /** Contains a hash of what AWS cannot change, so that a replacement can exist at the same time. */
   readonly name: string;
   readonly protocol: NlbProtocol;
   readonly port: number;
@@ -98,7 +98,7 @@ export interface DesiredTargetGroup {
   readonly attributes: Tags;
   readonly tags: Tags;
   readonly targets: readonly DesiredTarget[];
-  /** Ids of targets that are about to go: they leave as soon as another one serves. */
+  /** Ids of targets that will go soon. They are deregistered when another target is healthy. */
   readonly departing: readonly string[];
 }
 
@@ -117,7 +117,7 @@ export interface DesiredHealthCheck {
 export interface DesiredTarget {
   readonly id: string;
   readonly port: number;
-  /** "all": outside of the VPC. */
+  /** "all" for an address outside the VPC. */
   readonly availabilityZone?: 'all';
 }
 
@@ -125,13 +125,13 @@ export interface DesiredClassic extends DesiredBase {
   readonly kind: 'classic';
   readonly subnets: readonly string[];
   readonly listeners: readonly ClassicListener[];
-  /** Reference security policy for every SSL and HTTPS listener; absent: AWS' default. */
+  /** Reference security policy of each SSL and HTTPS listener. Absent: AWS' default. */
   readonly sslPolicy?: string;
-  /** Instance ports that are sent the proxy protocol, version 1. */
+  /** Instance ports that get the proxy protocol, version 1. */
   readonly proxyProtocolPorts: readonly number[];
   readonly healthCheck: ClassicHealthCheck;
   readonly attributes: ClassicAttributes;
   readonly instances: readonly string[];
-  /** Instances that are about to go. */
+  /** Instances that will go soon. */
   readonly departing: readonly string[];
 }

@@ -2,23 +2,23 @@ import type { Reason } from '../../../src/model/reasons.ts';
 import type { Certificate } from '../cloud/acm.ts';
 import type { IpAddressType, Scheme, SubnetMapping } from '../cloud/elbv2.ts';
 
-/** What is true of the account around the load balancers: read now and then, the same for all Services. */
+/** The state of the account that is the same for all Services. Read periodically. */
 export interface Facts {
   /** CIDRs of the VPC, of both families. */
   readonly vpcCidrs: readonly string[];
-  /** Of the VPC, in order of their ids. */
+  /** Subnets of the VPC, ordered by id. */
   readonly subnets: readonly SubnetFact[];
-  /** Of the VPC: to find those that are named. */
+  /** Security groups of the VPC, to find those that Services name. */
   readonly securityGroups: readonly SecurityGroupFact[];
-  /** Issued certificates; empty unless certificates are discovered, and somebody asks for one by the name of a host. */
+  /** Issued certificates. Empty unless discovery is on and a Service selects a certificate by host name. */
   readonly certificates: readonly Certificate[];
-  /** Why they could not be read. */
+  /** Why the certificates could not be read. */
   readonly certificatesRefused?: Reason;
-  /** Of certificates of ACM that are written, by ARN; absent: nobody has asked. */
+  /** Keys of ACM certificates that Services name, by ARN. Absent: none was asked for. */
   readonly keys?: ReadonlyMap<string, CertificateKey>;
 }
 
-/** The algorithm of its key, as ACM names it, or why it is not known. */
+/** The algorithm of a certificate's key, as ACM names it, or why it is unknown. */
 export type CertificateKey = { readonly algorithm: string } | { readonly unknown: string };
 
 export interface SubnetFact {
@@ -37,9 +37,9 @@ interface SecurityGroupFact {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** What the load balancer of the stack is already: where nothing else is asked for, it stays so. */
+/** Properties of the existing load balancer. They stay unless a Service asks for others. */
 export interface Existing {
-  /** Absent: it does not matter. */
+  /** Absent when it does not matter. */
   readonly name?: string;
   readonly scheme: Scheme;
   readonly subnets: readonly SubnetMapping[];
@@ -47,10 +47,10 @@ export interface Existing {
   readonly hasSecurityGroups: boolean;
 }
 
-/** What is already there of each kind and scheme, the balancer that is used first. */
+/** The existing load balancers, by kind and scheme. Where there are several, the one that is used first. */
 export interface ExistingStack {
   readonly nlb?: Existing;
   readonly classic?: Existing;
-  /** An NLB that was adopted, with its ARN. */
+  /** The adopted NLB, with its ARN. */
   readonly adopted?: Existing & { readonly arn: string };
 }

@@ -1,6 +1,6 @@
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 
-/** Collects everything that is wrong with a Service, and everything that is odd: all of it is told at once. */
+/** Collects all errors and warnings of a Service, so that all are reported at once. */
 export class Issues {
   readonly errors: Reason[] = [];
   readonly warnings: Reason[] = [];
@@ -14,12 +14,12 @@ export class Issues {
   }
 }
 
-/** Quotas that AWS raises on request: whether it has done so is for AWS to say, which refuses in words. */
+/** Warns about a quota that AWS raises on request. Herald does not know the raised value: AWS refuses the call if it is exceeded. */
 export function checkQuota(what: string, wanted: number, quota: number, issues: Issues): void {
   if (wanted > quota) issues.warn(reason('AwsAboveQuota', { what, quota }));
 }
 
-/** The name is that of the making: AWS renames none, and to make another one would take the old host name away. */
+/** Warns when another name is wanted than the load balancer has. AWS cannot rename it, and a new one would get another host name. */
 export function checkName(wanted: string | undefined, name: string | undefined, issues: Issues): void {
   if (wanted !== undefined && name !== undefined && wanted !== name) issues.warn(reason('AwsNameFixed', { name, wanted }));
 }

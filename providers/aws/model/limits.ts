@@ -1,4 +1,4 @@
-/** Quotas of AWS that are looked at before a call, and bounds of our own. Listed in docs/reference/limits.md. */
+/** Quotas of AWS that are checked before a call, and our own limits. Listed in docs/reference/limits.md. */
 export const limits = {
   listenersPerNlb: 50,
   certificatesPerNlb: 25,
@@ -11,35 +11,35 @@ export const limits = {
   tagsPerResource: 50,
   /** Targets or instances in one call. */
   registrationBatch: 200,
-  /** Resources whose tags are asked for at once when the whole account is looked at (AWS: 20). */
+  /** Resources in one request for tags, when the account is scanned (AWS allows 20). */
   tagBatch: 20,
-  /** How long something that was just made may be missing from what AWS lists. */
+  /** How long a new resource may be missing from AWS' lists. */
   visibilitySeconds: 60,
-  /** Waits between two looks at something that AWS is working on, and while nothing is wrong. */
+  /** Time between two polls of something that AWS is working on, and between two checks for drift. */
   pollSeconds: 5,
   driftSeconds: 300,
-  /** After a "no" of AWS: the first wait, which doubles each time, and the longest. By what waiting does about it. */
+  /** The first wait after a refusal of AWS, which doubles each time, and the longest, by retry class. */
   transientRetrySeconds: 5,
   transientRetryMaximumSeconds: 120,
   throttledRetrySeconds: 20,
   throttledRetryMaximumSeconds: 300,
   permanentRetrySeconds: 30,
   permanentRetryMaximumSeconds: 600,
-  /** How long AWS may say that something is in use that is to go, before that is told and asked seldom. */
+  /** How long AWS may refuse a deletion because the resource is in use, before this is reported and retried less often. */
   inUseSeconds: 300,
-  /** Reads that looking for drift may take of AWS' ten a second, and about how many one load balancer costs. */
+  /** Reads per second that checks for drift may use of AWS' ten, and roughly how many one load balancer needs. */
   driftReadsPerSecond: 4,
   driftReadsPerStack: 12,
-  /** Load balancers that the annotation of a Service may name: two, while one replaces the other. */
+  /** Load balancers that the annotation of a Service may name. Two are usual while one replaces the other. */
   keptIds: 10,
-  /** Certificates whose keys are remembered. */
+  /** Certificates whose keys are cached. */
   certificateKeys: 1000,
-  /** How long ACM is left alone after it has not told which keys certificates have. */
+  /** How long ACM is not asked again after it has refused to describe certificates. */
   certificateKeysRefusedSeconds: 3600,
-  /** A wait that is told to somebody: most end before. */
+  /** A wait of this length is reported. Most end earlier. */
   longWaitSeconds: 600,
-  /** How long what is known of subnets, security groups and certificates is used. */
+  /** How long the facts about subnets, security groups and certificates are cached. */
   factsSeconds: 60,
-  /** Time between two looks at the whole account, for what has no Service any more. */
+  /** Time between two scans of the account for orphans. */
   sweepSeconds: 900,
 } as const;

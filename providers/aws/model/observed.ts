@@ -4,17 +4,17 @@ import type { SecurityGroup } from '../cloud/ec2.ts';
 
 export type Tags = Readonly<Record<string, string>>;
 
-/** What of AWS belongs to one stack, or stands where the stack wants to stand. */
+/** The resources that belong to one stack, and those whose names collide with it. */
 export interface Observed {
   /** NLBs with our tags for this stack, the adopted one, and one that merely has the name that we would give. */
   readonly loadBalancers: readonly ObservedLoadBalancer[];
   readonly targetGroups: readonly ObservedTargetGroup[];
-  /** Our listeners of this stack on NLBs that do not carry our tags any more, and so are none of the above. */
+  /** Our listeners of this stack on NLBs that have lost our tags and are therefore not in `loadBalancers`. */
   readonly strayListeners?: readonly Pick<ObservedListener, 'listener' | 'tags'>[];
   readonly classic: readonly ObservedClassic[];
   /** Front-end security groups of this stack. */
   readonly securityGroups: readonly SecurityGroup[];
-  /** The security group by which nodes recognise our load balancers: one per cluster. */
+  /** The cluster's shared security group, by which nodes admit our load balancers. */
   readonly backendSecurityGroup?: SecurityGroup;
 }
 
@@ -29,7 +29,7 @@ export interface ObservedListener {
   readonly listener: Listener;
   readonly tags: Tags;
   readonly attributes: readonly Attribute[];
-  /** ARNs, the default one apart. */
+  /** ARNs, without the default certificate. */
   readonly extraCertificates: readonly string[];
 }
 

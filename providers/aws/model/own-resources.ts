@@ -1,7 +1,7 @@
 import { isOurs, tagKeys } from './tags.ts';
 import type { Observed } from './observed.ts';
 
-/** Without what merely has a name that the stack would like to have. */
+/** Returns only the stack's own resources, without those whose names merely collide. */
 export function ownObserved(observed: Observed, cluster: string, stack: string): Observed {
   const mine = ({ tags }: { readonly tags: Readonly<Record<string, string>> }): boolean =>
     isOurs(tags, cluster) && tags[tagKeys.stack] === stack;

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** AWS' bound on names of load balancers and target groups. */
+/** AWS' limit for names of load balancers and target groups. */
 const longest = 32;
 const hashLength = 10;
 
 /**
- * "k8s-NAMESPACE-NAME-HASH": the first letters for people, the hash for uniqueness. The same inputs give the same name, so that making
- * something whose answer was lost finds it again.
+ * Returns "k8s-NAMESPACE-NAME-HASH": a readable start, and a hash that makes it unique. The same inputs give the same name, so a creation
+ * whose answer was lost finds the resource again.
  */
 export function resourceName(namespace: string, name: string, ...distinguishing: readonly string[]): string {
   const hash = createHash('sha256').update(distinguishing.join('\0')).digest('hex').slice(0, hashLength);
@@ -14,7 +14,7 @@ export function resourceName(namespace: string, name: string, ...distinguishing:
   return `k8s-${part(namespace)}-${part(name)}-${hash}`;
 }
 
-/** Name of the security group by which nodes recognise the load balancers of a cluster. */
+/** Returns the name of the cluster's shared security group, by which nodes admit load balancers. */
 export function backendGroupName(cluster: string): string {
   return `herald-backend-${cluster.replaceAll(/[^a-zA-Z0-9-]/g, '').slice(0, 200)}-${createHash('sha256').update(cluster).digest('hex').slice(0, hashLength)}`;
 }

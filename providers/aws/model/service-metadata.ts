@@ -1,17 +1,17 @@
 import type { Service } from '../../../src/model/objects/service.ts';
 
-/** On every Service for which something was or may be made in AWS: it is not gone before that is. */
+/** Set on every Service before anything is created for it in AWS. The Service is not gone before its resources are. */
 export const finalizer = 'herald.dev/aws';
 
-/** Whether something was made for the Service in AWS, and may still be there, whoever serves it now. */
+/** Whether the Service may have resources in AWS, whichever provider serves it now. */
 export function hasOurFinalizer({ metadata }: Pick<Service, 'metadata'>): boolean {
   return metadata.finalizers?.includes(finalizer) === true;
 }
 
-/** ARNs of the load balancers of the Service, names of Classic ELBs, separated by blanks: by them they are found again without listing the account. */
+/** ARNs of the Service's NLBs and names of its Classic ELBs, separated by blanks. They are found by it without listing the account. */
 export const arnAnnotation = 'herald.dev/aws-load-balancer-arn';
 
-/** What is on Services by our own hand, and asks for nothing. */
+/** Annotations that Herald itself writes. They request nothing. */
 export const ownAnnotations: ReadonlySet<string> = new Set([arnAnnotation]);
 
 export type { ServiceMetadata } from '../../../src/controller/provider-module.ts';

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import type { Tag } from '../cloud/elbv2.ts';
 import type { Tags } from './observed.ts';
 
-/** Tags by which Herald recognises what it has made. What lacks `cluster` with our name is not ours. */
+/** The tags by which Herald recognises its resources. A resource is ours only if `cluster` has our name. */
 export const tagKeys = {
   cluster: 'herald.dev/cluster',
-  /** Which load balancer it belongs to: DesiredBase.stack. */
+  /** The stack that it belongs to: DesiredBase.stack. */
   stack: 'herald.dev/stack',
-  /** What it is there: resources below. */
+  /** Its role in the stack: one of `resources` below. */
   resource: 'herald.dev/resource',
-  /** Of listeners and target groups: the Service. */
+  /** The Service; on listeners and target groups. */
   service: 'herald.dev/service',
-  /** Of a load balancer that was not made by us, but given to us. */
+  /** On a load balancer that the user made and Herald has adopted. */
   adopted: 'herald.dev/adopted',
-  /** Since when a successor has been serving, RFC 3339: it is deleted some time after. */
+  /** Since when a replacement serves, RFC 3339. Deleted `retireSeconds` later. */
   retired: 'herald.dev/retired-at',
   /** Since when it has had no Service, RFC 3339. */
   orphaned: 'herald.dev/orphaned-at',
@@ -21,7 +21,7 @@ export const tagKeys = {
 
 const ourKeys: ReadonlySet<string> = new Set(Object.values(tagKeys));
 const beforePrefix = 'herald.dev/before/';
-/** Followed by "-2", "-3" where one tag has no room for all. */
+/** Followed by "-2", "-3" when one tag has no room for all. */
 const askedKey = 'herald.dev/asked';
 const askedKeyPattern = /^herald\.dev\/asked(?:-\d+)?$/;
 
@@ -33,16 +33,19 @@ export const resources = {
   targetGroup: (key: string): string => `target-group:${key}`,
 } as const;
 
-/** Tags of other controllers that say: this is mine. The last one is that of the cloud provider AWS. */
+/** Tags of other controllers that claim a resource. The last one is that of the AWS cloud provider. */
 const foreignOwners = ['elbv2.k8s.aws/cluster', 'ingress.k8s.aws/cluster', 'kubernetes.io/service-name'];
 
 export const isOurKey = (key: string): boolean => ourKeys.has(key) || key.startsWith(beforePrefix) || askedKeyPattern.test(key);
 
-/** The tag in which the value is kept that an attribute had before an annotation named it: what is no longer named goes back to it. */
+/**
+ * Returns the tag that keeps an attribute's value from before an annotation named it. The value is restored when no annotation names it any
+ * more.
+ */
 export const beforeKey = (attribute: string): string => `${beforePrefix}${attribute}`;
 export const isBeforeKey = (key: string): boolean => key.startsWith(beforePrefix);
 
-/** Attributes whose values are kept in tags, with these. */
+/** Returns the attributes with such a tag, and their values. */
 export function keptBefore(tags: Tags): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(tags)
@@ -51,16 +54,18 @@ export function keptBefore(tags: Tags): ReadonlyMap<string, string> {
   );
 }
 
-/** Whether AWS takes it as a tag. */
+/** Whether AWS accepts it as a tag. */
 export function isTaggable(key: string, value: string): boolean {
   return key.length <= 128 && value.length <= 256 && /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u.test(key + value);
 }
 
 const mark = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 10);
-/** AWS' bound is 256 characters; a mark and a space are eleven. */
+/** AWS allows 256 characters; a mark and a space take eleven. */
 const marksInTag = 23;
 
-/** Tags that a Service or an option asks for, with a note of their keys: so those that are not asked for any more are known, and others' stay. */
+/**
+ * Returns the requested tags with a note of their keys. By the note, tags that are no longer requested are removed, and others' tags stay.
+ */
 export function askedTags(tags: Tags): Record<string, string> {
   const marks = Object.keys(tags).map(mark).toSorted();
   const notes: Record<string, string> = {};
@@ -71,7 +76,7 @@ export function askedTags(tags: Tags): Record<string, string> {
   return { ...tags, ...notes };
 }
 
-/** Keys of tags that were once asked for, and that Herald has therefore set. */
+/** Returns the keys of tags that were requested before and that Herald has set. */
 export function askedKeys(tags: Tags): string[] {
   const marks = new Set(
     Object.entries(tags)
@@ -85,7 +90,7 @@ export function isOurs(tags: Tags, cluster: string): boolean {
   return tags[tagKeys.cluster] === cluster;
 }
 
-/** Who else says that it is his, as text; undefined: nobody. */
+/** Returns the other controller that claims the resource, as text. Undefined: none. */
 export function foreignOwner(tags: Tags, cluster: string): string | undefined {
   const other = tags[tagKeys.cluster];
   if (other !== undefined && other !== cluster) return `it belongs to Herald of cluster ${other}`;

@@ -35,25 +35,28 @@ interface NodeRulesComponents {
 
 const narrowing: ReadonlySet<Operation> = new Set(['ec2:RevokeSecurityGroupIngress', 'ec2:DeleteSecurityGroup']);
 
-/** What is noted of failures with them is noted under this name, which no Service has. */
+/** The key of their failures in Backoff. No Service has this name. */
 const nodeRulesKey: ServiceKey = '/rules of nodes';
 
-/** The rules by which nodes and pods let load balancers in. They come of all stacks together, and are looked at when one of these has changed. */
+/**
+ * The rules by which nodes and pods admit load balancers. One set of rules serves all stacks, so they are reconciled when the targets of
+ * any stack change.
+ */
 export class NodeRules {
   readonly #components: NodeRulesComponents;
-  /** What came of the last look; it holds until then, for the same question. */
+  /** The last result. It is valid until `until`, for the same targets. */
   #last: { readonly until: number; readonly text: string; readonly problems: readonly Reason[] } | undefined;
   readonly #backoff: Backoff;
   readonly #deletionWatch = new DeletionWatch();
   #blockedDeletion: Reason | undefined;
-  /** When rules that were refused are tried again. */
+  /** When refused rules are tried again, in milliseconds since the epoch. */
   #retryAt = 0;
-  /** One at a time: of two passes at once one would take away what the other has just made. */
+  /** Reconciles run one after the other: a concurrent one would remove rules that the other has just added. */
   readonly #queue = new SerialQueue();
   #pending = false;
-  /** The whole account has been looked at: from then on everything that uses rules is known. Before, none is taken away. */
+  /** The account has been surveyed, so all targets are known. Before that, no rule is removed. */
   #isSurveyed = false;
-  /** A rule might go, if the account were looked at. */
+  /** A survey may show that a rule can be removed. */
   #awaitsSurvey = false;
 
   constructor(components: NodeRulesComponents) {
@@ -61,7 +64,7 @@ export class NodeRules {
     this.#backoff = new Backoff(components.random);
   }
 
-  /** Something could not be done yet, and it is time to try again. */
+  /** Whether a retry or a survey is due. */
   isDue(now: number): boolean {
     return (this.#pending || this.#awaitsSurvey) && now >= this.#retryAt;
   }
@@ -87,7 +90,7 @@ export class NodeRules {
     if (this.#isSurveyed) await this.reconcile(snapshot);
   }
 
-  /** To look at the whole account costs many calls: that is done where a rule could go. */
+  /** Surveys the account, if a rule might be removed after that. A survey costs many calls. */
   async #survey(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot): Promise<void> {
     const { plan } = await previewRemovableRules(cloud, settings, this.#targets(), this.#hosts(snapshot, settings));
     if (plan.actions.some(({ operation }) => narrowing.has(operation))) {
@@ -99,7 +102,7 @@ export class NodeRules {
     this.#awaitsSurvey = false;
   }
 
-  /** Of all that send something; of what is left without a load balancer nothing is needed. */
+  /** The targets of all stacks. A stack that nothing uses and that has no load balancer needs no rules. */
   #targets(): StackTargets[] {
     return [...this.#components.registry.all].flatMap(({ targets, services }) =>
       targets === undefined || (services.size === 0 && targets.ports.length === 0) ? [] : [targets],
@@ -114,7 +117,7 @@ export class NodeRules {
     );
   }
 
-  /** Whether it is known of each stack where it sends to. */
+  /** Whether the targets of every stack are known. */
   #knowsStacks(snapshot: Snapshot, settings: AwsSettings): boolean {
     const { registry } = this.#components;
     return (
@@ -128,15 +131,15 @@ export class NodeRules {
     const { log } = this.#components;
     const targets = this.#targets();
     const knowsStacks = allKnown && this.#knowsStacks(snapshot, settings);
-    const complete = this.#isSurveyed && knowsStacks;
-    const text = JSON.stringify([targets, complete]);
+    const mayRevoke = this.#isSurveyed && knowsStacks;
+    const text = JSON.stringify([targets, mayRevoke]);
     const now = this.#components.now();
     if (this.#last?.text === text && now < this.#last.until) return this.#last.problems;
-    // Whoever asked may be gone by then, and not ask again.
+    // The Service that asked for this may be gone before the retry, so the retry does not depend on it.
     this.#pending = true;
     this.#awaitsSurvey = !this.#isSurveyed;
     const hosts = this.#hosts(snapshot, settings);
-    const { execution, problems } = await reconcileNodeRules(cloud, settings, targets, hosts, complete, (outcome) =>
+    const { execution, problems } = await reconcileNodeRules(cloud, settings, targets, hosts, mayRevoke, (outcome) =>
       logOutcome(log, '', outcome),
     ).catch((error: unknown) => {
       this.#retryAt = now + this.#backoff.recordFailure(nodeRulesKey, 'transient') * 1000;
@@ -159,7 +162,7 @@ export class NodeRules {
   }
 }
 
-/** Each request has another id, and the same "no" is told once. */
+/** Without the request id, which differs each time: the same refusal is reported once. */
 function refusalOf(execution: Execution): Reason | undefined {
   const failure = worstFailure(execution);
   if (failure === undefined) return undefined;
@@ -167,7 +170,7 @@ function refusalOf(execution: Execution): Reason | undefined {
   return reasonOfError({ code, operation, awsCode, message, requestId: '' });
 }
 
-/** Rules are made for all stacks together: of one that sends nothing to the target it is none of its business. */
+/** Whether a problem concerns a stack with these targets. The rules are made for all stacks together. */
 export function concernsTargets(problem: Reason, targets: StackTargets | undefined): boolean {
   if (problem.code !== 'AwsNodesUnreachable') return (targets?.ports ?? []).length > 0;
   return [...(targets?.instances ?? []), ...(targets?.addresses ?? [])].includes(problem.details.instance);

@@ -6,44 +6,46 @@ import type { IngressRule, TargetPort } from '../model/desired.ts';
 import { missingRules, permission, ruleKey } from '../plan/steps/ingress-rules.ts';
 import { Steps } from '../plan/steps/steps.ts';
 
-/** What one stack needs of the network of its targets. */
+/** The ports on which one stack must reach its targets, and the targets' security groups. */
 export interface TargetAccess {
   readonly ports: readonly TargetPort[];
-  /** Security groups of its targets. */
+  /** Security groups of the targets. */
   readonly groups: readonly string[];
 }
 
 interface NodeRulesInput {
   readonly cluster: string;
-  /** The security group by which the load balancers of the cluster are recognised; undefined: there is none, and so no rule. */
+  /** The shared security group of the cluster's load balancers. Undefined: there is none, so no rule is made. */
   readonly backend: string | undefined;
-  /** Of every stack that is known. */
+  /** Of every known stack. */
   readonly accesses: readonly TargetAccess[];
-  /** Groups of targets, and all others that have a rule for `backend`. */
+  /** Security groups of targets, and all others that have a rule for `backend`. */
   readonly groups: readonly SecurityGroup[];
-  /** Every stack is known: what none needs may go. Until then only new rules are made. */
+  /** All stacks are known, so rules that none needs are removed. Otherwise rules are only added. */
   readonly mayRevoke: boolean;
 }
 
-/** In the description of our rules: others are never touched. One for each installation, so that several can live side by side. */
+/**
+ * The description of our rules; others are never touched. It names the cluster, so that several installations can share a security group.
+ */
 const ruleDescription = (cluster: string): string => `herald.dev/${cluster}`;
 
 /**
- * The rules of nodes for load balancers. All stacks together make one rule for each security group and protocol, from the lowest port to
- * the highest, so that their number does not grow with the Services: security groups have room for sixty.
+ * Plans the rules by which nodes admit load balancers. All stacks together get one rule for each security group and protocol, from the
+ * lowest port to the highest: the number of rules does not grow with the Services, and a security group has room for sixty.
  */
-export function planNodeRules({ cluster, backend, accesses: reaches, groups, mayRevoke: complete }: NodeRulesInput): Plan {
+export function planNodeRules({ cluster, backend, accesses, groups, mayRevoke }: NodeRulesInput): Plan {
   const steps = new Steps();
   if (backend === undefined) return { actions: [], waits: [] };
   const description = ruleDescription(cluster);
   const revoked: string[] = [];
   for (const group of groups.toSorted((a, b) => (a.GroupId < b.GroupId ? -1 : 1))) {
     const actual = ourRules(group, backend, description);
-    const needed = (['tcp', 'udp'] as const).flatMap((protocol) => rangeOf(reaches, group.GroupId, protocol, backend));
-    // As long as others may need more, what is open already is enough where it covers what is needed.
-    const desired = complete ? needed : needed.filter((rule) => !actual.some((one) => covers(one, rule)));
+    const needed = (['tcp', 'udp'] as const).flatMap((protocol) => rangeOf(accesses, group.GroupId, protocol, backend));
+    // Other stacks may need more: an existing rule that covers what is needed stays.
+    const desired = mayRevoke ? needed : needed.filter((rule) => !actual.some((one) => covers(one, rule)));
     const missing = missingRules(desired, actual);
-    const surplus = complete ? missingRules(actual, desired) : [];
+    const surplus = mayRevoke ? missingRules(actual, desired) : [];
     const input = (rules: readonly IngressRule[]): { GroupId: string; IpPermissions: ReturnType<typeof permission>[] } => ({
       GroupId: group.GroupId,
       IpPermissions: rules.map((rule) => permission(rule, description)),
@@ -64,7 +66,7 @@ export function planNodeRules({ cluster, backend, accesses: reaches, groups, may
       }),
     );
   }
-  if (complete && reaches.length === 0) {
+  if (mayRevoke && accesses.length === 0) {
     steps.addAction(`${backend}: delete`, 'ec2:DeleteSecurityGroup', {
       input: { GroupId: backend },
       reason: 'the cluster has no load balancer',
@@ -75,10 +77,10 @@ export function planNodeRules({ cluster, backend, accesses: reaches, groups, may
   return { actions: steps.actions, waits: steps.waits };
 }
 
-function rangeOf(reaches: readonly TargetAccess[], group: string, protocol: 'tcp' | 'udp', backend: string): IngressRule[] {
-  const ports = reaches
+function rangeOf(accesses: readonly TargetAccess[], group: string, protocol: 'tcp' | 'udp', backend: string): IngressRule[] {
+  const ports = accesses
     .filter(({ groups }) => groups.includes(group))
-    .flatMap((reach) => reach.ports.filter((one) => one.protocol === protocol).map(({ port }) => port));
+    .flatMap((access) => access.ports.filter((one) => one.protocol === protocol).map(({ port }) => port));
   if (ports.length === 0) return [];
   const from = ports.reduce((a, b) => Math.min(a, b));
   const to = ports.reduce((a, b) => Math.max(a, b));
@@ -89,7 +91,7 @@ function covers(outer: IngressRule, inner: IngressRule): boolean {
   return outer.protocol === inner.protocol && outer.from <= inner.from && outer.to >= inner.to;
 }
 
-/** AWS joins rules of one range into one permission: each source counts by itself. */
+/** AWS combines rules of one port range into one permission. Each source counts as a rule. */
 function ourRules({ IpPermissions }: SecurityGroup, backend: string, description: string): IngressRule[] {
   return IpPermissions.flatMap(({ IpProtocol, FromPort = -1, ToPort = -1, UserIdGroupPairs = [] }) =>
     UserIdGroupPairs.filter(({ GroupId, Description }) => GroupId === backend && Description === description).map(
@@ -99,8 +101,8 @@ function ourRules({ IpPermissions }: SecurityGroup, backend: string, description
 }
 
 /**
- * Which group of a target is opened: its only one, else the only one that is tagged for the cluster. A target for which that cannot be
- * told is left as it is, and said.
+ * Chooses the security group of a target that gets the rule: its only one, otherwise the only one tagged for the cluster. Without a clear
+ * choice nothing is changed, and the problem is reported.
  */
 export function groupToOpen(
   target: string,

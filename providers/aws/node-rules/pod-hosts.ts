@@ -5,7 +5,7 @@ import type { Member } from '../desire/stack.ts';
 import { instanceOf } from '../desire/targets.ts';
 import type { PodHosts } from '../model/stack-targets.ts';
 
-/** Where the pods behind these Services run, by their addresses. */
+/** Returns the instances of the pods behind these Services. */
 export function podHosts(members: readonly Member[], snapshot: Pick<Snapshot, 'nodes' | 'endpointSlices'>): PodHosts {
   const hosts = new Map<string, string>();
   const slices = members.flatMap(({ service }) => snapshot.endpointSlices(serviceKey(service.metadata)));

@@ -13,32 +13,35 @@ interface NodeRulesResult {
   readonly problems: readonly Reason[];
 }
 
-/** One pass over the rules of nodes and pods for all load balancers of the cluster. */
+/** Reconciles the rules of nodes and pods once, for all load balancers of the cluster. */
 export async function reconcileNodeRules(
   cloud: Cloud,
   settings: AwsSettings,
   stacks: readonly StackTargets[],
   hosts: PodHosts,
-  complete: boolean,
-  ended?: (outcome: Outcome) => void,
+  mayRevoke: boolean,
+  onOutcome?: (outcome: Outcome) => void,
 ): Promise<NodeRulesResult> {
-  const { plan, problems } = await decideNodeRules(cloud, settings, stacks, hosts, complete);
-  return { execution: await execute(cloud, plan.actions, ended), problems };
+  const { plan, problems } = await decideNodeRules(cloud, settings, stacks, hosts, mayRevoke);
+  return { execution: await execute(cloud, plan.actions, onOutcome), problems };
 }
 
-/** What of the rules of nodes one load balancer needs beyond those that are there; `coming`: the security group of the cluster, before it is made. */
+/**
+ * Plans the rules that one load balancer needs in addition to the existing ones. `futureBackend`: placeholder of the shared security group when it
+ * does not exist yet.
+ */
 export async function previewNodeRules(
   cloud: ReadOnlyCloud,
   settings: AwsSettings,
   stack: StackTargets,
   hosts: PodHosts,
-  coming: string | undefined,
+  futureBackend: string | undefined,
 ): Promise<NodeRulesDecision> {
   if (stack.ports.length === 0) return { plan: { actions: [], waits: [] }, problems: [] };
-  return decideNodeRules(cloud, settings, [stack], hosts, false, coming);
+  return decideNodeRules(cloud, settings, [stack], hosts, false, futureBackend);
 }
 
-/** What of the rules of nodes goes when nothing else needs them but these: all that there are. */
+/** Plans the rules when these stacks are the only ones: all other rules are removed. */
 export async function previewRemovableRules(
   cloud: ReadOnlyCloud,
   settings: AwsSettings,
@@ -58,8 +61,8 @@ async function decideNodeRules(
   { clusterName: cluster, vpcId }: AwsSettings,
   stacks: readonly StackTargets[],
   hosts: PodHosts,
-  complete: boolean,
-  coming?: string,
+  mayRevoke: boolean,
+  futureBackend?: string,
 ): Promise<NodeRulesDecision> {
   const inVpc = { Name: 'vpc-id', Values: [vpcId] };
   const { SecurityGroups: all } = await cloud.call('ec2:DescribeSecurityGroups', { Filters: [inVpc] });
@@ -67,10 +70,10 @@ async function decideNodeRules(
   const present = all.find(
     ({ Tags }) => hasTag(Tags, tagKeys.cluster, cluster) && hasTag(Tags, tagKeys.resource, resources.backendSecurityGroup),
   );
-  const backend = present?.GroupId ?? coming;
+  const backend = present?.GroupId ?? futureBackend;
   const attached = await attachedGroups(cloud, inVpc, stacks, hosts);
   const problems: Reason[] = [];
-  const reaches = stacks.map(({ ports, instances, addresses }): TargetAccess => {
+  const accesses = stacks.map(({ ports, instances, addresses }): TargetAccess => {
     const groups = new Set<string>();
     for (const target of [...instances, ...addresses]) {
       const groupsOfTarget = attached.get(target);
@@ -81,16 +84,16 @@ async function decideNodeRules(
     }
     return { ports, groups: [...groups] };
   });
-  const wanted = new Set(reaches.flatMap(({ groups }) => groups));
+  const wanted = new Set(accesses.flatMap(({ groups }) => groups));
   const groups = all.filter(
     ({ GroupId, IpPermissions }) => wanted.has(GroupId) || (backend !== undefined && admits(IpPermissions, backend)),
   );
-  return { plan: planNodeRules({ cluster, backend, accesses: reaches, groups, mayRevoke: complete }), problems };
+  return { plan: planNodeRules({ cluster, backend, accesses, groups, mayRevoke }), problems };
 }
 
 /**
- * The security groups of each target. Those of a pod are those of the network interface with its address; where none has it (whole prefixes
- * are delegated to nodes, or the pods are not addressed by AWS), those of its node.
+ * Returns the security groups of each target. A pod has those of the network interface with its address, or those of its node when no
+ * interface has it: the node has a delegated prefix, or the addresses of pods are not from AWS.
  */
 async function attachedGroups(
   cloud: ReadOnlyCloud,
@@ -114,10 +117,10 @@ async function attachedGroups(
       for (const { Ipv6Address } of Ipv6Addresses) if (addresses.has(Ipv6Address)) result.set(Ipv6Address, ids);
     }
   }
-  const lodgers = [...addresses].filter((address) => !result.has(address) && hosts.has(address));
-  const instances = stacks.flatMap((stack) => stack.instances).concat(lodgers.flatMap((address) => hosts.get(address) ?? []));
+  const withoutInterface = [...addresses].filter((address) => !result.has(address) && hosts.has(address));
+  const instances = stacks.flatMap((stack) => stack.instances).concat(withoutInterface.flatMap((address) => hosts.get(address) ?? []));
   for (const [instance, groups] of await groupsOfInstances(cloud, [...new Set(instances)])) result.set(instance, groups);
-  for (const address of lodgers) {
+  for (const address of withoutInterface) {
     const groups = result.get(hosts.get(address) ?? '');
     if (groups !== undefined) result.set(address, groups);
   }

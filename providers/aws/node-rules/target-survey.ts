@@ -7,13 +7,18 @@ import type { StackRegistry, StackState } from '../stacks/stack-registry.ts';
 import { withRegisteredTargets } from '../observe/registered-targets.ts';
 
 /**
- * Finds out where everything of ours sends to that no pass has looked at: of Services that are served elsewhere by now, or nowhere, or are gone. A controller
- * that starts knows nothing of it, and nodes must let it in as long as it is there. Rejects with AwsError.
+ * Finds the registered targets of all our load balancers that no reconcile has read: their Services are served elsewhere, or are gone.
+ * After a restart the controller does not know them, and nodes must admit them as long as they exist. Rejects with AwsError.
  */
-export async function surveyTargets(cloud: ReadOnlyCloud, settings: AwsSettings, stacks: StackRegistry, now: () => number): Promise<void> {
+export async function surveyTargets(
+  cloud: ReadOnlyCloud,
+  settings: AwsSettings,
+  registry: StackRegistry,
+  now: () => number,
+): Promise<void> {
   const owned = await scanOwned(cloud, settings);
-  stacks.recordFound(new Map([...owned].filter(([stack]) => stacks.get(stack)?.targets === undefined)));
-  for (const state of stacks.all) await state.queue.run(() => surveyStack(cloud, settings, state, now()));
+  registry.recordFound(new Map([...owned].filter(([stack]) => registry.get(stack)?.targets === undefined)));
+  for (const state of registry.all) await state.queue.run(() => surveyStack(cloud, settings, state, now()));
 }
 
 async function surveyStack(cloud: ReadOnlyCloud, settings: AwsSettings, state: StackState, now: number): Promise<void> {

@@ -2,19 +2,19 @@ import type { Log } from '../../../src/system/log.ts';
 import { limits } from '../model/limits.ts';
 
 interface BackgroundTasks {
-  /** Looks for what has no Service any more, and finishes the rules of nodes. */
+  /** Deletes orphans and retries node rules. */
   readonly sweepOrphans: () => Promise<void>;
-  /** Tells what serves Services that wait for another provider of nodes and pods. Resolves to the seconds after which there is more to tell. */
+  /** Refreshes the targets of Services that wait for another provider. Resolves to the seconds until the next refresh. */
   readonly refreshTargets: () => Promise<number>;
-  /** Absent: there is nothing left to do about them now. */
+  /** Absent when no retry is due. */
   readonly retryNodeRules?: () => Promise<void>;
 }
 
-/** What no Service waits for, in the background: one round at a time. */
+/** Schedules the work that no Service waits for: one round at a time. */
 export class BackgroundWork {
   readonly #log: Log;
   #sweptAt: number | undefined;
-  #tendAt = 0;
+  #refreshAt = 0;
   #running = false;
 
   constructor(log: Log) {
@@ -23,32 +23,28 @@ export class BackgroundWork {
 
   /** Nodes or pods have changed. */
   refreshTargetsSoon(): void {
-    this.#tendAt = 0;
+    this.#refreshAt = 0;
   }
 
-  /** Begins what is due, if a round does not go on still. `now`: milliseconds since the epoch. */
-  start(
-    now: number,
-    driftSeconds: number,
-    { sweepOrphans: sweep, refreshTargets: tend, retryNodeRules: finishRules }: BackgroundTasks,
-  ): void {
+  /** Starts a round with the work that is due, unless a round is running. `now`: milliseconds since the epoch. */
+  start(now: number, driftSeconds: number, { sweepOrphans, refreshTargets, retryNodeRules }: BackgroundTasks): void {
     if (this.#running) return;
-    // What has no Service has time: a controller that starts has other things to ask of AWS.
+    // The first sweep comes one interval after the start, when the controller has few other requests for AWS.
     this.#sweptAt ??= now;
-    const sweeps = now - this.#sweptAt >= limits.sweepSeconds * 1000;
-    const tends = now >= this.#tendAt;
-    if (!sweeps && !tends && finishRules === undefined) return;
-    if (sweeps) this.#sweptAt = now;
-    if (tends) this.#tendAt = now + driftSeconds * 1000;
+    const isSweepDue = now - this.#sweptAt >= limits.sweepSeconds * 1000;
+    const isRefreshDue = now >= this.#refreshAt;
+    if (!isSweepDue && !isRefreshDue && retryNodeRules === undefined) return;
+    if (isSweepDue) this.#sweptAt = now;
+    if (isRefreshDue) this.#refreshAt = now + driftSeconds * 1000;
     this.#running = true;
     const round = async (): Promise<void> => {
-      // No Service is told of it, and facts are not read anew sooner.
-      const seconds = tends ? Math.max(limits.factsSeconds, await tend()) : driftSeconds;
-      this.#tendAt = Math.min(this.#tendAt, now + seconds * 1000);
-      await (sweeps ? sweep : finishRules)?.();
+      // No Service waits for this, and facts are not read more often either.
+      const seconds = isRefreshDue ? Math.max(limits.factsSeconds, await refreshTargets()) : driftSeconds;
+      this.#refreshAt = Math.min(this.#refreshAt, now + seconds * 1000);
+      await (isSweepDue ? sweepOrphans : retryNodeRules)?.();
     };
     round()
-      .catch((error: unknown) => this.#log.warn({ error }, 'AWS was not tidied up'))
+      .catch((error: unknown) => this.#log.warn({ error }, 'background work for AWS failed'))
       .finally(() => (this.#running = false))
       .catch(() => undefined);
   }

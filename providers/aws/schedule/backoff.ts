@@ -4,11 +4,11 @@ import type { Random } from '../../../src/system/random.ts';
 import { limits } from '../model/limits.ts';
 
 /**
- * What waiting does about a "no" of AWS.
+ * How a refusal of AWS responds to waiting.
  *
- * - transient: it may pass by itself, soon
- * - throttled: whoever asks again at once makes it worse, for every Service of the account
- * - permanent: somebody has to change something, here or in AWS, and AWS does not tell when that was done
+ * - transient: it may pass soon without a change
+ * - throttled: an early retry makes it worse, for every Service of the account
+ * - permanent: a person has to change something, in the cluster or in AWS, and AWS does not notify us of that
  */
 type RetryClass = 'transient' | 'throttled' | 'permanent';
 
@@ -18,14 +18,14 @@ const waits: Readonly<Record<RetryClass, { readonly first: number; readonly long
   permanent: { first: limits.permanentRetrySeconds, longest: limits.permanentRetryMaximumSeconds },
 };
 
-/** Undefined: nothing was refused. */
+/** Undefined: the reason is no refusal. */
 export function retryClassOf({ code }: Reason): RetryClass | undefined {
   if (code === 'AwsCallFailed' || code === 'AwsCredentials' || code === 'AwsPlaceUnknown') return 'transient';
   if (code === 'AwsThrottled') return 'throttled';
   return code === 'AwsRefused' || code === 'AwsDeletionProtected' ? 'permanent' : undefined;
 }
 
-/** How long a Service with which something went wrong is left alone: the more often it did, the longer, up to a bound. */
+/** The wait before the next attempt for a Service. It doubles with each failure, up to a limit. */
 export class Backoff {
   readonly #random: Random;
   readonly #failures = new Map<ServiceKey, number>();
@@ -34,7 +34,7 @@ export class Backoff {
     this.#random = random;
   }
 
-  /** Services with which something is wrong at the moment. */
+  /** Services whose last attempt failed. */
   get failing(): Iterable<ServiceKey> {
     return this.#failures.keys();
   }
@@ -44,16 +44,18 @@ export class Backoff {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** Notes a failure. Returns the seconds to wait, of which up to half are left to chance: a thousand Services must not come back in step. */
-  recordFailure(key: ServiceKey, persistence: RetryClass): number {
+  /**
+   * Records a failure. Returns the seconds to wait, up to half of them random, so that a thousand Services do not retry at the same time.
+   */
+  recordFailure(key: ServiceKey, retryClass: RetryClass): number {
     const failures = this.failuresOf(key) + 1;
     this.#failures.set(key, failures);
-    const { first, longest } = waits[persistence];
+    const { first, longest } = waits[retryClass];
     const seconds = Math.min(longest, first * 2 ** Math.min(failures - 1, 20));
     return seconds * (0.5 + this.#random() / 2);
   }
 
-  /** It went well, or it is another question by now. */
+  /** An attempt succeeded, or the Service asks for something else now. */
   forgetFailures(key: ServiceKey): void {
     this.#failures.delete(key);
   }

@@ -2,23 +2,23 @@ import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { annotationTable } from '../annotations/table.ts';
 import { decidingLabels } from '../desire/targets.ts';
 
-/** What of the nodes decides about load balancers, as texts to compare: nodes report themselves all the time. */
+/** The fields of nodes that decide about targets, as texts to compare. Nodes report their status all the time. */
 export interface NodeFingerprint {
   readonly fingerprint: string;
-  /** All labels, of which most mean nothing here. */
+  /** All labels; most of them do not matter here. */
   readonly labels: string;
 }
 
 export const emptyFingerprint: NodeFingerprint = { fingerprint: '', labels: '' };
 
 /**
- * Whether something has changed that decides about targets. Labels do where they leave nodes out, or where a Service asks for nodes by them; what others write
- * to nodes (node feature discovery, autoscalers) costs no look at any load balancer.
+ * Returns the fingerprint of all nodes. It contains labels that exclude nodes or that Services select nodes by. Changes of other labels
+ * (node feature discovery, autoscalers) do not change it.
  */
 export function fingerprintNodes({ nodes, services }: Snapshot, before: NodeFingerprint): NodeFingerprint {
   const all = [...nodes.values()];
   const labels = JSON.stringify(all.map(({ metadata }) => metadata.labels));
-  // Which labels are asked for is looked up only when one has changed.
+  // The selected labels are looked up only when a label has changed.
   const keys = labels === before.labels ? undefined : new Set([...decidingLabels, ...askedLabels(services.values())]);
   const deciding =
     keys === undefined
@@ -43,7 +43,7 @@ export function fingerprintNodes({ nodes, services }: Snapshot, before: NodeFing
 
 const labelsPart = ({ fingerprint: text }: NodeFingerprint): string => text.slice(text.indexOf('\n') + 1);
 
-/** Keys, as they are written: what is no valid annotation asks for nothing. */
+/** The label keys as written: an invalid annotation selects no node. */
 function* askedLabels(
   services: Iterable<{ readonly metadata: { readonly annotations: Readonly<Record<string, string>> } }>,
 ): Iterable<string> {

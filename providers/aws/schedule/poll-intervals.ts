@@ -10,22 +10,22 @@ interface Waiting {
   readonly since: number;
 }
 
-/** What a Service waits for beside what the plan of its load balancer says. */
+/** Waits of a Service that are not in the plan of its load balancer. */
 interface OtherWaits {
-  /** Until it can go on with leaving those that served it before; undefined: there is nothing to leave. */
+  /** Seconds until the next step of moving away from its previous stacks. Undefined when there is none. */
   readonly previousStackSeconds: number | undefined;
-  /** What has to be written to it is written. */
+  /** The annotation is written to the Service. */
   readonly isMetadataWritten: boolean;
 }
 
 /**
- * How often it is looked whether something has happened by itself. Most things take seconds or minutes, and some never happen before somebody
- * corrects a mistake: who has waited long for one and the same thing looks after another eighth of that time, and so comes no more than that too late.
+ * The time between two polls of something that AWS or a user has to finish. Most waits end within minutes, some only when a person corrects
+ * a mistake. The interval is an eighth of the time waited so far, so a change is noticed at most that late.
  */
 export class PollIntervals {
   readonly #waiting = new Map<ServiceKey, Waiting>();
 
-  /** When to look again, and what takes so long that somebody should hear of it. `now`: milliseconds since the epoch. */
+  /** Returns the seconds until the next poll, and warnings about waits that take too long. `now`: milliseconds since the epoch. */
   nextPoll(
     key: ServiceKey,
     { plan, requeueSeconds, unsettled, errors }: Pick<StackResult, 'plan' | 'requeueSeconds' | 'unsettled' | 'errors'>,
@@ -35,7 +35,7 @@ export class PollIntervals {
     const successor = 'each port to have a healthy target in the new load balancer, before the former one goes';
     const waits: readonly Wait[] = [...plan.waits, ...(seconds === undefined ? [] : [{ for: successor, seconds }])];
     const soonest = Math.min(requeueSeconds, ...secondsOf(waits), isKept ? limits.driftSeconds : limits.pollSeconds);
-    // A wait that has an end is no question of patience.
+    // A wait with a known end is not polled.
     if (soonest !== limits.pollSeconds) {
       this.forgetService(key);
       return { seconds: soonest, warnings: [] };
@@ -43,7 +43,7 @@ export class PollIntervals {
     const polled = waits.filter(isPolled).map((interval) => interval.for);
     const what = JSON.stringify([polled, plan.actions.map(({ id }) => id), unsettled, isKept]);
     const timed = secondsOf(waits.filter((wait) => !isPolled(wait)));
-    const next = Math.min(this.wait(key, what, now), ...timed);
+    const next = Math.min(this.intervalSeconds(key, what, now), ...timed);
     if (this.#waited(key, now) < limits.longWaitSeconds) return { seconds: next, warnings: [] };
     const all = [...errors.values()].flat();
     const told = new Set(all.flatMap((error) => (error.code === 'AwsProvisioning' ? error.details.waitsFor : [])));
@@ -53,13 +53,13 @@ export class PollIntervals {
     };
   }
 
-  /** Seconds until the next look. `what`: everything that is waited for, as text. */
-  wait(key: ServiceKey, what: string, now: number): number {
+  /** Returns the seconds until the next poll. `what`: everything that is waited for, as text. */
+  intervalSeconds(key: ServiceKey, what: string, now: number): number {
     if (this.#waiting.get(key)?.what !== what) this.#waiting.set(key, { what, since: now });
     return Math.min(limits.driftSeconds, Math.max(limits.pollSeconds, this.#waited(key, now) / 8));
   }
 
-  /** It waits for nothing, or is asked for something else. */
+  /** The Service waits for nothing, or asks for something else. */
   forgetService(key: ServiceKey): void {
     this.#waiting.delete(key);
   }
@@ -69,7 +69,7 @@ export class PollIntervals {
   }
 }
 
-/** Nobody can tell when it ends. */
+/** Whether the end of the wait is unknown. */
 function isPolled({ seconds }: Wait): boolean {
   return seconds === limits.pollSeconds;
 }

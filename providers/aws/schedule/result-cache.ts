@@ -10,30 +10,30 @@ interface Entry {
 }
 
 /**
- * What was found out about Services, and when to look at them again. To look costs calls to AWS, and the controller asks for many reasons that do
- * not concern AWS, the first of which is that it has just written the answer: so the answer holds until the Service, or something that its load
- * balancer depends on, has changed, or its time has come.
+ * Caches the results of reconciles and holds the time of the next one. A reconcile costs calls to AWS, and the controller asks for many
+ * reasons that do not concern AWS, such as its own status write. A result is valid until the Service or something that its load balancer
+ * depends on changes, or its time has come.
  */
 export class ResultCache {
   readonly #entries = new Map<ServiceKey, Entry>();
-  /** Looked at at this moment, and nothing has changed since that began. */
+  /** Services whose reconcile is running, while nothing has changed since it started. */
   readonly #fresh = new Set<ServiceKey>();
   /** Milliseconds since the epoch. */
   readonly #due = new Map<ServiceKey, number>();
 
-  /** The answer that holds, if one does. */
+  /** Returns the cached result, if it is valid. */
   result(key: ServiceKey, service: Service): Reconciliation | undefined {
     const entry = this.#entries.get(key);
     return entry !== undefined && sameRequest(entry.service, service) ? entry.result : undefined;
   }
 
-  /** Whether another Service, or another form of it, was looked at last. */
+  /** Whether the Service differs from the one that was reconciled last. */
   isChanged(key: ServiceKey, service: Service): boolean {
     const entry = this.#entries.get(key);
     return entry !== undefined && !sameRequest(entry.service, service);
   }
 
-  /** Something that its load balancer depends on has changed. */
+  /** Something that the load balancer of the Service depends on has changed. */
   invalidate(key: ServiceKey): void {
     this.#entries.delete(key);
     this.#fresh.delete(key);
@@ -44,16 +44,19 @@ export class ResultCache {
     this.#fresh.add(key);
   }
 
-  /** What was answered to this form of the Service. It holds unless something has changed since `begin`; what was put right was so once. */
-  storeResult(key: ServiceKey, service: Service, answer: Reconciliation): void {
-    if (this.#fresh.delete(key)) this.#entries.set(key, { service, result: { ...answer, repaired: [] } });
+  /**
+   * Stores the result for this version of the Service, unless something has changed since `startReconcile`. Repairs are not stored: they
+   * are reported once.
+   */
+  storeResult(key: ServiceKey, service: Service, result: Reconciliation): void {
+    if (this.#fresh.delete(key)) this.#entries.set(key, { service, result: { ...result, repaired: [] } });
   }
 
   requeueAt(key: ServiceKey, at: number): void {
     this.#due.set(key, at);
   }
 
-  /** Those whose time has come: each once, and no answer about them holds any more. */
+  /** Returns the Services whose time has come, each once, and drops their results. */
   takeDue(now: number): ServiceKey[] {
     const due = [...this.#due].filter(([, at]) => at <= now).map(([key]) => key);
     for (const key of due) {
@@ -69,7 +72,7 @@ export class ResultCache {
   }
 }
 
-/** What we write ourselves, finalizer and annotation and status, is no question. */
+/** Ignores what Herald writes itself: finalizer, annotation and status. */
 function sameRequest(a: Service, b: Service): boolean {
   return sameContent(requestOf(a), requestOf(b));
 }

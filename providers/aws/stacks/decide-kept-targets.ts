@@ -8,8 +8,9 @@ import type { Member } from '../desire/stack.ts';
 import { classicInstances, departingInstances, departingPods, instanceTargets, podTargets } from '../desire/targets.ts';
 
 /**
- * The targets of what is there of Services, where it is not what they ask for: because it is being replaced, or something about them is wrong. Listeners, attributes and the like stay as they
- * are, but pods and nodes come and go whatever is annotated. What the groups that are there look like says what their targets are.
+ * Returns the current targets of existing resources that stay although they are not desired: they are being replaced, or their Services
+ * have errors. Listeners and attributes stay unchanged, but pods and nodes come and go. The kind of the targets is that of the existing
+ * target groups.
  */
 export function keptTargets(members: readonly Member[], observed: Observed, circumstances: Omit<Circumstances, 'existing'>): KeptTargets {
   const groups = members.flatMap((member) =>
@@ -19,7 +20,7 @@ export function keptTargets(members: readonly Member[], observed: Observed, circ
   );
   const [first] = members;
   const names = observed.classic.map(({ loadBalancer }) => loadBalancer.LoadBalancerName);
-  if (first === undefined || names.length === 0 || !knowsItsNodes(first)) return { groups };
+  if (first === undefined || names.length === 0 || !canSelectNodes(first)) return { groups };
   const instances = classicInstances(circumstances.nodes, first.values);
   return { groups, classic: { names, instances, departing: departingInstances(circumstances.nodes) } };
 }
@@ -33,19 +34,19 @@ function keptGroup(
   const { TargetGroupArn: arn, TargetType: targetType } = targetGroup;
   const [, key = '', number, protocol] = /^target-group:(.*:(\d+)\/(\w+))$/.exec(tags[tagKeys.resource] ?? '') ?? [];
   const port = service.ports.find((one) => one.port === Number(number) && (protocol === 'TCP_UDP' || one.protocol === protocol));
-  // The port is gone, and its listener with it as soon as the rest is understood.
+  // The port is gone. Its listener is deleted as soon as the rest of the Service has no error.
   if (port === undefined) return undefined;
   if (targetType === 'ip') {
     const own = slices(serviceKey(service.metadata));
     const family = targetGroup.IpAddressType === 'ipv6' ? 6 : 4;
     return { arn, key, targetType, targets: podTargets(own, port, family, facts.vpcCidrs), departing: departingPods(own) };
   }
-  if (targetType !== 'instance' || port.nodePort === 0 || !knowsItsNodes(member)) return undefined;
+  if (targetType !== 'instance' || port.nodePort === 0 || !canSelectNodes(member)) return undefined;
   const targets = instanceTargets(nodes, values).map((id) => ({ id, port: port.nodePort }));
   return { arn, key, targetType, targets, departing: departingInstances(nodes) };
 }
 
-/** Which nodes take traffic is annotated, and that may be what is wrong. */
-function knowsItsNodes({ errors }: Member): boolean {
+/** False when the annotation that selects nodes is invalid. */
+function canSelectNodes({ errors }: Member): boolean {
   return !errors.some(({ code, details }) => code === 'AwsAnnotationInvalid' && details.key === annotationTable.targetNodeLabels.key);
 }

@@ -5,41 +5,47 @@ import type { AwsSettings } from '../model/settings.ts';
 import type { StackState } from './stack-registry.ts';
 import { mayBelongTo, movedService } from './stack-users.ts';
 
-/** Which Services are gone, are going, or may come back: what becomes of what they have in AWS. */
+/** Remembers the Services that are being released, are disowned or cannot be read. This decides what happens to their resources. */
 export class DepartedServices {
-  /** Services that are to go, or to be another's: what they have is removed at once, also where they are gone by then. */
+  /** Services that are deleted or belong to another provider now. Their resources are deleted at once, even after the Service is gone. */
   readonly releasing = new Set<ServiceKey>();
-  /** Services whose load balancers were let go. */
+  /** Services whose load balancers were disowned. */
   readonly disowned = new Set<ServiceKey>();
-  /** Services whose manifests cannot be read: what they have is no orphan. */
-  #reserved = new Set<ServiceKey>();
+  /** Services whose manifests cannot be read. Their resources are no orphans. */
+  #unreadable = new Set<ServiceKey>();
 
   markUnreadable(services: Iterable<ServiceKey>): void {
-    this.#reserved = new Set(services);
+    this.#unreadable = new Set(services);
   }
 
-  /** It is known to be gone: its manifest is not one that cannot be read. */
+  /** The Service is known to be gone. */
   clearUnreadable(service: ServiceKey): void {
-    this.#reserved.delete(service);
+    this.#unreadable.delete(service);
   }
 
-  /** Whether a stack may be that of a Service whose manifest cannot be read. */
+  /** Whether the stack may belong to a Service whose manifest cannot be read. */
   mayBeUnreadable(stack: string): boolean {
-    return [...this.#reserved].some((key) => mayBelongTo(stack, key));
+    return [...this.#unreadable].some((key) => mayBelongTo(stack, key));
   }
 
-  /** Gone, and nobody saw that it was to go. */
+  /** Whether a Service is gone without a deletion that Herald saw. */
   isVanished({ services }: Snapshot): (service: ServiceKey) => boolean {
-    return (service) => !services.has(service) && !this.releasing.has(service) && !this.#reserved.has(service);
+    return (service) => !services.has(service) && !this.releasing.has(service) && !this.#unreadable.has(service);
   }
 
-  /** Of a stack: the Service, if it belongs elsewhere by now and may still be reached by what it has here. `releasing`: goes at once. */
+  /**
+   * Returns the Service when it belongs to another stack or provider now, and clients may still use its part of this stack. `releasing`: a
+   * Service whose part is released now.
+   */
   movedAway(stack: string, settings: AwsSettings, snapshot: Snapshot, releasing?: ServiceKey): (key: ServiceKey) => Service | undefined {
-    const hasLeft = (key: ServiceKey): boolean => key === releasing || this.releasing.has(key) || this.disowned.has(key);
-    return (key) => (hasLeft(key) ? undefined : movedService(key, stack, snapshot, settings));
+    const isReleasing = (key: ServiceKey): boolean => key === releasing || this.releasing.has(key) || this.disowned.has(key);
+    return (key) => (isReleasing(key) ? undefined : movedService(key, stack, snapshot, settings));
   }
 
-  /** Somebody who had a part in it is there, or was seen to go: he lets go of it himself. */
+  /**
+   * Whether a Service that has a part in the stack exists or was deleted: its own reconcile or release removes that part, so the stack is
+   * no orphan.
+   */
   hasRemainingParts(state: StackState, settings: AwsSettings, snapshot: Snapshot): boolean {
     const { identity, services, tagged } = state;
     const isLeaving = this.movedAway(identity.key, settings, snapshot);
@@ -49,8 +55,8 @@ export class DepartedServices {
     );
   }
 
-  /** False: somebody may need rules of nodes of whom nothing can be known. */
+  /** False when a Service may need node rules that cannot be known: it is disowned, or its manifest cannot be read. */
   allServicesKnown({ services }: Snapshot): boolean {
-    return this.disowned.size === 0 && [...this.#reserved].every((key) => services.has(key));
+    return this.disowned.size === 0 && [...this.#unreadable].every((key) => services.has(key));
   }
 }

@@ -6,29 +6,29 @@ import { placeholderName, type Action } from '../plan/steps/action.ts';
 
 export type Outcome =
   | { readonly action: Action; readonly result: 'done' }
-  /** AWS still uses it: tried again in the next pass. */
+  /** AWS still uses the resource. The next reconcile tries again. */
   | { readonly action: Action; readonly result: 'inUse'; readonly error: AwsError }
-  /** Something that it needs was not done. */
+  /** An action that this one needs was not done. */
   | { readonly action: Action; readonly result: 'skipped' }
   | { readonly action: Action; readonly result: 'failed'; readonly error: AwsError };
 
 export interface Execution {
   readonly outcomes: readonly Outcome[];
-  /** What was created, by the name of its placeholder: ARN or id. */
+  /** ARNs and ids of created resources, by the name of their placeholder. */
   readonly created: ReadonlyMap<string, string>;
 }
 
-/** After these nothing else would fare better: the rest of the plan waits. */
-const hopeless: ReadonlySet<AwsErrorCode> = new Set(['throttled', 'unreachable', 'credentials']);
+/** After these errors other actions would fail as well: the rest of the plan is skipped. */
+const fatalForPlan: ReadonlySet<AwsErrorCode> = new Set(['throttled', 'unreachable', 'credentials']);
 
 /**
- * Carries out a plan, action by action. One that fails takes with it only those that need it; rejects for programmer errors alone.
- * To be interrupted anywhere is harmless: the next plan starts from what is there.
+ * Executes the actions of a plan in order. A failed action skips only the actions that need it. Rejects only for bugs. An interruption does
+ * no harm: the next plan starts from what exists.
  */
 export async function execute(
   cloud: Cloud,
   actions: readonly Action[],
-  ended: (outcome: Outcome) => void = () => undefined,
+  onOutcome: (outcome: Outcome) => void = () => undefined,
 ): Promise<Execution> {
   const outcomes = new Map<string, Outcome>();
   const created = new Map<string, string>();
@@ -38,8 +38,8 @@ export async function execute(
     const outcome: Outcome = ready ? await attempt(cloud, action, created) : { action, result: 'skipped' };
     assert(!outcomes.has(action.id), `two actions are called ${action.id}`);
     outcomes.set(action.id, outcome);
-    stopped ||= outcome.result === 'failed' && hopeless.has(outcome.error.code);
-    ended(outcome);
+    stopped ||= outcome.result === 'failed' && fatalForPlan.has(outcome.error.code);
+    onOutcome(outcome);
   }
   return { outcomes: [...outcomes.values()], created };
 }
@@ -53,21 +53,21 @@ async function attempt(cloud: Cloud, action: Action, created: Map<string, string
     return { action, result: 'done' };
   } catch (error) {
     if (!(error instanceof AwsError)) throw error;
-    // What is gone need not be removed.
+    // Deleting a resource that is gone succeeds.
     if (error.code === 'notFound' && /:(?:Delete|Deregister|Remove)/.test(action.operation)) return { action, result: 'done' };
     if (error.code === 'inUse' && action.mayBeInUse === true) return { action, result: 'inUse', error };
-    const twin = await madeMeanwhile(cloud, action, error).catch(() => undefined);
-    if (twin === undefined || action.creates === undefined) {
-      await putBack(cloud, action);
+    const existing = await createdConcurrently(cloud, action, error).catch(() => undefined);
+    if (existing === undefined || action.creates === undefined) {
+      await undo(cloud, action);
       return { action, result: 'failed', error };
     }
-    created.set(action.creates, twin);
+    created.set(action.creates, existing);
     return { action, result: 'done' };
   }
 }
 
-/** What cannot be put back either is missed, and made, by the next pass. */
-async function putBack(cloud: Cloud, { otherwise = [] }: Action): Promise<void> {
+/** Undoes an action that failed halfway. If this fails as well, the next reconcile creates what is missing. */
+async function undo(cloud: Cloud, { otherwise = [] }: Action): Promise<void> {
   for (const { operation, input } of otherwise) {
     try {
       await cloud.call<WriteOperation>(operation, input);
@@ -78,8 +78,11 @@ async function putBack(cloud: Cloud, { otherwise = [] }: Action): Promise<void> 
   }
 }
 
-/** The security group of the cluster is wanted by all that begin at once: who comes second takes the one that is there, if it is the same. */
-async function madeMeanwhile(cloud: Cloud, { operation, input }: Action, error: AwsError): Promise<string | undefined> {
+/**
+ * Finds the security group that a concurrent reconcile has created under the same name. All stacks share the cluster's security group, so
+ * several create it at once. It counts only with the same tags.
+ */
+async function createdConcurrently(cloud: Cloud, { operation, input }: Action, error: AwsError): Promise<string | undefined> {
   if (operation !== 'ec2:CreateSecurityGroup' || error.code !== 'duplicate') return undefined;
   const Filters = [
     { Name: 'vpc-id', Values: [input.VpcId] },
@@ -92,7 +95,7 @@ async function madeMeanwhile(cloud: Cloud, { operation, input }: Action, error: 
   return SecurityGroups.find(has)?.GroupId;
 }
 
-/** The input with the ids of what was created in the place of placeholders. */
+/** Replaces placeholders in the input by the ids of created resources. */
 function withCreated(value: unknown, created: ReadonlyMap<string, string>): unknown {
   if (typeof value === 'string') {
     const name = placeholderName(value);
@@ -106,7 +109,7 @@ function withCreated(value: unknown, created: ReadonlyMap<string, string>): unkn
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withCreated(item, created)]));
 }
 
-/** Others create nothing that has an id. */
+/** Undefined for operations that create nothing with an id. */
 function createdId(operation: WriteOperation, output: Output<WriteOperation>): string | undefined {
   if (operation === 'elbv2:CreateLoadBalancer') return (output as Output<typeof operation>).LoadBalancers[0]?.LoadBalancerArn;
   if (operation === 'elbv2:CreateTargetGroup') return (output as Output<typeof operation>).TargetGroups[0]?.TargetGroupArn;
@@ -115,7 +118,7 @@ function createdId(operation: WriteOperation, output: Output<WriteOperation>): s
   return undefined;
 }
 
-/** The first failure that somebody should hear of: one that does not pass by itself, else any. */
+/** Returns the failure to report: the first that is not transient, otherwise the first. */
 export function worstFailure({ outcomes }: Execution): AwsError | undefined {
   const errors = outcomes.flatMap((outcome) => (outcome.result === 'failed' ? [outcome.error] : []));
   return errors.find(({ code }) => !isTransient(code)) ?? errors[0];

@@ -8,14 +8,14 @@ import { tagKeys } from '../model/tags.ts';
 import { formatTime, parseTime } from '../../../src/model/time.ts';
 
 interface OrphanDecision extends Plan {
-  /** Stacks that have been without a Service for long enough: to be deleted. */
+  /** Stacks that have been orphans for `orphanSeconds` and are deleted now. */
   readonly expired: readonly string[];
 }
 
 /**
- * What carries our tags and has no Service: it is marked with the time, and deleted when the mark has grown old. A controller that has
- * not seen all Services, for whatever reason, so does no harm that cannot be undone in that time. Whoever uses it again takes the mark
- * away, as it is a tag that is not desired.
+ * Decides which resources are orphans: they have our tags and no Service. They are marked with the time and deleted `orphanSeconds` later,
+ * so a controller that does not see all Services does no harm that cannot be undone. When a Service uses a resource again, the mark goes,
+ * because the tag is not desired.
  */
 export function decideOrphans(
   owned: ReadonlyMap<string, readonly Owned[]>,
@@ -28,7 +28,7 @@ export function decideOrphans(
   const expired: string[] = [];
   for (const [stack, all] of owned) {
     const used = isUsed(stack);
-    // In a load balancer that others share, a Service leaves its own part behind: that is removed with the next look at the whole.
+    // A vanished Service leaves its part in a shared load balancer. The next reconcile of the stack deletes that part.
     const things = used ? all.filter(({ tags }) => isOfVanishedService(tags, isVanished)) : all;
     const marks = things.map(({ tags }) => parseTime(tags[tagKeys.orphaned]));
     if (!used && marks.every((mark) => mark !== undefined && now - mark >= orphanSeconds * 1000)) expired.push(stack);
@@ -39,7 +39,7 @@ export function decideOrphans(
   return { actions: steps.actions, waits: [], expired };
 }
 
-/** Services that are gone without having been deleted, and not for long enough: what they have in a load balancer of several stays for now. */
+/** Returns the vanished Services that have been gone for less than `orphanSeconds`. Their parts of a shared load balancer stay. */
 export function vanishedServices(
   groups: readonly { readonly tags: Tags }[],
   isVanished: (service: ServiceKey) => boolean,

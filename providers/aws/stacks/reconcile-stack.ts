@@ -30,7 +30,8 @@ import { withRegisteredTargets } from '../observe/registered-targets.ts';
 /**
  * The purpose of a reconcile.
  *
- * - serve: gives the members what they ask for. Keeps what still serves Services that have moved to another stack. Deletes everything when there are neither.
+ * - serve: gives the members what they ask for. Keeps what still serves Services that have moved to another stack. Deletes everything
+ *   when there are neither.
  * - release: does the same, and also deletes the part of `service`, even when nothing else can be changed.
  * - disown: removes our tags and leaves the resources in place. The part of `service` is deleted where other Services still need the stack.
  */
@@ -43,92 +44,106 @@ export interface StackInput {
   readonly members: readonly Member[];
   readonly known: KnownResources;
   readonly circumstances: Omit<Circumstances, 'existing'>;
-  /** Whether a Service is gone without having been deleted. */
+  /** Whether a Service is gone without a deletion that Herald saw. */
   readonly isVanished: (service: ServiceKey) => boolean;
-  /** The Service, where it belongs elsewhere by now but may still be reached by what it has here: that stays. */
+  /** Returns the Service when it belongs elsewhere now and clients may still use its part of this stack. That part stays. */
   readonly movedAway?: (service: ServiceKey) => Service | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 export interface StackResult {
-  /** Of each member; empty where nothing is desired. */
+  /** By member; empty when nothing is desired. */
   readonly servingStatus: ReadonlyMap<ServiceKey, ServingStatus>;
-  /** Absent: nothing may change, or nothing shall be left. */
+  /** Absent when nothing may change, or when everything is deleted. */
   readonly desired?: Desired;
   readonly plan: StackPlan;
   readonly execution: Execution;
-  /** Why a Service, or all of them (""), has not what it asks for. */
+  /** Why a Service lacks what it asks for. The key "" concerns all Services of the stack. */
   readonly errors: ReadonlyMap<ServiceKey | '', readonly Reason[]>;
   readonly warnings: ReadonlyMap<ServiceKey, readonly Reason[]>;
-  /** When to look again. */
+  /** Seconds until the next reconcile. */
   readonly requeueSeconds: number;
-  /** AWS does not show yet all that was made: nothing was planned. */
+  /** AWS does not list yet what was created. Nothing was planned. */
   readonly unsettled: boolean;
-  /** Nothing of it is left in AWS. */
+  /** Nothing of the stack is left in AWS. */
   readonly gone: boolean;
-  /** Services have a part in it that belong elsewhere. */
+  /** Services that belong elsewhere now still have a part in the stack. */
   readonly hasMovedMembers: boolean;
-  /** Where its targets must be reached; undefined: not known, what is open stays open. */
+  /** Targets that need node rules. Absent when unknown: then existing rules stay. */
   readonly targets?: StackTargets;
-  /** Where nothing but targets may change: which they are now, as far as that is known. */
+  /** The current targets, as far as known, when only targets may change. */
   readonly kept?: Omit<StackTargets, 'ports'>;
 }
 
-/** One pass over one stack: observe, desire, plan, execute. Rejects with AwsError where AWS cannot be read. */
+/**
+ * Reconciles one stack once: observes, desires, plans, executes. Keeps no memory besides `known`. Rejects with AwsError when AWS cannot be
+ * read.
+ */
 export async function reconcileStack(
   cloud: Cloud,
   settings: AwsSettings,
   input: StackInput,
-  ended: (outcome: Outcome) => void = () => undefined,
+  onOutcome: (outcome: Outcome) => void = () => undefined,
 ): Promise<StackResult> {
-  const { members, known, now } = input;
   const decision = await decideStack(cloud, settings, input);
   const { planInput, outcome, unsettled, movedMembers } = decision;
   const kept = keptOf(input, decision);
   const plan = planOf(input, decision, kept);
-  const execution = await execute(cloud, plan.actions, ended);
-  remember(known, execution, now);
-  const failure = worstFailure(execution);
-  const errors = new Map<ServiceKey | '', readonly Reason[]>(outcome?.errors);
-  const all = [...plan.problems, ...(failure === undefined ? [] : [reasonOfError(failure)])];
-  // That something takes its time is worth saying only where nothing is wrong.
-  const wrong = all.filter(({ code }) => code !== 'AwsProvisioning');
-  const general = wrong.length > 0 ? wrong : all;
-  if (general.length > 0) errors.set('', general);
+  const execution = await execute(cloud, plan.actions, onOutcome);
+  remember(input.known, execution, input.now);
+
   const { desired } = planInput;
-  const standings = new Map(
-    (desired === undefined ? [] : members).map(({ service }) => {
-      const key = serviceKey(service.metadata);
-      const published = service.ingress.map(({ hostname }) => hostname);
-      return [key, servingStatusOf({ ...planInput, desired: desired as Desired }, key, published)] as const;
-    }),
-  );
-  const unfinished = execution.outcomes.some(({ result }) => result !== 'done');
-  const isGone =
-    members.length === 0 && movedMembers.length === 0 && unsettled === undefined && plan.actions.length === 0 && plan.problems.length === 0;
-  const waits = [
-    ...plan.waits.map(({ seconds }) => seconds),
-    ...(plan.actions.length > 0 || unfinished || unsettled !== undefined ? [limits.pollSeconds] : []),
-  ];
+  const isEmpty = input.members.length === 0 && movedMembers.length === 0;
+  const isSettled = unsettled === undefined;
   return {
-    servingStatus: standings,
+    servingStatus: servingStatuses(input.members, planInput),
     plan,
     execution,
-    errors,
+    errors: errorsOf(plan, execution, outcome),
     warnings: outcome?.warnings ?? new Map(),
-    requeueSeconds: Math.min(limits.driftSeconds, ...waits),
-    unsettled: unsettled !== undefined,
-    gone: isGone,
+    requeueSeconds: requeueSeconds(plan, execution, isSettled),
+    unsettled: !isSettled,
+    gone: isEmpty && isSettled && plan.actions.length === 0 && plan.problems.length === 0,
     hasMovedMembers: movedMembers.length > 0,
     ...(desired === undefined ? {} : { desired, targets: allTargets(desired, planInput) }),
     ...(desired === undefined && (outcome !== undefined || movedMembers.length > 0) ? { kept: keptStackTargets(kept) } : {}),
   };
 }
 
+function servingStatuses(members: readonly Member[], { desired, ...planInput }: PlanInput): ReadonlyMap<ServiceKey, ServingStatus> {
+  if (desired === undefined) return new Map();
+  return new Map(
+    members.map(({ service }) => {
+      const key = serviceKey(service.metadata);
+      const published = service.ingress.map(({ hostname }) => hostname);
+      return [key, servingStatusOf({ ...planInput, desired }, key, published)];
+    }),
+  );
+}
+
+/** The errors of each Service, and under "" those of the plan and its execution. */
+function errorsOf(plan: StackPlan, execution: Execution, outcome: StackOutcome | undefined): StackResult['errors'] {
+  const errors = new Map<ServiceKey | '', readonly Reason[]>(outcome?.errors);
+  const failure = worstFailure(execution);
+  const all = [...plan.problems, ...(failure === undefined ? [] : [reasonOfError(failure)])];
+  // A wait is reported only when there is no error.
+  const wrong = all.filter(({ code }) => code !== 'AwsProvisioning');
+  const general = wrong.length > 0 ? wrong : all;
+  if (general.length > 0) errors.set('', general);
+  return errors;
+}
+
+/** The time of the next reconcile: soon when something was done or could not be done, otherwise when the next wait ends. */
+function requeueSeconds(plan: StackPlan, execution: Execution, isSettled: boolean): number {
+  const isDone = plan.actions.length === 0 && execution.outcomes.every(({ result }) => result === 'done') && isSettled;
+  const waits = plan.waits.map(({ seconds }) => seconds);
+  return Math.min(limits.driftSeconds, ...waits, ...(isDone ? [] : [limits.pollSeconds]));
+}
+
 const nothing: StackPlan = { actions: [], waits: [], problems: [] };
 
-/** What one pass does, and `herald plan` shows: nothing as long as AWS does not show all that was made. */
+/** Returns the plan of one reconcile, as `herald plan` shows it. Empty while AWS does not list all that was created. */
 export function planOf(
   { members, intent }: Pick<StackInput, 'members' | 'intent'>,
   { planInput, outcome, unsettled, movedMembers }: StackDecision,
@@ -142,19 +157,19 @@ export function planOf(
   return intent.kind === 'disown' ? planDisown(planInput) : planWith(planInput, outcome, kept);
 }
 
-/** What is there keeps its targets, but for the part of who leaves. */
+/** Deletes the part of `releasing`, and keeps the targets of everything else current. */
 function planPartialRelease(planInput: PlanInput, kept: KeptTargets, releasing: ServiceKey | undefined): StackPlan {
   const departure = releasing === undefined ? nothing : planRelease(planInput, releasing);
   const keeping = planKeptTargets(kept, ownObserved(planInput.observed, planInput.cluster, planInput.stack), planInput.zoneOf);
   return { actions: [...departure.actions, ...keeping.actions], waits: [...departure.waits, ...keeping.waits], problems: [] };
 }
 
-/** What is asked for, and what is there: that is let go of when it is, and not before. */
+/** The desired targets and the registered ones. A rule for a registered target stays until the target is gone. */
 function allTargets(desired: Desired, { observed, cluster, stack }: PlanInput): StackTargets {
   return withRegisteredTargets(targetsOf(desired), ownObserved(observed, cluster, stack));
 }
 
-/** Nothing changes where what is asked for is not understood, but for the targets of what is there. */
+/** Plans what is desired. When the desired state is unknown because of an error, only targets of existing resources change. */
 function planWith(planInput: PlanInput, outcome: StackOutcome | undefined, kept: KeptTargets): StackPlan {
   const own = ownObserved(planInput.observed, planInput.cluster, planInput.stack);
   if (outcome !== undefined && outcome.desired === undefined) return planKeptTargets(kept, own, planInput.zoneOf);
@@ -164,8 +179,9 @@ function planWith(planInput: PlanInput, outcome: StackOutcome | undefined, kept:
 }
 
 /**
- * Of the Services about which something is wrong: all of them, where one decides about the whole and is wrong. Of the others what is being replaced, as
- * long as it serves: what replaces it may not come for long.
+ * Returns the targets to keep current outside the desired state. For members with errors, and for Services that moved away: all of their
+ * existing resources. An error of the first member concerns all members, because it decides about the load balancer. For other members:
+ * resources that are being replaced, which serve until the replacement does.
  */
 export function keptOf(
   { members, circumstances }: Pick<StackInput, 'members' | 'circumstances'>,
@@ -173,12 +189,12 @@ export function keptOf(
 ): KeptTargets {
   const desired = outcome?.desired;
   const untouched = desired?.kind === 'nlb' ? desired.untouched : [];
-  const isMistaken = ({ service }: Member): boolean => desired === undefined || untouched.includes(serviceKey(service.metadata));
+  const hasError = ({ service }: Member): boolean => desired === undefined || untouched.includes(serviceKey(service.metadata));
   const own = ownObserved(planInput.observed, planInput.cluster, planInput.stack);
   const replaced = replacedResources(own, planInput);
-  const wrong = keptTargets([...members.filter(isMistaken), ...movedMembers], { ...own, classic: replaced.classic }, circumstances);
+  const wrong = keptTargets([...members.filter(hasError), ...movedMembers], { ...own, classic: replaced.classic }, circumstances);
   const right = keptTargets(
-    members.filter((member) => !isMistaken(member)),
+    members.filter((member) => !hasError(member)),
     replaced,
     circumstances,
   );
@@ -196,11 +212,11 @@ interface StackDecision {
   readonly planInput: PlanInput;
   readonly outcome?: StackOutcome;
   readonly unsettled?: string;
-  /** Services that have a part in it, and belong elsewhere. */
+  /** Services that have a part in the stack and belong elsewhere now. */
   readonly movedMembers: readonly Member[];
 }
 
-/** Everything of a pass that changes nothing: `herald plan` and `explain` stop here. */
+/** Observes and decides, and changes nothing: `herald plan` and `explain` stop here. */
 export async function decideStack(
   cloud: Parameters<typeof observeStack>[0],
   settings: AwsSettings,
@@ -238,7 +254,7 @@ export async function decideStack(
   return { planInput, movedMembers, ...defined({ outcome, unsettled }) };
 }
 
-/** Only where nodes know the load balancer by the group of the cluster. */
+/** Returns the targets that need node rules: none when nodes do not admit the load balancer by the cluster's security group. */
 export function targetsOf(desired: Desired): StackTargets {
   const { securityGroups, targetPorts: ports } = desired;
   if (securityGroups.kind === 'none' || !securityGroups.backend) return { ports: [], instances: [], addresses: [] };
@@ -249,7 +265,10 @@ export function targetsOf(desired: Desired): StackTargets {
   return { ports, instances: idsOf('instance'), addresses: idsOf('ip') };
 }
 
-/** What a plan has made or removed is known from now on; what was not answered clearly is looked for by its name. */
+/**
+ * Adds created resources to `known` and removes deleted ones. A resource whose creation got no clear answer is looked for by its name next
+ * time.
+ */
 function remember(known: KnownResources, { outcomes, created }: Execution, now: number): void {
   for (const id of created.values()) if (!id.includes(':listener/')) known.recordCreated(id, now);
   for (const outcome of outcomes) {

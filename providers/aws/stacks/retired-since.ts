@@ -11,7 +11,10 @@ import type { AwsSettings } from '../model/settings.ts';
 import type { StackState } from './stack-registry.ts';
 import { tagKeys } from '../model/tags.ts';
 
-/** Of several stacks the latest; of each see `decideLeft`. */
+/**
+ * Resolves to the latest time at which one of these stacks was retired for the Service, in milliseconds since the epoch. Marks stacks that
+ * have no time yet.
+ */
 export async function retiredSince(
   cloud: Cloud,
   { clusterName: cluster, vpcId }: Pick<AwsSettings, 'clusterName' | 'vpcId'>,
@@ -38,8 +41,8 @@ interface RetirementMark extends Plan {
 }
 
 /**
- * Since when a Service has been served elsewhere, by the tag of what it still has here: its target groups, or its Classic ELB. Where there is none yet it is
- * now, which is written there, so that it is not begun anew by each controller that starts. `own`: what is the stack's own.
+ * Decides since when a Service has been served elsewhere: by the `retired` tag on its target groups or Classic ELB here. Without a tag it
+ * is now, and the tag is written, so that a restart of the controller does not begin the time again. `own`: the stack's own resources.
  */
 function planRetirementMark({ targetGroups, classic }: Observed, service: ServiceKey, now: number): RetirementMark {
   const steps = new Steps();

@@ -14,8 +14,8 @@ interface Where {
 }
 
 /**
- * Finds what belongs to stacks when they are looked at first: by what their Services say, where AWS says the same; otherwise the account is
- * listed, once. To list it for each of a thousand Services would take all the calls that AWS allows.
+ * Finds the existing resources of a stack at its first reconcile: by the ARNs recorded on its Services, where AWS confirms them, otherwise
+ * by listing the account once. Listing it for each of a thousand Services would use up AWS' request rate.
  */
 export class StackDiscovery {
   readonly #stacks: StackRegistry;
@@ -27,31 +27,31 @@ export class StackDiscovery {
     this.#stacks = stacks;
   }
 
-  /** Resolves when what is there of the stack is known. `services`: those that have a part in it. Rejects with AwsError. */
+  /** Resolves when the resources of the stack are known. `services`: those with a part in it. Rejects with AwsError. */
   async discover(where: Where, stack: StackIdentity, services: readonly Service[]): Promise<void> {
     if (this.#found.has(stack.key)) return;
-    const looks = this.#listing === undefined ? await this.#lookAtKept(where, stack, services) : [];
-    const ours = looks.flatMap((look) => look.ours);
-    // Where one of them is wrong, the right one is missing.
-    if (ours.length === 0 || looks.some(({ moved, refused }) => moved || refused.length > 0)) await this.#list(where);
+    const verified = this.#listing === undefined ? await this.#readRecordedArns(where, stack, services) : [];
+    const ours = verified.flatMap((one) => one.ours);
+    // When a recorded ARN is wrong, the right one is unknown.
+    if (ours.length === 0 || verified.some(({ moved, refused }) => moved || refused.length > 0)) await this.#list(where);
     const { known } = this.#stacks.getOrCreate(stack);
     for (const id of ours) known.recordFound(id);
     this.#found.add(stack.key);
   }
 
-  /** Why what the Service says was not believed: once. */
+  /** Returns, once, why recorded ARNs of the Service were refused. */
   takeRefusedArns(key: ServiceKey): readonly Reason[] {
     const refused = this.#refused.get(key) ?? [];
     this.#refused.delete(key);
     return refused;
   }
 
-  async #lookAtKept({ cloud, settings }: Where, stack: StackIdentity, services: readonly Service[]) {
+  async #readRecordedArns({ cloud, settings }: Where, stack: StackIdentity, services: readonly Service[]) {
     return Promise.all(
       services.map(async (service) => {
-        const look = await verifyRecordedArns(cloud, service, stack.key, settings);
-        if (look.refused.length > 0) this.#refused.set(serviceKey(service.metadata), look.refused);
-        return look;
+        const one = await verifyRecordedArns(cloud, service, stack.key, settings);
+        if (one.refused.length > 0) this.#refused.set(serviceKey(service.metadata), one.refused);
+        return one;
       }),
     );
   }

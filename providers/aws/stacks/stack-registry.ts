@@ -10,29 +10,32 @@ import type { StackResult } from './reconcile-stack.ts';
 import { limits } from '../model/limits.ts';
 import { tagKeys } from '../model/tags.ts';
 
-/** What the controller remembers of one stack; all of it can be found again. */
+/** The memory of one stack. All of it can be rebuilt from AWS. */
 export interface StackState {
   readonly identity: StackIdentity;
   readonly known: KnownResources;
-  /** Services that it serves, or has served and not yet let go of. */
+  /** Services that it serves, or has served and not released yet. */
   readonly services: Set<ServiceKey>;
-  /** Services that have a part in it as its tags say: of those that left it before this process began. */
+  /** Services with a part in it according to tags: those that moved away before this process started. */
   readonly tagged: Set<ServiceKey>;
-  /** Since when it has served a Service that something else still serves as well, in milliseconds since the epoch. */
+  /** Since when it has served a Service that a previous stack serves as well, in milliseconds since the epoch. */
   readonly servingSince: Map<ServiceKey, number>;
-  /** Passes over it, one at a time: of two at once each would make what the other one makes. Services that share it are reconciled at once. */
+  /**
+   * Runs its reconciles one after the other: concurrent ones would create the same resources. Services that share a stack are reconciled
+   * concurrently.
+   */
   readonly queue: SerialQueue;
   readonly deletionWatch: DeletionWatch;
-  /** What AWS has not let go of for long, since something uses it. */
+  /** The deletion that AWS has refused for a long time, because something uses the resource. */
   blockedDeletion?: Reason | undefined;
-  /** Where it wants to reach its targets; undefined: not looked yet. */
+  /** The targets that node rules must admit it to. Undefined: not read yet. */
   targets?: StackTargets;
-  /** What was desired when nothing was left to do: what has to be done for the same later is drift. */
+  /** The desired state, as JSON, when nothing was left to do. Actions that the same state needs later are drift. */
   convergedDesired?: string;
   last?: StackResult;
 }
 
-/** All stacks that are served, or of which something is left. */
+/** All stacks that serve Services, or of which something is left. */
 export class StackRegistry {
   readonly #states = new Map<string, StackState>();
 
@@ -67,7 +70,7 @@ export class StackRegistry {
     this.#states.delete(key);
   }
 
-  /** Of which a Service has, or may have, a part. */
+  /** Returns the stacks in which the Service has, or may have, a part. */
   stacksWith(service: ServiceKey): StackState[] {
     return [...this.#states.values()].filter(
       ({ identity, services, tagged }) => services.has(service) || tagged.has(service) || identity.key === service,
@@ -82,7 +85,7 @@ export class StackRegistry {
     });
   }
 
-  /** The Service has no part any more in any of them, or in this one. */
+  /** The Service has no part in these stacks any more. */
   forgetMember(service: ServiceKey, states: readonly StackState[] = this.stacksWith(service)): void {
     for (const { services, tagged, servingSince: arrived } of states) {
       services.delete(service);
@@ -91,7 +94,7 @@ export class StackRegistry {
     }
   }
 
-  /** What a look at the whole account has found: it belongs to these stacks, whether they were known or not. */
+  /** Records resources that a scan of the account has found, for known and unknown stacks. */
   recordFound(owned: ReadonlyMap<string, readonly Owned[]>): void {
     for (const [key, things] of owned) {
       const state = this.getOrCreate(parseStackKey(key));
@@ -104,7 +107,7 @@ export class StackRegistry {
   }
 }
 
-/** What a pass has found out. Where it is not known what is desired, what there is stays open to what is registered now. */
+/** Records the result of a reconcile. When the desired state is unknown, the targets are those that are registered now. */
 export function recordResult(state: StackState, result: StackResult): void {
   state.last = result;
   if (result.targets !== undefined) state.targets = result.targets;
@@ -124,7 +127,7 @@ export function recordDrift(state: StackState, { desired, plan: { actions, waits
   return drift;
 }
 
-/** The reverse of its key: of a stack that was found by its tags. */
+/** Returns the identity of a stack that was found by its tags: the reverse of its key. */
 export function parseStackKey(key: string): StackIdentity {
   const [namespace = '', name = ''] = key.replace(/^shared:/, '').split('/');
   return { key, namespace, name };

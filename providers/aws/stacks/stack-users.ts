@@ -8,12 +8,12 @@ import { finalizer } from '../model/service-metadata.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { parseStackKey } from './stack-registry.ts';
 
-/** Stacks that some Service is about: `any`, also one that is being deleted or disowned; or only those that are served. */
+/** Returns the keys of stacks that Services use. `any` includes Services that are being deleted or disowned; `served` does not. */
 export function stacksInUse({ services, config }: Snapshot, settings: AwsSettings, which: 'any' | 'served' = 'any'): ReadonlySet<string> {
   const used = new Set<string>();
   for (const service of services.values()) {
     const claim = decideAwsClaim(service, config, settings);
-    // Another provider's by now, and not let go of yet.
+    // The Service belongs to another provider now and is not released yet.
     if (!claim.mine && which === 'any' && service.metadata.finalizers?.includes(finalizer) === true)
       used.add(serviceKey(service.metadata)).add(stackOf(memberOf(service, 'nlb')).key);
     if (!claim.mine) continue;
@@ -24,7 +24,7 @@ export function stacksInUse({ services, config }: Snapshot, settings: AwsSetting
   return used;
 }
 
-/** Whether there is a load balancer that we have let go of: what it needs is not known any more. */
+/** Whether a Service has disowned its load balancer: the node rules that it needs are unknown. */
 export function hasDisowned({ services, config }: Snapshot, settings: AwsSettings): boolean {
   return services.values().some((service) => {
     const claim =
@@ -37,7 +37,7 @@ export function mayBelongTo(stack: string, service: ServiceKey): boolean {
   return stack === service || (stack.startsWith('shared:') && parseStackKey(stack).namespace === service.split('/')[0]);
 }
 
-/** The Service, if it belongs to another stack by now, or is to be another provider's: it may still have a part in this one. */
+/** Returns the Service when it belongs to another stack or provider now and may still have a part in this stack. */
 export function movedService(key: ServiceKey, stack: string, { services, config }: Snapshot, settings: AwsSettings): Service | undefined {
   const service = services.get(key);
   if (service === undefined || service.metadata.deleting) return undefined;
@@ -47,7 +47,7 @@ export function movedService(key: ServiceKey, stack: string, { services, config 
   return member.values.disown !== true && stackOf(member).key !== stack ? service : undefined;
 }
 
-/** Services that another provider is to serve, and has not begun to: what they have of ours serves them. */
+/** Returns the Services that another provider claims but does not serve yet. Our load balancers still serve them. */
 export function servicesAwaitingProvider({ services, config }: Snapshot, settings: Pick<AwsSettings, 'classless'>): ServiceKey[] {
   return [...services].flatMap(([key, service]) => {
     const isOurs = service.metadata.finalizers?.includes(finalizer) === true && !service.metadata.deleting;

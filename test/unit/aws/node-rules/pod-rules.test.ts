@@ -8,9 +8,9 @@ const nodeGroup = 'sg-00000aaa';
 const podGroup = 'sg-00000ddd';
 const web = { name: 'web', ports: ['http:80/TCP@30080'], annotations: { 'nlb-target-type': 'ip' } };
 
-function town(...slices: EndpointSlice[]): ProviderFixture {
-  const town = new ProviderFixture();
-  const { world } = town.cloud;
+function fixture(...slices: EndpointSlice[]): ProviderFixture {
+  const fixture = new ProviderFixture();
+  const { world } = fixture.cloud;
   world.securityGroups.set(podGroup, {
     GroupId: podGroup,
     GroupName: 'pods',
@@ -19,8 +19,8 @@ function town(...slices: EndpointSlice[]): ProviderFixture {
     IpPermissions: [],
     Tags: [],
   });
-  for (const one of slices) town.snapshot.upsert(one);
-  return town;
+  for (const one of slices) fixture.snapshot.upsert(one);
+  return fixture;
 }
 
 function networkInterface(id: number, groups: readonly string[], addresses: readonly string[], VpcId = 'vpc-1'): NetworkInterface {
@@ -40,10 +40,10 @@ const rulesOf = ({ cloud }: ProviderFixture, group: string): string[] =>
 
 const slices = (...endpoints: string[]): EndpointSlice => slice({ service: 'default/web', ports: ['http:8080'], endpoints });
 
-describe('rules for pods', () => {
-  test('are those of the security group of the network interface that has their address', async () => {
-    const one = town(slices('10.0.1.5@node-0'));
-    // In another VPC there is the same address.
+describe('node rules for pod targets', () => {
+  test("a rule goes to the security group of the network interface with the pod's address", async () => {
+    const one = fixture(slices('10.0.1.5@node-0'));
+    // Another VPC has the same address.
     one.cloud.world.podInterfaces.push(
       networkInterface(1, ['sg-0000ffff'], ['10.0.1.5'], 'vpc-2'),
       networkInterface(2, [podGroup], ['10.0.1.9', '10.0.1.5']),
@@ -57,32 +57,32 @@ describe('rules for pods', () => {
     expect(rulesOf(one, podGroup)).toEqual([]);
   });
 
-  test('of IPv6 as well', async () => {
-    const one = town(slices('2001:db8:0:1::5@node-0'));
+  test('a rule goes to the security group of the interface with an IPv6 pod address', async () => {
+    const one = fixture(slices('2001:db8:0:1::5@node-0'));
     one.cloud.world.podInterfaces.push(networkInterface(1, [podGroup], ['2001:db8:0:1::5']));
     one.apply({ ...web, ipFamilies: [6] });
     await one.run(300);
     expect(rulesOf(one, podGroup)).toEqual(['tcp 8080-8080']);
   });
 
-  test('whose address no interface has are those of their node', async () => {
-    const one = town(slices('10.0.1.5@node-0', '10.0.1.6@node-1'));
+  test('pods whose address is on no interface get the rule of their node', async () => {
+    const one = fixture(slices('10.0.1.5@node-0', '10.0.1.6@node-1'));
     one.cloud.world.podInterfaces.push(networkInterface(1, [podGroup], ['10.0.1.6']));
     one.apply(web);
     await one.run(300);
     expect([rulesOf(one, podGroup), rulesOf(one, nodeGroup)]).toEqual([['tcp 8080-8080'], ['tcp 8080-8080']]);
   });
 
-  test('of which the group cannot be told are said', async () => {
-    const one = town(slices('10.0.1.5@node-0'));
+  test('pods without a clear security group are reported', async () => {
+    const one = fixture(slices('10.0.1.5@node-0'));
     one.cloud.world.podInterfaces.push(networkInterface(1, [podGroup, 'sg-0000fff1'], ['10.0.1.5']));
     const key = one.apply(web);
     await one.run(300);
     expect(one.results.get(key)?.warnings).toMatchObject([{ code: 'AwsNodesUnreachable', details: { instance: '10.0.1.5', groups: 2 } }]);
   });
 
-  test('are in a preview', async () => {
-    const one = town(slices('10.0.1.5@node-0'));
+  test('a preview shows the rules for pods', async () => {
+    const one = fixture(slices('10.0.1.5@node-0'));
     one.cloud.world.podInterfaces.push(networkInterface(1, [podGroup], ['10.0.1.5']));
     const key = one.apply(web);
     const { actions } = await one.provider.preview(key, one.snapshot);

@@ -12,7 +12,7 @@ const second = { name: 'b', ports: ['http:80/TCP@31081'], createdAt: '2026-01-02
 const b = 'default/b';
 const http = { from: '10.1.2.3', protocol: 'TCP', port: 80 } as const;
 
-/** Ports by which nodes let load balancers in. */
+/** Ports on which nodes admit load balancers. */
 function opened({ cloud: { world } }: ProviderFixture | ControllerFixture): string[] {
   return [...world.securityGroups.values()].flatMap(({ IpPermissions }) =>
     IpPermissions.flatMap(({ UserIdGroupPairs = [], FromPort, ToPort }) =>
@@ -21,23 +21,23 @@ function opened({ cloud: { world } }: ProviderFixture | ControllerFixture): stri
   );
 }
 
-const told = ({ results: said }: ProviderFixture): string => said.get(b)?.ingress[0]?.hostname ?? 'nowhere';
+const told = ({ results }: ProviderFixture): string => results.get(b)?.ingress[0]?.hostname ?? 'nowhere';
 
-describe('a controller that starts leaves nodes open to', () => {
-  test('the load balancer of a Service that asks for a port that is taken in a shared one', async () => {
-    const town = new ProviderFixture();
-    town.apply({ ...first, annotations: shared });
-    town.apply(second);
-    await town.run(400);
-    town.apply({ ...second, annotations: shared });
-    await town.run(60);
-    town.restart();
-    await town.run(1200);
-    expect(town.results.get(b)?.reason?.code).toBe('AwsSharedPortTaken');
-    expect(unreachableReason(town.cloud.world, told(town), http)).toBeUndefined();
+describe('after a restart nodes still admit', () => {
+  test('the own load balancer of a Service whose port is taken in the shared one', async () => {
+    const fixture = new ProviderFixture();
+    fixture.apply({ ...first, annotations: shared });
+    fixture.apply(second);
+    await fixture.run(400);
+    fixture.apply({ ...second, annotations: shared });
+    await fixture.run(60);
+    fixture.restart();
+    await fixture.run(1200);
+    expect(fixture.results.get(b)?.reason?.code).toBe('AwsSharedPortTaken');
+    expect(unreachableReason(fixture.cloud.world, told(fixture), http)).toBeUndefined();
   });
 
-  test('that of a Service that pools are to serve, which have no address for it', async () => {
+  test('the load balancer of a Service that moves to a pool without a free address', async () => {
     const [one, other] = [
       { ...first, loadBalancerClass: 'herald.dev/aws' },
       { ...second, annotations: { type: 'nlb' } },
@@ -53,7 +53,7 @@ describe('a controller that starts leaves nodes open to', () => {
     await cluster.run(1200);
     expect(cluster.condition(b)).toBe('False NoPools');
     expect(unreachableReason(cluster.cloud.world, hostname, http)).toBeUndefined();
-    // And what it has goes on following its nodes.
+    // Its targets also follow the nodes.
     cluster.source.put(node(2));
     await cluster.run(10);
     cluster.source.remove(node(0));
@@ -67,70 +67,70 @@ describe('a controller that starts leaves nodes open to', () => {
   });
 
   test.each([
-    ['that of a Service whose manifest cannot be read', true],
-    ['that of a Service that is gone without having been deleted, until it is an orphan for long', false],
+    ['the load balancer of a Service whose manifest cannot be read', true],
+    ['the load balancer of a vanished Service, until it is deleted as an orphan', false],
   ])('%s', async (_, isOnRecord) => {
-    const town = new ProviderFixture();
-    town.apply(first);
-    town.apply(second);
-    await town.run(400);
-    const hostname = told(town);
-    town.services.delete(b);
-    town.restart();
-    if (isOnRecord) town.provider.adopt(town.snapshot, new Map<ServiceKey, unknown>([[b, []]]));
-    await town.run(1800);
-    expect(unreachableReason(town.cloud.world, hostname, http)).toBeUndefined();
-    await town.run(6000);
-    expect(opened(town)).toEqual(isOnRecord ? ['30080-31081'] : ['30080-30080']);
+    const fixture = new ProviderFixture();
+    fixture.apply(first);
+    fixture.apply(second);
+    await fixture.run(400);
+    const hostname = told(fixture);
+    fixture.services.delete(b);
+    fixture.restart();
+    if (isOnRecord) fixture.provider.adopt(fixture.snapshot, new Map<ServiceKey, unknown>([[b, []]]));
+    await fixture.run(1800);
+    expect(unreachableReason(fixture.cloud.world, hostname, http)).toBeUndefined();
+    await fixture.run(6000);
+    expect(opened(fixture)).toEqual(isOnRecord ? ['30080-31081'] : ['30080-30080']);
   });
 
-  test('health checks of what goes on serving for a while, and to those no longer', async () => {
-    const town = new ProviderFixture();
-    town.settings = { ...town.settings, retireSeconds: 900 };
-    town.apply({ ...first, ports: ['http:81/TCP@30080'], annotations: shared });
-    town.apply({ ...second, annotations: { 'healthcheck-port': '32100' } });
-    await town.run(400);
-    town.apply({ ...second, annotations: shared });
-    await town.run(200);
-    town.restart();
-    await town.run(300);
-    expect([opened(town), town.cloud.world.loadBalancers.size]).toEqual([['30080-32100'], 2]);
-    await town.run(1200);
-    expect([opened(town), town.cloud.world.loadBalancers.size]).toEqual([['30080-31081'], 1]);
+  test('health checks of a previous load balancer, until it is deleted', async () => {
+    const fixture = new ProviderFixture();
+    fixture.settings = { ...fixture.settings, retireSeconds: 900 };
+    fixture.apply({ ...first, ports: ['http:81/TCP@30080'], annotations: shared });
+    fixture.apply({ ...second, annotations: { 'healthcheck-port': '32100' } });
+    await fixture.run(400);
+    fixture.apply({ ...second, annotations: shared });
+    await fixture.run(200);
+    fixture.restart();
+    await fixture.run(300);
+    expect([opened(fixture), fixture.cloud.world.loadBalancers.size]).toEqual([['30080-32100'], 2]);
+    await fixture.run(1200);
+    expect([opened(fixture), fixture.cloud.world.loadBalancers.size]).toEqual([['30080-31081'], 1]);
   });
 });
 
-test('after a restart, too, rules go that nothing needs, with the security group of the cluster in the end', async () => {
-  const town = new ProviderFixture();
-  const a = town.apply(first);
-  town.apply(second);
-  await town.run(400);
-  town.restart();
-  town.delete(b);
-  await town.run(400);
-  expect(opened(town)).toEqual(['30080-30080']);
-  town.restart();
-  town.delete(a);
-  await town.run(400);
-  expect([opened(town), [...town.cloud.world.securityGroups.values()].filter(({ GroupName }) => GroupName.startsWith('herald'))]).toEqual([
-    [],
-    [],
-  ]);
+test('rules that nothing needs are removed after a restart, and finally the shared security group', async () => {
+  const fixture = new ProviderFixture();
+  const a = fixture.apply(first);
+  fixture.apply(second);
+  await fixture.run(400);
+  fixture.restart();
+  fixture.delete(b);
+  await fixture.run(400);
+  expect(opened(fixture)).toEqual(['30080-30080']);
+  fixture.restart();
+  fixture.delete(a);
+  await fixture.run(400);
+  expect([
+    opened(fixture),
+    [...fixture.cloud.world.securityGroups.values()].filter(({ GroupName }) => GroupName.startsWith('herald')),
+  ]).toEqual([[], []]);
 });
 
-test('where the account cannot be listed, rules are opened, none goes, and it is tried again', async () => {
-  const town = new ProviderFixture();
-  town.apply(first);
-  town.apply(second);
-  await town.run(400);
-  town.delete(b);
-  town.restart();
-  town.cloud.fault = ({ operation, input }) =>
+test('rules are only added while the account cannot be listed, and removed once it can', async () => {
+  const fixture = new ProviderFixture();
+  fixture.apply(first);
+  fixture.apply(second);
+  await fixture.run(400);
+  fixture.delete(b);
+  fixture.restart();
+  fixture.cloud.fault = ({ operation, input }) =>
     operation === 'elbv2:DescribeTargetGroups' && JSON.stringify(input) === '{}' ? { kind: 'error', code: 'denied' } : undefined;
-  town.apply({ name: 'c', ports: ['http:80/TCP@32000'] });
-  await town.run(900);
-  expect(opened(town)).toEqual(['30080-31081']);
-  town.cloud.fault = () => undefined;
-  await town.run(900);
-  expect(opened(town)).toEqual(['30080-32000']);
+  fixture.apply({ name: 'c', ports: ['http:80/TCP@32000'] });
+  await fixture.run(900);
+  expect(opened(fixture)).toEqual(['30080-31081']);
+  fixture.cloud.fault = () => undefined;
+  await fixture.run(900);
+  expect(opened(fixture)).toEqual(['30080-32000']);
 });

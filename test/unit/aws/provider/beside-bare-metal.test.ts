@@ -9,8 +9,8 @@ const onAws = (name: string, annotations = {}) =>
   awsMember('nlb', { name, ports: ['http:80/TCP@30080'], loadBalancerClass: 'herald.dev/aws', annotations }).service;
 const onBareMetal = (name: string) => service({ name, loadBalancerClass: 'herald.dev/herald' });
 
-describe('beside Services of AWS', () => {
-  test('a thousand others get their addresses at once while AWS answers nothing, also those that come later', async () => {
+describe('Services of a pool beside Services of AWS', () => {
+  test('a thousand Services get addresses at once while AWS answers nothing, including later ones', async () => {
     const names = Array.from({ length: 1000 }, (_, index) => `local-${index}`);
     const cluster = new ControllerFixture(
       pool({ name: 'large', addresses: ['198.51.100.0/22'] }),
@@ -24,7 +24,7 @@ describe('beside Services of AWS', () => {
     cluster.apply(onBareMetal('late'));
     await cluster.turn();
     expect(cluster.ingress('default/late').length).toBe(1);
-    // Not one of those of AWS has been answered meanwhile, and only so many have been begun.
+    // No Service of AWS has a result yet, and only a limited number of reconciles has started.
     expect(cluster.condition('default/web-0')).toBe('absent');
     const begun = cluster.service('default/web-0')?.metadata.finalizers;
     const finalizers = [...cluster.source.snapshot.services.values()].filter(({ metadata }) => (metadata.finalizers ?? []).length > 0);
@@ -32,8 +32,8 @@ describe('beside Services of AWS', () => {
   });
 });
 
-describe('AWS is not asked', () => {
-  test('because of what was written about the Service, nor because agents report', async () => {
+describe('calls to AWS', () => {
+  test('status writes, metadata writes and agent reports cause no call to AWS', async () => {
     const cluster = new ControllerFixture(onAws('web'));
     await cluster.start();
     await cluster.run(600);
@@ -47,7 +47,7 @@ describe('AWS is not asked', () => {
     expect(cluster.cloud.calls.length).toBe(calls);
   });
 
-  test('because of pods that come and go behind instances, and is asked about pods that are targets', async () => {
+  test('pod changes cause calls only for pod targets, not for instance targets', async () => {
     const pods = (...endpoints: string[]) => slice({ service: 'default/web', ports: ['http:8080'], endpoints });
     const cluster = new ControllerFixture(onAws('web'), pods('10.0.1.5'));
     await cluster.start();
@@ -68,7 +68,7 @@ describe('AWS is not asked', () => {
   });
 });
 
-describe('what AWS refuses', () => {
+describe('a refusal of AWS', () => {
   const created = (cluster: ControllerFixture): number =>
     cluster.cloud.calls.filter(({ operation }) => operation === 'elbv2:CreateLoadBalancer').length;
 
@@ -83,12 +83,12 @@ describe('what AWS refuses', () => {
     ['denied', 'AwsRefused', awsLimits.permanentRetryMaximumSeconds],
     ['throttled', 'AwsThrottled', awsLimits.throttledRetryMaximumSeconds],
     ['unreachable', 'AwsCallFailed', awsLimits.transientRetryMaximumSeconds],
-  ] as const)('%s is said once, and asked for again less and less often', async (code, reason, longest) => {
+  ] as const)('a refused call (%s) is reported once and retried less and less often', async (code, reason, longest) => {
     const cluster = await refusing(code);
     await cluster.run(1800);
     const before = created(cluster);
     await cluster.run(3600);
-    // Up to half of the wait is left to chance, and the clock of the controller ticks every ten seconds.
+    // Up to half of the wait is random, and the clock of the controller ticks every ten seconds.
     const [most, least] = [Math.ceil(3600 / (longest / 2)) + 1, Math.floor(3600 / (longest + 10))];
     expect(created(cluster) - before).toBeLessThanOrEqual(most);
     expect(created(cluster) - before).toBeGreaterThanOrEqual(least);
@@ -99,7 +99,7 @@ describe('what AWS refuses', () => {
     expect(cluster.ingress('default/web')).toEqual(['k8s']);
   });
 
-  test('is asked for again at once when the Service changes, or its nodes', async () => {
+  test('a refused call is retried at once when the Service or its nodes change', async () => {
     const cluster = await refusing('denied');
     await cluster.run(3600);
     const before = created(cluster);
@@ -111,7 +111,7 @@ describe('what AWS refuses', () => {
     expect(created(cluster)).toBe(before + 2);
   });
 
-  test('is asked for again at once when there are other nodes, also where nothing could be read yet', async () => {
+  test('a failed read is retried at once when there are other nodes', async () => {
     const cluster = new ControllerFixture(onAws('web'));
     cluster.cloud.fault = () => ({ kind: 'error', code: 'denied' });
     await cluster.start();
@@ -123,7 +123,7 @@ describe('what AWS refuses', () => {
   });
 });
 
-test('a Service that another controller lets go of is taken over at once', async () => {
+test('a Service is taken over at once when another controller removes its finalizer', async () => {
   const theirs = onAws('web');
   const cluster = new ControllerFixture({ ...theirs, metadata: { ...theirs.metadata, finalizers: ['service.k8s.aws/resources'] } });
   await cluster.start();
@@ -149,14 +149,14 @@ describe('a Service that is gone', () => {
     return cluster;
   }
 
-  test('takes its load balancer along at once where its deletion was seen', async () => {
+  test('its load balancer is deleted at once when Herald saw the deletion', async () => {
     const cluster = await served();
     cluster.delete('default/web');
     await cluster.run(120);
     expect([cluster.service('default/web'), things(cluster)]).toEqual([undefined, [0, 0, 0]]);
   });
 
-  test('does so too where the finalizer is taken away while it is being deleted', async () => {
+  test('its load balancer is deleted at once when the finalizer is removed during the deletion', async () => {
     const cluster = await served();
     cluster.cloud.fault = ({ operation }) => (operation.includes(':Delete') ? { kind: 'error', code: 'throttled' } : undefined);
     cluster.delete('default/web');
@@ -170,7 +170,7 @@ describe('a Service that is gone', () => {
   test.each([
     ['while the controller looks on', true],
     ['while no controller runs', false],
-  ])('without its deletion having been seen leaves it marked, and deleted an hour later: %s', async (_, runs) => {
+  ])('its load balancer is marked and deleted an hour later when Herald saw no deletion: %s', async (_, runs) => {
     const cluster = await served();
     if (!runs) cluster.kill();
     cluster.vanish('default/web');
@@ -183,7 +183,7 @@ describe('a Service that is gone', () => {
     expect(things(cluster)).toEqual([0, 0, 0]);
   });
 
-  test('has it again where it is restored in time', async () => {
+  test('a Service restored in time gets its load balancer back', async () => {
     const cluster = await served();
     const names = [...cluster.cloud.world.loadBalancers.keys()];
     cluster.vanish('default/web');
@@ -197,7 +197,7 @@ describe('a Service that is gone', () => {
   test.each([
     ['while the controller looks on', true],
     ['while no controller runs', false],
-  ])('leaves its part of a shared NLB for a while, and nothing else of it changes: %s', async (_, runs) => {
+  ])('its part of a shared NLB stays for a while, and nothing else changes: %s', async (_, runs) => {
     const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
     const [first, second] = [
       onAws('web', shared),
@@ -227,7 +227,7 @@ describe('a Service that is gone', () => {
     expect(things(cluster)).toEqual([1, 1, 1]);
   });
 
-  test('from a directory takes its part of a shared NLB along at once', async () => {
+  test('a Service removed from a directory loses its part of a shared NLB at once', async () => {
     const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
     const cluster = new ControllerFixture(
       onAws('web', shared),
@@ -241,7 +241,7 @@ describe('a Service that is gone', () => {
     expect([...cluster.cloud.world.listeners.values()].map(({ value }) => value.Port)).toEqual([53]);
   });
 
-  test('from a directory takes it along at once: there, that is its deletion', async () => {
+  test('a Service removed from a directory loses its load balancer at once, because removal is its deletion', async () => {
     const cluster = new ControllerFixture(onAws('web'));
     cluster.hasMetadata = false;
     await cluster.start();
@@ -255,7 +255,7 @@ describe('a Service that is gone', () => {
 describe('a Service that changes its provider', () => {
   const plain = service({ name: 'web', ports: ['http:80/TCP@30080'] });
 
-  test('does not wait for an address any more that it does not need', async () => {
+  test('a Service that moves to AWS no longer waits for an address of a pool', async () => {
     const small = pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'] });
     const cluster = new ControllerFixture(onBareMetal('first'), config({ defaultClass: true }), small);
     await cluster.start();
@@ -271,7 +271,7 @@ describe('a Service that changes its provider', () => {
     expect(cluster.ingress('default/third')).toEqual(['192.0.2.1']);
   });
 
-  test('from AWS to a pool has its address before its load balancer goes', async () => {
+  test('a Service that moves from AWS to a pool gets its address before its load balancer is deleted', async () => {
     const cluster = new ControllerFixture(plain);
     await cluster.start();
     await cluster.run(600);
@@ -287,7 +287,7 @@ describe('a Service that changes its provider', () => {
     expect([cluster.ingress('default/web'), cluster.service('default/web')?.metadata.finalizers]).toEqual([['192.0.2.1'], []]);
   });
 
-  test('keeps its address until AWS has a load balancer for it, and then others can have it', async () => {
+  test('a Service that moves to AWS keeps its address until the load balancer serves', async () => {
     const nlb = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], annotations: { type: 'nlb' } }).service;
     const cluster = new ControllerFixture(nlb, config({ defaultClass: true }), pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'] }));
     await cluster.start();
@@ -299,7 +299,7 @@ describe('a Service that changes its provider', () => {
     expect([cluster.ingress('default/web'), cluster.ingress('default/other')]).toEqual([['192.0.2.1'], []]);
     cluster.awsHangs = false;
     await cluster.start();
-    // AWS is making it.
+    // AWS is creating the load balancer.
     await cluster.run(60);
     expect([cluster.ingress('default/web'), cluster.ingress('default/other')]).toEqual([['192.0.2.1'], []]);
     await cluster.run(600);

@@ -13,7 +13,7 @@ import { pool, service } from '../../decisions/fixtures.ts';
 import { TestSource } from '../../test-source.ts';
 import { awsMember, node, settings } from '../support/stack-fixture.ts';
 
-/** What is written is what is read, as with an API server. */
+/** Reads return what was written, as with an API server. */
 class Records implements StatusWriter {
   readonly statuses = new Map<ServiceKey, ServiceStatus>();
   readonly source: TestSource;
@@ -41,7 +41,7 @@ class Records implements StatusWriter {
   }
 
   async removeObject(): Promise<void> {
-    // Of no interest here.
+    // Not used here.
   }
 }
 
@@ -96,7 +96,7 @@ describe('the controller with both providers', () => {
     annotations,
   });
 
-  test('writes the name of the load balancer, with the one condition that means something there, and each warning once', async () => {
+  test("it writes the load balancer's name, the one condition that applies, and each warning once", async () => {
     const { records, events, pass, cloud } = await start(onAws, service({ name: 'local' }));
     expect(records.statuses.get('default/web')?.conditions).toMatchObject([{ status: 'False', reason: 'AwsProvisioning' }]);
     await pass(900);
@@ -109,7 +109,7 @@ describe('the controller with both providers', () => {
     expect(codes).toEqual(['Warning AwsProvisioning', 'Warning AwsBackendHttpOnNlb', 'Normal AddressAssigned']);
   });
 
-  test('tells what was put right', async () => {
+  test('it reports repairs', async () => {
     const { events, pass, cloud } = await start(onAws);
     await pass(900);
     cloud.world.listeners.clear();
@@ -118,7 +118,7 @@ describe('the controller with both providers', () => {
     expect(repaired.map(({ note }) => note)).toEqual(['listener 80: create: nothing listens on port 80']);
   });
 
-  test('deletes the load balancer of a Service that is gone', async () => {
+  test('it deletes the load balancer of a Service that is gone', async () => {
     const { source, pass, cloud } = await start(onAws);
     await pass(300);
     source.remove(onAws);
@@ -126,7 +126,7 @@ describe('the controller with both providers', () => {
     expect([cloud.world.loadBalancers.size, cloud.world.targetGroups.size, cloud.world.securityGroups.size]).toEqual([0, 0, 1]);
   });
 
-  test('follows nodes that come, without a change of the Service', async () => {
+  test('it registers new nodes without a change of the Service', async () => {
     const { source, pass, cloud } = await start(onAws);
     await pass(300);
     source.put(node(2));

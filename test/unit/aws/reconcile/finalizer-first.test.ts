@@ -12,12 +12,12 @@ import { awsMember, node, settings } from '../support/stack-fixture.ts';
 
 const { service: web } = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], loadBalancerClass: 'herald.dev/aws' });
 
-test('nothing is made for a Service that is gone before the watch tells of it, for nobody would hear of its deletion', async () => {
+test('nothing is created for a Service that is gone before the watch reports it', async () => {
   const cloud = new FakeCloud();
   populate(cloud.world);
   const snapshot = new Store(config({ defaultClass: false }));
   for (const object of [node(0), web]) snapshot.upsert(object);
-  // The API server has it no more.
+  // The API server no longer has the Service.
   const metadata = new KubernetesServiceMetadata({ client: new FakeServices(), snapshot }, finalizer);
   const connect = () => Promise.resolve({ cloud, settings });
   const provider = new AwsProvider({
@@ -35,7 +35,7 @@ test('nothing is made for a Service that is gone before the watch tells of it, f
   await expect(metadata.addFinalizer('default/web')).rejects.toMatchObject({ code: 'conflict' });
 });
 
-test('what is taken off a Service that is gone is off', async () => {
+test('removing the finalizer of a Service that is gone succeeds', async () => {
   const snapshot = new Store(config({ defaultClass: false }));
   snapshot.upsert({ ...web, metadata: { ...web.metadata, finalizers: [finalizer] } });
   const metadata = new KubernetesServiceMetadata({ client: new FakeServices(), snapshot }, finalizer);

@@ -9,30 +9,30 @@ const first = { name: 'a', ports: ['http:80/TCP@30080'], annotations: shared, cr
 const second = { name: 'b', ports: ['http:81/TCP@30081'], createdAt: '2026-01-02T00:00:00Z' };
 const b = 'default/b';
 
-/** By which clients reach it, and whether that load balancer still has the port. */
-function reached({ results: said, cloud: { world } }: ProviderFixture, port: number): string {
-  const hostname = said.get(b)?.ingress[0]?.hostname ?? 'nowhere';
+/** The published host name, and whether that load balancer still has the port. */
+function reached({ results, cloud: { world } }: ProviderFixture, port: number): string {
+  const hostname = results.get(b)?.ingress[0]?.hostname ?? 'nowhere';
   const [arn] = [...world.loadBalancers].find(([, { value }]) => value.DNSName.toLowerCase() === hostname) ?? [];
   const listens = [...world.listeners.values()].some(({ value }) => value.LoadBalancerArn === arn && value.Port === port);
   return listens ? hostname : `${hostname}, where nothing listens on ${port}`;
 }
 
-async function town(...services: readonly Parameters<ProviderFixture['apply']>[0][]): Promise<ProviderFixture> {
-  const town = new ProviderFixture();
-  for (const one of services) town.apply(one);
-  await town.run(400);
-  return town;
+async function fixture(...services: readonly Parameters<ProviderFixture['apply']>[0][]): Promise<ProviderFixture> {
+  const fixture = new ProviderFixture();
+  for (const one of services) fixture.apply(one);
+  await fixture.run(400);
+  return fixture;
 }
 
 describe('a Service that joins a shared NLB', () => {
   const joining = { ...second, annotations: shared };
   const mistakes: readonly (readonly [string, Parameters<ProviderFixture['apply']>[0]])[] = [
-    ['whose port is taken there', { ...joining, ports: ['http:80/TCP@30081'] }],
-    ['with a mistake in an annotation', { ...joining, annotations: { ...shared, 'healthcheck-interval': 'x' } }],
+    ['a Service whose port is taken there', { ...joining, ports: ['http:80/TCP@30081'] }],
+    ['a Service with an invalid annotation', { ...joining, annotations: { ...shared, 'healthcheck-interval': 'x' } }],
   ];
 
-  test.each(mistakes)('%s keeps its own, and what it says to clients', async (_, asked) => {
-    const one = await town(first, { ...second, ports: asked.ports ?? [] });
+  test.each(mistakes)('%s keeps its own NLB and its published name', async (_, asked) => {
+    const one = await fixture(first, { ...second, ports: asked.ports ?? [] });
     const port = asked.ports?.[0]?.includes(':80/') === true ? 80 : 81;
     const before = reached(one, port);
     one.apply({ ...asked, ingress: one.results.get(b)?.ingress ?? [] });
@@ -41,8 +41,8 @@ describe('a Service that joins a shared NLB', () => {
     expect(before).toMatch(/amazonaws\.com$/);
   });
 
-  test('keeps its own as long as AWS refuses the listener', async () => {
-    const one = await town(first, second);
+  test('it keeps its own NLB as long as AWS refuses the listener', async () => {
+    const one = await fixture(first, second);
     const before = reached(one, 81);
     one.cloud.fault = ({ operation }) => (operation === 'elbv2:CreateListener' ? { kind: 'error', code: 'denied' } : undefined);
     one.apply({ ...joining, ingress: one.results.get(b)?.ingress ?? [] });
@@ -56,8 +56,8 @@ describe('a Service that joins a shared NLB', () => {
 });
 
 describe('a Service that leaves a shared NLB', () => {
-  test('is reached by it until it is reached by its own', async () => {
-    const one = await town(first, { ...second, annotations: shared });
+  test('it is served by the shared NLB until its own serves', async () => {
+    const one = await fixture(first, { ...second, annotations: shared });
     const before = reached(one, 81);
     one.apply({ ...second, ingress: one.results.get(b)?.ingress ?? [] });
     const ways = new Set<string>();
@@ -73,8 +73,8 @@ describe('a Service that leaves a shared NLB', () => {
     expect([ports, one.cloud.world.loadBalancers.size]).toEqual([[80, 81], 2]);
   });
 
-  test('by its deletion is gone also where what the oldest one asks for is not valid', async () => {
-    const one = await town(first, { ...second, annotations: shared });
+  test('it can be deleted when the oldest Service of the NLB has an error', async () => {
+    const one = await fixture(first, { ...second, annotations: shared });
     one.apply({ ...first, annotations: { ...shared, scheme: 'foo' }, ingress: one.results.get('default/a')?.ingress ?? [] });
     await one.run(60);
     one.delete(b);
@@ -84,8 +84,8 @@ describe('a Service that leaves a shared NLB', () => {
   });
 });
 
-test('an NLB that AWS calls provisioning for a moment keeps its name in the status', async () => {
-  const one = await town({ ...second, annotations: {} });
+test('an NLB that AWS reports as provisioning for a moment stays published', async () => {
+  const one = await fixture({ ...second, annotations: {} });
   const before = reached(one, 81);
   for (const balancer of one.cloud.world.loadBalancers.values()) Object.assign(balancer, { madeAt: one.cloud.world.now() });
   await one.run(10);
@@ -94,13 +94,13 @@ test('an NLB that AWS calls provisioning for a moment keeps its name in the stat
   expect(reached(one, 81)).toBe(before);
 });
 
-test('a Classic ELB that replaces an NLB is told to clients when it serves', async () => {
+test('a Classic ELB that replaces an NLB is published when it serves', async () => {
   const one = new ProviderFixture();
   one.apply({ ...second, annotations: {} });
   await one.run(400);
   const before = one.results.get(b)?.ingress[0]?.hostname;
   one.apply({ ...second, loadBalancerClass: 'herald.dev/aws-classic', annotations: {}, ingress: one.results.get(b)?.ingress ?? [] });
-  // It is there by now, and none of its instances is in service yet.
+  // It exists, but none of its instances is in service yet.
   await one.run(10);
   expect([one.cloud.world.classic.size, one.results.get(b)?.ingress[0]?.hostname]).toEqual([1, before]);
   await one.run(400);
@@ -108,13 +108,13 @@ test('a Classic ELB that replaces an NLB is told to clients when it serves', asy
   expect(one.results.get(b)?.ingress[0]?.hostname).not.toBe(before);
 });
 
-test('a manifest that was removed while no controller ran is an orphan for the next one, though it is on record', async () => {
-  const one = await town({ ...second, annotations: {} });
+test('a manifest removed while no controller ran becomes an orphan, although it is on record', async () => {
+  const one = await fixture({ ...second, annotations: {} });
   one.services.delete(b);
   const { clock } = one.cloud.world;
   const connect = (): Promise<{ cloud: ProviderFixture['cloud']; settings: ProviderFixture['settings'] }> =>
     Promise.resolve({ cloud: one.cloud, settings: one.settings });
-  // Of a directory: nothing can be written to a Service.
+  // As with a directory: Services cannot be written to.
   one.provider = new AwsProvider({ classless: 'off', connect, clock, random: () => 0, log: silentLog });
   one.provider.adopt(one.snapshot, new Map<ServiceKey, unknown>([[b, []]]));
   await one.provider.release(b, one.snapshot);

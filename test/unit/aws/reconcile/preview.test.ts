@@ -15,7 +15,7 @@ const a = (annotations = {}): Service =>
 const b = (annotations = {}): Service =>
   annotated({ name: 'b', ports: ['http:81/TCP@30081'], createdAt: '2026-01-02T00:00:00Z', annotations });
 
-/** What `herald plan` asks: a process of its own, which knows nothing but the cluster and the account. */
+/** Previews as `herald plan` does: in a process that knows only the cluster and the account. */
 async function previewOf(cluster: ControllerFixture, key: ServiceKey): Promise<Preview> {
   const { cloud, settings } = cluster;
   const connect = async () => ({ cloud, settings });
@@ -23,7 +23,7 @@ async function previewOf(cluster: ControllerFixture, key: ServiceKey): Promise<P
   return one.preview(key, cluster.source.snapshot);
 }
 
-/** A cluster that has come to rest and whose controller is gone, with one Service changed. */
+/** Returns a converged cluster whose controller has stopped, with one Service changed. */
 async function changed(before: readonly Service[], after: Service): Promise<ControllerFixture> {
   const cluster = new ControllerFixture(...before);
   await cluster.start();
@@ -37,7 +37,7 @@ async function changed(before: readonly Service[], after: Service): Promise<Cont
 
 const operations = ({ actions }: Preview): string[] => [...new Set(actions.map(({ operation }) => operation))];
 
-/** Calls that changed something after a new controller has begun. */
+/** Calls of a new controller that change something. */
 async function made(cluster: ControllerFixture): Promise<string[]> {
   const before = cluster.cloud.writes.length;
   await cluster.start();
@@ -45,14 +45,14 @@ async function made(cluster: ControllerFixture): Promise<string[]> {
   return cluster.cloud.writes.slice(before).map(({ operation }) => operation);
 }
 
-test('a preview of a Service that is disowned takes tags off, and deletes nothing, as the controller does', async () => {
+test('a preview of a disowned Service removes tags and deletes nothing, as the controller does', async () => {
   const cluster = await changed([a()], a({ 'herald.dev/aws-disown': 'true' }));
   const told = operations(await previewOf(cluster, 'default/a'));
   expect(told).toEqual(['elbv2:RemoveTags', 'ec2:DeleteTags']);
   expect(new Set(await made(cluster))).toEqual(new Set(told));
 });
 
-test('a preview of a Service that joins a shared load balancer tells that its own is deleted', async () => {
+test('a preview of a Service that joins a shared load balancer deletes its own', async () => {
   const cluster = await changed([a(shared), b()], b(shared));
   const { actions } = await previewOf(cluster, 'default/b');
   expect(actions.filter(({ operation }) => operation === 'elbv2:CreateListener')).toHaveLength(1);
@@ -61,14 +61,14 @@ test('a preview of a Service that joins a shared load balancer tells that its ow
   expect(await made(cluster)).toContain('elbv2:DeleteLoadBalancer');
 });
 
-test('a preview of a Service that leaves a shared load balancer tells that its listener there is deleted', async () => {
+test('a preview of a Service that leaves a shared load balancer deletes its listener there', async () => {
   const cluster = await changed([a(shared), b(shared)], b());
   const told = operations(await previewOf(cluster, 'default/b'));
   expect(told).toEqual(expect.arrayContaining(['elbv2:CreateLoadBalancer', 'elbv2:DeleteListener']));
   expect(told).not.toContain('elbv2:DeleteLoadBalancer');
 });
 
-test('a preview of a Service that is no load balancer any more tells what is deleted, also of one that was shared', async () => {
+test('a preview of a Service that is no LoadBalancer any more deletes its own or its shared part', async () => {
   const alone = await changed([a()], { ...a(), type: 'ClusterIP' });
   expect(operations(await previewOf(alone, 'default/a'))).toContain('elbv2:DeleteLoadBalancer');
   const together = await changed([a(shared), b(shared)], { ...b(shared), type: 'ClusterIP' });
@@ -77,7 +77,7 @@ test('a preview of a Service that is no load balancer any more tells what is del
   expect(told).not.toContain('elbv2:DeleteLoadBalancer');
 });
 
-test('a preview of a Service that leaves a shared load balancer together with another one takes its own part, and tells who deletes the rest', async () => {
+test('a preview of a Service that leaves a shared load balancer names the other one that leaves it', async () => {
   const cluster = await changed([a(shared), b(shared)], b());
   const kept = cluster.service('default/a')?.metadata.annotations[arnAnnotation] ?? '';
   cluster.apply(a({ [arnAnnotation]: kept }));
@@ -96,7 +96,7 @@ test('a preview of a Service that leaves a shared load balancer together with an
   expect((await made(cluster)).filter((operation) => operation === 'elbv2:DeleteLoadBalancer')).toHaveLength(1);
 });
 
-test('a preview of a Service that leaves others, about whom something is wrong, takes its own part alone', async () => {
+test('a preview of a Service that leaves Services with errors deletes only its own part', async () => {
   const wrong = { ...shared, 'healthcheck-interval': 'x' };
   const cluster = await changed([a(shared), b(shared)], a(wrong));
   const kept = cluster.service('default/b')?.metadata.annotations[arnAnnotation] ?? '';

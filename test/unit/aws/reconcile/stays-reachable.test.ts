@@ -13,17 +13,17 @@ import { unreachableReason, unreachableReasonByZone, type Packet } from '../supp
 import { ProviderFixture } from '../support/provider-fixture.ts';
 import { interruptions, type Gap } from '../support/interruptions.ts';
 
-/** The same each time; AWS_RUNS and AWS_SEED look further. */
+/** Deterministic by default. AWS_RUNS and AWS_SEED widen the search. */
 const runs = { numRuns: Number(process.env['AWS_RUNS'] ?? 25), seed: Number(process.env['AWS_SEED'] ?? 11) };
 
 const client = '192.0.2.77';
-/** Of what was published before, clients go on using it for so long; the town keeps it for a minute. */
+/** How long clients use a published name after it changed. Herald keeps the previous load balancer for a minute. */
 const cachedSeconds = 40;
 
-/** A group of the user's, by which clients get in and nodes let the load balancer in. */
+/** A security group of the user's, which admits clients, and which nodes admit. */
 const openGroup = 'sg-00000bbb';
 
-/** In two zones, of which one has no other targets in some edits. */
+/** In two zones, so that some edits leave one of them without other targets. */
 const pods = ['10.0.0.5', '10.0.1.6'];
 
 function labelled(index: number, group: string): Node {
@@ -32,9 +32,9 @@ function labelled(index: number, group: string): Node {
 }
 
 function furnished(): ProviderFixture {
-  const town = new ProviderFixture();
-  for (const [index, group] of ['a', 'b', 'b'].entries()) town.snapshot.upsert(labelled(index, group));
-  const { world } = town.cloud;
+  const fixture = new ProviderFixture();
+  for (const [index, group] of ['a', 'b', 'b'].entries()) fixture.snapshot.upsert(labelled(index, group));
+  const { world } = fixture.cloud;
   const everywhere = { FromPort: 0, ToPort: 65_535, IpRanges: [{ CidrIp: '0.0.0.0/0' }] };
   world.securityGroups.set(openGroup, {
     GroupId: openGroup,
@@ -59,7 +59,7 @@ function furnished(): ProviderFixture {
       Ipv6Addresses: [],
     });
   for (const kind of ['TCP', 'UDP'])
-    town.snapshot.upsert(
+    fixture.snapshot.upsert(
       slice({
         service: 'default/web',
         name: `web-${kind}`,
@@ -67,7 +67,7 @@ function furnished(): ProviderFixture {
         endpoints: pods.map((ip, index) => `${ip}@node-${index}`),
       }),
     );
-  return town;
+  return fixture;
 }
 
 const port = fc.constantFrom(
@@ -112,7 +112,7 @@ const anyWish = (kind: Wish['kind']): fc.Arbitrary<Wish> =>
 
 const few = fc.array(fc.nat(1000), { maxLength: 4 });
 
-/** A Service, and what somebody makes of it: a few of all annotations, of which he changes a few, and perhaps ports and policy. */
+/** A Service and an edit of it: a few of all annotations, of which a few change, and perhaps ports and policy. */
 const anyEdit = (kind: Wish['kind']): fc.Arbitrary<readonly [Wish, Wish]> =>
   fc
     .record({ one: anyWish(kind), other: anyWish(kind), first: few, next: few, parts: fc.integer({ min: 0, max: 3 }) })
@@ -131,7 +131,7 @@ function pick(all: Readonly<Record<string, string>>, places: readonly number[]):
   return Object.fromEntries(Object.entries(all).filter(([key]) => chosen.has(key)));
 }
 
-/** Of one kind mostly; who makes one kind of the other keeps the ports. */
+/** Mostly edits of one kind of load balancer. A change of the kind keeps the ports. */
 const anyChange = fc.oneof(
   { weight: 5, arbitrary: anyEdit('nlb') },
   { weight: 3, arbitrary: anyEdit('classic') },
@@ -156,7 +156,7 @@ function literal({ kind, annotations, ports, local }: Wish): AwsServiceLiteral {
 
 const text = ({ port, protocol }: Packet): string => `${port}/${protocol}`;
 
-/** How a client comes to a port: by the name, or by the address of a zone that it has looked up before. */
+/** How a client reaches a port: by the name, or by the cached address of one zone. */
 interface Way {
   readonly packet: Packet;
   readonly zone: string | undefined;
@@ -166,22 +166,22 @@ const textOf = ({ packet, zone }: Way): string => `${text(packet)} ${zone}`;
 
 interface Result {
   readonly gaps: readonly Gap[];
-  /** Those that nobody can avoid. */
+  /** Gaps that AWS makes unavoidable. */
   readonly listed: readonly Gap[];
   readonly history: readonly string[];
   /** Whether a port is served before and after. */
   readonly kept: boolean;
 }
 
-/** Where there are gaps, also how it came to them. */
+/** The gaps, and the history that led to them. */
 const told = (gaps: readonly Gap[], history: readonly string[]): unknown[] => (gaps.length === 0 ? [] : [...gaps.slice(0, 3), ...history]);
 
-/** What an edit does to the clients of a Service: whom it reaches before and after, and every moment in between at which it does not. */
+/** Makes an edit and checks after every write whether each client that is served before and after it is served. */
 async function edit([before, after]: readonly [Wish, Wish], crashAt?: number): Promise<Result> {
-  const town = furnished();
-  const { cloud } = town;
-  const key = town.apply(literal(before));
-  await town.run(600);
+  const fixture = furnished();
+  const { cloud } = fixture;
+  const key = fixture.apply(literal(before));
+  await fixture.run(600);
   const all = [before, after]
     .flatMap(({ ports }) => ports)
     .map((one): Packet => {
@@ -189,7 +189,7 @@ async function edit([before, after]: readonly [Wish, Wish], crashAt?: number): P
       return { from: client, port: Number(number), protocol: protocol as Packet['protocol'] };
     });
   const packets = [...new Map(all.map((packet) => [text(packet), packet])).values()];
-  const now = (): string => town.services.get(key)?.ingress[0]?.hostname ?? 'no name';
+  const now = (): string => fixture.services.get(key)?.ingress[0]?.hostname ?? 'no name';
   const reasons = (name: string): (Way & { readonly why: string | undefined })[] =>
     packets.flatMap((packet) => [
       { packet, zone: undefined, why: unreachableReason(cloud.world, name, packet) },
@@ -198,7 +198,7 @@ async function edit([before, after]: readonly [Wish, Wish], crashAt?: number): P
   const reached = (all: ReturnType<typeof reasons>): Way[] => all.filter(({ why }) => why === undefined);
   const served = reached(reasons(now()));
   const published = new Map<string, number>([[now(), Infinity]]);
-  /** Of each name, the ways by which clients have got through. */
+  /** By host name: the ways by which clients have been served. */
   const known = new Map<string, Map<string, Way>>();
   const gaps: Gap[] = [];
   const history: string[] = [];
@@ -232,7 +232,7 @@ async function edit([before, after]: readonly [Wish, Wish], crashAt?: number): P
   let crashes = crashAt === undefined ? 0 : 1;
   let writes = 0;
   cloud.fault = (call) => {
-    // What only reads changes nothing that a client could notice.
+    // Reads change nothing for clients.
     if (!isWrite(call.operation)) return undefined;
     check();
     last = call.operation;
@@ -241,13 +241,13 @@ async function edit([before, after]: readonly [Wish, Wish], crashAt?: number): P
     crashes--;
     return { kind: 'crash', when: 'after' };
   };
-  town.apply(literal(after));
+  fixture.apply(literal(after));
   for (let step = 0; step < 90; step++) {
     try {
-      await town.run(10);
+      await fixture.run(10);
     } catch (error) {
       if (!(error instanceof Crash)) throw error;
-      town.restart();
+      fixture.restart();
     }
     check();
   }
@@ -262,7 +262,7 @@ const web: Wish = { kind: 'nlb', annotations: {}, ports: ['http:80/TCP@30080'], 
 const annotated = (annotations: Wish['annotations'], ports = web.ports): Wish => ({ ...web, annotations, ports });
 const tls = { 'ssl-cert': acmCertificate };
 
-/** Each is edited to and fro. */
+/** Each is edited and edited back. */
 const edits: Readonly<Record<string, readonly [Wish, Wish]>> = {
   'another NodePort': [web, { ...web, ports: ['http:80/TCP@31080'] }],
   'a port more': [web, { ...web, ports: ['http:80/TCP@30080', 'https:443/TCP@30443'] }],
@@ -312,7 +312,7 @@ const edits: Readonly<Record<string, readonly [Wish, Wish]>> = {
   'the kind of load balancer and of targets': [annotated({ 'nlb-target-type': 'ip' }), { ...web, kind: 'classic' }],
 };
 
-/** Of some zones another subnet, which AWS exchanges only by leaving the zone. */
+/** Some zones get another subnet, which AWS can exchange only by leaving the zone. */
 const exchanges: Readonly<Record<string, readonly [Wish, Wish]>> = {
   'the subnet of one zone of two': [
     annotated({ subnets: 'subnet-private-0,subnet-private-1' }),
@@ -348,8 +348,8 @@ const editsOfClassic: Readonly<Record<string, readonly [Wish, Wish]>> = {
   'security groups of the user': [classic, { ...classic, annotations: { 'security-groups': 'open' } }],
 };
 
-describe('a Service that is reachable stays so at every step', () => {
-  test.each(Object.entries(editsOfClassic))('when somebody edits %s of a Classic ELB, and edits it back', async (_, [one, other]) => {
+describe('a reachable Service stays reachable', () => {
+  test.each(Object.entries(editsOfClassic))('when %s of a Classic ELB is edited, and edited back', async (_, [one, other]) => {
     for (const change of [[one, other] as const, [other, one] as const]) {
       const { gaps, history, kept } = await edit(change);
       expect(kept).toBe(true);
@@ -357,7 +357,7 @@ describe('a Service that is reachable stays so at every step', () => {
     }
   });
 
-  test.each(Object.entries(edits))('when somebody edits %s, and edits it back', async (_, [one, other]) => {
+  test.each(Object.entries(edits))('when %s is edited, and edited back', async (_, [one, other]) => {
     for (const change of [[one, other] as const, [other, one] as const]) {
       const { gaps, listed, history, kept } = await edit(change);
       expect(kept).toBe(true);
@@ -365,15 +365,15 @@ describe('a Service that is reachable stays so at every step', () => {
     }
   });
 
-  test.each(Object.entries(exchanges))('by its name, when somebody edits %s', async (_, change) => {
+  test.each(Object.entries(exchanges))('by its name when %s is edited', async (_, change) => {
     const { gaps, listed, history, kept } = await edit(change);
     expect(kept).toBe(true);
     expect(told(gaps, history)).toEqual([]);
-    // By the address of the zone that is left it is not.
+    // By the address of the zone that is left, it is not reachable.
     expect(listed.length).toBeGreaterThan(0);
   });
 
-  test('whatever is edited, also where it makes no sense, and where the controller dies on the way', async () => {
+  test('through any edit, even an invalid one, and a crash of the controller', async () => {
     await fc.assert(
       fc.asyncProperty(anyChange, fc.option(fc.nat(20)), async (change, crashAt) => {
         const { gaps, history } = await edit(change, crashAt ?? undefined);
@@ -383,7 +383,7 @@ describe('a Service that is reachable stays so at every step', () => {
     );
   }, 120_000);
 
-  test('but for a Classic ELB, of which AWS changes neither protocol nor NodePort: between two calls there is no listener', async () => {
+  test('except when the protocol or NodePort of a Classic ELB changes, which replaces the listener', async () => {
     for (const change of [editsOfClassic['the protocol'], editsOfClassic['another NodePort']]) {
       const { listed, history } = await edit(change ?? [web, web]);
       expect(listed.length).toBe(1);
@@ -392,7 +392,7 @@ describe('a Service that is reachable stays so at every step', () => {
     }
   });
 
-  test('and what cannot be avoided is in the reference', () => {
+  test('except for the interruptions that the reference lists', () => {
     const page = readFileSync(join(import.meta.dirname, '../../../../docs/reference/aws.md'), 'utf8');
     const [, chapter = ''] = page.split('## Edits that interrupt\n');
     const rows = [...(chapter.split('\n## ')[0] ?? '').matchAll(/^\| (?!---)(.*?) \| (.*?) \|/gm)]

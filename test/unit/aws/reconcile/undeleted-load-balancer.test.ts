@@ -14,7 +14,7 @@ function protect(cluster: ControllerFixture | ProviderFixture, value: boolean): 
   for (const { attributes } of cluster.cloud.world.loadBalancers.values()) attributes.set('deletion_protection.enabled', `${value}`);
 }
 
-describe('a load balancer whose deletion protection is on', () => {
+describe('a load balancer with deletion protection', () => {
   let cluster: ControllerFixture;
 
   async function start(subject: Service, ...further: Parameters<typeof config>): Promise<void> {
@@ -30,12 +30,12 @@ describe('a load balancer whose deletion protection is on', () => {
 
   beforeEach(() => start(onAws()));
 
-  test('is told to the Service that is no LoadBalancer any more, once, and as a condition until it is gone', async () => {
+  test('it is reported once on a Service that is no LoadBalancer any more, and in its condition until it is deleted', async () => {
     cluster.apply(noBalancer);
     await cluster.run(1800);
     expect(warnings()).toEqual([expect.stringMatching(`^AwsDeletionProtected: load balancer k8s-default-web-\\w+ ${protects}`)]);
     expect(condition()).toMatchObject({ type: 'herald.dev/AddressAssigned', status: 'False', reason: 'AwsDeletionProtected' });
-    // Who deletes it then sees why it stays.
+    // A user who deletes the Service then sees why it stays.
     cluster.delete('default/web');
     await cluster.run(900);
     expect(condition()).toMatchObject({ reason: 'AwsDeletionProtected' });
@@ -48,7 +48,7 @@ describe('a load balancer whose deletion protection is on', () => {
     ]);
   });
 
-  test('is told by a controller that starts meanwhile, and the condition goes with it', async () => {
+  test('it is reported after a restart, until it is deleted', async () => {
     cluster.apply(noBalancer);
     await cluster.run(60);
     await cluster.start();
@@ -59,7 +59,7 @@ describe('a load balancer whose deletion protection is on', () => {
     expect([cluster.statuses.has('default/web'), cluster.service('default/web')?.metadata.finalizers]).toEqual([false, []]);
   });
 
-  test('is told to the Service that the pools serve by now, whose condition is of its new address', async () => {
+  test('it is reported on a Service that moved to a pool, whose condition shows its new address', async () => {
     const classless = awsMember('nlb', { ...web, annotations: { type: 'nlb' } }).service;
     await start(classless);
     cluster.source.put(config({ defaultClass: true }));
@@ -72,14 +72,14 @@ describe('a load balancer whose deletion protection is on', () => {
     expect([cluster.cloud.world.loadBalancers.size, cluster.service('default/web')?.metadata.finalizers]).toEqual([0, []]);
   });
 
-  test('is told to the Service that has joined a shared one, and AWS is not asked about it every few seconds', async () => {
+  test('it is reported on a Service that joined a shared one, without polling AWS every few seconds', async () => {
     cluster.apply(onAws({ annotations: { 'herald.dev/aws-shared-load-balancer': 'edge' } }));
     await cluster.run(600);
     expect(warnings().filter((text) => text.startsWith('AwsDel'))).toEqual([expect.stringContaining(protects)]);
     expect(condition()).toMatchObject({ status: 'True' });
     const calls = cluster.cloud.calls.length;
     await cluster.run(1200);
-    // Every five minutes for drift, and at most every ten for what is protected: about twenty reads each.
+    // A check for drift every five minutes, and a retry at least every ten: about twenty reads each.
     expect(cluster.cloud.calls.length - calls).toBeLessThan(400);
     protect(cluster, false);
     await cluster.run(900);
@@ -87,22 +87,22 @@ describe('a load balancer whose deletion protection is on', () => {
   });
 });
 
-test('a protected load balancer that has no Service any more is told in the log', async () => {
-  const town = new ProviderFixture();
-  const key = town.apply(web);
-  await town.run(300);
-  protect(town, true);
-  // Somebody took the finalizer away.
-  town.services.delete(key);
-  await town.provider.release(key, town.snapshot);
-  await town.run(3600 * 3);
-  expect(town.warnings).toContainEqual(
+test('a protected load balancer without a Service is reported in the log', async () => {
+  const fixture = new ProviderFixture();
+  const key = fixture.apply(web);
+  await fixture.run(300);
+  protect(fixture, true);
+  // The finalizer was removed by hand.
+  fixture.services.delete(key);
+  await fixture.provider.release(key, fixture.snapshot);
+  await fixture.run(3600 * 3);
+  expect(fixture.warnings).toContainEqual(
     expect.objectContaining({ message: 'an orphan is not deleted yet', code: 'AwsDeletionProtected', stack: key }),
   );
-  expect(town.cloud.world.loadBalancers.size).toBe(1);
+  expect(fixture.cloud.world.loadBalancers.size).toBe(1);
 });
 
-test('a Service that comes back as a LoadBalancer of another controller is let go of, also where that has given it an address', async () => {
+test("a Service that another controller serves by now is released, and keeps the other's address", async () => {
   const cluster = new ControllerFixture(onAws());
   cluster.leavesOthers = true;
   await cluster.start();

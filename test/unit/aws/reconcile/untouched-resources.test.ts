@@ -17,7 +17,7 @@ const web = { name: 'web', ports: ['http:80/TCP@30080'] };
 const nodeGroup = 'sg-00000aaa';
 
 describe('a Service of another controller', () => {
-  test('keeps what that one writes into its status, whenever it comes', async () => {
+  test('it keeps each status that the other controller writes', async () => {
     const theirs = service({ ...web, loadBalancerClass: 'service.k8s.aws/nlb' });
     const cluster = new ControllerFixture({ ...theirs, metadata: { ...theirs.metadata, finalizers: ['service.k8s.aws/resources'] } });
     await cluster.start();
@@ -35,21 +35,21 @@ describe('a Service of another controller', () => {
 const ports = ({ cloud }: ProviderFixture): string[] | undefined =>
   cloud.world.securityGroups.get(nodeGroup)?.IpPermissions.map(({ FromPort, ToPort }) => `${FromPort}-${ToPort}`);
 
-describe('rules of nodes', () => {
-  test('that a load balancer needs which was disowned stay, also when the controller starts anew', async () => {
-    const town = new ProviderFixture();
-    town.apply({ name: 'other', ports: ['a:443/TCP@30443'] });
-    town.apply(web);
-    await town.run(300);
-    town.apply({ ...web, annotations: { 'herald.dev/aws-disown': 'true' } });
-    await town.run(300);
-    expect(ports(town)).toEqual(['30080-30443']);
-    town.restart();
-    await town.run(900);
-    expect(ports(town)).toEqual(['30080-30443']);
+describe('node rules', () => {
+  test('rules that a disowned load balancer needs stay, even after a restart', async () => {
+    const fixture = new ProviderFixture();
+    fixture.apply({ name: 'other', ports: ['a:443/TCP@30443'] });
+    fixture.apply(web);
+    await fixture.run(300);
+    fixture.apply({ ...web, annotations: { 'herald.dev/aws-disown': 'true' } });
+    await fixture.run(300);
+    expect(ports(fixture)).toEqual(['30080-30443']);
+    fixture.restart();
+    await fixture.run(900);
+    expect(ports(fixture)).toEqual(['30080-30443']);
   });
 
-  test('that could not be looked at are looked at again, also where nobody asks for it any more', async () => {
+  test('a failed read of the rules is retried without a further request', async () => {
     const cloud = new FakeCloud();
     populate(cloud.world);
     const now = (): number => cloud.world.clock.date().getTime();

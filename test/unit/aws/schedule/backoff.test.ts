@@ -8,7 +8,7 @@ import { remedyText, reasonText } from '../../../../src/model/reasons.ts';
 const refused = (code: AwsErrorCode) =>
   reasonOfError(new AwsError({ code, operation: 'elbv2:CreateLoadBalancer', awsCode: 'Code', requestId: 'r-1', message: 'no' }));
 
-describe('what AWS says no to', () => {
+describe('a refusal of AWS', () => {
   test.each([
     ['throttled', 'AwsThrottled', 'throttled'],
     ['unreachable', 'AwsCallFailed', 'transient'],
@@ -24,34 +24,34 @@ describe('what AWS says no to', () => {
     ['certificate', 'AwsRefused', 'permanent'],
     ['subnet', 'AwsRefused', 'permanent'],
     ['invalid', 'AwsRefused', 'permanent'],
-  ] as const)('%s is %s, and %s', (code, reasonCode, persistence) => {
+  ] as const)('the error code %s becomes the reason %s, which is %s', (code, reasonCode, retryClass) => {
     const reason = refused(code);
-    expect([reason.code, retryClassOf(reason)]).toEqual([reasonCode, persistence]);
+    expect([reason.code, retryClassOf(reason)]).toEqual([reasonCode, retryClass]);
   });
 
-  test('is told with what AWS has said, and with what to do', () => {
+  test("a refusal's reason contains AWS' message and a remedy", () => {
     expect(reasonText(refused('denied'))).toBe('elbv2:CreateLoadBalancer was refused (denied): Code: no (request r-1)');
     expect(remedyText(refused('denied'))).toContain('docs/reference/aws-iam-policy.json');
     expect(remedyText(refused('quota'))).toContain('a higher quota');
   });
 });
 
-describe('the wait after a failure', () => {
-  test('doubles up to its bound, and begins anew where it went well', () => {
-    const retries = new Backoff(() => 1);
-    const waits = Array.from({ length: 40 }, () => retries.recordFailure('n/web', 'permanent'));
+describe('back-off', () => {
+  test('the wait doubles up to its limit and starts over after a success', () => {
+    const backoff = new Backoff(() => 1);
+    const waits = Array.from({ length: 40 }, () => backoff.recordFailure('n/web', 'permanent'));
     expect(waits.slice(0, 6)).toEqual([30, 60, 120, 240, 480, 600]);
     expect(Math.max(...waits)).toBe(limits.permanentRetryMaximumSeconds);
-    expect(retries.failuresOf('n/web')).toBe(40);
-    retries.forgetFailures('n/web');
-    expect(retries.recordFailure('n/web', 'transient')).toBe(limits.transientRetrySeconds);
+    expect(backoff.failuresOf('n/web')).toBe(40);
+    backoff.forgetFailures('n/web');
+    expect(backoff.recordFailure('n/web', 'transient')).toBe(limits.transientRetrySeconds);
   });
 
-  test('is left to chance by up to half, each time and for each Service alone', () => {
+  test('up to half of each wait is random', () => {
     const [least, most] = [new Backoff(() => 0), new Backoff(() => 1)];
-    for (const persistence of ['transient', 'throttled', 'permanent'] as const) {
+    for (const retryClass of ['transient', 'throttled', 'permanent'] as const) {
       for (let time = 0; time < 10; time++) {
-        expect(least.recordFailure('n/web', persistence)).toBe(most.recordFailure('n/web', persistence) / 2);
+        expect(least.recordFailure('n/web', retryClass)).toBe(most.recordFailure('n/web', retryClass) / 2);
       }
     }
     expect(least.recordFailure('n/other', 'transient')).toBe(limits.transientRetrySeconds / 2);

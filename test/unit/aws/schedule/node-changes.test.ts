@@ -9,36 +9,36 @@ const labelled = (labels: Readonly<Record<string, string>>, overrides: Partial<N
   return { ...plain, metadata: { ...plain.metadata, labels } };
 };
 
-/** Whether load balancers are looked at when the first node becomes another. */
+/** Whether the fingerprint changes when the first node changes. */
 function matters(before: Node, after: Node): boolean {
-  const { snapshot, apply } = town();
+  const { snapshot, apply } = fixture();
   apply({ name: 'web', annotations: { 'target-node-labels': 'group=a, zone' } });
   snapshot.upsert(before);
-  const facts = fingerprintNodes(snapshot, emptyFingerprint);
+  const initial = fingerprintNodes(snapshot, emptyFingerprint);
   snapshot.upsert(after);
-  const next = fingerprintNodes(snapshot, facts);
-  // What was found holds for the next time as well.
+  const next = fingerprintNodes(snapshot, initial);
+  // Without a change the fingerprint stays the same.
   expect(fingerprintNodes(snapshot, next)).toEqual(next);
-  return next.fingerprint !== facts.fingerprint;
+  return next.fingerprint !== initial.fingerprint;
 }
 
-function town(): { snapshot: ProviderFixture['snapshot']; apply: ProviderFixture['apply'] } {
-  const town = new ProviderFixture();
-  return { snapshot: town.snapshot, apply: (service) => town.apply(service) };
+function fixture(): { snapshot: ProviderFixture['snapshot']; apply: ProviderFixture['apply'] } {
+  const fixture = new ProviderFixture();
+  return { snapshot: fixture.snapshot, apply: (service) => fixture.apply(service) };
 }
 
 test.each([
-  ['a label that nobody asks for', { 'feature.node.kubernetes.io/cpu': 'yes' }, false],
-  ['a label by which a Service asks for nodes', { group: 'b' }, true],
-  ['another one of them', { zone: '1' }, true],
-  ['one that leaves the node out', { 'node.kubernetes.io/exclude-from-external-load-balancers': '' }, true],
-  ['Fargate', { 'eks.amazonaws.com/compute-type': 'fargate' }, true],
-] as const)('%s', (_, labels, expected) => {
+  ['no change of a label that no Service selects by', { 'feature.node.kubernetes.io/cpu': 'yes' }, false],
+  ['a change of a label that a Service selects by', { group: 'b' }, true],
+  ['a change of another label that a Service selects by', { zone: '1' }, true],
+  ['a change of a label that excludes the node', { 'node.kubernetes.io/exclude-from-external-load-balancers': '' }, true],
+  ['a change of the label of Fargate', { 'eks.amazonaws.com/compute-type': 'fargate' }, true],
+] as const)('the fingerprint shows %s', (_, labels, expected) => {
   expect(matters(labelled({}), labelled(labels))).toBe(expected);
   expect(matters(labelled(labels), labelled({}))).toBe(expected);
 });
 
-test('that a node is ready, leaves or is another machine', () => {
+test('the fingerprint changes when a node becomes unready, leaves or is another machine', () => {
   for (const change of [
     { ready: false },
     { toBeDeleted: true },

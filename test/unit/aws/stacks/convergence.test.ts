@@ -9,7 +9,7 @@ import { StackFixture, awsMember } from '../support/stack-fixture.ts';
 import { undoneWrites } from '../support/undone-writes.ts';
 
 const stack = stackOf(awsMember('nlb', { name: 'web' }));
-/** The same each time; AWS_RUNS and AWS_SEED look further. */
+/** Deterministic by default. AWS_RUNS and AWS_SEED widen the search. */
 const runs = { numRuns: Number(process.env['AWS_RUNS'] ?? 20), seed: Number(process.env['AWS_SEED'] ?? 7) };
 
 function account(): StackFixture {
@@ -18,7 +18,7 @@ function account(): StackFixture {
   return account;
 }
 
-/** Goes on until the fixed point, whatever happens; a crash leaves nothing but AWS. */
+/** Reconciles until the fixed point, through crashes that lose all memory. */
 async function settleAfterCrashes(account: StackFixture, members: readonly Member[]): Promise<void> {
   for (;;) {
     try {
@@ -33,7 +33,7 @@ async function settleAfterCrashes(account: StackFixture, members: readonly Membe
 }
 
 describe('from any state of the account', () => {
-  test('a fixed point is reached, no pass undoes an earlier one, and then nothing is written', async () => {
+  test('reconciling reaches a fixed point without undoing a write, and then writes nothing', async () => {
     await fc.assert(
       fc.asyncProperty(
         anyMember,
@@ -44,7 +44,7 @@ describe('from any state of the account', () => {
           const aws = account();
           aws.cloud.fault = (_, number) => (number > 10 + interrupted * 3 ? { kind: 'error', code: 'throttled' } : undefined);
           for (let pass = 0; pass < 8; pass++) {
-            // Facts cannot be read either while AWS throttles.
+            // While AWS throttles, facts cannot be read either.
             await aws.reconcile(stack, [before]).catch(() => undefined);
             aws.advance(60);
           }
@@ -64,7 +64,7 @@ describe('from any state of the account', () => {
     );
   });
 
-  test('it is the one that an account without a past comes to', async () => {
+  test('the fixed point is the same as in an account without existing resources', async () => {
     await fc.assert(
       fc.asyncProperty(anyMember, anyMember, async (before, after) => {
         const [aged, fresh] = [account(), account()];
@@ -78,7 +78,7 @@ describe('from any state of the account', () => {
   });
 });
 
-/** What clients and targets see: the rest may keep what nobody has changed, as a name or a subnet. */
+/** What clients and targets see. The rest may keep what the Service does not change, such as a name or a subnet. */
 function portsOf({ world }: StackFixture): unknown {
   const groups = new Map(
     [...world.targetGroups].map(([arn, { value, targets }]) => [
@@ -100,9 +100,9 @@ function portsOf({ world }: StackFixture): unknown {
     ListenerArn: '',
     LoadBalancerArn: '',
     DefaultActions: value.DefaultActions.map(({ TargetGroupArn }) => groups.get(TargetGroupArn)),
-    // One that became the default may stay among the others as well.
+    // The certificate that became the default may also stay among the others.
     extraCertificates: [...extraCertificates].filter((arn) => arn !== value.Certificates?.[0]?.CertificateArn).toSorted(),
-    // What AWS has of its own is not the same as what was never sent.
+    // AWS' default value equals a missing one.
     AlpnPolicy: value.AlpnPolicy?.[0] ?? 'None',
   }));
   const classic = [...world.classic.values()].map(({ value }) => ({
@@ -126,8 +126,8 @@ function portsOf({ world }: StackFixture): unknown {
   };
 }
 
-describe('a crash', () => {
-  test('before or after any single call is repaired by the passes that follow', async () => {
+describe('crashes', () => {
+  test('a crash before or after any single call is repaired by the next reconciles', async () => {
     await fc.assert(
       fc.asyncProperty(anyMember, anyMember, fc.nat(150), fc.constantFrom('before', 'after' as const), async (before, after, at, when) => {
         const [crashing, other] = [account(), account()];
@@ -148,13 +148,13 @@ describe('a crash', () => {
     );
   });
 
-  test('or a lost answer to any single call, without a restart, is repaired as well', async () => {
+  test('the lost answer to any single call is repaired without a restart', async () => {
     await fc.assert(
       fc.asyncProperty(anyMember, anyMember, fc.nat(60), fc.constantFrom('lost', 'error' as const), async (before, after, at, kind) => {
         const [faulty, other] = [account(), account()];
         faulty.cloud.fault = (_, number) =>
           number !== at ? undefined : kind === 'lost' ? { kind: 'lost' } : { kind: 'error', code: 'unreachable' };
-        // A read that fails ends the pass; then something else is asked for, so that what is there has other settings.
+        // A failed read ends the reconcile. Then the Service asks for something else, so the existing resources differ from it.
         for (let pass = 0; pass < 12 && faulty.cloud.calls.length < at; pass++) {
           await faulty.reconcile(stack, [before]).catch(() => undefined);
           faulty.advance(5);
@@ -170,7 +170,7 @@ describe('a crash', () => {
 });
 
 describe('deletion', () => {
-  test('leaves nothing of ours, even where it crashes', async () => {
+  test('deletion leaves nothing of ours, even through crashes', async () => {
     await fc.assert(
       fc.asyncProperty(anyMember, anyMember, fc.nat(40), async (before, after, at) => {
         const aws = account();
@@ -184,7 +184,7 @@ describe('deletion', () => {
           return { kind: 'crash', when: at % 2 === 0 ? 'before' : 'after' };
         };
         await settleAfterCrashes(aws, []);
-        // The cluster's own group stays for other load balancers.
+        // The shared security group stays for other load balancers.
         const left = aws.owned().map((id) => aws.world.tags.get(id)?.get('herald.dev/resource'));
         expect(left.filter((resource) => resource !== 'backend-security-group')).toEqual([]);
       }),
@@ -193,8 +193,8 @@ describe('deletion', () => {
   });
 });
 
-describe('what AWS shows late', () => {
-  test('is not made twice', async () => {
+describe('resources that AWS lists late', () => {
+  test('a resource that AWS lists late is not created twice', async () => {
     await fc.assert(
       fc.asyncProperty(anyMember, fc.nat(20), fc.nat(20), async (member, describeDelay, tagDelay) => {
         const [slow, other] = [account(), account()];
@@ -203,7 +203,7 @@ describe('what AWS shows late', () => {
         await slow.settle(stack, [member]);
         await other.settle(stack, [member]);
         expect(worldDigest(slow.world)).toBe(worldDigest(other.world));
-        // A listener is refused as long as its load balancer is not shown.
+        // A listener is refused until AWS lists its load balancer.
         const made = slow.cloud.writes
           .filter(({ operation }) => /:Create(?:LoadBalancer|TargetGroup|SecurityGroup)$/.test(operation))
           .map((call) => JSON.stringify(call));

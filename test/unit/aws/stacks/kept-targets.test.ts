@@ -7,7 +7,7 @@ const web: AwsServiceLiteral = { name: 'web', ports: ['http:80/TCP@30080'] };
 const wrong = { 'healthcheck-interval': 'x' };
 const pods = (name: string, ...endpoints: string[]) => slice({ service: `default/${name}`, name, ports: ['http:8080'], endpoints });
 
-/** Ids of those that are registered, one list for each target group, in order of their ports. */
+/** Ids of the registered targets, one string for each target group, ordered by port. */
 function targets({ world }: StackFixture): string[] {
   return [...world.targetGroups.values()].map(({ targets }) =>
     [...targets.values()]
@@ -17,7 +17,7 @@ function targets({ world }: StackFixture): string[] {
   );
 }
 
-/** A few looks, with time between them. */
+/** Reconciles a few times, with time between. */
 async function look(account: StackFixture, members: readonly Member[]): Promise<void> {
   const [stack] = members.map(stackOf);
   expect(stack).toBeDefined();
@@ -39,8 +39,8 @@ async function settled(...members: readonly Member[]): Promise<StackFixture> {
   return account;
 }
 
-describe('where an annotation is wrong', () => {
-  test('nodes come and go, and nothing else changes', async () => {
+describe('while an annotation is invalid', () => {
+  test('targets follow the nodes, and nothing else changes', async () => {
     const account = await settled(awsMember('nlb', web));
     const before = account.cloud.writes.length;
     account.nodes = [1, 2].map((index) => node(index));
@@ -51,7 +51,7 @@ describe('where an annotation is wrong', () => {
     expect(operations(account, before)).toEqual(['elbv2:RegisterTargets', 'elbv2:DeregisterTargets']);
   });
 
-  test('pods come and go, also after a restart, whatever is now asked for as the type of targets', async () => {
+  test('pod targets follow the pods, even after a restart and with another target type requested', async () => {
     const account = await settled(awsMember('nlb', { ...web, annotations: { 'nlb-target-type': 'ip' } }));
     const member = awsMember('nlb', { ...web, annotations: { 'nlb-target-type': 'pod' } });
     await account.restart(stackOf(member));
@@ -62,7 +62,7 @@ describe('where an annotation is wrong', () => {
     expect(operations(account, before)).toEqual(['elbv2:RegisterTargets', 'elbv2:DeregisterTargets']);
   });
 
-  test('a Classic ELB follows its nodes', async () => {
+  test('the instances of a Classic ELB follow the nodes', async () => {
     const account = await settled(awsMember('classic', web));
     const before = account.cloud.writes.length;
     account.nodes = [1, 2].map((index) => node(index));
@@ -72,7 +72,7 @@ describe('where an annotation is wrong', () => {
     expect(operations(account, before)).toEqual(['elb:RegisterInstancesWithLoadBalancer', 'elb:DeregisterInstancesFromLoadBalancer']);
   });
 
-  test.each(['nlb', 'classic'] as const)('that says which nodes take traffic, those of a load balancer stay: %s', async (kind) => {
+  test.each(['nlb', 'classic'] as const)('targets stay when the annotation that selects nodes is invalid: %s', async (kind) => {
     const account = await settled(awsMember(kind, { ...web, annotations: { 'target-node-labels': 'role=edge' } }));
     const before = account.cloud.writes.length;
     account.nodes = [1, 2].map((index) => node(index));
@@ -80,7 +80,7 @@ describe('where an annotation is wrong', () => {
     expect(operations(account, before)).toEqual([]);
   });
 
-  test('a port that the Service has no more keeps the targets that it had', async () => {
+  test('a port that the Service no longer has keeps its targets', async () => {
     const account = await settled(awsMember('nlb', web));
     const before = account.cloud.writes.length;
     account.nodes = [node(2)];
@@ -88,7 +88,7 @@ describe('where an annotation is wrong', () => {
     expect([operations(account, before), targets(account)]).toEqual([[], ['i-00000000:30080 i-00000001:30080']]);
   });
 
-  test('of the first Service of a shared NLB, or of another one, all of them follow their pods', async () => {
+  test('all Services of a shared NLB follow their pods, whichever of them has the error', async () => {
     const shared = { 'herald.dev/aws-shared-load-balancer': 'edge', 'nlb-target-type': 'ip' };
     const members = (first: object, second: object): Member[] => [
       awsMember('nlb', { ...web, annotations: { ...shared, ...first } }),
@@ -108,7 +108,7 @@ describe('where an annotation is wrong', () => {
     }
   });
 
-  test('the target group of another owner is not touched, though it has our name', async () => {
+  test('a foreign target group with our name is not changed', async () => {
     const account = await settled(awsMember('nlb', web));
     for (const arn of account.world.targetGroups.keys()) account.world.tags.get(arn)?.set('herald.dev/cluster', 'other');
     const before = account.cloud.writes.length;

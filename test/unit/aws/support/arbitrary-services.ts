@@ -12,7 +12,7 @@ export const ports = [
   'game:7777/UDP@30777',
 ];
 
-/** An annotation that is there or not. */
+/** An optional annotation. */
 export const maybe = (values: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<Record<string, string>> =>
   fc
     .record(
@@ -69,12 +69,12 @@ export const anyClassic: fc.Arbitrary<Member> = fc
   .record({ annotations: classicAnnotations, ports: fc.subarray(ports.slice(0, 3), { minLength: 1 }), local })
   .map(({ annotations, ports, local }) => member('classic', annotations, ports, local));
 
-/** A Service that can be understood: what is refused changes nothing, which other tests show. */
+/** A Service without errors. Other tests show that a Service with errors changes nothing. */
 export const anyMember: fc.Arbitrary<Member> = fc
   .oneof({ arbitrary: anyNlb, weight: 2 }, anyClassic)
   .filter((one) => one.errors.length === 0 && !hasTlsBesideUdp(one));
 
-/** With a certificate and no ssl-ports every port of an NLB has TLS, which no port has that takes UDP as well. */
+/** With a certificate and no ssl-ports every port of an NLB has TLS, and a port with TLS cannot serve UDP as well. */
 function hasTlsBesideUdp({ kind, values, service }: Member): boolean {
   if (kind !== 'nlb' || (values.certificates ?? []).length === 0) return false;
   const protocols = Map.groupBy(service.ports, ({ port }) => port);
@@ -90,7 +90,7 @@ function member(kind: Member['kind'], annotations: Record<string, string>, ports
   });
 }
 
-/** What people and other programs do to an account behind our back. */
+/** Changes that people and other programs make to an account. */
 export type Drift = (account: StackFixture) => void;
 
 const first = <T>(map: ReadonlyMap<string, T>, index: number): [string, T] | undefined => [...map][index % Math.max(1, map.size)];

@@ -20,25 +20,25 @@ import { TestSource } from '../../test-source.ts';
 import { node, settings } from './stack-fixture.ts';
 
 /**
- * A cluster with both providers: an API server, AWS, and the controller between them, as one process after the other. A step is taken before
- * and after everything that the controller does to either of them; where it is not returned from, the process has died there.
+ * A cluster with both providers: an API server, AWS, and the controller, as one process after the other. Each effect of the controller is a
+ * step before and one after it. A dead process never returns from a step.
  */
 export class ControllerFixture {
   readonly cloud = new FakeCloud();
   readonly source = new TestSource();
   readonly statuses = new Map<ServiceKey, ServiceStatus>();
   readonly events: ObjectEvent[] = [];
-  /** Absent on the API server: what is removed from it is gone at once. */
+  /** False as with manifests from a directory: there are no finalizers, and a removed Service is gone at once. */
   hasMetadata = true;
   /** The controller has --aws-cluster-name. */
   servesAws = true;
-  /** Answers nothing at all, and is not there to be asked for: as `cloud` does otherwise. */
+  /** AWS answers no call at all. */
   awsHangs = false;
   /** As with an API server: what other controllers write to their Services stays. */
   leavesOthers = false;
-  /** How often somebody writes to a Service just before it is annotated. */
+  /** How many times the Service is changed just before the controller annotates it. */
   conflicts = 0;
-  /** Steps of the processes so far, and the one at which the process dies. */
+  /** Steps of the processes so far, and the step at which the process dies. */
   steps = 0;
   diesAt: number | undefined;
   settings: AwsSettings = { ...settings, retireSeconds: 60, orphanSeconds: 3600 };
@@ -57,7 +57,7 @@ export class ControllerFixture {
     );
   }
 
-  /** Ends the process that runs, if one does, as SIGKILL would, and starts another one. */
+  /** Kills the running process, as SIGKILL would, and starts another one. */
   async start(): Promise<void> {
     this.kill();
     const process = this.#process;
@@ -85,7 +85,7 @@ export class ControllerFixture {
 
   kill(): void {
     this.#process++;
-    // What it waits for never comes.
+    // A dead process waits forever.
     void this.#controller?.stop();
     this.#controller = undefined;
   }
@@ -101,12 +101,12 @@ export class ControllerFixture {
     }
   }
 
-  /** Whatever can go on without time going by has gone on. */
+  /** Runs everything that can run without time passing. */
   async turn(): Promise<void> {
     for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate);
   }
 
-  /** What the owner of a Service writes. */
+  /** Applies what the owner of a Service writes. */
   apply(service: Service): ServiceKey {
     const key = serviceKey(service.metadata);
     const before = this.service(key);
@@ -115,7 +115,7 @@ export class ControllerFixture {
     return key;
   }
 
-  /** As an API server does: it is gone when nobody holds it. */
+  /** Deletes as an API server does: the Service is gone when it has no finalizer. */
   delete(key: ServiceKey): void {
     const service = this.service(key);
     if (service === undefined) return;
@@ -123,7 +123,7 @@ export class ControllerFixture {
     else this.#change(key, { deleting: true });
   }
 
-  /** Gone without anybody having been asked: the finalizer was taken away by hand, or a backup without it was restored. */
+  /** Removes the Service without a deletion: its finalizer was removed by hand, or a backup without it was restored. */
   vanish(key: ServiceKey): void {
     const service = this.service(key);
     if (service !== undefined) this.source.remove(service);
@@ -133,7 +133,7 @@ export class ControllerFixture {
     return this.source.snapshot.services.get(key);
   }
 
-  /** What clients are told to use. */
+  /** The published addresses or host names. */
   ingress(key: ServiceKey): string[] {
     return (this.service(key)?.ingress ?? []).map(({ address, hostname }) =>
       address === undefined ? (hostname ?? '').replace(/-.*/, '') : formatAddress(address),
@@ -154,7 +154,7 @@ export class ControllerFixture {
     if (service !== undefined) this.#put({ ...service, metadata: { ...service.metadata, ...change } });
   }
 
-  /** Never returns to a process that is dead. */
+  /** Never returns in a dead process. */
   async #step(process: number): Promise<void> {
     if (process === this.#process && !this.hasDied) this.steps++;
     if (process !== this.#process || this.hasDied) await new Promise(() => undefined);
@@ -172,7 +172,7 @@ export class ControllerFixture {
       call: async <O extends Operation>(operation: O, input: Input<O>): Promise<Output<O>> => {
         if (this.awsHangs) return new Promise<never>(() => undefined);
         if (isWrite(operation)) return this.#effect(process, () => this.cloud.call(operation, input));
-        // Whoever dies while he reads has left what the last write left.
+        // A process that dies while it reads leaves the same state as after its last write.
         if (process !== this.#process || this.hasDied) await new Promise(() => undefined);
         return this.cloud.call(operation, input);
       },

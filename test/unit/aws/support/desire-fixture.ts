@@ -14,7 +14,7 @@ export interface Desire {
   readonly warnings: readonly Reason[];
 }
 
-/** What a Service makes of an account without a past, and of what is said about it. */
+/** Computes what a Service desires in an account without existing resources, and its errors and warnings. */
 export async function desire(member: Member, changes: Partial<Circumstances> = {}): Promise<Desire> {
   const account = new StackFixture();
   const settings = changes.settings ?? account.settings;

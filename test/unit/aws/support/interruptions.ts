@@ -1,25 +1,25 @@
-/** A moment at which a client is not served that both before and after an edit would be. */
+/** A moment during an edit at which a client is not served, although it is served before and after the edit. */
 export interface Gap {
   /** "80/TCP" */
   readonly packet: string;
-  /** Of a client that knows its address; undefined: of one that looks the name up. */
+  /** The zone whose address the client has cached. Undefined: the client looks the name up. */
   readonly zone: string | undefined;
   readonly kind: 'nlb' | 'classic';
-  /** The call to AWS before it. */
+  /** The last call to AWS before the gap. */
   readonly after: string;
   readonly seconds: number;
   readonly why: string;
 }
 
 export interface Interruption {
-  /** As docs/reference/aws.md has it. */
+  /** As docs/reference/aws.md names it. */
   readonly edit: string;
   readonly why: string;
-  /** Absent: it needs more than the edits of the property make. */
+  /** Whether a gap is this interruption. Absent: the edits of the property do not cause it. */
   readonly isIt?: (gap: Gap) => boolean;
 }
 
-/** Edits that AWS does not let anybody make without an interruption. docs/reference/aws.md lists them. */
+/** Edits that AWS allows only with an interruption. docs/reference/aws.md lists them. */
 export const interruptions: readonly Interruption[] = [
   {
     edit: 'The protocol or the NodePort of a port of a Classic ELB',

@@ -12,16 +12,16 @@ import { balancerPrefix } from '../../../../providers/aws/annotations/entry.ts';
 import { config, service } from '../../decisions/fixtures.ts';
 import { node, settings, type AwsServiceLiteral } from './stack-fixture.ts';
 
-/** A cluster, its Services and AWS, with the provider between them; time passes only by `run`. */
+/** A cluster, its Services and AWS, with the provider between them. Time passes only in `run`. */
 export class ProviderFixture {
   readonly cloud = new FakeCloud();
-  /** As in production: a snapshot that is no plain object. */
+  /** Like the production snapshot, this is no plain object. */
   readonly snapshot = new Store(config({ defaultClass: false }));
-  /** What was written to Services, in order: "+default/web", "-default/web". */
+  /** Writes of finalizers, in order: "+default/web", "-default/web". */
   readonly finalizers: string[] = [];
   readonly results = new Map<ServiceKey, Reconciliation>();
   readonly repairs: string[] = [];
-  /** What the log warned of. */
+  /** Warnings in the log. */
   readonly warnings: { readonly message: string; readonly [field: string]: unknown }[] = [];
   settings: AwsSettings = { ...settings, retireSeconds: 60, orphanSeconds: 3600 };
   provider: AwsProvider;
@@ -36,7 +36,7 @@ export class ProviderFixture {
     return this.snapshot.services;
   }
 
-  /** What a new process knows: nothing. */
+  /** Replaces the provider by a new one without memory. */
   restart(): void {
     this.provider = this.#newProvider();
   }
@@ -50,7 +50,7 @@ export class ProviderFixture {
         const finalizers = add ? [...before, 'herald.dev/aws'] : before.filter((name) => name !== 'herald.dev/aws');
         if (known !== undefined) this.snapshot.upsert({ ...known, metadata: { ...known.metadata, finalizers } });
       }
-      // What is being deleted goes when nobody holds it any more.
+      // A deleted Service is gone when it has no finalizer.
       if (!add && known?.metadata.deleting === true) this.services.delete(key);
       return Promise.resolve();
     };
@@ -95,28 +95,28 @@ export class ProviderFixture {
     else this.snapshot.upsert({ ...known, metadata: { ...known.metadata, deleting: true } });
   }
 
-  /** The controller's loop: what changed, then what is due, for so long. */
+  /** Runs the controller's loop for so many seconds: changed Services first, then those that are due. */
   async run(seconds: number): Promise<void> {
-    for (const key of this.services.keys().toArray()) await this.#look(key);
+    for (const key of this.services.keys().toArray()) await this.#reconcile(key);
     for (let passed = 0; passed < seconds; passed += 10) {
       this.cloud.world.clock.advance(10_000);
-      for (const key of this.provider.runDue(this.cloud.world.clock.date().getTime())) await this.#look(key);
-      // What runs in the background.
+      for (const key of this.provider.runDue(this.cloud.world.clock.date().getTime())) await this.#reconcile(key);
+      // Lets background work run.
       for (let turn = 0; turn < 200; turn++) await Promise.resolve();
     }
   }
 
-  async #look(key: ServiceKey): Promise<void> {
+  async #reconcile(key: ServiceKey): Promise<void> {
     const found = this.services.get(key);
     if (found === undefined || !this.provider.claim(found, this.snapshot).mine) {
       this.results.delete(key);
       await this.provider.release(key, this.snapshot);
       return;
     }
-    const said = await this.provider.reconcile(found, this.snapshot);
-    this.results.set(key, said);
-    this.repairs.push(...(said.repaired ?? []));
+    const result = await this.provider.reconcile(found, this.snapshot);
+    this.results.set(key, result);
+    this.repairs.push(...(result.repaired ?? []));
     const now = this.services.get(key);
-    if (now !== undefined) this.snapshot.upsert({ ...now, ingress: said.ingress });
+    if (now !== undefined) this.snapshot.upsert({ ...now, ingress: result.ingress });
   }
 }

@@ -4,7 +4,7 @@ import type { IpPermission } from '../../../../providers/aws/cloud/ec2.ts';
 import { parsePrefix, prefixContains } from '../../../../src/net/prefix.ts';
 import { address } from '../../../../src/net/address.ts';
 
-/** A packet of a client, from its address to a port. */
+/** A packet from a client's address to a port. */
 export interface Packet {
   readonly from: string;
   readonly protocol: 'TCP' | 'UDP';
@@ -12,8 +12,8 @@ export interface Packet {
 }
 
 /**
- * By the name of a load balancer, why AWS would not bring the packet to a target; undefined: it does, by the address of some zone, as AWS takes the address
- * of a zone without healthy targets out of DNS.
+ * Returns why AWS would not deliver the packet to a target when the client looks up the name. Undefined when it would, by the address of
+ * any zone: AWS takes the address of a zone without healthy targets out of DNS.
  */
 export function unreachableReason(world: World, hostname: string, packet: Packet): string | undefined {
   const nlb = nlbOf(world, hostname);
@@ -25,7 +25,9 @@ export function unreachableReason(world: World, hostname: string, packet: Packet
   return classic === undefined ? `${hostname} is gone` : whyNotByClassic(world, classic, packet);
 }
 
-/** Likewise by the address of each zone that an NLB is in, as a client has it that has looked it up before. Those of a Classic ELB are not told apart. */
+/**
+ * Returns the same for a client that has cached the address of one zone of an NLB. The addresses of a Classic ELB are not distinguished.
+ */
 export function unreachableReasonByZone(world: World, hostname: string, packet: Packet): ReadonlyMap<string, string | undefined> {
   const nlb = nlbOf(world, hostname);
   if (nlb === undefined) return new Map();
@@ -42,7 +44,7 @@ function nlbOf(world: World, hostname: string): FakeLoadBalancer | undefined {
   return [...world.loadBalancers.values()].find(({ value }) => value.DNSName.toLowerCase() === hostname);
 }
 
-/** The targets of a port with their states, and whether their load balancer reaches them; or why there is none. */
+/** Returns the targets of a port with their states, and whether the load balancer reaches them. Otherwise why there is none. */
 function targetsOf(world: World, { value, createdAt: madeAt, attributes }: FakeLoadBalancer, packet: Packet): string | Targets {
   const { LoadBalancerArn, SecurityGroups: groups = [] } = value;
   if (world.now() - madeAt < delays.provisioning) return 'not active';
@@ -70,7 +72,7 @@ function targetsOf(world: World, { value, createdAt: madeAt, attributes }: FakeL
 }
 
 interface Targets {
-  /** Without a zone: from all zones. */
+  /** Zone undefined: reached from all zones. */
   readonly all: readonly { readonly zone: string | undefined; readonly state: string; readonly isReached: boolean }[];
 }
 
@@ -107,7 +109,7 @@ function groupsOfTarget(world: World, id: string): string[] {
   return (own ?? world.instances.get(id)?.SecurityGroups ?? []).map(({ GroupId }) => GroupId);
 }
 
-/** `source`: an address, or a security group. */
+/** `source`: an address or a security group. */
 function admits(world: World, group: string, protocol: string, port: number, source: string): boolean {
   const fits = ({ IpProtocol, FromPort = 0, ToPort = 65_535 }: IpPermission): boolean =>
     IpProtocol === '-1' || (IpProtocol === protocol.toLowerCase() && FromPort <= port && port <= ToPort);

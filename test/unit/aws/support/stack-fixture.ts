@@ -21,7 +21,7 @@ export const acmCertificate = 'arn:aws:acm:us-east-1:123456789012:certificate/12
 export const otherCertificate = 'arn:aws:acm:us-east-1:123456789012:certificate/22222222-2222-2222-2222-222222222222';
 
 export interface AwsServiceLiteral extends ServiceLiteral {
-  /** Without "service.beta.kubernetes.io/aws-load-balancer-", unless there is a "/" in it. */
+  /** Keys without a "/" get the prefix "service.beta.kubernetes.io/aws-load-balancer-". */
   readonly annotations?: Readonly<Record<string, string>>;
   readonly createdAt?: string;
 }
@@ -49,7 +49,7 @@ export function node(index: number, overrides: Partial<Node> = {}): Node {
   };
 }
 
-/** An account, the controller's memory of it, and time. `restart` is what remains after a crash: nothing but AWS. */
+/** An account, the controller's memory of one stack, and time. `restart` loses the memory, as a crash does. */
 export class StackFixture {
   readonly cloud = new FakeCloud();
   known = new KnownResources();
@@ -90,7 +90,7 @@ export class StackFixture {
     });
   }
 
-  /** Passes, each after the time that the one before asks for, until one neither does nor awaits anything. */
+  /** Reconciles, each time after the time that the last result asks for, until nothing is written or waited for. */
   async settle(stack: StackIdentity, members: readonly Member[], limit = 60): Promise<StackResult & { readonly passes: number }> {
     for (let passes = 1; passes <= limit; passes++) {
       const result = await this.reconcile(stack, members);
@@ -109,7 +109,7 @@ export class StackFixture {
     this.world.clock.advance(seconds * 1000);
   }
 
-  /** Ids of everything that carries our tag. */
+  /** Ids of all existing resources with our tag. */
   owned(): string[] {
     const { world } = this;
     const present = (id: string): boolean =>
@@ -122,9 +122,9 @@ export class StackFixture {
   }
 }
 
-/** By which clients reach the Service that decides about the load balancer. */
-export function hostnameOf({ servingStatus: standings }: StackResult): string | undefined {
-  return [...standings.values()][0]?.hostname;
+/** The host name of the first Service. */
+export function hostnameOf({ servingStatus }: StackResult): string | undefined {
+  return [...servingStatus.values()][0]?.hostname;
 }
 
 export function single(member: Member): { readonly stack: StackIdentity; readonly members: readonly Member[] } {

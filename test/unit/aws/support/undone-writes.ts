@@ -1,6 +1,6 @@
 import type { Call } from '../../../aws/fake/cloud.ts';
 
-/** The fields of inputs that matter here. */
+/** The input fields that matter here. */
 interface Fields {
   readonly Name?: string;
   readonly TargetGroupArn?: string;
@@ -19,8 +19,8 @@ interface Fields {
 export type Write = Call;
 
 /**
- * Where a later write takes back an earlier one: something made and deleted again, a target registered and deregistered, a value set
- * to one thing and then to another. What was there before may of course go.
+ * Returns writes that undo earlier ones: a resource created and deleted again, a target registered and deregistered, a value set and set
+ * differently. Resources from before may be deleted.
  */
 export function undoneWrites(writes: readonly Write[]): string[] {
   const found: string[] = [];
@@ -38,7 +38,7 @@ export function undoneWrites(writes: readonly Write[]): string[] {
       if (before !== undefined && before !== text) found.push(`${operation} ${about}: ${key} was ${before}, then ${text}`);
       values.set(`${about} ${key}`, text);
     };
-    // New ones stand beside old ones for a while: what was added may not go again, and what went may not come back.
+    // New groups coexist with old ones for a while. An added group may not be removed again, and a removed one may not come back.
     const setGroups = (ids: readonly string[]): void => {
       const before = groups.get(about) ?? [];
       const added = before.at(-1)?.filter((id) => before.length > 1 && before.at(-2)?.includes(id) === false) ?? [];
@@ -88,7 +88,7 @@ export function undoneWrites(writes: readonly Write[]): string[] {
   return [...found, ...madeForNothing(writes)];
 }
 
-/** Names that are created and, by the id that came of it, deleted. Fakes number their ids, so what was made later has a higher one. */
+/** Returns resources that were created and deleted again. Fakes number their ids, so a later resource has a higher one. */
 function madeForNothing(writes: readonly Write[]): string[] {
   const made = new Set<string>();
   const found: string[] = [];

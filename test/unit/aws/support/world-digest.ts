@@ -1,14 +1,14 @@
 import type { FakeClassic, World } from '../../../aws/fake/world.ts';
 
-/** What a listener has by itself, under the name that it gets where it is asked for. */
+/** The policy that AWS gives a listener by default, under the name that Herald uses when a Service asks for it. */
 const awsOwnPolicy = 'herald-ssl-ELBSecurityPolicy-2016-08';
 
-/** A policy that nothing uses does nothing: Herald leaves it where it is. */
+/** An unused policy has no effect, and Herald does not delete it. */
 function isAttached({ ListenerDescriptions, BackendServerDescriptions }: FakeClassic['value'], name: string): boolean {
   return [...ListenerDescriptions, ...BackendServerDescriptions].some(({ PolicyNames }) => PolicyNames.includes(name));
 }
 
-/** The account without ids and times: two that are made the same way have the same text. */
+/** Returns the account as text, without ids and times. Accounts with equal resources have equal texts. */
 export function worldDigest(world: World): string {
   const names = new Map<string, string>();
   for (const [arn, { value }] of world.loadBalancers) names.set(arn, value.LoadBalancerName);
@@ -17,7 +17,7 @@ export function worldDigest(world: World): string {
   const listeners = [...world.listeners].map(([arn, { value, attributes, extraCertificates }]) => ({
     ...value,
     ListenerArn: '',
-    // What AWS has of its own is not the same as what was never sent.
+    // AWS' default value equals a missing one.
     AlpnPolicy: value.AlpnPolicy?.[0] === 'None' ? undefined : value.AlpnPolicy,
     attributes: sortedPairs(attributes),
     extraCertificates: [...extraCertificates].toSorted(),
@@ -73,7 +73,7 @@ function sortedPairs(map: ReadonlyMap<string, string>): [string, string][] {
   return [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** An object is the same in whatever order its fields were set. */
+/** Sorts the keys, so that the order in which fields were set does not matter. */
 function inOrder(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
