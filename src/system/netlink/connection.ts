@@ -35,7 +35,7 @@ interface Outgoing {
 export class NetlinkConnection {
   readonly #socket: NetlinkSocket;
   readonly #clock: Clock;
-  readonly #serial = new SerialQueue();
+  readonly #queue = new SerialQueue();
   #sequence = 1;
 
   constructor(socket: NetlinkSocket, clock: Clock) {
@@ -69,7 +69,7 @@ export class NetlinkConnection {
 
   /** Builds a datagram from the next free sequence number and sends it. Returns its acknowledgements. */
   exchange(build: (sequence: number) => Outgoing | Promise<Outgoing>): Promise<Message[]> {
-    return this.#serial.run(async () => {
+    return this.#queue.run(async () => {
       const first = this.#sequence;
       const { datagram, next } = await build(first);
       this.#sequence = next % 0x8000_0000;
@@ -85,7 +85,7 @@ export class NetlinkConnection {
 
   /** Sends a request for one object and returns the payload of the answer. */
   request(request: Request): Promise<Uint8Array> {
-    return this.#serial.run(async () => {
+    return this.#queue.run(async () => {
       const sequence = this.#sequence++;
       const writer = new MessageWriter();
       writeRequest(writer, request, 0, sequence);
@@ -102,7 +102,7 @@ export class NetlinkConnection {
    * none). All requests are sent in one datagram, and all answers must fit into the socket's buffer.
    */
   requestEach(requests: readonly Request[]): Promise<readonly Answer[]> {
-    return this.#serial.run(async () => {
+    return this.#queue.run(async () => {
       const first = this.#sequence;
       this.#sequence += requests.length;
       const writer = new MessageWriter();
@@ -113,7 +113,7 @@ export class NetlinkConnection {
       let sent = false;
       const sending = this.#socket.send(writer.bytes()).finally(() => (sent = true));
       const reading = async (): Promise<void> => {
-        const turn = new TimeSlice(this.#clock);
+        const slice = new TimeSlice(this.#clock);
         for (let last = false; !last;) {
           last = sent;
           for (let datagram = this.#socket.receive(); datagram !== undefined; datagram = this.#socket.receive()) {
@@ -122,9 +122,9 @@ export class NetlinkConnection {
               if (message.type === messageTypes.error) errors[index] = readAcknowledgement(message).errno;
               else payloads[index]?.push(message.payload);
             }
-            if (turn.isUsedUp) await turn.yield();
+            if (slice.isUsedUp) await slice.yield();
           }
-          if (!last) await turn.yield();
+          if (!last) await slice.yield();
         }
       };
       await Promise.all([sending, reading()]);
@@ -148,11 +148,11 @@ export class NetlinkConnection {
    * read again.
    */
   list<T>(request: Request, read: (payload: Uint8Array) => T | undefined): Promise<T[]> {
-    return this.#serial.run(async () => {
+    return this.#queue.run(async () => {
       for (let attempt = 1; ; attempt++) {
         const { results, interrupted } = await this.#listOnce(request, read);
         if (!interrupted) return results;
-        if (attempt === dumpAttempts) throw new NetlinkError('the list changes all the time', EINTR);
+        if (attempt === dumpAttempts) throw new NetlinkError('the list kept changing while it was read', EINTR);
       }
     });
   }
@@ -164,9 +164,9 @@ export class NetlinkConnection {
     await this.#socket.send(writer.bytes());
     const results: T[] = [];
     let interrupted = false;
-    for (const turn = new TimeSlice(this.#clock); ;) {
+    for (const slice = new TimeSlice(this.#clock); ;) {
       const datagram = this.#socket.receive();
-      if (datagram === undefined) throw new NetlinkError('the list has no end', ENODATA);
+      if (datagram === undefined) throw new NetlinkError('the end of the list is missing', ENODATA);
       for (const message of readMessages(datagram)) {
         if (message.sequence !== sequence) continue;
         if (message.type === messageTypes.error) {
@@ -183,7 +183,7 @@ export class NetlinkConnection {
         const result = read(message.payload);
         if (result !== undefined) results.push(result);
       }
-      if (turn.isUsedUp) await turn.yield();
+      if (slice.isUsedUp) await slice.yield();
     }
   }
 }

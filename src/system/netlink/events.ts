@@ -17,7 +17,7 @@ export interface Events {
   /** True when events are reported from now on. When false, `onEnd` follows. */
   readonly subscribed: boolean;
   /** Joins or leaves the multicast groups. Events received before are still reported. */
-  setSubscribed(hearing: boolean): void;
+  setSubscribed(subscribed: boolean): void;
   /** Closes the socket. No handler is called afterwards. */
   stop(): void;
 }
@@ -35,13 +35,13 @@ export function followEvents(options: NetlinkOptions, clock: Clock, handlers: Ev
     if (!stopped) handlers.onEnd(why);
     stopped = true;
   };
-  const look = (): void => {
+  const poll = (): void => {
     if (stopped || socket === undefined) return;
     for (let datagrams = 0; datagrams < datagramsPerPoll; datagrams++) {
       try {
         const datagram = socket.receive();
         if (datagram === undefined) {
-          cancel = clock.after(eventPoll, look);
+          cancel = clock.after(eventPoll, poll);
           return;
         }
         for (const message of readMessages(datagram)) handlers.onMessage(message);
@@ -55,19 +55,19 @@ export function followEvents(options: NetlinkOptions, clock: Clock, handlers: Ev
       // The handler may have called `stop`.
       if (stopped) return;
     }
-    cancel = clock.after(0, look);
+    cancel = clock.after(0, poll);
   };
   try {
     socket = openNetlink(options);
-    cancel = clock.after(0, socket === undefined ? () => end('there is no FFI') : look);
+    cancel = clock.after(0, socket === undefined ? () => end('there is no FFI') : poll);
   } catch (error) {
     cancel = clock.after(0, () => end(String(error)));
   }
   return {
     subscribed: socket !== undefined,
-    setSubscribed(hearing) {
-      const listening = socket;
-      if (stopped || listening === undefined || (options.groups ?? []).every((group) => listening.setMembership(group, hearing))) return;
+    setSubscribed(subscribed) {
+      const open = socket;
+      if (stopped || open === undefined || (options.groups ?? []).every((group) => open.setMembership(group, subscribed))) return;
       cancel();
       end('the kernel refuses its events');
     },

@@ -44,7 +44,7 @@ export interface NetlinkSocket {
    */
   receive(): Uint8Array | undefined;
   /** Joins or leaves a multicast group. Returns false when the kernel refuses. */
-  setMembership(group: number, listening: boolean): boolean;
+  setMembership(group: number, member: boolean): boolean;
   close(): void;
 }
 
@@ -136,9 +136,9 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     return Uint8Array.prototype.slice.call(this.#memory, 0, length);
   }
 
-  setMembership(group: number, listening: boolean): boolean {
+  setMembership(group: number, member: boolean): boolean {
     assert(!this.#closed);
-    return this.#option(SOL_NETLINK, listening ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP, group);
+    return this.#option(SOL_NETLINK, member ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP, group);
   }
 
   close(): void {

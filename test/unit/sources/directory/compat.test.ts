@@ -25,7 +25,7 @@ describe('a directory with manifests of MetalLB', () => {
     expect(pools(bench)).toEqual({});
     expect(asked(bench)).toBeUndefined();
     expect(bench.problems).toEqual([
-      expect.stringMatching(/^a\.yaml:1:1: IPAddressPool.*is not read as it is \(set compat: metallb/),
+      expect.stringMatching(/^a\.yaml:1:1: IPAddressPool.*is read only with compat: metallb \(set compat: metallb/),
       expect.stringMatching(/^m\.yaml:.*is an annotation of MetalLB and is not read/),
     ]);
   });
