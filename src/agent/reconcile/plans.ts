@@ -98,7 +98,7 @@ export class Plans {
   #whyNotForwarded(key: ServiceKey, peer: string, { prefix }: RouteIntent): Reason | undefined {
     const text = formatPrefix(prefix);
     const { routes = [] } = this.#plans.get(key) ?? {};
-    const [frontend] = routes.find((barred) => barred.peer === peer && formatPrefix(barred.route.prefix) === text)?.needsForeign ?? [];
+    const [frontend] = routes.find((planned) => planned.peer === peer && formatPrefix(planned.route.prefix) === text)?.needsForeign ?? [];
     return frontend === undefined ? undefined : reason('AwaitsForwarding', { frontend });
   }
 

@@ -223,7 +223,7 @@ export class BfdMonitor {
     for (const [name, path] of this.#paths) this.#update(name, path, () => void (path.refusal = problems.get(name)));
   }
 
-  /** BFD transitions do not tell why a session cannot send or receive, nor what is unsafe about it, so the monitor polls for that. */
+  /** BFD transitions do not tell why a session cannot send or receive, or what is unsafe about it, so the monitor polls for that. */
   #checkLater(): void {
     this.#cancelCheck?.();
     this.#cancelCheck = this.#components.clock.after(limits.bfdPollMilliseconds, () => {
