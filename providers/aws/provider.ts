@@ -16,12 +16,12 @@ import type { ServiceMetadata } from './model/service-metadata.ts';
 import type { ClasslessMode } from './model/settings.ts';
 import { NodeRules } from './node-rules/node-rules.ts';
 import { BackgroundReconciler } from './reconcile/background-reconciler.ts';
-import { Previewer } from './reconcile/preview.ts';
+import { Previewer } from './reconcile/previewer.ts';
 import { PreviousStacks } from './reconcile/previous-stacks.ts';
 import { ServiceMetadataWriter } from './reconcile/service-metadata-writer.ts';
 import { ServiceReconciler } from './reconcile/service-reconciler.ts';
 import { Backoff, retryClassOf } from './schedule/backoff.ts';
-import { emptyFingerprint, fingerprintNodes, type NodeFingerprint } from './schedule/node-changes.ts';
+import { emptyFingerprint, fingerprintNodes, type NodeFingerprint } from './schedule/node-fingerprint.ts';
 import { ResultCache } from './schedule/result-cache.ts';
 import { AwsAccount, type Connect } from './stacks/aws-account.ts';
 import { DepartedServices } from './stacks/departed-services.ts';
@@ -201,7 +201,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   #retry(key: ServiceKey, because: Reason): void {
     const seconds = this.#backoff.recordFailure(key, retryClassOf(because) ?? 'transient');
     const failures = this.#backoff.failuresOf(key);
-    this.#components.log.debug({ service: key, code: because.code, failures, retryInSeconds: Math.round(seconds) }, 'asks AWS again later');
+    this.#components.log.debug({ service: key, code: because.code, failures, retryInSeconds: Math.round(seconds) }, 'retrying with back-off');
     this.#requeueAfter(key, seconds);
   }
 

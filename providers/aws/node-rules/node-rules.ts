@@ -8,7 +8,7 @@ import type { Cloud } from '../cloud/cloud.ts';
 import type { Operation } from '../cloud/operations.ts';
 import { membersOf } from '../desire/stack.ts';
 import { worstFailure, type Execution } from '../stacks/execute.ts';
-import { DeletionWatch } from '../stacks/blocked-deletion.ts';
+import { DeletionWatch } from '../stacks/deletion-watch.ts';
 import { limits } from '../model/limits.ts';
 import type { PodHosts, StackTargets } from '../model/stack-targets.ts';
 import { reconcileNodeRules, previewRemovableRules } from './reconcile-node-rules.ts';

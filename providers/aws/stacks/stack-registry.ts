@@ -2,7 +2,7 @@ import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
 import { SerialQueue } from '../../../src/system/serial-queue.ts';
 import type { StackIdentity } from '../model/circumstances.ts';
-import { DeletionWatch } from './blocked-deletion.ts';
+import { DeletionWatch } from './deletion-watch.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import { KnownResources } from '../observe/known-resources.ts';
 import type { Owned } from '../observe/scan.ts';

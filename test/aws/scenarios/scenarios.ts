@@ -109,7 +109,7 @@ const usual: readonly Scenario[] = [
       fixture.apply(service('dns', [dnsUdp]));
       await fixture.settle();
       expect((await onlyNlb(fixture)).listeners).toMatchObject([
-        { port: 53, protocol: 'a UDP port gets a UDP listener', targetGroup: { protocol: 'a UDP port gets a UDP listener', port: 30_053 } },
+        { port: 53, protocol: 'UDP', targetGroup: { protocol: 'UDP', port: 30_053 } },
       ]);
       expect(clientRules(await accountState(fixture))).toEqual(['udp 53-53 from 0.0.0.0/0']);
       await expectStable(fixture);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fingerprintNodes, emptyFingerprint } from '../../../../providers/aws/schedule/node-changes.ts';
+import { fingerprintNodes, emptyFingerprint } from '../../../../providers/aws/schedule/node-fingerprint.ts';
 import type { Node } from '../../../../src/model/objects/cluster.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';
 import { node } from '../support/stack-fixture.ts';
