@@ -317,7 +317,7 @@ export class Controller {
   async #removeStatus(key: ServiceKey, service: Service | undefined): Promise<boolean> {
     const { writer } = this.#components;
     const left = service === undefined ? undefined : this.#unreleased.conditionOf(key, service);
-    if (service === undefined || left === undefined) await writer.removeService(key, service?.metadata);
+    if (service === undefined || left === undefined) await writer.releaseService(key, service?.metadata);
     else await writer.writeService(key, { ingress: [], conditions: [left] }, service.metadata);
     return left !== undefined;
   }

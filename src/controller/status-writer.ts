@@ -53,7 +53,7 @@ export interface StatusWriter {
    */
   disownService?(key: ServiceKey, from: ObservedVersion): Promise<void>;
   /** Removes the status. `from` undefined: the Service is gone. */
-  removeService(key: ServiceKey, from: ObservedVersion | undefined): Promise<void>;
+  releaseService(key: ServiceKey, from: ObservedVersion | undefined): Promise<void>;
   /**
    * Writes the status of a configuration object of herald.dev. Resolves to its earlier conditions, or to undefined when the object is gone
    * or was replaced.

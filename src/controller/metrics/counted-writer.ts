@@ -26,7 +26,7 @@ export function countedWriter(writer: StatusWriter, metrics: Metrics): StatusWri
     writeService: (...write) => counted('Service', () => writer.writeService(...write)),
     ...defined({ overwritten }),
     ...(leaveService === undefined ? {} : { disownService: (...leave) => counted('Service', () => leaveService(...leave)) }),
-    removeService: (...remove) => counted('Service', () => writer.removeService(...remove)),
+    releaseService: (...remove) => counted('Service', () => writer.releaseService(...remove)),
     writeObject: (of, status) => counted(of.kind, () => writer.writeObject(of, status)),
     removeObject: (kind, name) => counted(kind, () => writer.removeObject(kind, name)),
   };

@@ -220,7 +220,7 @@ export class InMemoryCluster implements Source {
         unreadable: new Map(),
       }),
       writeService: async (key, { ingress }) => this.#notify(this.#store.setIngress(key, ingress)),
-      removeService: async (key) => this.#notify(this.#store.setIngress(key, undefined)),
+      releaseService: async (key) => this.#notify(this.#store.setIngress(key, undefined)),
       writeObject: async () => undefined,
       removeObject: async () => undefined,
     };

@@ -48,7 +48,7 @@ class TestWriter implements StatusWriter {
     this.#source.record(key, status.ingress);
   }
 
-  async removeService(key: ServiceKey): Promise<void> {
+  async releaseService(key: ServiceKey): Promise<void> {
     this.services.delete(key);
     this.#source.record(key, undefined);
   }
@@ -363,11 +363,11 @@ describe('the controller', () => {
       source.put(service({ name: 'shop/one', sharingKey: 'k' }), service({ name: 'shop/two', ...sharing }));
       const controller = await startController();
       expect([writer.addresses('shop/one'), writer.addresses('shop/two')]).toEqual([['192.0.2.1'], ['192.0.2.1']]);
-      const remove = writer.removeService.bind(writer);
-      writer.removeService = () => Promise.reject(new Error('the answer is lost'));
+      const remove = writer.releaseService.bind(writer);
+      writer.releaseService = () => Promise.reject(new Error('the answer is lost'));
       source.remove(service({ name: 'shop/one' }));
       await controller.settled();
-      writer.removeService = remove;
+      writer.releaseService = remove;
       source.put(service({ name: 'shop/one', ...impossible }), service({ name: 'shop/newcomer' }));
       await controller.settled();
       expect(writer.addresses('shop/one')).toEqual([]);
@@ -429,8 +429,8 @@ describe('the controller', () => {
     await (await startController()).stop();
     source.put(service({ name: 'shop/one', type: 'ClusterIP' }), service({ name: 'shop/two', requested: ['192.0.2.1'] }));
     const given: string[] = [];
-    const remove = writer.removeService.bind(writer);
-    writer.removeService = async (key) => {
+    const remove = writer.releaseService.bind(writer);
+    writer.releaseService = async (key) => {
       if (writer.services.has(key)) given.push(...writer.addresses('shop/two'));
       await remove(key);
     };

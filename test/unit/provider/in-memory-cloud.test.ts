@@ -38,13 +38,13 @@ describe('the in-memory cloud beside pools in one controller', () => {
   }
 
   beforeEach(async () => {
-    source = new TestSource(pool({ name: 'main', addresses: ['192.0.2.1'] }));
+    source = new TestSource(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'] }));
     cloud = new InMemoryCloud();
     clock = new VirtualClock();
     const writer: StatusWriter = {
       recorded: async () => ({ addresses: new Map(), unreadable: new Map() }),
       writeService: async (key, status) => source.record(key, status.ingress),
-      removeService: async (key) => source.record(key, undefined),
+      releaseService: async (key) => source.record(key, undefined),
       writeObject: async () => undefined,
       removeObject: async () => undefined,
     };

@@ -31,7 +31,7 @@ class Objects implements StatusWriter {
     this.source.record(key, ingress);
   }
 
-  async removeService(key: ServiceKey): Promise<void> {
+  async releaseService(key: ServiceKey): Promise<void> {
     this.source.record(key, undefined);
   }
 

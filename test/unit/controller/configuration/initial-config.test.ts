@@ -56,7 +56,7 @@ test('HeraldConfig is created once when there is none', async () => {
   begin();
   await turn();
   expect(calls).toEqual([manifest]);
-  expect(lines.join()).toContain('was made');
+  expect(lines.join()).toContain('was created');
   await pass(3_600_000);
   expect(calls).toHaveLength(1);
   expect(clock.pending).toBe(0);
@@ -84,7 +84,7 @@ test('a HeraldConfig that another client created first is kept', async () => {
   begin();
   await pass(60_000);
   expect(calls).toHaveLength(1);
-  expect(lines.join()).toContain('stays as it is');
+  expect(lines.join()).toContain('is kept');
 });
 
 describe('a refusal', () => {
@@ -105,7 +105,7 @@ describe('a refusal', () => {
       await pass(1600);
       expect(calls).toHaveLength(4);
       expect(lines.filter((line) => line.includes('yet'))).toHaveLength(1);
-      expect(lines.at(-1)).toContain('was made');
+      expect(lines.at(-1)).toContain('was created');
     },
   );
 

@@ -2,7 +2,7 @@ import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts'
 import { Controller } from '../../../../src/controller/controller.ts';
 import type { Compat } from '../../../../src/model/kinds/types.ts';
 import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
-import { KubernetesRecords } from '../../../../src/sources/kubernetes/records/records.ts';
+import { KubernetesStatusWriter } from '../../../../src/sources/kubernetes/records/records.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
@@ -78,7 +78,7 @@ export class TwoControllers {
   }
 
   async startHerald(): Promise<void> {
-    const records = new KubernetesRecords({ client: this.server, snapshot: this.source.store, clock: this.clock, log: silentLog });
+    const records = new KubernetesStatusWriter({ client: this.server, snapshot: this.source.store, clock: this.clock, log: silentLog });
     const components = { source: this.source, writer: records, clock: this.clock, random: () => 0, log: silentLog };
     this.#controller = new Controller({ ...components, providers: [new NotingProvider(this.released)] });
     await this.#controller.start();
