@@ -2,13 +2,13 @@ import { defined } from '../lang/defined.ts';
 import { limits } from './limits.ts';
 
 /**
- * What went wrong between us and the API server.
+ * Why a request to the API server failed.
  *
- * - `unreachable`: no connection, or it broke. `untrusted`: TLS; who answers is not who we were told.
- * - `credentials`: ours cannot be read or had no answer. `unauthorized`, `forbidden`, `notFound`, `conflict`, `gone` (410), `busy` (429),
- *   `refused` (any other 4xx), `failing` (5xx): the API server's answer.
- * - `notLeading`: it was not even asked, as another controller may lead.
- * - `stalled`: nothing came for too long. `malformed`: what came is not what the API says, or longer than its bound.
+ * - `unreachable`: no connection, or it broke. `untrusted`: TLS; the server is not the one that we expect.
+ * - `credentials`: ours cannot be read or got no response. `unauthorized`, `forbidden`, `notFound`, `conflict`, `gone` (410), `busy` (429),
+ *   `refused` (any other 4xx), `failing` (5xx): the API server's response.
+ * - `notLeading`: the request was not sent, because another controller may lead.
+ * - `stalled`: nothing arrived for too long. `malformed`: the response is not what the API specifies, or exceeds its bound.
  */
 export type KubeErrorCode =
   | 'unreachable'
@@ -27,11 +27,11 @@ export type KubeErrorCode =
   | 'malformed';
 
 interface Details extends ErrorOptions {
-  /** HTTP status; absent where there was no answer. */
+  /** HTTP status. Absent without a response. */
   readonly status?: number;
   /** The pause that the API server asks for. */
   readonly retryAfterMilliseconds?: number;
-  /** What whoever runs Herald can do. */
+  /** The fix for operators. */
   readonly fix?: string;
 }
 
@@ -51,7 +51,7 @@ export class KubeError extends Error {
   }
 }
 
-/** The error of an HTTP answer. `message` is that of its metav1.Status, where it has one. */
+/** Builds the error of an HTTP response. `message` is that of its metav1.Status, when it has one. */
 export function answerError(status: number, message: string, retryAfter?: string): KubeError {
   const seconds = Number(retryAfter ?? Number.NaN);
   const retryAfterMilliseconds = Number.isFinite(seconds)
@@ -85,7 +85,7 @@ interface Place {
   readonly whenUnreachable?: string;
 }
 
-/** The error of a connection that was not made or broke: Node's codes of the system and of TLS. */
+/** Builds the error of a connection that failed or broke, from Node's system and TLS codes. */
 export function connectionError(error: NodeJS.ErrnoException, { server: { host: server }, whenUnreachable: fix = '' }: Place): KubeError {
   if (error instanceof KubeError) return error;
   const code = error.code ?? '';

@@ -1,7 +1,7 @@
 import { isRecord } from '../lang/is-record.ts';
 import { KubeError } from './error.ts';
 
-/** An object as the API server says it: nothing is known of it but that it has a name and a version. */
+/** An object as the API server sends it. Only its name and version are known. */
 export interface RawObject {
   readonly [field: string]: unknown;
   readonly metadata: RawMetadata;
@@ -14,7 +14,7 @@ interface RawMetadata {
   readonly resourceVersion: string;
 }
 
-/** Throws KubeError (malformed) for what cannot be an object of the API. */
+/** Throws KubeError (malformed) for anything that cannot be an API object. */
 export function rawObject(value: unknown): RawObject {
   if (isRecord(value) && isRecord(value['metadata'])) {
     const { name, resourceVersion, namespace } = value['metadata'];

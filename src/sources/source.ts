@@ -8,7 +8,7 @@ export interface Source {
   /** Resolves when the first full read is in the snapshot. Rejects (SourceError) when there is nothing that could be read. */
   start(signal?: AbortSignal): Promise<void>;
   /** What `start` waits for that somebody has to make, in a few words. Undefined: nothing, or answers of where the objects come from. */
-  awaited?(): string | undefined;
+  missingPrerequisite?(): string | undefined;
   /** Called after the snapshot has taken the changes, once a batch, never with an empty one. The result ends it. */
   onChange(listener: (changes: readonly Change[]) => void): () => void;
   /** Called with all problems whenever they have changed. The result ends it. */

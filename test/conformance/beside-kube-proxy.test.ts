@@ -287,7 +287,7 @@ describe.each(['nftables', 'iptables'] as const)('from one program to the other 
     expect(inside('node', 'nft list ruleset')).not.toMatch(/kube-proxy|KUBE-(?!FIREWALL)/);
     expect(await heraldOnNode('agent', '--cleanup-kube-proxy')).toMatchObject({
       code: 0,
-      stdout: 'nothing of kube-proxy is on this node\n',
+      stdout: 'this node has nothing of kube-proxy\n',
     });
   });
 

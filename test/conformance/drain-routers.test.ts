@@ -209,7 +209,7 @@ test(
     expect(await drained.exited).toMatchObject({ code: 0 });
     const said = drained.lines().join('\n');
     expect(said).toContain('herald.dev/drain: "true" is written to the Node');
-    expect(said).toContain('GRACEFUL_SHUTDOWN is raised at tor1-v4, tor1-v6');
+    expect(said).toContain('routes to tor1-v4, tor1-v6');
     expect(said).toMatch(/drained: no connection is left$/);
     expect((await reported('node1')).drain).toMatchObject({ phase: 'Drained', kept: 0 });
     for (const address of all) expect(await errorsOf(address)).toEqual({});

@@ -160,8 +160,8 @@ test('with the ClusterRole that is shipped: drained, and back', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout.split('\n')).toEqual([
     'herald.dev/drain: "true" is written to the Node',
-    'GRACEFUL_SHUTDOWN is raised at tor: routers have 10 s to turn to others',
-    'all routes are withdrawn; connections that still come are forwarded, for 300 s at most',
+    'routes to tor carry GRACEFUL_SHUTDOWN: routers have 10 s to choose other routes',
+    'all routes are withdrawn; connections that still arrive are forwarded, for 300 s at most',
     'drained: no connection is left',
     '',
   ]);

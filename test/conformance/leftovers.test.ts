@@ -78,7 +78,7 @@ test('ipsets and the interface of the ipvs mode go, after the rules that use the
   );
   const seen = new KubeProxyForwarding(systemClock, { networkNamespace: `/run/netns/${namespace}`, commandPrefix: prefix, legacyTables });
   await seen.start();
-  expect(seen.view).toEqual({ seen: false, why: expect.stringContaining('ipvs') });
+  expect(seen.view).toEqual({ seen: false, unavailableBecause: expect.stringContaining('ipvs') });
   await seen.stop();
   const { removed, left } = await cleanup();
   expect(removed).toEqual([

@@ -179,7 +179,7 @@ test('who may not use the proxy is told so, and what to do, and gets what is dec
   const { stdout, code } = await herald('stranger', 'routes', '--service', 'default/web');
   expect(code).toBe(0);
   expect(stdout).toMatch(/node1 .* 198\.51\.100\.1\/32/);
-  expect(stdout).toMatch(/as decided and reported: the agent of node1 could not be asked: you may not get pods\/proxy/);
+  expect(stdout).toMatch(/the agent of node1 could not be queried, so routes are as decided and reported: you may not get pods\/proxy/);
 });
 
 test('nobody without rights in the namespace gets there', async () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
 import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
-import { OutcomeUnknown, type NftExecutor } from '../../src/dataplane/nftables/executor.ts';
+import { CommitOutcomeUnknown, type NftExecutor } from '../../src/dataplane/nftables/executor.ts';
 import { nftCommand } from '../../src/dataplane/nftables/nft/nft-command.ts';
 import type { Frontend, NodeForwarding } from '../../src/net/frontend.ts';
 import { anyEvent, type Event } from './events.ts';
@@ -50,7 +50,7 @@ function byCommand({ namespace }: OneKernel, faults: Faults): NftExecutor {
       const fault = faults.take();
       if (fault === 'refused') throw new DataplaneError('failed', 'refused');
       await command.run(transaction);
-      if (fault === 'unheard') throw new OutcomeUnknown('nothing was heard');
+      if (fault === 'unheard') throw new CommitOutcomeUnknown('nothing was heard');
     },
   };
 }

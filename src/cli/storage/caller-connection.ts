@@ -7,8 +7,8 @@ import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { CallerOptions } from '../options/shared-options.ts';
 
 /**
- * The cluster and the credentials of whoever runs a command, found as kubectl finds them: --kubeconfig, $KUBECONFIG, ~/.kube/config, else
- * the service account of the pod. --apiserver replaces the address only.
+ * Finds the cluster and the credentials of the user as kubectl does: --kubeconfig, $KUBECONFIG, ~/.kube/config, else the service account of
+ * the pod. --apiserver replaces the address only.
  */
 export async function connectAsCaller({ clock, variables }: CommandContext, options: CallerOptions): Promise<Connection> {
   const files = await kubeconfigs(variables, options);
@@ -17,7 +17,7 @@ export async function connectAsCaller({ clock, variables }: CommandContext, opti
     if (server !== undefined && options.context === undefined && inClusterServer(variables) !== undefined)
       return new InCluster(server, { clock });
     throw new UsageError(
-      'which cluster? there is no $KUBECONFIG and no ~/.kube/config, and this is no pod: say --kubeconfig FILE, or --source DIR for a directory of manifests',
+      'no cluster was found: there is no $KUBECONFIG, no ~/.kube/config, and this is not a pod. Use --kubeconfig FILE, or --source DIR for a directory of manifests',
       1,
     );
   }
@@ -30,7 +30,9 @@ export async function connectAsCaller({ clock, variables }: CommandContext, opti
   }
 }
 
-/** Of those that $KUBECONFIG lists, the ones that are there, as kubectl does it; where none is, the first, which then is named. */
+/**
+ * Returns the files of $KUBECONFIG that exist, as kubectl does. When none exists it returns the first, which the error message then names.
+ */
 async function kubeconfigs(variables: CommandContext['variables'], { kubeconfig }: CallerOptions): Promise<readonly string[]> {
   if (kubeconfig !== undefined) return [kubeconfig];
   const { KUBECONFIG: listed = '', HOME: home = '' } = variables;

@@ -8,7 +8,7 @@ import { InCluster, inClusterServer, podNamespace } from '../../kube/client/in-c
 import { readKubeconfig } from '../../kube/client/kubeconfig.ts';
 import { KubernetesSource, type KubernetesSourceOptions } from '../../sources/kubernetes/kubernetes-source.ts';
 import { makeConfig } from '../../sources/kubernetes/create-config.ts';
-import { KubernetesRecords } from '../../sources/kubernetes/records/records.ts';
+import { KubernetesStatusWriter } from '../../sources/kubernetes/records/records.ts';
 import { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { Log } from '../../system/log.ts';
 import { acquireLease } from './leader-election.ts';
@@ -16,7 +16,7 @@ import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { ClusterOptions, ElectionOptions } from '../options/shared-options.ts';
 import type { LeaderContext, StorageBackend } from '../context/storage.ts';
 
-/** A cluster, by its API server. `node`: whose agent reads; undefined: the controller. */
+/** Storage in a cluster, through its API server. `options.node` is the node whose agent reads; undefined for the controller. */
 export async function openClusterStorage(
   context: CommandContext,
   options: ClusterOptions & ElectionOptions & KubernetesSourceOptions,
@@ -29,7 +29,8 @@ export async function openClusterStorage(
   const client = new KubeClient(connection, { clock, ...observed });
   const source = new KubernetesSource({ client, clock, random, log, ...observed }, options);
   log.info({ server: client.server }, 'reading the API server');
-  const recordsBy = (client: Requests): KubernetesRecords => new KubernetesRecords({ client, snapshot: source.snapshot, clock, log });
+  const recordsBy = (client: Requests): KubernetesStatusWriter =>
+    new KubernetesStatusWriter({ client, snapshot: source.snapshot, clock, log });
   const reporter = { controller: 'herald.dev/controller', instance: context.hostname };
   const writersBy = (client: Requests): Pick<LeaderContext, 'writer' | 'events' | 'serviceMetadata' | 'makeConfig'> => ({
     writer: recordsBy(client),
@@ -64,7 +65,10 @@ export async function openClusterStorage(
   };
 }
 
-/** --apiserver replaces the address only: without a kube-proxy that of a pod's environment leads nowhere until we have run. */
+/**
+ * Connects to the API server. --apiserver replaces the address only: without a kube-proxy the address in the environment of a pod is
+ * reachable only after Herald has programmed it.
+ */
 export async function connect({ clock, variables }: CommandContext, { kubeconfig, apiserver }: ClusterOptions): Promise<Connection> {
   if (kubeconfig !== undefined) {
     const connection = await readKubeconfig(kubeconfig).catch((error: unknown) => {
@@ -75,5 +79,7 @@ export async function connect({ clock, variables }: CommandContext, { kubeconfig
   }
   const server = apiserver ?? inClusterServer(variables);
   if (server !== undefined) return new InCluster(server, { clock });
-  throw new UsageError('which objects? this is no pod: say --source DIR for a directory of manifests, or --kubeconfig FILE for a cluster');
+  throw new UsageError(
+    'no cluster or directory was given, and this is not a pod. Use --source DIR for a directory of manifests, or --kubeconfig FILE for a cluster',
+  );
 }

@@ -2,16 +2,16 @@ import { access, constants, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DirectorySource } from '../../sources/directory/directory-source.ts';
 import { acquireLock, LockedError, requireUnlocked } from '../../sources/directory/lock.ts';
-import { DirectoryRecords } from '../../sources/directory/records.ts';
+import { DirectoryStatusWriter } from '../../sources/directory/records.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { StorageBackend } from '../context/storage.ts';
 
-/** A directory of manifests, with the records in its folder .herald. */
+/** Storage in a directory of manifests. Records are kept in its folder .herald. */
 export async function openDirectoryStorage({ clock }: CommandContext, directory: string, log: Log): Promise<StorageBackend> {
   await requireDirectory(directory);
   const source = new DirectorySource(directory, { clock, log });
-  const records = (): DirectoryRecords => new DirectoryRecords(directory, { clock });
+  const records = (): DirectoryStatusWriter => new DirectoryStatusWriter(directory, { clock });
   return {
     source,
     async acquireLeadership() {
@@ -27,7 +27,7 @@ export async function openDirectoryStorage({ clock }: CommandContext, directory:
   };
 }
 
-/** Rejects with UsageError for a path that is no directory, or one that this process may not read: it would look empty. */
+/** Rejects with UsageError when the path is not a directory or this process may not read it. An unreadable directory would look empty. */
 export async function requireDirectory(directory: string): Promise<void> {
   try {
     if ((await stat(directory)).isDirectory()) return await access(directory, constants.R_OK | constants.X_OK);
@@ -39,7 +39,7 @@ export async function requireDirectory(directory: string): Promise<void> {
   throw new UsageError(`${directory} is not a directory`);
 }
 
-/** Rejects with UsageError where another process works there: the agent of `node`, or without one the controller. */
+/** Rejects with UsageError when another process works in the directory: the agent of `node`, or the controller when `node` is undefined. */
 export async function requireFree(directory: string, node: string | undefined): Promise<void> {
   await orExplain(node === undefined ? controllerLock(directory) : nodeLock(directory, node), requireUnlocked);
 }
@@ -58,7 +58,7 @@ async function orExplain<T>(file: string, work: (file: string) => Promise<T>): P
   }
 }
 
-/** Why the records of a directory cannot be kept, by code of the error. */
+/** Explains by error code why the records of a directory cannot be written. */
 const unwritable: Readonly<Record<string, string>> = {
   EACCES: 'permission denied: run this as root, or as the user that owns the directory',
   EPERM: 'permission denied: run this as root, or as the user that owns the directory',

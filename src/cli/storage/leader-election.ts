@@ -7,7 +7,7 @@ import type { CommandContext } from '../context/command-context.ts';
 
 export const leaseName = 'herald-controller';
 
-/** Waits until this process leads, and for no longer than until it is stopped: undefined then. */
+/** Waits until this process leads. Returns undefined when it is stopped before that. */
 export async function acquireLease(
   { clock, random, hostname, stopped }: CommandContext,
   client: KubeClient,
@@ -23,12 +23,12 @@ export async function acquireLease(
   stopped.addEventListener('abort', resign, { once: true });
   if (stopped.aborted) return undefined;
   const elected = await election.campaign();
-  // From here on whoever leads gives the Lease back when his work has ended, and not before.
+  // From here on the caller resigns after its own work has ended.
   stopped.removeEventListener('abort', resign);
   return elected ? election : undefined;
 }
 
-/** A container that starts again has the name of the one before, and is another process. */
+/** Random digits for the identity. A restarted container has the same host name, but is another process. */
 function digits(random: CommandContext['random']): string {
   return Math.floor(random() * 2 ** 32)
     .toString(16)

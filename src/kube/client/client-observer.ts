@@ -1,18 +1,18 @@
 import type { KubeErrorCode } from '../error.ts';
 
-/** Who counts requests. Called for each that has ended, and for each watch that has begun or could not; must be quick and must not throw. */
+/** Counts requests. Called when a request has ended, and when a watch has begun or failed to begin. Must be quick and must not throw. */
 export interface ClientObserver {
-  /** `code`: the HTTP status, or why there was no answer. */
+  /** `code` is the HTTP status, or why there was no response. */
   request(verb: string, code: number | KubeErrorCode | 'aborted', milliseconds: number): void;
 }
 
-/** Who counts what watches say. `path` is that of the resource, without a query. */
+/** Counts watch events. `path` is that of the resource, without a query. */
 export interface WatchObserver {
-  /** Everything there is has been said. */
+  /** The list is complete. */
   listed(path: string): void;
   watchEvent(path: string, type: 'present' | 'gone' | 'bookmark'): void;
-  /** It is tried again. */
+  /** The watch failed and is retried. */
   watchFailed(path: string, code: KubeErrorCode): void;
-  /** Nobody follows the resource any longer. */
+  /** The resource is no longer watched. */
   watchEnded(path: string): void;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../system/clock.ts';
 import type { ClientObserver } from './client-observer.ts';
 import type { Connection } from './connection.ts';
-import { Deadline } from './deadline.ts';
+import { StallTimeout } from './deadline.ts';
 import { answerError, KubeError } from '../error.ts';
 import { limits } from '../limits.ts';
 import { HttpTransport, type HttpRequest, type HttpResponse } from './transport.ts';
@@ -20,7 +20,7 @@ export interface Write {
   readonly body?: unknown;
 }
 
-/** Requests to the API server, its refusals as KubeError. What is repeated, and when, is for the caller to say. */
+/** Sends requests to the API server and turns its refusals into KubeError. Callers decide what to retry, and when. */
 export class KubeClient {
   readonly #connection: Connection;
   readonly #transport: HttpTransport;
@@ -34,24 +34,24 @@ export class KubeClient {
     this.#observer = observer;
   }
 
-  /** For messages: "192.0.2.1:6443". */
+  /** Names the server in messages: "192.0.2.1:6443". */
   get server(): string {
     return this.#connection.server.host;
   }
 
-  /** One JSON answer. */
+  /** Returns one JSON response. */
   get(path: string, query: Query = {}, signal?: AbortSignal): Promise<unknown> {
     return this.#exchange({ method: 'GET', path: withQuery(path, query) }, signal);
   }
 
-  /** The object after the write. */
+  /** Returns the object after the write. */
   write({ method, path, query = {}, contentType = 'application/json', body }: Write, signal?: AbortSignal): Promise<unknown> {
     const headers = { 'Content-Type': contentType };
     const content = body === undefined ? {} : { body: JSON.stringify(body, exactly) };
     return this.#exchange({ method, path: withQuery(path, query), headers, ...content }, signal);
   }
 
-  /** An answer that goes on: the bytes as they come, until the signal aborts. */
+  /** Returns a response's bytes as they arrive, until the signal aborts. */
   async stream(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
     return this.#observed('WATCH', async () => {
       const response = await this.#transport.request({ method: 'GET', path: withQuery(path, query), signal });
@@ -65,7 +65,7 @@ export class KubeClient {
   }
 
   async #exchange(request: Omit<HttpRequest, 'signal'>, outer: AbortSignal | undefined): Promise<unknown> {
-    const deadline = new Deadline(this.#clock, limits.answerMilliseconds, outer);
+    const deadline = new StallTimeout(this.#clock, limits.answerMilliseconds, outer);
     try {
       return await this.#observed(request.method, async () => {
         const response = await this.#transport.request({ ...request, signal: deadline.signal });
@@ -98,18 +98,18 @@ export class KubeClient {
       const { message: said } = JSON.parse(text) as { message?: unknown };
       if (typeof said === 'string') message = said;
     } catch {
-      // A proxy on the way says it in a page of its own.
+      // A proxy in between answers with a page of its own.
     }
     return answerError(response.status, message.trim(), response.retryAfter);
   }
 }
 
-/** An int64 may be more than a number of JavaScript can say. */
+/** Keeps an int64 exact, which may exceed the numbers of JavaScript. */
 function exactly(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? rawJSON(String(value)) : value;
 }
 
-/** ECMAScript 2026, of which TypeScript does not know yet. */
+/** ECMAScript 2026; TypeScript has no types for it yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
 
 function withQuery(path: string, query: Query): string {

@@ -1,28 +1,31 @@
-/** TLS identity, and what a request says of who we are. Values of secrets: never logged. */
+/** The TLS and HTTP identity of our requests. Contains secrets: never log it. */
 export interface Credentials {
   readonly ca?: string | Buffer;
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
   readonly passphrase?: string;
-  /** The name that the certificate of the API server must have, where it is not the host of the URL. */
+  /** The name that the API server's certificate must have, when it is not the URL's host. */
   readonly servername?: string;
   readonly rejectUnauthorized?: boolean;
-  /** "Bearer ..."; never sent without TLS. */
+  /** "Bearer ...". Never sent without TLS. */
   readonly authorization?: string;
 }
 
-/** Where the API server is, and who we are there. */
+/** The API server's address and our credentials there. */
 export interface Connection {
   readonly server: URL;
-  /** What whoever runs Herald can do where nobody answers there. */
+  /** The fix for operators when no server answers at the address. */
   readonly whenUnreachable?: string;
-  /** Rejects with KubeError (credentials). Cheap: whoever implements it caches what it read. */
+  /** Rejects with KubeError (credentials). Cheap, because implementations cache what they read. */
   credentials(): Promise<Credentials>;
-  /** The API server did not accept them: the next ones are read anew. */
+  /** The API server rejected the credentials; the next call reads them again. */
   expired(): void;
 }
 
-/** The same credentials at another address of the API server: without a kube-proxy its ClusterIP leads nowhere until we run. */
+/**
+ * Returns the same credentials for another address of the API server. Without a kube-proxy its ClusterIP is unreachable until our agent
+ * runs.
+ */
 export function atServer(connection: Connection, server: URL): Connection {
   return { server, credentials: () => connection.credentials(), expired: () => connection.expired() };
 }

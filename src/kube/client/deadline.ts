@@ -1,8 +1,8 @@
 import type { Cancel, Clock } from '../../system/clock.ts';
 import { KubeError } from '../error.ts';
 
-/** A signal that aborts when nobody has reported progress for a while, or when the outer one does. To be ended by whoever made it. */
-export class Deadline {
+/** A signal that aborts when no progress was reported for a time, or when the outer signal aborts. Its creator must end it. */
+export class StallTimeout {
   readonly #clock: Clock;
   readonly #milliseconds: number;
   readonly #controller = new AbortController();
@@ -24,12 +24,12 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Costs next to nothing: the timer finds out how long ago it was. */
+  /** Costs almost nothing: the timer computes the elapsed time when it fires. */
   progress(): void {
     this.#last = this.#clock.now();
   }
 
-  /** The signal will not abort any more. */
+  /** Ends the timer; the signal will not abort any more. */
   end(): void {
     this.#cancel?.();
     this.#outer?.removeEventListener('abort', this.#follow);

@@ -1,19 +1,19 @@
 import type { KubeClient, Query, Write } from './client.ts';
 import { KubeError } from '../error.ts';
 
-/** What a part of Herald that reads and writes objects needs of a client. */
+/** The part of a client that readers and writers of objects need. */
 export type Requests = Pick<KubeClient, 'get' | 'write'>;
 
 interface Fence {
-  /** Whether a write may begin now. */
+  /** True when a write may begin now. */
   mayWrite(): boolean;
-  /** Aborts when that has ended for good: what is under way is given up. */
+  /** Aborts when writing has ended for good; requests in progress are abandoned. */
   readonly term: AbortSignal;
 }
 
 /**
- * A client that writes only while we lead. Whoever is given no other one cannot forget to ask. A process that is stopped between the question
- * and the request writes once more when it wakes up: hence the uid and the version in every write, and docs/adr/0014.
+ * A client that writes only while we lead. Components that get no other client cannot forget to check. A process that is stopped between
+ * check and request writes once more when it wakes up; hence the uid and version in every write (docs/adr/0014).
  */
 export class FencedClient implements Requests {
   readonly #client: Requests;

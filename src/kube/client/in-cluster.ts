@@ -8,8 +8,8 @@ import { limits } from '../limits.ts';
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * The connection that the kubelet prepares for a pod. The token is one of limited life that the kubelet replaces in its file,
- * so it is read again and again.
+ * The connection that the kubelet prepares for a pod. The kubelet replaces the short-lived token in its file, so the token is read again
+ * and again.
  */
 export class InCluster implements Connection {
   readonly server: URL;
@@ -57,13 +57,13 @@ export class InCluster implements Connection {
   }
 }
 
-/** The namespace of this pod; undefined: this is none, or it has no service account. */
+/** Returns this pod's namespace. Undefined outside a pod or without a service account. */
 export async function podNamespace(folder = serviceAccountFolder): Promise<string | undefined> {
   const text = await readFile(join(folder, 'namespace'), 'utf8').catch(() => '');
   return text.trim() === '' ? undefined : text.trim();
 }
 
-/** The address that the kubelet writes into the environment of a pod; undefined: this is no pod. */
+/** Returns the API server address from the environment of a pod. Undefined outside a pod. */
 export function inClusterServer(environment: Readonly<Record<string, string | undefined>>): URL | undefined {
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = environment;
   if (host === '') return undefined;

@@ -6,13 +6,13 @@ import type { Connection, Credentials } from './connection.ts';
 import { KubeError } from '../error.ts';
 
 /**
- * One context of a kubeconfig, the current one unless `context` names another, with all the ways to authenticate that client-node knows: certificates, tokens and
- * files of them, exec plugins, OIDC. Several files count as one, as in $KUBECONFIG: the first that has a current context says which.
- * Importing client-node costs some 80 MB, so only who needs it pays (docs/adr/0009).
+ * Reads one context of a kubeconfig: the current one, unless `context` names another. Supports every authentication that client-node knows:
+ * certificates, tokens and files of them, exec plugins, OIDC. Several files count as one, as in $KUBECONFIG; the first with a current
+ * context decides. client-node costs some 80 MB, so it is imported only here (docs/adr/0009).
  */
 export async function readKubeconfig(files: string | readonly string[], context?: string): Promise<Connection> {
   const [first = '', ...others] = typeof files === 'string' ? [files] : files;
-  // A file that is not there costs nobody the library.
+  // Checks for the file before the library is loaded.
   await readText(first);
   const { KubeConfig } = await import('@kubernetes/client-node');
   type Config = InstanceType<typeof KubeConfig>;
@@ -47,7 +47,7 @@ export async function readKubeconfig(files: string | readonly string[], context?
       return credentialsIn(options);
     },
     expired() {
-      // Where somebody is writing the file: what it said before is no worse than nothing.
+      // While another program writes the file, the former content is used.
       loadAll().then(
         (read) => void (config = read),
         () => undefined,
@@ -61,7 +61,7 @@ interface Mergeable<Config> {
   mergeConfig(other: Config, preserveContext?: boolean): void;
 }
 
-/** Of two entries of one name kubectl takes the first; here that is an error, as nobody can mean both. */
+/** kubectl takes the first of two entries with one name. Here that is an error, because no user means both. */
 function merge<Config extends Mergeable<Config>>(config: Config, other: Config, file: string): void {
   try {
     config.mergeConfig(other, config.currentContext !== '' && config.currentContext !== undefined);
@@ -110,7 +110,9 @@ function credentialsIn({ ca, cert, key, passphrase, servername, rejectUnauthoriz
 
 const isPem = (value: unknown): value is string | Buffer => typeof value === 'string' || Buffer.isBuffer(value);
 
-/** The first line of what the library says names a field; the next ones quote the file, which holds secrets, and so would a cause. */
+/**
+ * The first line of the library's message names a field; the next ones quote the file, which holds secrets. A cause would quote them too.
+ */
 function unusable(file: string, error: unknown): KubeError {
   const [said = ''] = String(error instanceof Error ? error.message : error).split('\n', 1);
   return new KubeError('credentials', `${file} cannot be used: ${said}`, {

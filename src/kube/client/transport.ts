@@ -18,13 +18,13 @@ export interface HttpRequest {
 export interface HttpResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
-  /** Decompressed. Whoever takes a response reads this to its end, or aborts. Throws KubeError. */
+  /** Decompressed. The receiver of a response reads this to its end or aborts. Throws KubeError. */
   readonly body: AsyncIterable<Buffer>;
 }
 
 /**
- * HTTPS to one API server over one pool of connections that are kept alive. A connection that leads nowhere shows by TCP's own
- * probes; HTTP/1.1, because one connection of HTTP/2 would stall all watches together when one of them does.
+ * HTTPS to one API server over one pool of kept-alive connections. TCP probes detect a dead connection. Uses HTTP/1.1, because one HTTP/2
+ * connection would stall all watches together.
  */
 export class HttpTransport {
   readonly #connection: Connection;
@@ -43,7 +43,7 @@ export class HttpTransport {
     this.#agent = this.#secure ? new Agent(pool) : new PlainAgent(pool);
   }
 
-  /** Rejects with KubeError where there is no answer, with the signal's reason where that aborted. */
+  /** Rejects with KubeError when there is no response, and with the signal's reason when it aborted. */
   async request({ method, path, headers, body, signal }: HttpRequest): Promise<HttpResponse> {
     const { authorization, ...tls } = await this.#connection.credentials();
     signal.throwIfAborted();
@@ -78,14 +78,14 @@ export class HttpTransport {
     };
   }
 
-  /** Closes every connection, whatever it waits for. */
+  /** Closes every connection, with requests in progress or not. */
   close(): void {
     this.#agent.destroy();
   }
 
   async *#read(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<Buffer> {
     const compressed = response.headers['content-encoding'] === 'gzip';
-    // Errors of either come out of the iteration below.
+    // Errors of both streams surface in the iteration below.
     const stream = compressed ? pipeline(response, createGunzip({ chunkSize: 64 * 1024 }), () => undefined) : response;
     try {
       for await (const chunk of stream) yield chunk as Buffer;

@@ -2,7 +2,7 @@ import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 import type { KubeClient } from '../client/client.ts';
-import { Deadline } from '../client/deadline.ts';
+import { StallTimeout } from '../client/deadline.ts';
 import { KubeError } from '../error.ts';
 import { initialLeaseState, leadsUntil, step, type LeaseEffect, type LeaseEvent, type LeaseState, type LeaseTiming } from './lease.ts';
 import { leaseManifest, readLease, type Lease, type LeaseName } from './lease-object.ts';
@@ -10,7 +10,7 @@ import { limits } from '../limits.ts';
 
 export interface ElectionComponents {
   readonly client: Pick<KubeClient, 'get' | 'write'>;
-  /** Calls back whenever the Lease may be another one than before, until the signal aborts: what became free is taken at once. */
+  /** Calls back when the Lease may have changed, until the signal aborts, so that a released Lease is acquired at once. */
   readonly watch: (lease: LeaseName, changed: () => void, signal: AbortSignal) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -19,11 +19,14 @@ export interface ElectionComponents {
 
 interface ElectionOptions {
   readonly lease: LeaseName;
-  /** No other process has it, also none that had our name before. */
+  /** Unique to this process; no earlier process with our name had it. */
   readonly identity: string;
 }
 
-/** What the machine in lease.ts asks for is done here: requests, timers, the log. One term: who has lost does not come back. */
+/**
+ * Executes the effects of the state machine in lease.ts: requests, timers, log. Serves one term: a process that lost the Lease does not
+ * campaign again.
+ */
 export class Election {
   readonly #components: ElectionComponents;
   readonly #options: ElectionOptions;
@@ -34,7 +37,7 @@ export class Election {
   readonly #term = new AbortController();
   #state: LeaseState = initialLeaseState;
   #cancel: Cancel | undefined;
-  /** The other clock's time of the last renewal. */
+  /** The time of the last renewal by the wall clock. */
   #renewedAt = 0;
   #holder: string | undefined;
   #trouble: string | undefined;
@@ -44,7 +47,7 @@ export class Election {
     this.#options = options;
   }
 
-  /** Resolves to true when we lead, however long that takes; to false when `resign` came before. */
+  /** Resolves to true when we lead, however long it takes, and to false when `resign` came first. */
   campaign(): Promise<boolean> {
     this.#components.watch(this.#options.lease, () => this.#post({ type: 'changed' }), this.#waiting.signal);
     this.#post({ type: 'due' });
@@ -52,8 +55,8 @@ export class Election {
   }
 
   /**
-   * Whether a write may begin: we lead, and renewed the Lease so shortly ago that nobody can lead instead. The clock that counts may stand still
-   * while a virtual machine is paused, so the time of day must agree; where that is set forward, nothing is written until the next renewal.
+   * True when a write may begin: we lead, and renewed the Lease so recently that no other process can lead. The monotonic clock may stop
+   * while a virtual machine is paused, so the wall clock must agree; when that is set forward, nothing is written until the next renewal.
    */
   mayWrite(): boolean {
     const { clock } = this.#components;
@@ -62,17 +65,17 @@ export class Election {
     return until !== undefined && clock.now() < until && elapsed < timing.renewDeadlineMilliseconds;
   }
 
-  /** Aborts when we do not lead any more. */
+  /** Aborts when we no longer lead. */
   get term(): AbortSignal {
     return this.#term.signal;
   }
 
-  /** Resolves when the Lease was lost; never where it was given back. */
+  /** Resolves when the Lease was lost. Never resolves after it was released. */
   get lost(): Promise<void> {
     return this.#lost.promise;
   }
 
-  /** Gives the Lease back, so that another one leads at once. Resolves also where that could not be: it expires. */
+  /** Releases the Lease, so that another process leads at once. Also resolves when the release failed: the Lease then expires. */
   resign(): Promise<void> {
     this.#post({ type: 'stop' });
     return this.#ended.promise;
@@ -84,7 +87,7 @@ export class Election {
     const before = this.#state;
     const { state, effects } = step(before, event, context);
     this.#state = state;
-    if (event.type === 'read') this.#sayHolder(event.lease);
+    if (event.type === 'read') this.#logHolder(event.lease);
     if (before.phase === 'leading' && state.phase !== 'leading')
       this.#term.abort(new KubeError('notLeading', 'given up: another controller may lead by now'));
     for (const effect of effects) this.#do(effect);
@@ -133,7 +136,7 @@ export class Election {
   }
 
   async #ask<T>(request: (signal: AbortSignal) => Promise<T>, answer: (value: T) => LeaseEvent): Promise<void> {
-    const deadline = new Deadline(this.#components.clock, limits.leaseAnswerMilliseconds);
+    const deadline = new StallTimeout(this.#components.clock, limits.leaseAnswerMilliseconds);
     let event: LeaseEvent;
     try {
       event = answer(await request(deadline.signal));
@@ -141,7 +144,7 @@ export class Election {
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       event = { type: 'failed', raced: error.code === 'conflict' || error.code === 'notFound' };
-      this.#sayTrouble(error);
+      this.#logError(error);
     } finally {
       deadline.end();
     }
@@ -170,14 +173,14 @@ export class Election {
     return `${leasesPath(this.#options.lease)}/${encodeURIComponent(this.#options.lease.name)}`;
   }
 
-  #sayHolder(lease: Lease | undefined): void {
+  #logHolder(lease: Lease | undefined): void {
     const holder = lease?.holder ?? '';
     if (holder === this.#holder || holder === '' || holder === this.#options.identity) return;
     this.#holder = holder;
     this.#components.log.info({ ...this.#options.lease, leader: holder }, 'another one leads');
   }
 
-  #sayTrouble({ code, message: problem, fix }: KubeError): void {
+  #logError({ code, message: problem, fix }: KubeError): void {
     const trouble = `${code} ${problem}`;
     if (code === 'conflict' || trouble === this.#trouble) return;
     this.#trouble = trouble;

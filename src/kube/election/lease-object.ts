@@ -1,17 +1,17 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { rawObject, type RawObject } from '../raw-object.ts';
 
-/** coordination.k8s.io/v1 Lease: who leads, and for how long he does unless he says so again. */
+/** A coordination.k8s.io/v1 Lease: the leader and how long it leads without a renewal. */
 export interface Lease {
-  /** "" where nobody does: it was released. */
+  /** "" when released. */
   readonly holder: string;
   readonly durationSeconds: number;
-  /** How often the holder was another one than before. */
+  /** How often the holder changed. */
   readonly transitions: number;
-  /** MicroTime, as its writer had it. */
+  /** MicroTime, as its writer formatted it. */
   readonly acquireTime: string | undefined;
   readonly version: string;
-  /** As it was read: what others keep in it goes back with it. */
+  /** The object as read, so that a write keeps other programs' fields. */
   readonly raw: RawObject;
 }
 
@@ -20,16 +20,16 @@ export interface LeaseName {
   readonly name: string;
 }
 
-/** What a write makes of a Lease. */
+/** The fields that a write sets. */
 export interface LeaseTerm {
   readonly holder: string;
   readonly durationSeconds: number;
   readonly transitions: number;
-  /** Undefined: it begins now. */
+  /** Undefined when the term begins now. */
   readonly acquireTime: string | undefined;
 }
 
-/** Throws KubeError (malformed). What cannot be understood of its fields counts as absent, as for client-go. */
+/** Throws KubeError (malformed). Fields that cannot be parsed count as absent, as in client-go. */
 export function readLease(answer: unknown): Lease {
   const raw = rawObject(answer);
   const spec = isRecord(raw['spec']) ? raw['spec'] : {};
@@ -44,7 +44,9 @@ export function readLease(answer: unknown): Lease {
   };
 }
 
-/** The object to write. Over another one it has that one's version: where somebody wrote meanwhile, the API server answers 409. */
+/**
+ * Builds the object to write. Over an existing Lease it has that one's version, so the API server answers 409 when it changed meanwhile.
+ */
 export function leaseManifest({ namespace, name }: LeaseName, term: LeaseTerm, over: Lease | undefined, now: Date): object {
   const before = over?.raw['spec'];
   return {
@@ -62,7 +64,7 @@ export function leaseManifest({ namespace, name }: LeaseName, term: LeaseTerm, o
   };
 }
 
-/** metav1.MicroTime: always six fractional digits, or the API server refuses it. */
+/** metav1.MicroTime needs exactly six fractional digits; the API server refuses others. */
 export function microTime(date: Date): string {
   return date.toISOString().replace(/(\.\d{3})Z$/, '$1000Z');
 }

@@ -1,47 +1,47 @@
 import type { Lease, LeaseTerm } from './lease-object.ts';
 
 /**
- * Who leads, as a state machine: events in, state and effects out. It is client-go's election, with its timing. Two clocks are never
- * compared: a Lease has expired when *we* have seen no change of it for as long as it says, by our own clock.
+ * Leader election as a state machine: events in, state and effects out. Follows client-go's election and its timing. Two clocks are never
+ * compared: a Lease has expired when *we* saw no change of it for its duration, by our own clock.
  */
 export type LeaseState =
-  /** Others may lead. `asked`: a request is under way. */
+  /** Others may lead. `asked` is the request in progress. */
   | { readonly phase: 'standby'; readonly observed?: Observed; readonly asked?: Asked; readonly again?: true }
   /** We lead until `renewedAt` plus the deadline. */
   | { readonly phase: 'leading'; readonly lease: Lease; readonly renewedAt: number; readonly asked?: Asked }
-  /** We were told to stop, and give back what we have, or may have as soon as the request that is under way is answered. */
+  /** We were told to stop. We release the Lease that we have, or may get by the request in progress. */
   | { readonly phase: 'stopping'; readonly lease?: Lease; readonly releasing: boolean }
   | { readonly phase: 'ended' };
 
 interface Observed {
   readonly lease: Lease;
-  /** When we saw it in this version for the first time. */
+  /** When we first saw this version. */
   readonly since: number;
 }
 
 interface Asked {
   readonly what: 'read' | 'write';
-  /** When it was: whoever sees the change sees it later, so what it gives us is counted from here. */
+  /** When the request began. Others see the change later, so our term counts from here. */
   readonly at: number;
 }
 
 export type LeaseEvent =
   /** The time of the last `wait` is over. */
   | { readonly type: 'due' }
-  /** The watch tells that somebody changed the Lease. */
+  /** The watch reported a change of the Lease. */
   | { readonly type: 'changed' }
-  /** Undefined: there is no Lease. */
+  /** Undefined when there is no Lease. */
   | { readonly type: 'read'; readonly lease: Lease | undefined }
   | { readonly type: 'written'; readonly lease: Lease }
-  /** `raced`: it is not there any more as we knew it (404, 409). */
+  /** `raced`: the Lease is not there any more as we knew it (404, 409). */
   | { readonly type: 'failed'; readonly raced: boolean }
   | { readonly type: 'stop' };
 
 export type LeaseEffect =
   | { readonly do: 'read' }
-  /** `over` undefined: creates it. */
+  /** `over` undefined creates the Lease. */
   | { readonly do: 'write'; readonly term: LeaseTerm; readonly over: Lease | undefined }
-  /** Replaces the wait before. */
+  /** Replaces an earlier wait. */
   | { readonly do: 'wait'; readonly milliseconds: number }
   | { readonly do: 'lead' }
   | { readonly do: 'end'; readonly because: 'lost' | 'stopped' };
@@ -50,14 +50,14 @@ export interface LeaseTiming {
   readonly leaseMilliseconds: number;
   readonly renewDeadlineMilliseconds: number;
   readonly retryMilliseconds: number;
-  /** The pause of one that waits is longer by up to this part of it, so that not all ask at once. */
+  /** A waiting process prolongs its pause by up to this fraction, so that not all ask at once. */
   readonly retryJitter: number;
 }
 
 interface LeaseContext {
   readonly identity: string;
   readonly timing: LeaseTiming;
-  /** Milliseconds on a monotonic scale. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: number;
   /** In [0, 1). */
   readonly random: number;
@@ -83,7 +83,7 @@ export function step(state: LeaseState, event: LeaseEvent, context: LeaseContext
   }
 }
 
-/** Until when a leader may begin to write, by our clock; undefined: it is none. */
+/** Returns until when a leader may begin a write, by our clock. Undefined when we do not lead. */
 export function leadsUntil(state: LeaseState, { renewDeadlineMilliseconds }: LeaseTiming): number | undefined {
   return state.phase === 'leading' ? state.renewedAt + renewDeadlineMilliseconds : undefined;
 }
@@ -99,12 +99,12 @@ function inStandby(state: In<'standby'>, event: LeaseEvent, context: LeaseContex
     case 'due':
     case 'changed':
       if (asked === undefined) return reading(observed, now);
-      // The answer that is under way may be older than what we were told of.
+      // The response in progress may be older than the reported change.
       return { state: event.type === 'changed' ? { ...state, again: true } : state, effects: [] };
     case 'read':
       return decide(observe(observed, event.lease, now), state.again === true, context);
     case 'written':
-      // So long under way that others may have seen it expire again: it counts as what anybody's would.
+      // The write took so long that others may have seen the Lease expire again, so its result counts like any other holder's.
       if (asked?.what !== 'write' || now >= asked.at + context.timing.renewDeadlineMilliseconds) return reading(observed, now);
       return leading(event.lease, asked.at, context, [{ do: 'lead' }]);
     case 'failed':
@@ -128,18 +128,18 @@ function seen(observed: Observed | undefined): { observed?: Observed } {
   return observed === undefined ? {} : { observed };
 }
 
-/** It counts from when it was seen for the first time, whatever it says of itself. */
+/** The duration counts from when the Lease was first seen, whatever times it contains. */
 function observe(before: Observed | undefined, lease: Lease | undefined, now: number): Observed | undefined {
   if (lease === undefined) return undefined;
   return before?.lease.version === lease.version ? before : { lease, since: now };
 }
 
-/** Takes the Lease where nobody has it, or whoever had it has let it expire; else waits until that can be. */
+/** Acquires the Lease when it is free or expired; otherwise waits until that may be so. */
 function decide(observed: Observed | undefined, again: boolean, context: LeaseContext): LeaseStep {
   const { identity, timing, now } = context;
   const holder = observed?.lease.holder ?? '';
   const left = observed === undefined ? 0 : observed.since + durationOf(observed.lease, timing) - now;
-  // Ours: a write of ours took effect, and its answer was lost.
+  // The Lease is ours: an earlier write took effect and its response was lost.
   if (holder !== '' && holder !== identity && left > 0) {
     if (again) return reading(observed, now);
     return waiting(observed, Math.min(pause(context), left + context.random * timing.retryMilliseconds * expiryJitter));
@@ -158,12 +158,12 @@ function decide(observed: Observed | undefined, again: boolean, context: LeaseCo
   };
 }
 
-/** Whoever does not say for how long counts as one of us. */
+/** A Lease without a duration counts with ours. */
 function durationOf({ durationSeconds }: Lease, { leaseMilliseconds }: LeaseTiming): number {
   return durationSeconds > 0 ? durationSeconds * 1000 : leaseMilliseconds;
 }
 
-/** Of several that saw it expire at the same moment, one should come first. */
+/** Spreads processes that saw the Lease expire at the same moment. */
 const expiryJitter = 0.25;
 
 function pause({ timing, random }: LeaseContext): number {
@@ -179,13 +179,13 @@ function whileLeading(state: In<'leading'>, event: LeaseEvent, context: LeaseCon
       if (asked !== undefined) return { state, effects: [] };
       return left > 0 ? renewing(lease, renewedAt, context) : ended('lost');
     case 'changed':
-      // By ourselves, or the next renewal fails.
+      // The Lease expires by itself, or the next renewal fails.
       return { state, effects: [] };
     case 'written':
       if (asked?.what !== 'write' || now >= asked.at + timing.renewDeadlineMilliseconds) return ended('lost');
       return leading(event.lease, asked.at, context, []);
     case 'read':
-      // The answer to a renewal was lost, or somebody else touched the object; one who takes it from us writes his name.
+      // The response to a renewal was lost, or another program changed the object. A process that takes the Lease writes its own name.
       if (event.lease?.holder !== identity || left <= 0) return ended('lost');
       return renewing(event.lease, renewedAt, context);
     case 'failed':
@@ -227,12 +227,12 @@ function whileStopping(state: In<'stopping'>, event: LeaseEvent, { identity }: L
     case 'read':
       return event.lease?.holder === identity ? releasing(event.lease) : ended('stopped');
     case 'failed':
-      // Once is enough: it expires by itself.
+      // One attempt is enough: the Lease expires by itself.
       return state.releasing || state.lease === undefined ? ended('stopped') : releasing(state.lease);
   }
 }
 
-/** As client-go does: nobody holds it, and it expires within a second. */
+/** As client-go does: no holder, and a duration of one second. */
 function releasing(lease: Lease): LeaseStep {
   const term = { ...lease, holder: '', durationSeconds: 1 };
   return { state: { phase: 'stopping', lease, releasing: true }, effects: [{ do: 'write', term, over: lease }] };

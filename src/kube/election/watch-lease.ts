@@ -3,23 +3,23 @@ import { leasesPath } from './election.ts';
 import { Reflector, type ReflectorComponents } from '../reflector/reflector.ts';
 
 /**
- * Tells of changes of one Lease. Only those who wait need it, and none depends on it, as the Lease is read every few seconds as well: it is what
- * makes a handover take no longer than the request that it needs.
+ * Watches one Lease. Only waiting processes need this, and none depends on it, because they also read the Lease every few seconds. With the
+ * watch a handover takes no longer than the request that it needs.
  */
 export function leaseWatch(components: ReflectorComponents): ElectionComponents['watch'] {
   return (lease, changed, signal) => {
     const sink = {
       present: changed,
-      gone: changed,
+      deleted: changed,
       flush: nothing,
       complete: nothing,
-      // Whoever reads the Lease says so.
-      trouble: nothing,
+      // The election reports errors when it reads the Lease.
+      failed: nothing,
     };
     void new Reflector({ path: leasesPath(lease), fieldSelector: `metadata.name=${lease.name}` }, sink, components).run(signal);
   };
 }
 
 function nothing(): void {
-  // Of no interest here.
+  // The election reads the Lease itself.
 }

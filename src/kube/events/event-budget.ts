@@ -1,31 +1,31 @@
-import { OldestFirst } from './lru-map.ts';
+import { LruMap } from './lru-map.ts';
 
 interface Bucket {
   readonly tokens: number;
-  /** When these were counted. */
+  /** When the tokens were counted. */
   readonly at: number;
 }
 
 interface EventBudgetOptions {
   /** Tokens that a bucket holds. */
   readonly burst: number;
-  /** Until there is one more. */
+  /** Time until the next token. */
   readonly tokenMilliseconds: number;
   /** Buckets that are remembered. */
   readonly buckets: number;
 }
 
-/** Token buckets: how many Events somebody may have. */
+/** Token buckets that limit Events by key. */
 export class EventBudget {
   readonly #options: EventBudgetOptions;
-  readonly #buckets: OldestFirst<string, Bucket>;
+  readonly #buckets: LruMap<string, Bucket>;
 
   constructor(options: EventBudgetOptions) {
     this.#options = options;
-    this.#buckets = new OldestFirst(options.buckets);
+    this.#buckets = new LruMap(options.buckets);
   }
 
-  /** `now` in milliseconds. False: he has had his share. */
+  /** Takes a token; `now` in milliseconds. False when the bucket is empty. */
   take(key: string, now: number): boolean {
     const { burst, tokenMilliseconds } = this.#options;
     const { tokens, at } = this.#buckets.get(key) ?? { tokens: burst, at: now };

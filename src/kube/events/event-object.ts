@@ -3,28 +3,28 @@ import type { Random } from '../../system/random.ts';
 import { microTime } from '../election/lease-object.ts';
 import { limits } from '../limits.ts';
 
-/** Who says it. */
+/** The process that reports. */
 export interface EventReporter {
-  /** Qualified as a label is: "herald.dev/controller". */
+  /** Qualified like a label: "herald.dev/controller". */
   readonly controller: string;
-  /** One of several: the name of the pod. */
+  /** The instance: the pod's name. */
   readonly instance: string;
 }
 
-/** How often it was said after the first time, and when last. */
+/** How often the Event was repeated, and when last. */
 export interface EventSeries {
   readonly count: number;
   readonly lastObserved: Date;
 }
 
-/** Events of cluster-scoped objects are kept in the namespace default, as Kubernetes keeps them. */
+/** Events of cluster-scoped objects are stored in the namespace default, as Kubernetes does. */
 export function eventNamespace({ regarding: { namespace } }: ObjectEvent): string {
   return namespace === '' ? 'default' : namespace;
 }
 
 /**
- * A name that no other Event has: that of the object, and the time. The API server makes none up here: it refuses the generateName
- * that would do (a prefix that ends in a dot).
+ * Returns a unique Event name from the object's name and the time. The API server cannot generate one: it refuses the necessary
+ * generateName, a prefix that ends in a dot.
  */
 export function eventName({ regarding: { name } }: ObjectEvent, at: Date, random: Random): string {
   const unique = `${at.getTime().toString(16)}${Math.floor(random() * 2 ** 20)
@@ -34,7 +34,7 @@ export function eventName({ regarding: { name } }: ObjectEvent, at: Date, random
   return `${name.slice(0, room).replace(/[-.]+$/, '')}.${unique}`;
 }
 
-/** events.k8s.io/v1 Event. */
+/** Builds an events.k8s.io/v1 Event. */
 export function eventManifest(
   name: string,
   event: ObjectEvent,
@@ -69,7 +69,7 @@ export function seriesManifest({ count, lastObserved }: EventSeries): object {
   return { count, lastObservedTime: microTime(lastObserved) };
 }
 
-/** The bound is one of octets; no character is cut in two. */
+/** The bound is in octets; no character is cut in two. */
 function shortened(note: string): string {
   const octets = Buffer.from(note, 'utf8');
   if (octets.length <= limits.eventNote) return note;

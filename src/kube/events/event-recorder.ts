@@ -9,17 +9,17 @@ import { KubeError, type KubeErrorCode } from '../error.ts';
 import { limits } from '../limits.ts';
 import { EventBudget } from './event-budget.ts';
 import { eventManifest, eventName, eventNamespace, seriesManifest, type EventReporter, type EventSeries } from './event-object.ts';
-import { OldestFirst } from './lru-map.ts';
+import { LruMap } from './lru-map.ts';
 
 interface EventRecorderComponents {
-  /** One that writes only while we lead. */
+  /** A client that writes only while we lead. */
   readonly client: Pick<KubeClient, 'write'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
-/** Why an Event was never written. `queue`: too many waited. `budget`: its object had its share. `leading`: another process leads. */
+/** Why an Event was never written. `queue`: too many waited. `budget`: the object used its budget. `leading`: another process leads. */
 type EventLoss = 'queue' | 'budget' | 'leading' | 'refused' | 'unreachable';
 
 interface Recorded {
@@ -27,34 +27,34 @@ interface Recorded {
   readonly name: string;
   readonly at: Date;
   series: EventSeries | undefined;
-  /** How much of the series is written down. */
+  /** The count of the series that was written. */
   written: number;
 }
 
 /**
- * Writes Events (events.k8s.io/v1) in the background. Whoever records one never waits and never hears of a failure: an Event is a
- * courtesy, and what is lost is counted. What is said again is a series of the Event that said it first (client-go's rules: the second
- * time is written at once, then every half hour, and when it has been quiet for six minutes). An object has a budget, and so have all together; the queue and the
- * caches have bounds. Warnings go before the others.
+ * Writes Events (events.k8s.io/v1) in the background. Recording never waits and never fails: an Event is a courtesy, and lost ones are
+ * counted. A repeated Event becomes a series of the first one, by client-go's rules: the second time is written at once, then every half
+ * hour, and at the end, after six quiet minutes. Each object has a budget, and so do all together; queue and caches are bounded. Warnings
+ * go first.
  */
 export class EventRecorder {
   readonly #components: EventRecorderComponents;
   readonly #reporter: EventReporter;
-  readonly #series = new OldestFirst<string, Recorded>(limits.eventSeries);
-  /** Of an object: client-go's sizes. One that flaps must not fill the API server. */
+  readonly #series = new LruMap<string, Recorded>(limits.eventSeries);
+  /** Budget of one object, with client-go's sizes. A flapping object must not fill the API server. */
   readonly #budget = new EventBudget({
     burst: limits.eventBurst,
     tokenMilliseconds: limits.eventTokenMilliseconds,
     buckets: limits.eventObjects,
   });
-  /** Of all together: what befalls ten thousand Services at once must not keep the API server from what matters then. */
+  /** Budget of all objects: something that affects ten thousand Services at once must not keep the API server from more important work. */
   readonly #rate = new EventBudget({ burst: limits.eventRateBurst, tokenMilliseconds: limits.eventRateMilliseconds, buckets: 1 });
   readonly #warnings = new Set<Recorded>();
   readonly #others = new Set<Recorded>();
   readonly #lost = new Map<EventLoss, number>();
   readonly #backOff: BackOff;
   readonly #stop = new AbortController();
-  /** Those that are being written. */
+  /** Events that are being written. */
   readonly #atWork = new Set<Recorded>();
   readonly #waiting: (() => void)[] = [];
   #scheduled = false;
@@ -69,7 +69,7 @@ export class EventRecorder {
     this.#backOff = new BackOff(components.random, retryDelays);
   }
 
-  /** How many Events were lost so far, by why. */
+  /** Lost Events by cause. */
   get lost(): ReadonlyMap<EventLoss, number> {
     return this.#lost;
   }
@@ -93,7 +93,7 @@ export class EventRecorder {
     this.#sweepLater();
   }
 
-  /** Resolves when nothing is being written, and nothing may be at this moment. */
+  /** Resolves when nothing is being written and nothing may be written now. */
   async idle(): Promise<void> {
     while (this.#scheduled || this.#atWork.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
@@ -125,7 +125,7 @@ export class EventRecorder {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    // Whoever records goes on with its work first.
+    // The caller's work goes first.
     queueMicrotask(() => {
       this.#scheduled = false;
       while (this.#atWork.size < limits.eventsAtWork) {
@@ -151,7 +151,7 @@ export class EventRecorder {
     });
   }
 
-  /** One that is being written waits: what is patched must have been created. */
+  /** A repeated Event waits while it is being written, because a patch needs the created object. */
   #next(): Recorded | undefined {
     for (const queue of [this.#warnings, this.#others]) for (const recorded of queue) if (!this.#atWork.has(recorded)) return recorded;
     return undefined;
@@ -191,7 +191,7 @@ export class EventRecorder {
       recorded.written = series.count;
       if (found) return;
     }
-    // It may be there already: an answer was lost. That is as good.
+    // The Event may exist already because an earlier response was lost. That counts as success.
     await client.write({ method: 'POST', path, body: eventManifest(name, event, this.#reporter, at, series) }).catch(ignoreConflict);
     recorded.written = series?.count ?? 1;
   }
@@ -204,7 +204,7 @@ export class EventRecorder {
     });
   }
 
-  /** Writes down what series have come to, and forgets those that have ended. */
+  /** Writes the counts of running series and forgets series that have ended. */
   #sweep(): void {
     const { clock } = this.#components;
     const now = clock.date().getTime();
@@ -229,7 +229,7 @@ export class EventRecorder {
   }
 }
 
-/** Worth another attempt: the API server is away, or busy. */
+/** Errors worth another attempt: the API server is away or busy. */
 const passingErrors: ReadonlySet<KubeErrorCode> = new Set<KubeErrorCode>(['unreachable', 'busy', 'failing', 'stalled', 'unauthorized']);
 
 function lossOf({ code }: KubeError): EventLoss {
@@ -249,7 +249,7 @@ function objectOf({ regarding: { kind, namespace, name, uid } }: ObjectEvent): s
   return `${kind}/${namespace}/${name}/${uid}`;
 }
 
-/** What is said twice. The note counts: another address is another Event. */
+/** Identifies repetitions. The note counts: another address is another Event. */
 function keyOf(event: ObjectEvent): string {
   const { type, action, reason, note } = event;
   return JSON.stringify([objectOf(event), type, action, reason, note]);

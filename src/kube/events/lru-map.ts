@@ -1,5 +1,5 @@
-/** A map that keeps to a bound: what was used longest ago goes. */
-export class OldestFirst<K, V> {
+/** A bounded map. When it is full, the least recently used entry goes. */
+export class LruMap<K, V> {
   readonly #entries = new Map<K, V>();
   readonly #bound: number;
 

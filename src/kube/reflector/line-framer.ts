@@ -3,8 +3,8 @@ import { KubeError } from '../error.ts';
 const newline = 0x0a;
 
 /**
- * Cuts a watch into its lines: one JSON document each. Throws KubeError (malformed) for a line that is longer than the bound,
- * after which nothing can be read any more. Keeps no more than one unfinished line.
+ * Cuts a watch into lines of one JSON document each. Throws KubeError (malformed) for a line longer than the bound; nothing can be read
+ * after that. Keeps at most one unfinished line.
  */
 export class LineFramer {
   readonly #maxBytes: number;
@@ -15,23 +15,23 @@ export class LineFramer {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that end in this chunk, without empty ones. */
+  /** Yields the lines that end in this chunk, without empty ones. */
   *push(chunk: Buffer): Generator<string> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
-      const line = this.#take(chunk.subarray(start, end));
+      const line = this.#completeLine(chunk.subarray(start, end));
       start = end + 1;
       if (line !== '') yield line;
     }
     if (start < chunk.length) this.#keep(chunk.subarray(start));
   }
 
-  /** The stream has ended: throws where a line was cut off. */
+  /** Ends the stream. Throws when a line was cut off. */
   end(): void {
     if (this.#length > 0) throw new KubeError('malformed', 'the watch ended in the middle of a line');
   }
 
-  #take(last: Buffer): string {
+  #completeLine(last: Buffer): string {
     this.#keep(last);
     const [only] = this.#parts;
     const line = this.#parts.length === 1 && only !== undefined ? only.toString('utf8') : Buffer.concat(this.#parts).toString('utf8');

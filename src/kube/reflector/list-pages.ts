@@ -6,13 +6,13 @@ import { rawObject, type RawObject } from '../raw-object.ts';
 
 interface Page {
   readonly items: readonly RawObject[];
-  /** Of the list as a whole: a watch may begin there once the last page was read. */
+  /** Version of the whole list. A watch may begin there after the last page. */
   readonly resourceVersion: string;
 }
 
 /**
- * A list, page by page, as it was at one moment. Without a resourceVersion the API server answers with what is newest, so a list
- * never goes back in time, whichever server answers. Throws KubeError; `gone` when the list took so long that it expired.
+ * Yields a list page by page, as it was at one moment. Without a resourceVersion the API server returns the newest state, so a list never
+ * goes back in time, whichever server answers. Throws KubeError; `gone` when the list took so long that it expired.
  */
 export async function* listPages(client: Pick<KubeClient, 'get'>, path: string, query: Query, signal: AbortSignal): AsyncGenerator<Page> {
   let token: string | undefined;

@@ -6,7 +6,7 @@ import { BackOff } from '../../system/back-off.ts';
 import { retryDelays } from './retry-delays.ts';
 import type { KubeClient, Query } from '../client/client.ts';
 import type { WatchObserver } from '../client/client-observer.ts';
-import { Deadline } from '../client/deadline.ts';
+import { StallTimeout } from '../client/deadline.ts';
 import { KubeError } from '../error.ts';
 import { LineFramer } from './line-framer.ts';
 import { limits } from '../limits.ts';
@@ -20,20 +20,20 @@ export interface Resource {
   readonly path: string;
   /** "metadata.name=default". */
   readonly fieldSelector?: string;
-  /** The API server may lack the kind, as long as a CRD is not installed: that is "no objects", and it is looked for again. */
+  /** The API server may lack the kind while its CRD is not installed. It then counts as empty and is looked for again. */
   readonly optional?: boolean;
 }
 
-/** Who keeps the objects. Called in order; the same object may be said to be there many times. */
+/** Stores the objects. Called in order; the same object may be reported present many times. */
 export interface ReflectorSink {
   present(key: string, object: RawObject): void;
-  gone(key: string): void;
-  /** A batch ends: what was said so far is how things were at one moment, or, before the first `complete`, a part of it. */
+  deleted(key: string): void;
+  /** A batch ends: the reports so far describe one moment or, before the first `complete`, a part of it. */
   flush(): void;
-  /** Every object there is has been said. Comes again after each list, when whatever vanished meanwhile was said to be gone. */
+  /** All existing objects were reported. Called after each list, after the vanished objects were reported deleted. */
   complete(): void;
-  /** What is in the way, each time that it is another error; undefined: it works. What is held stays as it is. */
-  trouble(error: KubeError | undefined): void;
+  /** Called when the error changes; undefined when requests work again. Stored objects stay. */
+  failed(error: KubeError | undefined): void;
 }
 
 export interface ReflectorComponents {
@@ -45,10 +45,10 @@ export interface ReflectorComponents {
 }
 
 /**
- * Keeps a sink equal to what the API server has, for ever: a list, then a watch from there, and again from wherever it broke off.
- * The list is the beginning of the watch where the server can stream it (WatchList, KEP-3157), else it comes in pages. After an
- * error it goes on from the last version it has seen; only when that has expired (410) does it read the list again, and then
- * only the difference reaches the sink.
+ * Keeps a sink equal to the API server's state until the signal aborts: a list, then a watch from there, resumed wherever it broke off. The
+ * list is the beginning of the watch when the server can stream it (WatchList, KEP-3157), otherwise it comes in pages. After an error the
+ * watch resumes from the last seen version; only when that has expired (410) is the list read again, and then only the difference reaches
+ * the sink.
  */
 export class Reflector {
   readonly #components: ReflectorComponents;
@@ -56,12 +56,12 @@ export class Reflector {
   readonly #sink: ReflectorSink;
   readonly #backOff: BackOff;
   readonly #keys = new Set<string>();
-  /** Where a watch may begin; undefined: a list comes first. */
+  /** Where a watch may begin. Undefined when a list must come first. */
   #version: string | undefined;
   #streamsLists = true;
-  /** The next list comes in pages, because the last one that was streamed could not be read. */
+  /** The next list comes in pages, because the last streamed one could not be read. */
   #pagesNext = false;
-  /** Failures in a row; those of them that a server's own error caused while we watched; answers that the kind is not there. */
+  /** Failures in a row; how many of them were server errors during a watch; answers that the kind does not exist. */
   #failures = 0;
   #refusals = 0;
   #absences = 0;
@@ -74,7 +74,7 @@ export class Reflector {
     this.#backOff = new BackOff(components.random, retryDelays);
   }
 
-  /** Resolves when the signal has aborted; never rejects for what the API server does. */
+  /** Resolves when the signal has aborted. API errors never reject it. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       await this.#run(signal);
@@ -100,12 +100,12 @@ export class Reflector {
     }
   }
 
-  /** The server ends a watch after its timeout, and the next one follows at once; unless it ends every watch at once. */
+  /** The server ends a watch after its timeout, and the next one follows at once, unless the server ends every watch at once. */
   #ended(lasted: number): number {
     return lasted < limits.retryMinimumMilliseconds ? this.#backOff.failed() : 0;
   }
 
-  /** One list, or one watch; with WatchList, both. Returns when there is no more to read and nothing is wrong. */
+  /** Runs one list or one watch; with WatchList, both. Returns when nothing is left to read and no error occurred. */
   async #follow(signal: AbortSignal): Promise<void> {
     if (this.#version !== undefined) await this.#watch({ resourceVersion: this.#version }, undefined, signal);
     else if (this.#streamsLists && !this.#pagesNext) {
@@ -134,12 +134,12 @@ export class Reflector {
     this.#complete(seen, version);
   }
 
-  /** `initial`: gathers what the server says there is, until it has said everything; undefined: that is known. */
+  /** `initial` collects the initial objects until the server has reported all of them. Undefined when they are known. */
   async #watch(from: Query, initial: Set<string> | undefined, signal: AbortSignal): Promise<void> {
     const { client, clock, random } = this.#components;
     const { path, fieldSelector } = this.#resource;
     const timeoutSeconds = Math.round(limits.watchSeconds * (1 + random()));
-    const silence = new Deadline(clock, limits.silenceMilliseconds, signal);
+    const silence = new StallTimeout(clock, limits.silenceMilliseconds, signal);
     const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, fieldSelector, ...from };
     try {
       const framer = new LineFramer(limits.lineBytes);
@@ -149,7 +149,7 @@ export class Reflector {
       for await (const chunk of body) {
         if (turn.isUsedUp) await turn.yield();
         for (const line of framer.push(chunk)) {
-          initial = this.#take(line, initial);
+          initial = this.#handleLine(line, initial);
           silence.progress();
           if (!turn.isUsedUp) continue;
           this.#sink.flush();
@@ -165,8 +165,8 @@ export class Reflector {
     if (initial !== undefined) throw new KubeError('malformed', 'the list ended before it was complete');
   }
 
-  /** Returns what is left to gather of the list: undefined once it is complete. */
-  #take(line: string, initial: Set<string> | undefined): Set<string> | undefined {
+  /** Returns the collected initial objects. Undefined once the list is complete. */
+  #handleLine(line: string, initial: Set<string> | undefined): Set<string> | undefined {
     const event = decodeWatchEvent(line);
     this.#components.observer?.watchEvent(this.#resource.path, event.type);
     if (event.type === 'bookmark') {
@@ -201,10 +201,10 @@ export class Reflector {
   }
 
   #gone(key: string): void {
-    if (this.#keys.delete(key)) this.#sink.gone(key);
+    if (this.#keys.delete(key)) this.#sink.deleted(key);
   }
 
-  /** Whatever was not said has vanished while nobody was watching. */
+  /** Objects that the list does not contain have vanished while no watch ran. */
   #complete(seen: ReadonlySet<string>, version: string): void {
     for (const key of this.#keys) if (!seen.has(key)) this.#gone(key);
     this.#sawVersion(version);
@@ -221,10 +221,10 @@ export class Reflector {
     if (this.#trouble === undefined) return;
     this.#trouble = undefined;
     this.#components.log.debug({ path: this.#resource.path }, 'the API server is read again');
-    this.#sink.trouble(undefined);
+    this.#sink.failed(undefined);
   }
 
-  /** What follows from an error; returns the pause before the next attempt. */
+  /** Handles an error and returns the pause before the next attempt. */
   #failed(error: KubeError): number {
     const watched = this.#version !== undefined;
     if (!watched && this.#streamsLists && !this.#pagesNext && cannotStream(error)) {
@@ -233,9 +233,9 @@ export class Reflector {
     }
     if (error.code === 'notFound' && this.#resource.optional === true) return this.#absent();
     this.#components.observer?.watchFailed(this.#resource.path, error.code);
-    // A line that cannot be read would come again, and a silent stream stay silent: the list may be had in another way.
+    // An unreadable line would come again, and a silent stream would stay silent, so the list is tried in pages.
     this.#pagesNext = error.code === 'malformed' || (error.code === 'stalled' && !watched);
-    // A server that was restored from a backup does not know the version that we have, and says so with an error of its own.
+    // A server restored from a backup does not know our version and reports that with an error of its own.
     if (watched && isRefusal(error)) this.#refusals++;
     if (error.code === 'gone' || error.code === 'malformed' || this.#refusals >= limits.refusalsBeforeList) this.#version = undefined;
     const pause = this.#backOff.failed(error.retryAfterMilliseconds);
@@ -244,7 +244,7 @@ export class Reflector {
     return pause;
   }
 
-  /** An API server that starts may not know its own kinds for a moment: objects are given up only when it keeps to it. */
+  /** A starting API server may not know its own kinds for a moment, so objects are dropped only after repeated answers. */
   #absent(): number {
     this.#absences++;
     if (this.#keys.size === 0 || this.#absences >= limits.absentLooks) this.#complete(new Set(), '');
@@ -252,7 +252,7 @@ export class Reflector {
     return limits.absentMilliseconds * (1 + this.#components.random() / 2);
   }
 
-  /** `passing`: a watch that broke off, as happens now and then: no trouble yet. */
+  /** `passing` is true for a watch that broke off, which is normal now and then. */
   #report(error: KubeError, passing: boolean, retryInMilliseconds: number): void {
     const { log } = this.#components;
     const { path } = this.#resource;
@@ -261,16 +261,16 @@ export class Reflector {
     const trouble = `${code} ${problem}`;
     if (passing || trouble === this.#trouble) return;
     this.#trouble = trouble;
-    this.#sink.trouble(error);
+    this.#sink.failed(error);
   }
 }
 
-/** Servers without WatchList call the request invalid (422), or do not know what it asks for (400). */
+/** Servers without WatchList answer that the request is invalid (422) or unknown (400). */
 function cannotStream({ status }: KubeError): boolean {
   return status === 400 || status === 422;
 }
 
-/** Of a watch: anything that is neither about us (401, 403) nor about how busy the server is. */
+/** For a watch: any error that is neither about our rights (401, 403) nor about load. */
 function isRefusal({ status = 0 }: KubeError): boolean {
   return status === 400 || status === 422 || status >= 500;
 }

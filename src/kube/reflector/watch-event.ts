@@ -5,12 +5,12 @@ import { rawObject, type RawObject } from '../raw-object.ts';
 type WatchEvent =
   | { readonly type: 'present'; readonly object: RawObject }
   | { readonly type: 'gone'; readonly object: RawObject }
-  /** `complete`: everything that was there when the watch began has been said (KEP-3157). */
+  /** `complete`: all objects that existed when the watch began were reported (KEP-3157). */
   | { readonly type: 'bookmark'; readonly resourceVersion: string; readonly complete: boolean };
 
 const initialEventsEnd = 'k8s.io/initial-events-end';
 
-/** One line of a watch. Throws KubeError: what an ERROR event says, or malformed. */
+/** Decodes one line of a watch. Throws KubeError: the error of an ERROR event, or malformed. */
 export function decodeWatchEvent(line: string): WatchEvent {
   let event: unknown;
   try {
@@ -34,7 +34,7 @@ export function decodeWatchEvent(line: string): WatchEvent {
   }
 }
 
-/** A bookmark has neither name nor content, only how far it goes. */
+/** A bookmark has neither name nor content, only a version. */
 function bookmark(object: unknown): WatchEvent {
   const metadata = isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : {};
   const { resourceVersion, annotations } = metadata;

@@ -8,7 +8,7 @@ import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { shadowProblems } from '../shadow-problems.ts';
 import { SourceError, type Source, type SourceProblem } from '../source.ts';
-import { Batch } from './path-batch.ts';
+import { PathBatch } from './path-batch.ts';
 import { limits } from './limits.ts';
 import { roleOf } from './layout.ts';
 import { compareProblems, ManifestSet } from './manifest-set.ts';
@@ -40,7 +40,7 @@ export class DirectorySource implements Source {
   readonly #changeListeners = new Set<(changes: readonly Change[]) => void>();
   readonly #problemListeners = new Set<(problems: readonly SourceProblem[]) => void>();
   readonly #ignored = new Map<string, number>();
-  readonly #batch: Batch;
+  readonly #batch: PathBatch;
   #watch: FolderWatch | undefined;
   #cancelRescan: Cancel | undefined;
   /** How the manifests in force were read. */
@@ -54,7 +54,7 @@ export class DirectorySource implements Source {
     this.#root = resolve(root);
     this.#clock = clock;
     this.#log = log;
-    this.#batch = new Batch(clock, (paths) => this.#take(paths));
+    this.#batch = new PathBatch(clock, (paths) => this.#processBatch(paths));
   }
 
   get snapshot(): Snapshot {
@@ -73,7 +73,7 @@ export class DirectorySource implements Source {
     const found = await stat(this.#root).catch((error: unknown) => error as NodeJS.ErrnoException);
     if (found instanceof Error) throw new SourceError('unreadable', `the directory cannot be read: ${found.code ?? ''}`, { cause: found });
     if (!found.isDirectory()) throw new SourceError('unreadable', 'the source is not a directory');
-    this.#watch = new FolderWatch(this.#root, (path) => this.#look(path), this.#onWatchError);
+    this.#watch = new FolderWatch(this.#root, (path) => this.#onPathChanged(path), this.#onWatchError);
     await Promise.race([this.#watch.start(), aborted(signal)]);
     if (!this.#closed) await this.#batch.begin();
     if (signal?.aborted === true) await this.close();
@@ -95,7 +95,7 @@ export class DirectorySource implements Source {
     this.#watch = new FolderWatch(this.#root, (path) => void files.add(path), this.#onWatchError);
     await this.#watch.start();
     await this.#watch.close();
-    await this.#take(files);
+    await this.#processBatch(files);
   }
 
   onChange(listener: (changes: readonly Change[]) => void): () => void {
@@ -126,13 +126,13 @@ export class DirectorySource implements Source {
   };
 
   /** A folder, which ends in "/", stands for the files that were in it, and for whether it can be read. */
-  #look(path: string): void {
+  #onPathChanged(path: string): void {
     this.#batch.add(path);
     if (!path.endsWith('/')) return;
     for (const file of this.#versions.keys()) if (file.startsWith(path)) this.#batch.add(file);
   }
 
-  async #take(paths: ReadonlySet<string>): Promise<void> {
+  async #processBatch(paths: ReadonlySet<string>): Promise<void> {
     const affected = new Set<string>();
     const changes: Change[] = [];
     await this.#readFiles(paths, affected, changes);
@@ -145,7 +145,7 @@ export class DirectorySource implements Source {
     if (this.#closed) return;
     // Only after all files were read: an object that moved from one file to another was never away.
     for (const id of affected) changes.push(...this.#apply(id));
-    this.#tell(changes);
+    this.#notify(changes);
   }
 
   #nextMode(): ReadingMode {
@@ -200,7 +200,7 @@ export class DirectorySource implements Source {
     ];
   }
 
-  #tell(changes: readonly Change[]): void {
+  #notify(changes: readonly Change[]): void {
     const problems = [
       ...this.#replaced,
       ...unreadableFolders(this.#watch),

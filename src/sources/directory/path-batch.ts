@@ -5,9 +5,9 @@ import { limits } from './limits.ts';
  * Collects paths until it has been quiet for a moment, then hands over all of them at once; one batch at a time. Begins
  * held: `begin` hands over the first batch, however long it took to collect.
  */
-export class Batch {
+export class PathBatch {
   readonly #clock: Clock;
-  readonly #take: (paths: ReadonlySet<string>) => Promise<void>;
+  readonly #process: (paths: ReadonlySet<string>) => Promise<void>;
   #paths = new Set<string>();
   #first = 0;
   #cancel: Cancel | undefined;
@@ -16,7 +16,7 @@ export class Batch {
 
   constructor(clock: Clock, take: (paths: ReadonlySet<string>) => Promise<void>) {
     this.#clock = clock;
-    this.#take = take;
+    this.#process = take;
   }
 
   add(path: string): void {
@@ -47,7 +47,7 @@ export class Batch {
     this.#paths = new Set();
     this.#running = true;
     try {
-      await this.#take(paths);
+      await this.#process(paths);
     } finally {
       this.#running = false;
       this.#schedule();

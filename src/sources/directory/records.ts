@@ -28,7 +28,7 @@ export interface RecordedObjectStatus {
  * Each file is replaced as a whole and only when its content differs. Calls for the same file run one after the other.
  * All reject with SourceError: `invalidName` for a name that is none, `notWritten` when the file system refuses.
  */
-export class DirectoryRecords {
+export class DirectoryStatusWriter {
   readonly #root: string;
   readonly #clock: Clock;
   readonly #pending = new Map<string, Promise<void>>();
@@ -53,7 +53,7 @@ export class DirectoryRecords {
     }));
   }
 
-  async removeService(key: ServiceKey): Promise<void> {
+  async releaseService(key: ServiceKey): Promise<void> {
     const [namespace = '', name = ''] = key.split('/', 2);
     const file = fileOf(statusFolder, namespace, name);
     await this.#inOrder(file, () => removeFile(join(this.#root, file)));

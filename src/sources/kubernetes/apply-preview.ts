@@ -6,7 +6,7 @@ import { threeWayMerge, type KeyOf } from './three-way-merge.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-interface Applied {
+interface ApplyPreview {
   /** Those of the cluster, and after them what manifests make of them: where that is broken, the former stay. */
   readonly entries: readonly RawEntry[];
   /** What the API server would refuse. */
@@ -19,7 +19,11 @@ const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
  * The objects of a cluster after manifests were applied to it, as near as can be told without writing: what the API server and other controllers
  * have filled in stays. `prune`: configuration of Herald that no manifest has any more goes.
  */
-export function applied(current: readonly RawEntry[], manifests: readonly RawEntry[], { prune }: { readonly prune: boolean }): Applied {
+export function previewApply(
+  current: readonly RawEntry[],
+  manifests: readonly RawEntry[],
+  { prune }: { readonly prune: boolean },
+): ApplyPreview {
   const live = new Map(current.flatMap(({ raw }) => (isRecord(raw) ? [[identity(raw), raw] as const] : [])));
   const named = new Set<string>();
   const problems: SourceProblem[] = [];

@@ -12,9 +12,9 @@ import { shadowProblems } from '../shadow-problems.ts';
 import { problemText, type Source, type SourceProblem } from '../source.ts';
 import { Subscribers } from '../subscribers.ts';
 import { Collection, type CollectionEvents } from './collections/collection.ts';
-import { ConfigGate } from './collections/config-gate.ts';
-import { ConfigPresence } from './collections/config-presence.ts';
-import { Followed } from './collections/watched-collection.ts';
+import { CompatModeSwitch } from './collections/config-gate.ts';
+import { ConfigWaiter } from './collections/config-presence.ts';
+import { WatchedCollection } from './collections/watched-collection.ts';
 import {
   configKind,
   kindsOfAgent,
@@ -49,20 +49,20 @@ export class KubernetesSource implements Source {
   readonly #problemListeners = new Subscribers<readonly SourceProblem[]>();
   readonly #components: ReflectorComponents;
   readonly #events: CollectionEvents;
-  readonly #gate: ConfigGate;
-  readonly #config: Followed;
-  readonly #presence: ConfigPresence;
-  readonly #services: Followed;
-  readonly #others: Followed[];
+  readonly #gate: CompatModeSwitch;
+  readonly #config: WatchedCollection;
+  readonly #presence: ConfigWaiter;
+  readonly #services: WatchedCollection;
+  readonly #others: WatchedCollection[];
   /** Only while HeraldConfig says so. */
-  #metallb: readonly Followed[] = [];
+  #metallb: readonly WatchedCollection[] = [];
   /** How Services are read at present. */
   #mode: ReadingMode;
   readonly #secrets: PeerSecrets;
   #complete = false;
   #closed = false;
   /** What agents report, if that is still to be read. */
-  #reports: Followed | undefined;
+  #reports: WatchedCollection | undefined;
   /** Whose agent reads. */
   readonly #node: string | undefined;
 
@@ -71,20 +71,21 @@ export class KubernetesSource implements Source {
     this.#node = node;
     this.#events = {
       changed: (changes) => this.#changed(changes),
-      problemsChanged: () => this.#problemListeners.tell(this.problems()),
+      problemsChanged: () => this.#problemListeners.notify(this.problems()),
     };
-    this.#gate = new ConfigGate(this.#store, {
+    this.#gate = new CompatModeSwitch(this.#store, {
       read: (mode) => this.#readAs(mode),
       changed: (changes) => {
         if (changes.length > 0 && !this.#closed) this.#changed(changes);
       },
     });
     this.#mode = this.#gate.mode;
-    const follow = (kind: WatchedKind): Followed => new Followed(kind, new Collection(kind, this.#objects, this.#events), components);
-    this.#presence = new ConfigPresence(this.#gate, { required: waitForConfig, changed: this.#events.problemsChanged });
-    this.#config = new Followed(configKind, new Collection(configKind, this.#presence, this.#events), components);
+    const follow = (kind: WatchedKind): WatchedCollection =>
+      new WatchedCollection(kind, new Collection(kind, this.#objects, this.#events), components);
+    this.#presence = new ConfigWaiter(this.#gate, { required: waitForConfig, changed: this.#events.problemsChanged });
+    this.#config = new WatchedCollection(configKind, new Collection(configKind, this.#presence, this.#events), components);
     const services = new Collection(serviceKind, this.#objects, this.#events, (raw) => parseAnyObject(raw, this.#mode));
-    this.#services = new Followed(serviceKind, services, components);
+    this.#services = new WatchedCollection(serviceKind, services, components);
     this.#others = (node === undefined ? kindsOfController : kindsOfAgent).map(follow);
     if (node !== undefined) this.#reports = follow(reports);
     this.#secrets = new PeerSecrets(this.#store, node, this.#events, components);
@@ -115,16 +116,16 @@ export class KubernetesSource implements Source {
     }
   }
 
-  awaited(): string | undefined {
+  missingPrerequisite(): string | undefined {
     return this.#presence.awaited();
   }
 
   onChange(listener: (changes: readonly Change[]) => void): () => void {
-    return this.#changes.add(listener);
+    return this.#changes.subscribe(listener);
   }
 
   onProblem(listener: (problems: readonly SourceProblem[]) => void): () => void {
-    return this.#problemListeners.add(listener);
+    return this.#problemListeners.subscribe(listener);
   }
 
   problems(): readonly SourceProblem[] {
@@ -148,7 +149,7 @@ export class KubernetesSource implements Source {
     await Promise.allSettled(this.#followed().map((followed) => followed.end()));
   }
 
-  #followed(): Followed[] {
+  #followed(): WatchedCollection[] {
     return [this.#config, this.#services, ...this.#others, ...this.#metallb];
   }
 
@@ -169,7 +170,7 @@ export class KubernetesSource implements Source {
     for (const { collection } of before) collection.clear();
     if (this.#closed) return;
     this.#followMetalLB();
-    await Promise.all([this.#services.again(), ...this.#metallb.map(({ collection }) => collection.read)]);
+    await Promise.all([this.#services.relist(), ...this.#metallb.map(({ collection }) => collection.read)]);
   }
 
   #followMetalLB(): void {
@@ -177,7 +178,7 @@ export class KubernetesSource implements Source {
     const { namespace } = this.#mode;
     this.#metallb = kindsOfMetalLB(namespace).map((kind) => {
       const parse = (raw: RawObject): ParseResult => parseAnyObject(raw, this.#mode);
-      return new Followed(kind, new MetalLBCollection(kind, this.#objects, this.#events, parse), this.#components);
+      return new WatchedCollection(kind, new MetalLBCollection(kind, this.#objects, this.#events, parse), this.#components);
     });
     for (const followed of this.#metallb) void followed.begin();
   }
@@ -189,7 +190,7 @@ export class KubernetesSource implements Source {
       this.#others.push(this.#reports);
       this.#reports = undefined;
     }
-    this.#changes.tell(changes);
+    this.#changes.notify(changes);
   }
 
   /**

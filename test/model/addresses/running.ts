@@ -185,7 +185,7 @@ export class Running implements StatusWriter {
     if (this.#truth.services.has(key)) throw new Error('another one has its name by now');
   }
 
-  async removeService(key: ServiceKey): Promise<void> {
+  async releaseService(key: ServiceKey): Promise<void> {
     await this.#underWay();
     this.#expectToWork();
     const held = textsOf(this.#truth.records.get(key)?.ingress);

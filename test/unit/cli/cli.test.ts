@@ -10,14 +10,14 @@ import { discard, herald, heraldWithoutPrivileges, root, scratch, Service } from
 /** Several processes start at once, on a machine that may be busy. */
 const patient = { timeout: 110_000 };
 
-/** Of a process that listens nowhere: others may run on this host at the same time. */
+/** Options of a process that listens nowhere: other processes may run on this host at the same time. */
 const deaf = ['--socket', 'none', '--metrics-address', 'none', '--health-address', 'none'];
 
 const fabric = ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml', '40-ledger.yaml'];
 
 describe.concurrent('help', patient, () => {
   test.each([['controller'], ['agent'], ['run'], ['plan'], ['explain'], ['explain', 'service'], []])(
-    'herald %s --help has an example',
+    'herald %s --help shows an example',
     async (...command) => {
       const { code, stdout, stderr } = await herald(...command, '--help');
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -48,17 +48,17 @@ describe.concurrent('mistakes on the command line', patient, () => {
       'cannot be used with option',
     ],
     ['an API server that is no URL', ['agent', '--node', 'n', '--apiserver', '192.0.2.10'], 'https://192.0.2.10:6443'],
-    // Its 2 says that something would change.
+    // For plan, exit status 2 says that something would change.
     ['of plan, an unknown option', ['plan', '--fle', 'x', '-f', 'y'], 'Did you mean --file?', 1],
     ['of plan, an option that is required', ['plan'], '-f, --file <path>', 1],
-  ])('%s: exit status 2 and a hint', async (_, command, told, status = 2) => {
+  ])('%s gives exit status 2 and a hint', async (_, command, told, status = 2) => {
     const { code, stdout, stderr } = await herald(...command);
     expect({ code, stdout }).toEqual({ code: status, stdout: '' });
     expect(stderr).toContain(told);
     expect(stderr).toContain('herald --help lists the commands');
   });
 
-  test('rules of kube-proxy are not removed where Herald forwards nothing, and neither --node nor --source is asked for', async () => {
+  test('agent --cleanup-kube-proxy keeps the rules while Herald forwards nothing, and needs no --node or --source', async () => {
     const { code, stdout, stderr } = await herald('agent', '--cleanup-kube-proxy');
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(stderr).toContain('Herald forwards no ClusterIPs on this node');
@@ -71,11 +71,11 @@ describe.concurrent('mistakes on the command line', patient, () => {
     [['explain', 'service', 'shop/web', '--source', '/no/such/place'], 2],
     [['plan', '-f', '/no/such/place', '--source', 'none'], 1],
     [['plan', '-f', '/no/such/place', '--source', '.'], 1],
-  ])('a directory that is missing: %j', async (command, code) => {
+  ])('a missing directory is reported: %j', async (command, code) => {
     expect(await herald(...command)).toEqual({ code, stdout: '', stderr: 'herald: there is no directory /no/such/place\n' });
   });
 
-  test('a directory that is missing is told before anything is opened', async () => {
+  test('a missing directory is reported before anything is opened', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const health = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
@@ -93,13 +93,13 @@ describe.concurrent('mistakes on the command line', patient, () => {
     expect({ stdout, stderr }).toEqual({ stdout: '', stderr: 'herald: there is no directory /no/such/place\n' });
   });
 
-  test('a file where a directory is needed', async () => {
+  test('a file in place of a directory is reported', async () => {
     expect((await herald('explain', 'service', 'shop/web', '--source', 'package.json')).stderr).toBe(
       'herald: package.json is not a directory\n',
     );
   });
 
-  test('a directory that may not be read is no empty one, and one that may not be written stops before it begins', async () => {
+  test('an unreadable directory is not read as empty, and an unwritable one stops the start', async () => {
     const directory = await scratch();
     try {
       await chmod(directory, 0o300);
@@ -122,7 +122,7 @@ describe.concurrent('mistakes on the command line', patient, () => {
   });
 });
 
-test('a folder below that may not be read is no empty one: plan and explain tell of it', patient, async () => {
+test('plan and explain report an unreadable folder instead of reading it as empty', patient, async () => {
   const [directory, proposal] = [await scratch(...fabric), await scratch(...fabric)];
   await record(directory, 'web', '198.51.100.10', '2001:db8:100::10');
   await record(directory, 'ledger', '198.51.100.11', '2001:db8:100::11');
@@ -137,7 +137,7 @@ test('a folder below that may not be read is no empty one: plan and explain tell
     expect(plan).toMatchObject({ code: 1, stdout: expect.not.stringContaining('Nothing would change.') });
     const explained = await heraldWithoutPrivileges('explain', 'service', 'shop/web', '--source', directory);
     expect(explained.stdout).toContain(`problem: more: cannot be read: EACCES ${fix}\n`);
-    // A file or a directory of manifests for a cluster is read by another way.
+    // Manifests for a cluster (-f) are read by other code.
     expect(await heraldWithoutPrivileges('explain', 'service', 'shop/web', '-f', directory)).toEqual({
       code: 1,
       stdout: '',
@@ -148,7 +148,7 @@ test('a folder below that may not be read is no empty one: plan and explain tell
   }
 });
 
-describe.concurrent('without --source', patient, () => {
+describe.concurrent('missing --source', patient, () => {
   test.each([
     [
       'outside of a pod it is asked where objects come from',
@@ -157,21 +157,21 @@ describe.concurrent('without --source', patient, () => {
       'say --source DIR for a directory of manifests, or --kubeconfig FILE',
     ],
     ['a kubeconfig that is missing', ['controller', '--kubeconfig', '/no/such/file', ...deaf], 1, '/no/such/file cannot be used: ENOENT'],
-  ] as const)('%s', async (_, command, status, told) => {
+  ] as const)('a command without cluster or directory says what to add: %s', async (_, command, status, told) => {
     const { code, stdout, stderr } = await herald(...command);
     expect({ code, stdout }).toEqual({ code: status, stdout: '' });
     expect(stderr).toContain(told);
   });
 });
 
-describe('over a copy of examples/fabric', () => {
+describe('a copy of examples/fabric', () => {
   let directory: string;
   beforeAll(async () => {
     directory = await scratch(...fabric);
   });
   afterAll(() => discard(directory));
 
-  test('explain', async () => {
+  test('explain prints why a Service is announced', async () => {
     const { code, stdout } = await herald('explain', 'service', 'shop/ledger', '--source', directory);
     expect(code).toBe(0);
     expect(stdout).toContain('Service shop/ledger (LoadBalancer)\n\nAddress    none yet: the controller has not assigned one');
@@ -179,7 +179,7 @@ describe('over a copy of examples/fabric', () => {
     expect(stdout).toContain('Node node3\n  no agent reports for node "node3"\n  fix: start the agent: herald agent --node node3');
   });
 
-  test('explain -o json is one object', async () => {
+  test('explain -o json prints one object', async () => {
     const { code, stdout } = await herald('explain', 'service', 'shop/web', '--source', directory, '-o', 'json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -189,37 +189,37 @@ describe('over a copy of examples/fabric', () => {
     });
   });
 
-  test('plan without a directory in force: everything is new', async () => {
+  test('plan without a directory in force reports everything as new', async () => {
     const { code, stdout } = await herald('plan', '-f', directory, '--source', 'none');
     expect(code).toBe(2);
     expect(stdout).toContain('shop/ledger: none -> 198.51.100.11, 2001:db8:100::11');
     expect(stdout).toContain('+ tor1-v6: start  on node1, node2, node3\n');
     expect(stdout).toContain('+ 192.0.2.10/32 to tor1-v4  on node1, node2, node3\n');
-    // Ledger has no pod on node3, and its policy is Local.
+    // Service ledger has no pod on node3, and its policy is Local.
     expect(stdout).toContain('+ 198.51.100.11/32 to tor1-v4  on node1, node2\n');
     expect(stdout).toMatch(/2 addresses, 12 sessions, \d+ routes and \d+ rules would change\./);
   });
 
-  test('plan of examples/one-host: nothing is wrong, and the first address is one that every client can use', async () => {
+  test('plan of examples/one-host finds no problem, and its first address suits every client', async () => {
     const { code, stdout } = await herald('plan', '-f', join(root, 'examples/one-host'), '--source', 'none');
     expect(code).toBe(2);
     expect(stdout).toContain('default/web: none -> 198.51.100.1\n');
     expect(stdout).not.toMatch(/problem|warning/);
   });
 
-  test('plan -o json is one object, whoever stops reading', async () => {
+  test('plan -o json prints one object, even when the reader stops early', async () => {
     const { stdout } = await herald('plan', '-f', directory, '--source', 'none', '-o', 'json');
     const { addresses, sessions, problems } = JSON.parse(stdout) as Record<string, unknown[]>;
     expect([addresses?.length, sessions?.length, problems?.length]).toEqual([2, 12, 0]);
   });
 
-  test('plan | head ends without a word', async () => {
+  test('plan | head ends silently', async () => {
     const command = `"${join(root, 'bin/herald')}" plan -f "${directory}" --source none -o json | true`;
     const stderr = await new Promise<string>((resolve) => execFile('sh', ['-c', command], (_, _stdout, stderr) => resolve(stderr)));
     expect(stderr).toBe('');
   });
 
-  test('explain of a Service that does not exist', async () => {
+  test('explain of a missing Service lists the Services that exist', async () => {
     const { code, stdout, stderr } = await herald('explain', 'service', 'shop/wbe', '--source', directory);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(`herald: there is no valid Service shop/wbe in ${directory}: there are shop/ledger, shop/web\n`);
@@ -230,7 +230,7 @@ describe('a broken manifest', () => {
   let directory: string;
   afterEach(() => discard(directory));
 
-  test('is named by explain of a Service in it: file, line, column, field', async () => {
+  test('explain of a Service in a broken manifest names file, line, column and field', async () => {
     directory = await scratch('10-cluster.yaml');
     await writeFile(
       join(directory, 'web.yaml'),
@@ -242,7 +242,7 @@ describe('a broken manifest', () => {
     expect(stderr).toMatch(/\n {2}web\.yaml:7:7: Service\/shop\/web: spec\.ports\[0\]\.port: must be a whole number/);
   });
 
-  test('that is no YAML at all is named too', async () => {
+  test('explain names a manifest that is not valid YAML', async () => {
     directory = await scratch('10-cluster.yaml');
     await writeFile(join(directory, 'web.yaml'), 'apiVersion: v1\nkind: Service\nmetadata:\n\tname: web\n');
     const { code, stderr } = await herald('explain', 'service', 'default/web', '--source', directory);
@@ -250,7 +250,7 @@ describe('a broken manifest', () => {
     expect(stderr).toMatch(/\n {2}web\.yaml:4:\d+: not valid YAML/);
   });
 
-  test('is a problem of the plan, and the rest is planned', async () => {
+  test('plan lists a broken manifest as a problem and plans the rest', async () => {
     directory = await scratch(...fabric);
     await writeFile(
       join(directory, 'pool.yaml'),
@@ -269,7 +269,7 @@ describe('a broken manifest', () => {
     ['in a file of another name', '35-moved.yaml', 'port: 80, ', 'port: eighty, '],
     ['in a file without any sense', '30-web.yaml', 'kind: Service', 'kind: [Service'],
     ['in a file that was emptied', '30-web.yaml', /^[^]*$/, ''],
-  ])('is compared as it is now, as an edit would leave it: %s', async (_, file, from, to) => {
+  ])('plan compares a broken object in its current version, as an edit would leave it: %s', async (_, file, from, to) => {
     directory = await scratch(...fabric);
     await record(directory, 'web', '198.51.100.10', '2001:db8:100::10');
     await record(directory, 'ledger', '198.51.100.11', '2001:db8:100::11');
@@ -286,7 +286,7 @@ describe('a broken manifest', () => {
   });
 });
 
-/** As the controller records the addresses of a Service in namespace shop. */
+/** Records addresses of a Service in namespace shop, as the controller does. */
 async function record(directory: string, name: string, ...addresses: string[]): Promise<void> {
   const ingress = addresses.map((ip) => ({ ip }));
   const text = JSON.stringify({
@@ -303,14 +303,14 @@ describe('herald run', () => {
   let directory: string;
   afterEach(() => discard(directory));
 
-  test('without a Node manifest says what to add, and ends', async () => {
+  test('herald run without a Node manifest says what to add, and ends', async () => {
     directory = await scratch('30-web.yaml');
     const { code, stderr } = await herald('run', directory);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/there is no Node manifest: add one named \S+, or say --node NAME/);
+    expect(stderr).toMatch(/there is no Node manifest\. Add a Node named \S+, or use --node NAME/);
   });
 
-  test('with Nodes of other hosts names them', async () => {
+  test('herald run with Nodes of other hosts names them', async () => {
     directory = await scratch('10-cluster.yaml');
     const { code, stderr } = await herald('run', directory);
     expect(code).toBe(2);
@@ -337,7 +337,7 @@ describe('herald controller', () => {
     };
   }
 
-  test('assigns, is alone on its directory, keeps addresses over a restart, and stops on SIGTERM', async () => {
+  test('a controller locks its directory, keeps addresses over a restart, and stops on SIGTERM', async () => {
     directory = await scratch(...fabric);
     controller = new Service('controller', '--source', directory);
     await controller.line(({ msg }) => msg === 'controller started');
@@ -353,7 +353,7 @@ describe('herald controller', () => {
       herald('run', directory, '--node', 'node1', ...ports),
     ]);
     taken.close();
-    // Nothing was opened before: no port that is taken is told of.
+    // The lock is checked before any port is opened, so no message about a used port.
     expect([second, whole]).toMatchObject([
       { code: 1, stdout: '' },
       { code: 1, stdout: '' },
@@ -376,7 +376,7 @@ describe('herald controller', () => {
     const explained = await herald('explain', 'service', 'shop/web', '--source', directory);
     expect(explained.stdout).toContain('Address    198.51.100.10 (pool public), 2001:db8:100::10 (pool public)');
 
-    // A Service that comes before the others by name does not take their addresses.
+    // A Service that sorts earlier by name does not take their addresses.
     const earlier = (await readFile(join(directory, '40-ledger.yaml'), 'utf8'))
       .replaceAll('ledger', 'abacus')
       .replaceAll('::20"', '::30"')

@@ -26,18 +26,18 @@ const plurals: Readonly<Record<string, string>> = {
   Pod: 'pods',
 };
 
-/** The path of the list of a kind. */
+/** Returns the list path of a kind. */
 export function listPath({ apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind'>): string {
   const group = apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`;
   return `${group}/${plurals[kind] ?? pluralOf(kind)}`;
 }
 
-/** In a cluster a Service without a class is nobody's unless HeraldConfig says so. */
+/** In a cluster Herald serves Services without a class only if HeraldConfig says so. */
 function withDefaultClass(config: Manifest): Manifest {
   return { ...config, spec: { ...(config['spec'] as object), defaultClass: true } };
 }
 
-/** An API server with examples/fabric in it, and a kubeconfig that leads there. */
+/** An API server with the objects of examples/fabric, and a kubeconfig for it. */
 export class FabricCluster {
   readonly server: FakeApiServer;
   readonly directory: string;
@@ -57,7 +57,7 @@ export class FabricCluster {
       kind: 'Config',
       'current-context': 'a',
       contexts: [context('a'), context('b')],
-      // Nobody listens at the second one.
+      // No server listens at the second address.
       clusters: [at('a', cluster.server.url.href), at('b', 'http://127.0.0.1:1')],
       users: [
         { name: 'a', user: {} },
@@ -85,7 +85,7 @@ export class FabricCluster {
     this.server.put(listPath(manifest), name, { metadata, ...rest }, namespace);
   }
 
-  /** A change of a Service of the examples. */
+  /** Changes a Service of the examples. */
   edit(name: string, change: (service: Record<string, unknown>) => object): void {
     const file = name === 'web' ? '30-web' : '40-ledger';
     const documents = parseAllDocuments(readFileSync(join(root, `examples/fabric/${file}.yaml`), 'utf8'));
@@ -93,7 +93,7 @@ export class FabricCluster {
     this.put({ ...(service as Manifest), ...change(service as unknown as Record<string, unknown>) });
   }
 
-  /** As `herald` would, with the kubeconfig from the environment, as a person has it. */
+  /** Runs a command with the kubeconfig from the environment, as a user would. */
   herald(command: (context: CommandContext) => Command, words: readonly string[], changes: Partial<CommandContext> = {}): Promise<Outcome> {
     return inProcess(command, words, { variables: { KUBECONFIG: this.kubeconfig }, ...changes });
   }

@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import type { Outcome } from './program.ts';
 
-/** An environment without a process: what is printed is collected. */
+/** A command context without a process, which collects the output. */
 export function collecting(changes: Partial<CommandContext> = {}): {
   readonly context: CommandContext;
   readonly stdout: string[];
@@ -42,7 +42,7 @@ export function collecting(changes: Partial<CommandContext> = {}): {
   return { context, stdout, stderr, status: () => status };
 }
 
-/** Runs a command as main.ts does, in this process: many times faster than one of its own. */
+/** Runs a command as main.ts does, but in this process, which is many times faster. */
 export async function inProcess(
   command: (context: CommandContext) => Command,
   words: readonly string[],

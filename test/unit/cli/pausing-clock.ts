@@ -1,7 +1,7 @@
 import type { Cancel } from '../../../src/system/clock.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
-/** Knows whether --watch 7 is between two readings: while requests are under way time stands still. */
+/** Knows whether --watch 7 pauses between two readings. The clock stands still during requests. */
 export class PausingClock extends VirtualClock {
   isPausing = false;
 

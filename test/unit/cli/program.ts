@@ -15,12 +15,12 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs a command that answers and ends. One that does not end is killed, with code -1. */
+/** Runs a command that prints and ends. A command that does not end is killed and returns code -1. */
 export function herald(...command: readonly string[]): Promise<Outcome> {
   return run(program, command);
 }
 
-/** As `herald`, with no privilege but that of owning files: root reads and writes whatever their modes say. */
+/** Like `herald`, but with no privilege except owning files: root may read and write files whatever their modes. */
 export function heraldWithoutPrivileges(...command: readonly string[]): Promise<Outcome> {
   return process.getuid?.() === 0 ? run('setpriv', ['--inh-caps=-all', '--bounding-set=-all', program, ...command]) : herald(...command);
 }
@@ -34,7 +34,7 @@ function run(file: string, command: readonly string[]): Promise<Outcome> {
   });
 }
 
-/** A directory of its own, with a copy of examples/fabric where asked. */
+/** Makes a temporary directory, with a copy of examples/fabric if requested. */
 export async function scratch(...examples: readonly string[]): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'herald-cli-'));
   for (const file of examples) await cp(join(root, 'examples/fabric', file), join(directory, file));
@@ -43,14 +43,14 @@ export async function scratch(...examples: readonly string[]): Promise<string> {
 
 export const discard = (directory: string): Promise<void> => rm(directory, { recursive: true, force: true });
 
-/** A command that runs on, with the lines of its log. */
+/** A long-running command, with the lines of its log. */
 export class Service {
   readonly #child: ChildProcessByStdio<null, Readable, null>;
   readonly #lines: Record<string, unknown>[] = [];
   readonly #waiting = new Set<() => void>();
 
   constructor(...command: readonly string[]) {
-    // bin/herald replaces itself with Node: the process id is that of the program.
+    // bin/herald replaces itself with Node, so this is the process id of the program.
     this.#child = spawn(program, [...command, '--socket', 'none'], { stdio: ['ignore', 'pipe', 'inherit'] });
     createInterface({ input: this.#child.stdout }).on('line', (line) => {
       this.#lines.push(JSON.parse(line) as Record<string, unknown>);
@@ -62,7 +62,7 @@ export class Service {
     return this.#child.pid ?? 0;
   }
 
-  /** The log line that fits; waits for it. The time-out is that of the test. */
+  /** Waits for a log line that matches. The test's own timeout applies. */
   async line(fits: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
     for (;;) {
       const found = this.#lines.find(fits);
@@ -74,7 +74,7 @@ export class Service {
     }
   }
 
-  /** Sends the signal and resolves to the exit code, null where the signal ended it. */
+  /** Sends the signal and resolves to the exit code, or null when the signal ended the process. */
   async end(signal: NodeJS.Signals): Promise<number | null> {
     if (this.#child.exitCode !== null) return this.#child.exitCode;
     const exit = once(this.#child, 'exit');

@@ -2,7 +2,7 @@ import type { ProviderComponents } from '../../../src/controller/provider-module
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
-/** What a module of a provider is given: a clock that stands still, no variables. */
+/** The components that a provider module receives: a clock that stands still, and no variables. */
 export function providerComponents(mayWrite: boolean): ProviderComponents {
   return {
     clock: new VirtualClock(),

@@ -25,7 +25,7 @@ const renderedNode = (changes: Partial<NodeExplanation>): string => rendered({ n
 const renderedAddress = (changes: Partial<AddressExplanation>): string => renderedNode({ addresses: [{ ...address, ...changes }] });
 
 describe('renderService', () => {
-  test('a health check is what load balancers hear', () => {
+  test('a health check shows the answers to load balancers', () => {
     const localEndpoints = [
       { family: 'IPv4', count: 2 },
       { family: 'IPv6', count: 0 },
@@ -35,20 +35,20 @@ describe('renderService', () => {
     );
   });
 
-  test('what is wrong with a host is said of its node, with what to do', () => {
+  test('a problem of the host is shown at its node, with the fix', () => {
     const host = [reason('HealthzNotServed', { address: '0.0.0.0:10256', why: 'the port is in use' })];
     expect(renderedNode({ host })).toMatch(
       /Node n1\n {2}host: \/healthz is not served at 0\.0\.0\.0:10256: the port is in use\n {6}fix: stop kube-proxy/,
     );
   });
 
-  test('why a node that is drained announces all the same', () => {
+  test('a drained node shows why it still announces', () => {
     expect(renderedAddress({ drain: reason('LastNextHop', { node: 'n1' }) })).toMatch(
       /192\.0\.2\.1 is announced to tor\n {4}drain: node "n1" is drained, but no other node announces the address.*\n.*fix: let another node announce it/,
     );
   });
 
-  test('a Service that is well is five lines', () => {
+  test('a healthy Service takes five lines', () => {
     expect(rendered({})).toBe(
       [
         'Service shop/web (LoadBalancer)',
@@ -63,7 +63,7 @@ describe('renderService', () => {
     );
   });
 
-  test('pool by pool: every refusal with its fix below', () => {
+  test("every pool's refusal has its fix in the line below", () => {
     const text = rendered({
       allocation: {
         addresses: [],
@@ -81,24 +81,24 @@ describe('renderService', () => {
     );
   });
 
-  test('where the reason of one pool is the whole reason, it is said once', () => {
+  test('the reason of a single pool is printed once if it is the whole reason', () => {
     const full = reason('PoolFull', { pool: 'a', family: 'IPv4', total: '1' });
     const text = rendered({ allocation: { addresses: [], reason: full, pools: [{ pool: 'a', reason: full }] } });
     expect(text.match(/is full/g)).toHaveLength(1);
   });
 
-  test('an address that could be given and is not there yet points at the controller', () => {
+  test('a free address that was not assigned yet points at the controller', () => {
     expect(rendered({ allocation: { addresses: [], pools: [] } })).toContain('the controller has not assigned one; is it running?');
   });
 
-  test('a session that is down, with its last error', () => {
+  test('a session that is down shows its last error', () => {
     const down = reason('SessionDown', { peer: 'tor', state: 'Active', lastError: 'connection refused' });
     expect(renderedAddress({ peers: [{ peer: 'tor', prefixes: ['192.0.2.1/32'], reason: down }] })).toContain(
       '192.0.2.1 is not announced to tor: the session with "tor" is Active: connection refused\n      fix: check on both sides',
     );
   });
 
-  test('a silent agent is told once for the node, and what it would announce', () => {
+  test('a silent agent is reported once, and the node shows what it would announce', () => {
     const silent = reason('AgentSilent', { node: 'n1' });
     const peers = ['tor', 'tor2'].map((peer) => ({ peer, prefixes: ['192.0.2.1/32'], reason: silent }));
     const text = renderedNode({
@@ -114,16 +114,16 @@ describe('renderService', () => {
     expect(text).not.toContain('is announced');
   });
 
-  test('a quarantined frontend', () => {
+  test('a quarantined frontend is shown with its reason', () => {
     const refused = reason('FrontendQuarantined', { frontend: '192.0.2.1 TCP 80', error: 'No space left on device' });
     expect(renderedNode({ forwarding: [refused] })).toContain('the kernel refused the rules for 192.0.2.1 TCP 80: No space left on device');
   });
 
-  test('an aggregate is named, a host route is not', () => {
+  test('an aggregate route is named, a host route is not', () => {
     expect(renderedAddress({ peers: [{ peer: 'tor', prefixes: ['192.0.2.0/24'] }] })).toContain('is announced to tor as 192.0.2.0/24');
   });
 
-  test('a ClusterIP that nobody advertises is no complaint', () => {
+  test('a ClusterIP without an advertisement is not a problem', () => {
     const text = renderedAddress({
       type: 'ClusterIP',
       address: '10.96.0.1',
@@ -134,26 +134,26 @@ describe('renderService', () => {
     expect(text).not.toContain('fix:');
   });
 
-  test('a session of the other family is no news, unless it is the only one', () => {
+  test('a session of the other family is hidden, unless it is the only one', () => {
     const other = { peer: 'tor6', prefixes: [], reason: reason('PeerFamilyNotCarried', { peer: 'tor6', family: 'IPv4' }) };
     expect(renderedAddress({ peers: [...address.peers, other] })).not.toContain('tor6');
     expect(renderedAddress({ peers: [other] })).toContain('the session with "tor6" does not carry IPv4');
   });
 
-  test('an advertisement with an error of its own is told beside what is announced', () => {
+  test('an advertisement with an error is shown beside the announced routes', () => {
     const unknown = reason('UnknownCommunity', { community: 'gold', advertisement: 'b' });
     const text = renderedAddress({ refused: [{ advertisement: 'b', reason: unknown }] });
     expect(text).toContain('is announced to tor');
     expect(text).toContain('names community "gold"');
   });
 
-  test('no Node object', () => {
+  test('a missing Node object is reported', () => {
     expect(rendered({ nodes: [], noNodes: reason('NoNodes', undefined) })).toContain('there is no Node object');
   });
 });
 
 describe('renderPlan', () => {
-  test('signs, reasons and a count', () => {
+  test('a plan has signs, reasons and a summary', () => {
     const lines = renderPlan({
       addresses: [
         { service: 'shop/a', before: [], after: ['192.0.2.1', '2001:db8::1'] },
@@ -178,7 +178,7 @@ describe('renderPlan', () => {
     ]);
   });
 
-  test('what many nodes do alike is one line', () => {
+  test('a change of many nodes takes one line', () => {
     const routes = ['n1', 'n2', 'n3', 'n4'].map((node) => ({ node, change: 'remove' as const, what: '192.0.2.1/32 to tor' }));
     expect(renderPlan({ addresses: [], sessions: [], rules: [], routes })).toContain('  - 192.0.2.1/32 to tor  on 4 nodes');
     expect(renderPlan({ addresses: [], sessions: [], rules: [], routes: routes.slice(1) })).toContain(

@@ -72,7 +72,7 @@ function snapshot(...states: readonly NodeState[]): Snapshot {
   return { ...cluster(literal), nodeStates: new Map(states.map((one) => [one.metadata.name, one])) };
 }
 
-/** What is told is plain data: a bigint would throw here. */
+/** The result is plain data: a bigint would throw here. */
 function plain<T extends object>(table: T): T {
   expect(JSON.parse(JSON.stringify(table))).toEqual(table);
   return table;
@@ -80,8 +80,8 @@ function plain<T extends object>(table: T): T {
 
 const told = (lines: readonly string[]): string => `\n${lines.join('\n')}\n`;
 
-describe('a table', () => {
-  test('has columns as wide as they need, "-" for nothing and blanks for what is said above, and no blank at the end of a line', () => {
+describe('tableLines', () => {
+  test('columns fit their widest cell, empty cells are "-", repeated ones blank, lines have no trailing blanks', () => {
     expect(
       tableLines(
         ['A', 'Long', 'C'],
@@ -100,16 +100,16 @@ describe('a table', () => {
     [750, '12m30s'],
     [11_400, '3h10m'],
     [86_400 * 9 + 3600 * 4 + 59, '9d4h'],
-  ])('says %i seconds as one word', (seconds, text) => {
+  ])('shortAge formats %i seconds as one word', (seconds, text) => {
     expect(shortAge(seconds)).toBe(text);
   });
 });
 
-describe('peers', () => {
+describe('table of peers', () => {
   const down = session('tor', { state: 'Active', prefixesSent: 0, lastError: 'the peer refused the connection' });
   const twoNodes = snapshot(state('n1'), state('n2', { sessions: [session('rr'), down] }));
 
-  test('a row for each family of each session; a session that is down shows no uptime', () => {
+  test('each family of each session has a row; a session that is down has no uptime', () => {
     expect(told(renderSessions(plain(sessionReport(twoNodes, now)), false))).toMatchInlineSnapshot(`
       "
       Node  Peer  Local AS  Peer AS  Peer Address  Session      Uptime  Family  Received  Advertised
@@ -124,7 +124,7 @@ describe('peers', () => {
     expect(sessionCounts(sessionReport(twoNodes, now))).toEqual({ established: 3, expected: 4 });
   });
 
-  test('wide: BFD, the age of the report, and why a session is not up; narrowed to a node and a peer', () => {
+  test('wide output adds BFD, report age and reason; --node and --peer restrict it', () => {
     expect(told(renderSessions(plain(sessionReport(twoNodes, now, { node: 'n2', peer: 'tor' })), true))).toMatchInlineSnapshot(`
       "
       Node  Peer  Local AS  Peer AS  Peer Address  Session  Uptime  Family  Received  Advertised  BFD  Reported  Why Not
@@ -134,7 +134,7 @@ describe('peers', () => {
     `);
   });
 
-  test('of a report that is old nothing is believed, nor of an agent that was stopped', () => {
+  test('an old report, and the report of a stopped agent, are not believed', () => {
     const stale = sessionReport(snapshot(state('n1', { updated: '2026-01-01T11:50:00Z' })), now, { node: 'n1' });
     expect(stale.sessions.map((row) => [row.state, row.reason?.code, row.reportedSecondsAgo])).toEqual([
       [undefined, 'AgentSilent', 600],
@@ -145,7 +145,7 @@ describe('peers', () => {
     expect(sessionCounts(stopped)).toEqual({ established: 0, expected: 2 });
   });
 
-  test('a session that is shut down by its BGPPeer is not missed', () => {
+  test('a session that its BGPPeer shuts down is not expected', () => {
     const peers = (literal.peers ?? []).map((peer) => (peer.name === 'tor' ? { ...peer, adminDown: true } : peer));
     const idle = state('n1', { sessions: [session('rr'), session('tor', { state: 'Idle' })] });
     const table = sessionReport({ ...cluster({ ...literal, peers }), nodeStates: new Map([['n1', idle]]) }, now, { node: 'n1' });
@@ -153,15 +153,15 @@ describe('peers', () => {
     expect(table.sessions[1]?.reason?.code).toBe('PeerAdminDown');
   });
 
-  test('none at all', () => {
+  test('a table without sessions says so', () => {
     expect(renderSessions(sessionReport(cluster({}), now), true)).toEqual(['There are no sessions.']);
   });
 });
 
-describe('routes', () => {
+describe('table of routes', () => {
   const all = snapshot(state('n1'), state('n2'));
 
-  test('as they are sent: merged where Services share one, with the next hop of the other family, of a last resort as such', () => {
+  test('routes are shown as sent: merged for Services that share one, with next hop and last resort', () => {
     expect(told(renderRoutes(plain(routeReport(all, now, { node: 'n1' })), true))).toMatchInlineSnapshot(`
       "
       Node  Peer  Prefix           Next Hop  State  Local Pref  MED  AS Path                              Communities        Service        Told By  Why Not
@@ -174,12 +174,12 @@ describe('routes', () => {
     `);
   });
 
-  test('the LOCAL_PREF of a route that says none is the one of the speaker', () => {
+  test("a route without LOCAL_PREF gets the speaker's default", () => {
     const [first] = routeReport(all, now, { node: 'n1', peer: 'rr' }).routes;
     expect(first?.localPref).toBe(defaultLocalPref);
   });
 
-  test('narrowed to a peer and a Service', () => {
+  test('a peer and a Service restrict the table', () => {
     expect(told(renderRoutes(plain(routeReport(all, now, { peer: 'tor', service: 'shop/b' })), false))).toMatchInlineSnapshot(`
       "
       Node  Peer  Prefix        Next Hop  State  Communities  Service
@@ -189,7 +189,7 @@ describe('routes', () => {
     `);
   });
 
-  test('one that is held back for one Service goes out for another, as that one wants it', () => {
+  test('a route that is held back for one Service is announced for another, as that one needs it', () => {
     const held = (service: 'shop/a' | 'shop/b', frontend: string): NodeState['differing'][number] => ({
       service,
       aspect: 'Announced',
@@ -206,7 +206,7 @@ describe('routes', () => {
     expect(of(a, b)).toEqual([[['shop/a', 'shop/b'], 'AwaitsForwarding']]);
   });
 
-  test('a peer without a session has none, and of a silent node nobody knows', () => {
+  test('a peer without a session has no routes, and those of a silent node are unknown', () => {
     const down = state('n1', { sessions: [session('tor', { state: 'Connect' })] });
     const { routes } = routeReport(snapshot(down), now, { peer: 'tor' });
     expect(new Set(routes.map(({ node, reason: why }) => `${node} ${why?.code}`))).toEqual(new Set(['n1 SessionDown', 'n2 AgentSilent']));
@@ -214,8 +214,8 @@ describe('routes', () => {
   });
 });
 
-describe('pools', () => {
-  test('a row for each family, who announces them, and who waits by reason', () => {
+describe('table of pools', () => {
+  test('each family has a row with its advertisements and the waiting Services by reason', () => {
     expect(told(renderPools(plain(poolReport(snapshot())), true))).toMatchInlineSnapshot(`
       "
       Pool  Family  Addresses  Given  Free        Announced By  Pending             Ranges                             Gives No More
@@ -228,7 +228,7 @@ describe('pools', () => {
     `);
   });
 
-  test('one alone, that nobody announces; none', () => {
+  test('one pool that is not announced, and no pools at all', () => {
     const { advertisements: _, ...unannounced } = literal;
     const table = poolReport(cluster(unannounced), 'main');
     expect(table.pools.map(({ pool, unannounced: why }) => [pool, why?.code])).toEqual([['main', 'NoAdvertisement']]);
@@ -237,7 +237,7 @@ describe('pools', () => {
   });
 });
 
-describe('status', () => {
+describe('renderOverview', () => {
   const condition = (type: string, status: 'True' | 'False', why: string) => ({
     type: `herald.dev/${type}`,
     status,
@@ -250,7 +250,7 @@ describe('status', () => {
   ]);
   const lease = { lease: 'herald-system/herald-controller', holder: 'c1', renewedSecondsAgo: 3, durationSeconds: 15 };
 
-  test('one screen', () => {
+  test('an overview is one screen', () => {
     const down = session('tor', { state: 'Active', lastError: 'the peer refused the connection' });
     const drain = { phase: 'Draining', since: '', kept: 0 } as const;
     const states = [state('n1', { drain, sessions: [session('rr'), down] }), state('n2', { updated: '2026-01-01T11:50:00Z' })];
@@ -280,7 +280,7 @@ describe('status', () => {
     `);
   });
 
-  test('a Lease that is free, or that nobody renews', () => {
+  test('a Lease that is free or expired is reported', () => {
     const first = (changes: object): string | undefined =>
       renderOverview(overviewOf({ snapshot: snapshot(), conditions, objects: [], controller: { ...lease, ...changes }, now }), false)[0];
     expect(first({ holder: '' })).toBe('Controller  none leads: the Lease herald-system/herald-controller is free');
@@ -289,7 +289,7 @@ describe('status', () => {
     );
   });
 
-  test('of many it names a few, and all of them where that is asked for', () => {
+  test('a few of many names are listed, and all of them with wide', () => {
     const nodes = Array.from({ length: 8 }, (_, index) => ({ name: `n${index}` }));
     const overview = overviewOf({ snapshot: cluster({ nodes }), conditions: new Map(), objects: [], now });
     expect(renderOverview(overview, false).slice(0, 8)).toEqual([

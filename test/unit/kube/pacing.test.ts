@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { BackOff } from '../../../src/system/back-off.ts';
 import { retryDelays } from '../../../src/kube/reflector/retry-delays.ts';
-import { Deadline } from '../../../src/kube/client/deadline.ts';
+import { StallTimeout } from '../../../src/kube/client/deadline.ts';
 import { answerError } from '../../../src/kube/error.ts';
 import { limits } from '../../../src/kube/limits.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
@@ -30,16 +30,16 @@ test('what the API server asks for is the least, and no two ask again at the sam
 test('a deadline is put off by progress, and passed on from outside', () => {
   const clock = new VirtualClock();
   const outer = new AbortController();
-  const deadline = new Deadline(clock, 100, outer.signal);
+  const deadline = new StallTimeout(clock, 100, outer.signal);
   clock.advance(99);
   deadline.progress();
   clock.advance(99);
   expect(deadline.signal.aborted).toBe(false);
   clock.advance(1);
   expect(deadline.signal.reason).toMatchObject({ code: 'stalled' });
-  const other = new Deadline(clock, 100, outer.signal);
+  const other = new StallTimeout(clock, 100, outer.signal);
   outer.abort('SIGTERM');
   expect(other.signal.reason).toBe('SIGTERM');
-  expect(new Deadline(clock, 100, outer.signal).signal.aborted).toBe(true);
+  expect(new StallTimeout(clock, 100, outer.signal).signal.aborted).toBe(true);
   expect(clock.pending).toBe(0);
 });

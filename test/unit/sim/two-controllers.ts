@@ -11,7 +11,7 @@ import type { Service } from '../../../src/model/objects/service.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { Store } from '../../../src/model/store/store.ts';
 import { formatAddress } from '../../../src/net/address.ts';
-import { KubernetesRecords } from '../../../src/sources/kubernetes/records/records.ts';
+import { KubernetesStatusWriter } from '../../../src/sources/kubernetes/records/records.ts';
 import type { Clock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
@@ -110,7 +110,7 @@ class Process {
       },
     };
     const client = new FencedClient(counting, this.election);
-    const writer = new KubernetesRecords({ client, snapshot: source.snapshot, clock: this.#clock, log: silentLog });
+    const writer = new KubernetesStatusWriter({ client, snapshot: source.snapshot, clock: this.#clock, log: silentLog });
     class GatedProvider extends BareMetalProvider {
       override async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
         // The part before the first wait is the decision.

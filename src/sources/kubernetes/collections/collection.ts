@@ -39,7 +39,7 @@ export class Collection implements ReflectorSink {
   readonly #good = new Map<string, unknown>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
   /** Objects that were there when reading began anew, and have not been said since. */
-  readonly #unsaid = new Set<string>();
+  readonly #unconfirmed = new Set<string>();
   #answered = Promise.withResolvers<void>();
   #isAnswered = false;
   #changes: Change[] = [];
@@ -67,7 +67,7 @@ export class Collection implements ReflectorSink {
 
   /** Another reflector says from here on what there is. What it does not say by the time it is complete is gone. */
   begin(): void {
-    for (const key of [...this.#good.keys(), ...this.#problems.keys()]) this.#unsaid.add(key);
+    for (const key of [...this.#good.keys(), ...this.#problems.keys()]) this.#unconfirmed.add(key);
     if (this.#isAnswered) this.#answered = Promise.withResolvers<void>();
     this.#isAnswered = false;
   }
@@ -78,7 +78,7 @@ export class Collection implements ReflectorSink {
 
   present(key: string, raw: RawObject): void {
     const { uid } = raw.metadata;
-    this.#unsaid.delete(key);
+    this.#unconfirmed.delete(key);
     // Elements of a list do not say what they are.
     const { object, problems, warnings } = this.#parse({ ...raw, apiVersion: this.#apiVersion, kind: this.#kind });
     this.#note(key, [
@@ -91,8 +91,8 @@ export class Collection implements ReflectorSink {
     } else if (this.#good.has(key) && this.#good.get(key) !== uid) this.#remove(key);
   }
 
-  gone(key: string): void {
-    this.#unsaid.delete(key);
+  deleted(key: string): void {
+    this.#unconfirmed.delete(key);
     this.#note(key, []);
     this.#remove(key);
   }
@@ -106,20 +106,20 @@ export class Collection implements ReflectorSink {
   }
 
   complete(): void {
-    for (const key of this.#unsaid) this.gone(key);
+    for (const key of this.#unconfirmed) this.deleted(key);
     this.flush();
     this.#isAnswered = true;
     this.#answered.resolve();
   }
 
-  trouble(error: KubeError | undefined): void {
+  failed(error: KubeError | undefined): void {
     this.#trouble = error === undefined ? undefined : problemOf(error, this.#label);
     this.#events.problemsChanged();
   }
 
   /** Nobody wants them any more. */
   clear(): void {
-    for (const key of [...this.#good.keys(), ...this.#problems.keys()]) this.gone(key);
+    for (const key of [...this.#good.keys(), ...this.#problems.keys()]) this.deleted(key);
     this.flush();
   }
 

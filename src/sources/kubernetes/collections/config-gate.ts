@@ -14,7 +14,7 @@ interface ConfigGateEvents {
  * becomes ours before its annotations are understood would be given an address that it did not ask for. So compat comes into force when
  * everything was read, and goes out of force before.
  */
-export class ConfigGate implements Destination {
+export class CompatModeSwitch implements Destination {
   readonly #destination: Destination;
   readonly #events: ConfigGateEvents;
   #latest: HeraldConfig | undefined;

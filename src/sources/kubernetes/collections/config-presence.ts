@@ -13,7 +13,7 @@ interface ConfigPresenceOptions {
  * Whether HeraldConfig is there, where it must be. Its defaults are for nodes on which nobody else forwards: an agent that is installed together
  * with its settings, and is faster than they are, or that sees them deleted first when all is removed, must not take a kube-proxy's place.
  */
-export class ConfigPresence implements Destination {
+export class ConfigWaiter implements Destination {
   readonly #destination: Destination;
   readonly #options: ConfigPresenceOptions;
   readonly #came = Promise.withResolvers<void>();

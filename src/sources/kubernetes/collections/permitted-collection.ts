@@ -12,10 +12,10 @@ export abstract class PermittedCollection extends Collection {
     return Promise.race([super.read, this.#refused.promise]);
   }
 
-  override trouble(error: KubeError | undefined): void {
-    if (error?.code !== 'forbidden') return super.trouble(error);
+  override failed(error: KubeError | undefined): void {
+    if (error?.code !== 'forbidden') return super.failed(error);
     const { about, fix } = this.forbidden();
-    super.trouble(new KubeError('forbidden', `${about}${error.message}`, { cause: error, fix }));
+    super.failed(new KubeError('forbidden', `${about}${error.message}`, { cause: error, fix }));
     this.#refused.resolve();
   }
 }

@@ -3,7 +3,7 @@ import type { Collection } from './collection.ts';
 import type { WatchedKind } from './watched-kinds.ts';
 
 /** One kind of objects on its way into the store: begun, ended, and begun anew where it is to be read in another way. */
-export class Followed {
+export class WatchedCollection {
   readonly collection: Collection;
   readonly #resource: WatchedKind['resource'];
   readonly #components: ReflectorComponents;
@@ -32,7 +32,7 @@ export class Followed {
   }
 
   /** Resolves when everything has been read anew. */
-  async again(): Promise<void> {
+  async relist(): Promise<void> {
     await this.end();
     this.collection.begin();
     await Promise.race([this.begin(), this.collection.read]);

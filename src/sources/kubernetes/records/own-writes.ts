@@ -2,7 +2,7 @@ import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { limits } from '../limits.ts';
 
 /** Of which object, in which form, something is true. */
-export interface Version {
+export interface ObjectVersion {
   readonly uid: string;
   readonly resourceVersion: string;
 }
@@ -22,25 +22,25 @@ export class OwnWrites {
   readonly #chains = new Map<ServiceKey, Chain>();
 
   /** The version that a write must name so that it fails where anybody but us came between. */
-  versionFor(key: ServiceKey, from: Version): string {
-    return this.areLast(key, from) ? (this.#chains.get(key)?.last ?? from.resourceVersion) : from.resourceVersion;
+  resourceVersionFor(key: ServiceKey, from: ObjectVersion): string {
+    return this.isLatest(key, from) ? (this.#chains.get(key)?.last ?? from.resourceVersion) : from.resourceVersion;
   }
 
   /** Whether nobody has written since our last write, as far as was known when `from` was seen. */
-  areLast(key: ServiceKey, { uid, resourceVersion }: Version): boolean {
+  isLatest(key: ServiceKey, { uid, resourceVersion }: ObjectVersion): boolean {
     const chain = this.#chains.get(key);
     return chain !== undefined && chain.uid === uid && (chain.last === resourceVersion || chain.before.has(resourceVersion));
   }
 
-  wrote(key: ServiceKey, from: Version, last: string): void {
-    const chain = this.areLast(key, from) ? this.#chains.get(key) : undefined;
+  recordWrite(key: ServiceKey, from: ObjectVersion, last: string): void {
+    const chain = this.isLatest(key, from) ? this.#chains.get(key) : undefined;
     const behind = chain !== undefined && chain.last !== from.resourceVersion && chain.before.size < limits.ownWrites;
     // What was seen in one version will not be seen in an earlier one.
     const before = new Set(behind ? [...chain.before, chain.last] : [from.resourceVersion]);
     this.#chains.set(key, { uid: from.uid, before, last });
   }
 
-  forget(key: ServiceKey): void {
+  forgetService(key: ServiceKey): void {
     this.#chains.delete(key);
   }
 }

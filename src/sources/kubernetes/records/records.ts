@@ -22,7 +22,7 @@ import type { RecordedAddresses } from '../../directory/recorded-addresses.ts';
 import type { RecordedObjectStatus, RecordedServiceStatus } from '../../directory/records.ts';
 import { limits } from '../limits.ts';
 import { objectPatch, recordedConditions } from './object-status.ts';
-import { OwnWrites, type Version } from './own-writes.ts';
+import { OwnWrites, type ObjectVersion } from './own-writes.ts';
 import { datedConditions, isRecorded, ourConditions, sameConditions, statusPatch, type DatedCondition } from './service-status.ts';
 
 interface KubernetesRecordsComponents {
@@ -45,7 +45,7 @@ interface Known {
  * a status names the uid and the version that it was decided from: where somebody came between, it is refused. Calls reject with
  * KubeError, for the caller to decide anew.
  */
-export class KubernetesRecords {
+export class KubernetesStatusWriter {
   readonly #components: KubernetesRecordsComponents;
   /** Services with a status of ours: what is there already is not even asked for. */
   readonly #known = new Map<ServiceKey, Known>();
@@ -66,21 +66,21 @@ export class KubernetesRecords {
       const services = await this.#list();
       const until = clock.now() + limits.catchUpMilliseconds;
       do {
-        if (services.every((service) => this.#isSeen(service))) return { ...this.#take(services), released: await this.#released() };
+        if (services.every((service) => this.#isSeen(service))) return { ...this.#readRecords(services), released: await this.#released() };
         await sleep(clock, pollMilliseconds);
       } while (clock.now() < until);
     }
     throw new KubeError('stalled', 'the watch of Services does not come as far as a list of them');
   }
 
-  async writeService(key: ServiceKey, status: RecordedServiceStatus, from: Version): Promise<void> {
+  async writeService(key: ServiceKey, status: RecordedServiceStatus, from: ObjectVersion): Promise<void> {
     const { snapshot, clock, log } = this.#components;
     const { ingress } = status;
     const known = this.#known.get(key);
     const before = known?.conditions ?? [];
     const conditions = datedConditions(status.conditions, before, clock.date());
     // Somebody may have written over ours since.
-    const there = this.#own.areLast(key, from) ? known?.ingress : snapshot.services.get(key)?.ingress;
+    const there = this.#own.isLatest(key, from) ? known?.ingress : snapshot.services.get(key)?.ingress;
     if (known !== undefined && known.unsure !== true && sameConditions(before, conditions) && sameContent(there, ingress)) return;
     if (known !== undefined && known.unsure !== true && !sameContent(there, known.ingress))
       log.warn(
@@ -92,28 +92,28 @@ export class KubernetesRecords {
   }
 
   /** Whether another one has changed the addresses since we wrote them. */
-  overwritten(key: ServiceKey, from: Version): boolean {
+  overwritten(key: ServiceKey, from: ObjectVersion): boolean {
     const known = this.#known.get(key);
-    if (known === undefined || known.unsure === true || this.#own.areLast(key, from)) return false;
+    if (known === undefined || known.unsure === true || this.#own.isLatest(key, from)) return false;
     return !sameContent(known.ingress, this.#components.snapshot.services.get(key)?.ingress);
   }
 
   /** Takes away our conditions: the addresses are for another controller to keep or to change. */
-  async leaveService(key: ServiceKey, from: Version): Promise<void> {
+  async disownService(key: ServiceKey, from: ObjectVersion): Promise<void> {
     const known = this.#known.get(key);
     if (known !== undefined && known.conditions.length > 0)
       await this.#patchService(key, from, { conditions: [], before: known.conditions });
     this.#known.delete(key);
-    this.#own.forget(key);
+    this.#own.forgetService(key);
   }
 
   /** Takes away what we wrote, and nothing else. */
-  async removeService(key: ServiceKey, from: Version | undefined): Promise<void> {
+  async releaseService(key: ServiceKey, from: ObjectVersion | undefined): Promise<void> {
     const known = this.#known.get(key);
     if (known !== undefined && from !== undefined)
       await this.#patchService(key, from, { ingress: [], conditions: [], before: known.conditions });
     this.#known.delete(key);
-    this.#own.forget(key);
+    this.#own.forgetService(key);
   }
 
   async writeObject(
@@ -190,7 +190,7 @@ export class KubernetesRecords {
     return parseObject({ ...service, apiVersion: 'v1', kind: 'Service' }).object === undefined;
   }
 
-  #take(services: readonly RawObject[]): RecordedAddresses {
+  #readRecords(services: readonly RawObject[]): RecordedAddresses {
     const addresses = new Map<ServiceKey, readonly Address[]>();
     const uids = new Map<ServiceKey, string>();
     const unreadable = new Map<ServiceKey, string>();
@@ -214,9 +214,9 @@ export class KubernetesRecords {
   }
 
   /** Rejects with `conflict` where the Service is not as it was decided upon: what follows from that is for the caller to decide anew. */
-  async #patchService(key: ServiceKey, from: Version, change: Parameters<typeof statusPatch>[1]): Promise<void> {
+  async #patchService(key: ServiceKey, from: ObjectVersion, change: Parameters<typeof statusPatch>[1]): Promise<void> {
     const { uid } = from;
-    const body = statusPatch({ uid, resourceVersion: this.#own.versionFor(key, from) }, change);
+    const body = statusPatch({ uid, resourceVersion: this.#own.resourceVersionFor(key, from) }, change);
     const { ingress = [], conditions = [] } = this.#known.get(key) ?? {};
     const added = change.conditions.filter(({ type }) => !conditions.some((known) => known.type === type));
     // Until it is answered nobody knows what is there.
@@ -228,7 +228,7 @@ export class KubernetesRecords {
         contentType: 'application/strategic-merge-patch+json',
         body,
       });
-      this.#own.wrote(key, from, rawObject(answer).metadata.resourceVersion);
+      this.#own.recordWrite(key, from, rawObject(answer).metadata.resourceVersion);
     } catch (error) {
       // Nobody needs the status of what is gone; that it is gone will be heard of.
       if (!isNotFound(error)) throw error;

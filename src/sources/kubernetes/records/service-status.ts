@@ -5,7 +5,7 @@ import { ingressManifest } from '../../../model/status-manifest.ts';
 import { sameContent } from '../../../model/store/same-content.ts';
 import type { Ingress } from '../../../model/objects/service.ts';
 import { formatTime } from '../../../model/time.ts';
-import type { Version } from './own-writes.ts';
+import type { ObjectVersion } from './own-writes.ts';
 
 /** metav1.Condition as it is on record. */
 export interface DatedCondition extends Condition {
@@ -54,7 +54,7 @@ interface StatusChange {
  * or another Service, has come between, the API server answers 409. Conditions are merged by their type, so those of others stay without
  * our knowing of them; the list of addresses is one value, which is replaced.
  */
-export function statusPatch({ uid, resourceVersion }: Version, { ingress, conditions, before }: StatusChange): object {
+export function statusPatch({ uid, resourceVersion }: ObjectVersion, { ingress, conditions, before }: StatusChange): object {
   const dropped = before.filter(({ type }) => !conditions.some((condition) => condition.type === type));
   return {
     metadata: { uid, resourceVersion },

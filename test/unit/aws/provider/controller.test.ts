@@ -31,7 +31,7 @@ class Records implements StatusWriter {
     this.source.record(key, status.ingress);
   }
 
-  async removeService(key: ServiceKey): Promise<void> {
+  async releaseService(key: ServiceKey): Promise<void> {
     this.statuses.delete(key);
     this.source.record(key, undefined);
   }

@@ -221,7 +221,7 @@ export class ControllerFixture {
           statuses.set(key, status);
           source.record(key, status.ingress);
         }),
-      removeService: (key) =>
+      releaseService: (key) =>
         this.#effect(process, () => {
           statuses.delete(key);
           source.record(key, undefined);

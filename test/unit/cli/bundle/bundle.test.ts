@@ -15,7 +15,7 @@ import { inProcess } from '../in-process.ts';
 import { discard, scratch, type Outcome } from '../program.ts';
 
 const patient = { timeout: 60_000 };
-/** None of these may be in a bundle, wherever they were. */
+/** A bundle must contain none of these, wherever they appear. */
 const secrets = {
   field: 'field-secret-1',
   object: 'object-secret-2',
@@ -34,7 +34,7 @@ beforeEach(async () => {
 });
 afterEach(() => discard(directory));
 
-/** The files of an archive by their path in it, unpacked by the system's tar. */
+/** Unpacks an archive with the system's tar and returns its files by path. */
 async function unpacked(archive: string): Promise<Map<string, string>> {
   const into = join(directory, 'unpacked');
   await mkdir(into);
@@ -65,7 +65,7 @@ const peerWith = (name: string): object => ({
   spec: { myASN: 64512, peerASN: 65009, peerAddress: '192.0.2.9', password: secrets.field },
 });
 
-describe('of a cluster', patient, () => {
+describe('herald bundle of a cluster', patient, () => {
   let cluster: FabricCluster;
   beforeEach(async () => {
     cluster = await FabricCluster.start();
@@ -123,7 +123,7 @@ describe('of a cluster', patient, () => {
 
   const bundle = (...words: readonly string[]): Promise<Outcome> => cluster.herald(bundleCommand, [...nowhere, ...words]);
 
-  test('has objects, decisions, logs, metrics and what pods tell, and of no planted secret a trace', async () => {
+  test('the bundle has objects, decisions, logs, metrics and the live API, and no planted secret', async () => {
     const archive = join(directory, 'b.tar.gz');
     const { code, stdout, stderr } = await bundle('-o', archive);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
@@ -143,15 +143,15 @@ describe('of a cluster', patient, () => {
     expect(files.get('cluster/herald-agent-1/metrics.txt')).toContain('herald_bgp_session_up');
     expect(files.get('cluster/version.json')).toContain('v1.99.0');
     expect(JSON.parse(files.get('live/the-agent-of-node1/sessions.json') ?? '')).toMatchObject({ items: [{ peer: 'tor1' }] });
-    // Logs may be long, and leave no room.
+    // Logs come after the live API, because they may take all the room.
     expect(stderr.indexOf('/live/v1/sessions of the agent of node1 ...')).toBeLessThan(stderr.indexOf('log of herald-agent-1 ...'));
-    // What failed is told in it.
+    // The bundle reports what failed.
     expect(files.get('README.txt')).toContain('/live/v1/history of the agent of node1: ');
     expect(JSON.parse(files.get('bundle.json') ?? '')).toMatchObject({ herald: expect.any(String), parts: expect.any(Array) });
     expect(cluster.server.methods).toEqual(new Set(['GET']));
   });
 
-  test('herald explain answers from its objects', async () => {
+  test('herald explain reads the objects of the bundle', async () => {
     const archive = join(directory, 'b.tar.gz');
     await bundle('-o', archive);
     await unpacked(archive);
@@ -161,19 +161,19 @@ describe('of a cluster', patient, () => {
     expect(stdout).toContain('Endpoints  6 ready');
   });
 
-  test('who may not read a part gets the rest, and is told of it', async () => {
+  test('a caller without the right to one part gets the other parts, and a note of what is missing', async () => {
     cluster.server.forbidden.add('/apis/events.k8s.io/v1/events');
     cluster.server.forbidden.add(`${pods}/log`);
     const archive = join(directory, 'b.tar.gz');
     const { code, stderr } = await bundle('-o', archive);
     expect(code).toBe(0);
-    expect(stderr).toMatch(/herald: \d parts are not in it, or not all of them/);
+    expect(stderr).toMatch(/herald: \d parts are missing or incomplete/);
     const readme = (await unpacked(archive)).get('README.txt') ?? '';
     expect(readme).toMatch(/Events: .*forbidden/);
     expect(readme).toMatch(/log of herald-agent-1: .*forbidden/);
   });
 
-  test('a cluster that is away, and a file that cannot be written, are errors that say so', async () => {
+  test('an unreachable cluster and an unwritable file are reported as errors', async () => {
     expect(await bundle('-o', '/nonexistent/b.tar.gz')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('herald: /nonexistent/b.tar.gz cannot be written: ENOENT'),
@@ -183,7 +183,7 @@ describe('of a cluster', patient, () => {
   });
 });
 
-test('of a directory: its objects without their secrets, also of broken ones, and what was recorded', patient, async () => {
+test('the bundle of a directory has its objects and records without secrets, broken objects included', patient, async () => {
   const manifests = await scratch('10-cluster.yaml', '20-herald.yaml', '30-web.yaml');
   try {
     await writeFile(join(manifests, 'peer.yaml'), JSON.stringify(peerWith('planted')));
@@ -205,7 +205,7 @@ test('of a directory: its objects without their secrets, also of broken ones, an
   }
 });
 
-test('a directory that is missing is a mistake of who asks, also on a node', async () => {
+test('a missing directory is a mistake on the command line, also on a node', async () => {
   const archive = join(directory, 'b.tar.gz');
   expect(await inProcess(bundleCommand, [...nowhere, '--source', '/no/such/place', '--host', 'always', '-o', archive])).toEqual({
     code: 2,
@@ -215,7 +215,7 @@ test('a directory that is missing is a mistake of who asks, also on a node', asy
   expect(existsSync(archive)).toBe(false);
 });
 
-test("a host's part has the kernel's tables and settings, and says what it could not have", patient, async () => {
+test("the host part has the kernel's tables and settings, and lists what it could not collect", patient, async () => {
   const archive = join(directory, 'b.tar.gz');
   const words = ['--socket', '/nonexistent/agent.sock', '--host', 'always', '--source', 'examples/fabric', '-o', archive];
   const other = spawn('sh', ['-c', 'echo; read line', 'herald', '--token', secrets.argument], { stdio: ['pipe', 'pipe', 'ignore'] });
@@ -232,7 +232,7 @@ test("a host's part has the kernel's tables and settings, and says what it could
   expect(files.get('README.txt')).toContain('the agent of this host: there is no socket /nonexistent/agent.sock');
 });
 
-/** A bundle of a host on which a program says something else than it would here. */
+/** Makes a bundle of a host on which some programs are replaced by scripts. */
 async function whereProgramsSay(programs: Readonly<Record<string, string>>, ...words: readonly string[]): Promise<Map<string, string>> {
   const folder = join(directory, 'programs');
   await mkdir(folder);
@@ -250,51 +250,39 @@ async function whereProgramsSay(programs: Readonly<Record<string, string>>, ...w
   return unpacked(archive);
 }
 
-test(
-  'no program of the host is asked for the keys of TCP MD5: who could not read the Secret would have nothing to find them by',
-  patient,
-  async () => {
-    // As ss does as root: the information of -i has the key of each session, in the clear.
-    const ss = `case "$1" in *i*) printf '%s' ${secrets.object} ;; esac\necho "ESTAB 0 0 10.1.0.2:40000 10.1.0.1:179 timer:(keepalive,9sec,0)"`;
-    const files = await whereProgramsSay({ ss }, '--host', 'always', '--source', 'examples/fabric');
-    expectNoSecrets(files);
-    expect(files.get('host/tcp-179.txt')).toContain('timer:(keepalive');
-  },
-);
+test('the bundle never asks ss for TCP MD5 keys, as it could not redact them without the Secret', patient, async () => {
+  // Like ss as root: with -i it prints the key of each session in clear text.
+  const ss = `case "$1" in *i*) printf '%s' ${secrets.object} ;; esac\necho "ESTAB 0 0 10.1.0.2:40000 10.1.0.1:179 timer:(keepalive,9sec,0)"`;
+  const files = await whereProgramsSay({ ss }, '--host', 'always', '--source', 'examples/fabric');
+  expectNoSecrets(files);
+  expect(files.get('host/tcp-179.txt')).toContain('timer:(keepalive');
+});
 
-test(
-  'of lists that do not fit a history keeps its latest entries, and others their first; the next process has room for its own',
-  patient,
-  async () => {
-    const bundle = new Bundle({ clock: systemClock, redaction: new Redaction(), progress: () => undefined });
-    const items = Array.from({ length: 20 }, (_, index) => ({ index, text: 'x '.repeat(600_000), password: secrets.field }));
-    bundle.list('live/a/history.json', { more: false }, items, 'last');
-    bundle.list('live/a/routes.json', { more: false }, items, 'first');
-    bundle.list('live/b/history.json', { more: false }, items, 'last');
-    const archive = join(directory, 'b.tar.gz');
-    await writeFile(archive, await bundle.archive('b', {}));
-    const files = await unpacked(archive);
-    expectNoSecrets(files);
-    const indexes = (file: string): number[] =>
-      (JSON.parse(files.get(file) ?? '') as { items: { index: number }[] }).items.map(({ index }) => index);
-    expect(indexes('live/a/history.json')).toEqual([7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
-    expect(indexes('live/a/routes.json')).toEqual([0, 1, 2, 3, 4, 5, 6]);
-    expect(indexes('live/b/history.json')).toEqual([17, 18, 19]);
-    expect(files.get('README.txt')).toContain('live/a/history.json: the first 7 of 20 items are left out: they do not fit');
-  },
-);
+test('a history that does not fit keeps its latest entries, other lists their first, and each process gets room', patient, async () => {
+  const bundle = new Bundle({ clock: systemClock, redaction: new Redaction(), progress: () => undefined });
+  const items = Array.from({ length: 20 }, (_, index) => ({ index, text: 'x '.repeat(600_000), password: secrets.field }));
+  bundle.addList('live/a/history.json', { more: false }, items, 'last');
+  bundle.addList('live/a/routes.json', { more: false }, items, 'first');
+  bundle.addList('live/b/history.json', { more: false }, items, 'last');
+  const archive = join(directory, 'b.tar.gz');
+  await writeFile(archive, await bundle.archive('b', {}));
+  const files = await unpacked(archive);
+  expectNoSecrets(files);
+  const indexes = (file: string): number[] =>
+    (JSON.parse(files.get(file) ?? '') as { items: { index: number }[] }).items.map(({ index }) => index);
+  expect(indexes('live/a/history.json')).toEqual([7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
+  expect(indexes('live/a/routes.json')).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  expect(indexes('live/b/history.json')).toEqual([17, 18, 19]);
+  expect(files.get('README.txt')).toContain('live/a/history.json: the first 7 of 20 items are left out: they do not fit');
+});
 
-test(
-  "a node is known by Herald's nftables too, as an agent in a pod has its socket there; a cluster that is away is no obstacle",
-  patient,
-  async () => {
-    const kubeconfig = join(directory, 'kubeconfig');
-    await writeFile(kubeconfig, '');
-    const files = await whereProgramsSay({ nft: 'echo "table inet herald"' }, '--kubeconfig', kubeconfig);
-    expect(files.get('host/nft-inet-herald.txt')).toBe('table inet herald\n');
-    expect(files.get('README.txt')).toContain('objects: ');
-  },
-);
+test("Herald's nftables tables identify a node without an agent socket, also when the cluster is unreachable", patient, async () => {
+  const kubeconfig = join(directory, 'kubeconfig');
+  await writeFile(kubeconfig, '');
+  const files = await whereProgramsSay({ nft: 'echo "table inet herald"' }, '--kubeconfig', kubeconfig);
+  expect(files.get('host/nft-inet-herald.txt')).toBe('table inet herald\n');
+  expect(files.get('README.txt')).toContain('objects: ');
+});
 
 test.each([
   [['/usr/bin/node', '/opt/herald/src/cli/main.js', 'agent', '--node', 'node1'], true],
@@ -302,6 +290,6 @@ test.each([
   [['node', 'src/cli/main.ts', 'bundle'], false],
   [['herald', 'controller'], false],
   [['vi', 'herald', 'agents'], false],
-])('an agent is known by its command line: %j', (words, expected) => {
+])('the command line identifies an agent: %j', (words, expected) => {
   expect(isAgent(words)).toBe(expected);
 });

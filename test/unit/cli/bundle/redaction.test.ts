@@ -10,19 +10,19 @@ test('a Secret is left out as a whole', () => {
 test.each([
   [{ spec: { password: 'hunter2', peerASN: 65001 } }, { spec: { password: 'REMOVED', peerASN: 65001 } }],
   [{ spec: { password: 12_345 } }, { spec: { password: 'REMOVED' } }],
-  // Mistakes of spelling, which no schema would let through, are in directories all the same.
+  // Misspelled fields, which a schema would refuse, appear in directories.
   [{ spec: { pasword: 'hunter2' } }, { spec: { pasword: 'REMOVED' } }],
   [{ spec: { pwd: 'hunter2', psk: 'hunter3', tcpMd5: 'hunter4' } }, { spec: { pwd: 'REMOVED', psk: 'REMOVED', tcpMd5: 'REMOVED' } }],
-  // Where a secret is to be found is none.
+  // The name of a Secret is not a secret.
   [{ spec: { passwordSecret: { name: 'tor-md5', namespace: 'herald-system' } } }, undefined],
   [{ spec: { secretName: 'tls', tokenFile: '/var/run/token', automountServiceAccountToken: true } }, undefined],
   [{ metadata: { annotations: { 'example.com/api-key': 'k' } } }, { metadata: { annotations: { 'example.com/api-key': 'REMOVED' } } }],
   [{ metadata: { name: 'x', managedFields: [{ manager: 'kubectl' }] } }, { metadata: { name: 'x' } }],
-])('fields are known by their names: %j', (before, after) => {
+])('field names identify secrets: %j', (before, after) => {
   expect(redact(before)).toEqual(after ?? before);
 });
 
-test('what kubectl applied last is read as the object that it is, and stays readable', () => {
+test("kubectl's last-applied annotation is redacted as an object and stays readable", () => {
   const applied = JSON.stringify({ kind: 'BGPPeer', spec: { password: 'hunter2', peerASN: 65001 } });
   const { metadata } = redact({ metadata: { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': applied } } }) as {
     metadata: { annotations: Record<string, string> };
@@ -31,7 +31,7 @@ test('what kubectl applied last is read as the object that it is, and stays read
   expect(JSON.parse(text)).toEqual({ kind: 'BGPPeer', spec: { password: 'REMOVED', peerASN: 65001 } });
 });
 
-test('of variables of containers the value is never told, and of arguments what an option names', () => {
+test('values of container variables and of secret arguments are removed', () => {
   const container = {
     env: [
       { name: 'X', value: 'anything' },
@@ -57,15 +57,15 @@ test.each([
   ['AKIAABCDEFGHIJKLMNOP', 'REMOVED'],
   ['eyJhbGciOiJSUzI1.eyJpc3MiOiJrdWJl.c2lnbmF0dXJl', 'REMOVED'],
   ['-----BEGIN RSA PRIVATE KEY-----\nMIIB\n-----END RSA PRIVATE KEY-----', 'REMOVED'],
-  // What people need to read.
+  // People need to read these.
   ['reading /etc/herald: passwordSecret herald-system/tor-md5 is not there', undefined],
   ['tor1  64512  65001  192.0.2.1  Established  https://192.0.2.10:6443', undefined],
   ['TCP MD5 is suspected: the password may be another', undefined],
-])('text: %s', (before, after) => {
+])('text is redacted by shape: %s', (before, after) => {
   expect(new Redaction().text(before)).toBe(after ?? before);
 });
 
-test('a secret that was met in an object is found in any text, however it is written there', () => {
+test('a secret that was seen in an object is removed from any text, in any encoding', () => {
   const redaction = new Redaction();
   redaction.learn({ kind: 'Secret', data: { password: Buffer.from('corr"ect horse').toString('base64') } });
   redaction.learn({ spec: { password: 'battery-staple' } });

@@ -20,7 +20,7 @@ const herald = (...words: readonly string[]): Promise<Outcome> => inProcess(expl
 const web = 'shop/web';
 
 describe('explain service of a cluster', patient, () => {
-  test('lists each kind once, by the caller, and leaves no watch behind', async () => {
+  test("explain lists each kind once with the caller's credentials and opens no watch", async () => {
     cluster.server.pageItems = 500;
     const { code, stdout, stderr } = await explain(web);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -32,7 +32,7 @@ describe('explain service of a cluster', patient, () => {
     expect(cluster.server.paths).toEqual(expect.arrayContaining(['/api/v1/services', '/api/v1/nodes', ours('NodeState')]));
   });
 
-  test('another context is another cluster; one that is not there is named with those that are', async () => {
+  test('--context selects another cluster, and an unknown context is reported with the known ones', async () => {
     expect(await explain(web, '--context', 'b')).toMatchObject({ code: 1, stderr: 'herald: 127.0.0.1:1: nothing listens there\n' });
     expect((await explain(web, '--context', 'a')).code).toBe(0);
     const { code, stdout, stderr } = await explain(web, '--context', 'c');
@@ -40,13 +40,13 @@ describe('explain service of a cluster', patient, () => {
     expect(stderr).toContain('has no context "c" (it has: a, b)');
   });
 
-  test('what the caller may not list is named, and nothing is concluded from its absence', async () => {
+  test('explain names kinds that the caller may not list, and concludes nothing from their absence', async () => {
     for (const path of [ours('IPAddressPool'), ours('BGPPeer'), ours('NodeState')]) cluster.server.forbidden.add(path);
     const { code, stdout } = await explain(web);
     expect(code).toBe(0);
     expect(stdout).toContain('this cannot be decided here: you may not list ipaddresspools.herald.dev');
     expect(stdout).toContain('this cannot be decided here: you may not list nodestates.herald.dev');
-    expect(stdout).toContain('not read: bgppeers.herald.dev: you may not list them; which sessions there should be is not known');
+    expect(stdout).toContain('not read: bgppeers.herald.dev: you may not list them; the expected sessions are unknown');
     expect(stdout).not.toMatch(/there is no IPAddressPool|no agent reports|has no BGP peer/);
     const { stdout: json } = await explain(web, '-o', 'json');
     const { unread } = JSON.parse(json) as { unread: { kind: string; why: string }[] };
@@ -57,24 +57,24 @@ describe('explain service of a cluster', patient, () => {
     ]);
   });
 
-  test('who may read one namespace only is told of it, and of the rest that it is not known', async () => {
+  test('a caller who may read one namespace is told so, and the rest is reported as unknown', async () => {
     for (const path of ['/api/v1/services', '/apis/discovery.k8s.io/v1/endpointslices', '/api/v1/nodes', '/api/v1/namespaces'])
       cluster.server.forbidden.add(path);
     const { code, stdout } = await explain(web);
     expect(code).toBe(0);
     expect(stdout).toContain('Endpoints  6 ready');
     expect(stdout).toContain('not read: services outside of namespace shop: you may not list them');
-    expect(stdout).toContain('not read: nodes: you may not list them; nothing can be said node by node');
+    expect(stdout).toContain('not read: nodes: you may not list them; no node can be explained');
     expect(stdout).not.toContain('there is no Node object');
   });
 
-  test('CRDs that are not installed are said to be', async () => {
+  test('explain names CRDs that are not installed', async () => {
     cluster.server.absent.add(ours('IPAddressPool'));
     const { stdout } = await explain(web);
     expect(stdout).toContain('not installed: ipaddresspools.herald.dev (install the CRDs of Herald, manifests/crds)');
   });
 
-  test('a Service that is not there is an error, and so is an API server that is away', async () => {
+  test('a missing Service and an unreachable API server are errors', async () => {
     const missing = await explain('shop/wbe');
     expect(missing).toMatchObject({ code: 1, stdout: '' });
     expect(missing.stderr).toMatch(
@@ -88,11 +88,11 @@ describe('explain service of a cluster', patient, () => {
   });
 });
 
-describe('which cluster', patient, () => {
+describe('choice of the cluster', patient, () => {
   const asking = (variables: Record<string, string>, ...words: readonly string[]): Promise<Outcome> =>
     inProcess(explainCommand, ['service', web, ...words], { variables });
 
-  test('of the files in $KUBECONFIG those that are there count, as one; --kubeconfig goes before', async () => {
+  test('existing files of $KUBECONFIG are merged, and --kubeconfig overrides them', async () => {
     expect((await asking({ KUBECONFIG: `/no/such/file:${cluster.kubeconfig}` })).code).toBe(0);
     expect((await asking({ KUBECONFIG: '/no/such/file' }, '--kubeconfig', cluster.kubeconfig)).code).toBe(0);
     expect(await asking({ KUBECONFIG: '/no/such/file' })).toMatchObject({
@@ -104,19 +104,19 @@ describe('which cluster', patient, () => {
     expect((await asking({ KUBECONFIG: `${cluster.kubeconfig}:${other}` }, '--context', 'c')).code).toBe(0);
   });
 
-  test('~/.kube/config, else the pod; where there is neither it is asked', async () => {
+  test('~/.kube/config is used, else the pod, else the command says which options to use', async () => {
     await mkdir(join(cluster.directory, '.kube'));
     await writeFile(join(cluster.directory, '.kube/config'), await readFile(cluster.kubeconfig));
     expect((await asking({ HOME: cluster.directory })).code).toBe(0);
     const pod = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '1', HOME: '/no/such/place' };
     expect((await asking(pod)).stderr).toContain('the service account cannot be read');
     const { code, stderr } = await asking({ HOME: '/no/such/place' });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('which cluster? there is no $KUBECONFIG and no ~/.kube/config')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no cluster was found: there is no $KUBECONFIG, no ~/.kube/config')]);
   });
 });
 
 describe('explain service of manifests alone', patient, () => {
-  test('a Service that no API server has seen has no ClusterIP, and that is no mistake', async () => {
+  test('a Service without a ClusterIP, as it was never applied, is not an error', async () => {
     const file = join(cluster.directory, 'new.yaml');
     await writeFile(
       file,
@@ -128,7 +128,7 @@ describe('explain service of manifests alone', patient, () => {
     expect(stdout).not.toMatch(/problem|clusterIP/);
   });
 
-  test('names what is broken among pools and peers, and not among other Services', async () => {
+  test('explain names broken pools and peers, but not other broken Services', async () => {
     const file = join(cluster.directory, 'broken.yaml');
     const service = (name: string, port: string): string =>
       `apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: ${name} }\nspec: { type: LoadBalancer, ports: [{ ${port}: 80 }] }\n`;
@@ -139,7 +139,7 @@ describe('explain service of manifests alone', patient, () => {
     expect(stdout).not.toContain('shop/other');
   });
 
-  test('a file that is not there, and an option of a cluster beside it', async () => {
+  test('a missing file and cluster options beside -f are errors', async () => {
     const { code, stderr } = await herald('a', '-f', '/no/such/file');
     expect([code, stderr]).toEqual([1, 'herald: /no/such/file cannot be read: ENOENT\n']);
     expect((await herald('a', '-f', 'x', '--kubeconfig', 'y')).stderr).toContain('cannot be used with option');
@@ -149,7 +149,7 @@ describe('explain service of manifests alone', patient, () => {
 describe('explain pool, peer and node of a cluster', patient, () => {
   const ask = (...words: readonly string[]): Promise<Outcome> => cluster.herald(explainCommand, words);
 
-  test('each says what it is about, as text and as one object', async () => {
+  test('each command explains its object, as text and as one JSON object', async () => {
     expect(await ask('pool', 'public')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('IPAddressPool public\n\nAddresses  198.51.100.10-198.51.100.99'),
@@ -163,7 +163,7 @@ describe('explain pool, peer and node of a cluster', patient, () => {
     expect(JSON.parse(stdout)).toMatchObject({ pool: 'public', problems: [], unread: [] });
   });
 
-  test('a name that is none is answered with those there are', async () => {
+  test('an unknown name is answered with the known names', async () => {
     expect(await ask('pool', 'publc')).toMatchObject({
       code: 1,
       stdout: '',
@@ -175,17 +175,19 @@ describe('explain pool, peer and node of a cluster', patient, () => {
     });
   });
 
-  test('what rests on objects that were not read is not concluded', async () => {
+  test('nothing is concluded from objects that could not be read', async () => {
     cluster.server.forbidden.add(ours('BGPAdvertisement'));
     cluster.server.forbidden.add(ours('NodeState'));
     const { stdout } = await ask('pool', 'public');
-    expect(stdout).toContain('Announced  by nobody: this cannot be decided here: you may not list bgpadvertisements.herald.dev');
+    expect(stdout).toContain(
+      'Announced  by no BGPAdvertisement: this cannot be decided here: you may not list bgpadvertisements.herald.dev',
+    );
     expect((await ask('node', 'node1')).stdout).toContain('Problem    this cannot be decided here: you may not list nodestates.herald.dev');
   });
 });
 
 describe('explain service', patient, () => {
-  test('--node and --peer, and names that are none', async () => {
+  test('--node and --peer restrict the output and refuse unknown names', async () => {
     const one = await explain(web, '--node', 'node2', '--peer', 'tor1-v4', '-o', 'json');
     const { nodes } = JSON.parse(one.stdout) as { nodes: { node: string; sessions: { peer: string }[] }[] };
     expect(nodes.map(({ node, sessions }) => [node, sessions.map(({ peer }) => peer)])).toEqual([['node2', ['tor1-v4']]]);

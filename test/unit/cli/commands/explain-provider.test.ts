@@ -48,12 +48,12 @@ const preview: Preview = {
   reasons: [reason('AwsNoTargets', { of: 'node' })],
 };
 
-/** The AWS provider as far as a command that only looks asks it. */
+/** The AWS provider with the parts that a read-only command uses. */
 const previewing = (answer: () => Promise<Preview>): Partial<CommandContext> => ({
   providers: async () => [{ name: 'aws', preview: answer } as unknown as Provider],
 });
 
-test('a Service of AWS without its credentials: who serves it and why, what is on record, and how to get more', patient, async () => {
+test('explain without AWS credentials shows the provider, why, the records, and how to see more', patient, async () => {
   event(30, { reason: 'AwsCallFailed', note: 'older' });
   event(10, {
     reason: 'AwsNoSubnets',
@@ -63,18 +63,18 @@ test('a Service of AWS without its credentials: who serves it and why, what is o
   const { code, stdout } = await explain([]);
   expect(code).toBe(0);
   expect(stdout).toContain('Address    none yet\nProvider   aws: spec.loadBalancerClass is herald.dev/aws\n');
-  expect(stdout).toContain("what is in AWS was not looked at: use --aws-cluster-name with the controller's value");
+  expect(stdout).toContain("resources in AWS were not read: use --aws-cluster-name with the controller's value");
   expect(stdout).toContain(
     'Condition  herald.dev/AddressAssigned is False for 10 min (AwsNoSubnets): No subnet was found for the load balancer\nEvent      AwsNoSubnets 12 times, last 5 min ago: no subnet has the tag\nEvent      AwsCallFailed, last 30 min ago: older\n',
   );
-  // Its external IPs are for the nodes to announce, whoever gives it a load balancer.
+  // The nodes announce its external IPs, whichever provider gives it a load balancer.
   expect(stdout).toContain('192.0.2.10 (ExternalIP) would be announced to tor1-v4, tor2-v4');
   expect(stdout).not.toMatch(/announces nothing|\(ClusterIP\)/);
-  expect(stdout).toContain('Clients\n  nobody outside of the cluster can connect: there is no load balancer yet\n');
+  expect(stdout).toContain('Clients\n  no client outside the cluster can connect: there is no load balancer yet\n');
   expect(cluster.server.paths).toContain('/apis/events.k8s.io/v1/namespaces/shop/events');
 });
 
-test('with them: what there is, what there should be, the difference and what is wrong', patient, async () => {
+test('explain with AWS credentials shows observed and desired resources, the difference and problems', patient, async () => {
   const { code, stdout } = await explain(
     ['--aws-cluster-name', 'production'],
     previewing(async () => preview),
@@ -95,7 +95,7 @@ test('with them: what there is, what there should be, the difference and what is
   expect(stdout).toMatch(/\n {2}! .*\n/);
 });
 
-test('credentials that are missing are told with what to do, and everything else as well', patient, async () => {
+test('explain reports missing AWS credentials with the fix, and everything else', patient, async () => {
   const failed = reason('AwsCallFailed', {
     operation: 'ec2:DescribeInstances',
     awsCode: 'NoCredentials',
@@ -108,16 +108,16 @@ test('credentials that are missing are told with what to do, and everything else
     previewing(async () => nothing),
   );
   expect(code).toBe(0);
-  expect(stdout).toMatch(/\n {2}! .*no credentials.*\n {4}fix: .*\n {2}what is in AWS cannot be told\n/);
+  expect(stdout).toMatch(/\n {2}! .*no credentials.*\n {4}fix: .*\n {2}resources in AWS are unknown\n/);
   expect(stdout).toContain('Condition  herald.dev/AddressAssigned is False');
 });
 
-test('a Service that the pools serve, and one that nobody does', patient, async () => {
+test('explain shows a Service of the pools, and a Service that no provider claims', patient, async () => {
   cluster.edit('ledger', (service) => ({ spec: { ...(service['spec'] as object), loadBalancerClass: 'example.com/other' } }));
   const other = await cluster.herald(explainCommand, ['service', 'shop/ledger']);
   expect(other.stdout).toContain('Provider   none: spec.loadBalancerClass is "example.com/other"');
   expect(other.stdout.match(/example\.com\/other/g)).toHaveLength(1);
-  expect(other.stdout).toContain('what they meet is for whoever serves the Service to say');
+  expect(other.stdout).toContain('another program serves the Service: its behavior is unknown');
   cluster.edit('ledger', () => ({}));
   const pools = await cluster.herald(explainCommand, ['service', 'shop/ledger']);
   expect(pools.stdout).toContain(

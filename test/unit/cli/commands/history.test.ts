@@ -18,7 +18,7 @@ import type { Outcome } from '../program.ts';
 
 const patient = { timeout: 60_000 };
 
-/** What the process of a node tells, at a socket. Its clock is its own. */
+/** The live API of the process of a node, at a socket. It has its own clock. */
 class Process {
   readonly clock: VirtualClock;
   readonly history: History;
@@ -75,8 +75,8 @@ const words = (...more: readonly string[]): string[] => [
 ];
 const history = (...more: readonly string[]): Promise<Outcome> => inProcess(historyCommand, words(...more));
 
-describe('a history', patient, () => {
-  test('is the same data as JSON and as YAML', async () => {
+describe('herald history', patient, () => {
+  test('a history is the same data as JSON and as YAML', async () => {
     const json = JSON.parse((await history('-o', 'json')).stdout) as MergedHistory;
     expect(json).toMatchObject({
       kind: 'Service',
@@ -88,19 +88,19 @@ describe('a history', patient, () => {
     expect(parse((await history('-o', 'yaml')).stdout)).toEqual(json);
   });
 
-  test('wide has the routes of each peer besides', async () => {
+  test('a wide history adds the routes of each peer', async () => {
     const wide = 'Announced: announced 192.0.2.1/32 to tor1\n                                 tor1: 192.0.2.1/32\n';
     expect((await history('-o', 'wide')).stdout).toContain(wide);
     expect((await history()).stdout).not.toContain(' tor1: ');
   });
 
-  test('in a format and with a pause that are none is a mistake', async () => {
+  test('an invalid format or interval is a mistake on the command line', async () => {
     expect(await history('-o', 'xml')).toMatchObject({ code: 2, stderr: expect.stringContaining('text, wide, json, yaml') });
     expect(await history('--watch', '0')).toMatchObject({ code: 2, stderr: expect.stringContaining('1 to 3600') });
   });
 });
 
-/** A watch that is under way, its rounds as fast as it is asked for. */
+/** A running --watch whose polls the test triggers. */
 class Watch {
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
@@ -118,7 +118,7 @@ class Watch {
     });
   }
 
-  /** Looks again until this is so. */
+  /** Polls until the condition holds. */
   async until(done: () => boolean): Promise<void> {
     await until('a look', () => {
       if (!done() && this.clock.isPausing) this.clock.advance(7000);
@@ -126,7 +126,7 @@ class Watch {
     });
   }
 
-  /** A whole look, from one pause to the next. */
+  /** Runs one poll, from one pause to the next. */
   async look(): Promise<void> {
     await until('a pause', () => this.clock.isPausing);
     this.clock.advance(7000);
@@ -139,8 +139,8 @@ class Watch {
   }
 }
 
-describe('--watch', patient, () => {
-  test('shows what is there, adds what happens and only that, and ends with the signal', async () => {
+describe('herald history --watch', patient, () => {
+  test('--watch shows the history, then only new entries, and ends with the signal', async () => {
     const watch = new Watch();
     await watch.look();
     const first = [...watch.stdout];
@@ -155,7 +155,7 @@ describe('--watch', patient, () => {
     expect(watch.clock.pending).toBe(0);
   });
 
-  test('says that a process does not answer, and that it was started again, and goes on with what it tells then', async () => {
+  test('--watch reports a silent process and a restarted one, and continues with its new entries', async () => {
     const watch = new Watch('-o', 'yaml');
     await watch.look();
     await node1.stop();
@@ -168,9 +168,7 @@ describe('--watch', patient, () => {
     clock.advance(60_000);
     node1 = await Process.start('node1', clock);
     await watch.until(() => watch.stderr.length >= 3);
-    expect(watch.stderr[2]).toBe(
-      'herald: the agent of node1 was started again at 2026-01-01T00:01:00.000Z: what happened before it does not know',
-    );
+    expect(watch.stderr[2]).toBe('herald: the agent of node1 was restarted at 2026-01-01T00:01:00.000Z: it knows nothing from before');
     node1.happens('Programmed');
     await watch.until(() => watch.stdout.includes('---'));
     expect(watch.stderr).toHaveLength(3);
@@ -179,7 +177,7 @@ describe('--watch', patient, () => {
     expect(await watch.end()).toMatchObject({ code: 0 });
   });
 
-  test('since a while ago begins where it began, however long it is watched', async () => {
+  test('--since keeps its start however long the command watches', async () => {
     const watch = new Watch('--since', '10s', '-o', 'json');
     await watch.look();
     for (let looks = 0; looks < 3; looks++) await watch.look();
@@ -189,11 +187,11 @@ describe('--watch', patient, () => {
     await watch.end();
   });
 
-  test('nobody who answers the first time is the answer', async () => {
+  test('--watch ends with an error when no process answers at first', async () => {
     await Promise.all([node1.stop(), node2.stop()]);
     const { code, stdout } = await history('--watch');
     expect(code).toBe(1);
-    expect(stdout).toContain('Nobody could be asked.');
+    expect(stdout).toContain('No process could be queried.');
     [node1, node2] = [await Process.start('node1'), await Process.start('node2')];
   });
 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
     `---\napiVersion: v1\nkind: Service\nmetadata: { name: ${name}, namespace: default }\nspec: { ${spec.replace('0.5', name === 'a' ? '0.5' : '0.6')} }\n`;
   const namespace = '---\napiVersion: v1\nkind: Namespace\nmetadata: { name: default }\n';
   await writeFile(join(directory, 'services.yaml'), namespace + service('a') + service('b').replace('30080', '30081'));
-  // What is on this machine must not decide, and the network is not asked.
+  // Hides the credentials of this machine and makes no network request.
   vi.stubEnv('HOME', directory);
   vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
   for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE'])
@@ -26,9 +26,9 @@ afterAll(async () => {
 });
 
 test.each([
-  ['does not know where the cluster is', [], 'which region?', 'say --aws-region'],
+  ['does not know where the cluster is', [], 'which region?', 'set --aws-region'],
   ['has no credentials', ['--aws-region', 'eu-west-1', '--aws-vpc-id', 'vpc-1'], 'Could not load credentials', 'set AWS_PROFILE'],
-])('plan for AWS that %s says so once, and what to do', async (_, options, what, fix) => {
+])('plan for AWS that %s reports that once, with the fix', async (_, options, what, fix) => {
   const { code, stdout, stderr } = await herald('plan', '-f', directory, '--source', 'none', '--aws-cluster-name', 'test', ...options);
   expect([code, stderr]).toEqual([1, '']);
   expect(stdout.split(what)).toHaveLength(2);

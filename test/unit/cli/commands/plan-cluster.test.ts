@@ -16,7 +16,7 @@ const patient = { timeout: 60_000 };
 let cluster: FabricCluster;
 beforeEach(async () => {
   cluster = await FabricCluster.start();
-  // As a controller has left it: without a change nothing is to be done.
+  // As a controller leaves it: without a change there is nothing to do.
   record('web', '198.51.100.10', '2001:db8:100::10');
   record('ledger', '198.51.100.11', '2001:db8:100::11');
 });
@@ -53,13 +53,13 @@ const ledger = {
 };
 
 describe('a plan of manifests for a cluster', patient, () => {
-  test('what is there already changes nothing, and nothing is written', async () => {
+  test('manifests that are applied already change nothing, and nothing is written', async () => {
     const outcome = await plan([herald('IPAddressPool', 'public', publicPool), herald('BGPPeer', 'tor1-v4', tor1), ledger]);
     expect(outcome).toEqual({ code: 0, stdout: 'Nothing would change.\n', stderr: '' });
     expect(cluster.server.methods).toEqual(new Set(['GET']));
   });
 
-  test('what the API server and others have filled in stays: addresses, NodePorts, families', async () => {
+  test('plan keeps what the API server and others filled in: addresses, NodePorts, families', async () => {
     const { code, stdout } = await plan({ ...ledger, spec: { ...ledger.spec, externalTrafficPolicy: 'Cluster' } });
     expect(code).toBe(2);
     expect(stdout).not.toContain('Addresses');
@@ -68,14 +68,14 @@ describe('a plan of manifests for a cluster', patient, () => {
     expect(stdout).not.toMatch(/ - .* TCP 80/);
   });
 
-  test('a session that would reset, with the field that makes it, and one that changes as it runs', async () => {
+  test('plan shows a session that resets, with the field, and one that changes without a reset', async () => {
     const reset = await plan(herald('BGPPeer', 'tor1-v4', { ...tor1, holdTime: '9s' }));
     expect(reset).toMatchObject({ code: 2, stdout: expect.stringContaining('  ! tor1-v4: reset (holdTime)  on node1, node2, node3\n') });
     const live = await plan(herald('BGPPeer', 'tor1-v4', { ...tor1, connectTime: '2s' }));
     expect(live.stdout).toContain('  ~ tor1-v4: changes without a reset (connectRetryTime)  on node1, node2, node3\n');
   });
 
-  test('a new Service has the next address; the API server would choose the rest', async () => {
+  test('a new Service gets the next address; the API server chooses the rest', async () => {
     const tea = { ...ledger, metadata: { namespace: 'shop', name: 'tea' }, spec: { type: 'LoadBalancer', ports: [{ port: 80 }] } };
     const { code, stdout } = await plan(tea);
     expect(code).toBe(2);
@@ -90,26 +90,26 @@ describe('a plan of manifests for a cluster', patient, () => {
     expect((await plan(herald('IPAddressPool', 'public', publicPool))).code).toBe(0);
   });
 
-  test('a mistake is a problem with its place, and the object is compared as it is', async () => {
+  test('a mistake is a problem with its place, and the object is compared as it is now', async () => {
     const { code, stdout } = await plan(herald('BGPPeer', 'tor1-v4', { ...tor1, holdTiem: '9s' }));
     expect(code).toBe(1);
     expect(stdout).toMatch(/^problem: .*proposed\.yaml:\d+: BGPPeer\/tor1-v4: spec\.holdTiem: .*did you mean holdTime\?/);
     expect(stdout).toContain('Of what could be read, nothing would change.');
   });
 
-  test('what the API server would refuse is a problem', async () => {
+  test('an object that the API server would refuse is a problem', async () => {
     cluster.edit('ledger', (service) => ({ spec: { ...(service['spec'] as object), loadBalancerClass: 'herald.dev/herald' } }));
     const { code, stdout } = await plan({ ...ledger, spec: { ...ledger.spec, loadBalancerClass: 'herald.dev/aws' } });
     expect(code).toBe(1);
     expect(stdout).toContain('Service/shop/ledger: spec.loadBalancerClass: the API server refuses this: the field is immutable');
   });
 
-  test('without the right to read what it depends on, a plan is an error', async () => {
+  test('plan without the right to read what it needs is an error', async () => {
     cluster.server.forbidden.add(listPath({ apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool' }));
     const { code, stdout } = await plan(herald('BGPPeer', 'tor1-v4', tor1));
     expect(code).toBe(1);
     expect(stdout).toContain('not read: ipaddresspools.herald.dev');
-    expect(stdout).toContain('what would change is not sure');
+    expect(stdout).toContain('the plan may be incomplete');
   });
 });
 
@@ -148,18 +148,18 @@ describe('--fail-on', patient, () => {
       { ...ledger, spec: { type: 'ClusterIP', ports: ledger.spec.ports } },
       'refused: rule-removed: node1 198.51.100.11 TCP 80\n',
     ],
-  ])('%s ends with 3, and with 2 where it is not asked', async (kind, manifest, told) => {
+  ])('--fail-on %s exits with 3, and other kinds with 2', async (kind, manifest, told) => {
     const refused = await plan(manifest, '--fail-on', `aws-call, ${kind}`);
     expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining(told) });
     const others = await plan(manifest, '--fail-on', 'aws-call');
     expect(others).toMatchObject({ code: 2, stderr: '' });
   });
 
-  test('an address that no pool has any more stays where it is, so nothing fails', async () => {
+  test('an address that no pool has any more stays, so nothing fails', async () => {
     expect(await plan(smaller, '--fail-on', 'moved-address,lost-address')).toMatchObject({ code: 2, stderr: '' });
   });
 
-  test('calls to AWS, deletions apart; a failed look at AWS is an error', async () => {
+  test('--fail-on tells AWS calls from deletions, and a failed preview is an error', async () => {
     const action = (operation: string): object => ({ id: 'load balancer', operation, reason: 'it is gone', input: {} });
     const aws = (answer: object): Partial<CommandContext> => ({
       providers: async () => [
@@ -183,7 +183,7 @@ describe('--fail-on', patient, () => {
     expect(blind.stdout).not.toContain('    at ');
   });
 
-  test('what AWS has for a Service is told to be deleted where the Service becomes another one', async () => {
+  test('plan deletes AWS resources of a Service that another provider will serve', async () => {
     const isBalancer = (service: Service): boolean => service.type === 'LoadBalancer';
     const asked: string[] = [];
     const aws = {
@@ -205,15 +205,15 @@ describe('--fail-on', patient, () => {
     expect(stderr).toContain('refused: aws-delete: shop/ledger elbv2:DeleteLoadBalancer load balancer\n');
   });
 
-  test('a word that is none is a mistake that names the others', async () => {
+  test('an unknown kind of failure is a mistake that lists the known kinds', async () => {
     const { code, stderr } = await plan(ledger, '--fail-on', 'moved-addresses');
     expect(code).toBe(2);
-    expect(stderr).toContain('"moved-addresses" is none: write moved-address, lost-address');
+    expect(stderr).toContain('"moved-addresses" is not one of them: write moved-address, lost-address');
   });
 });
 
-describe('without a cluster', patient, () => {
-  test('--offline: manifests for a cluster of which nothing is known', async () => {
+describe('plan without a cluster', patient, () => {
+  test('--offline plans manifests for a cluster that cannot be read', async () => {
     const tea = { ...ledger, spec: { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', ports: [{ port: 80 }] } };
     const file = join(cluster.directory, 'new.yaml');
     await writeFile(file, [tea, herald('IPAddressPool', 'public', publicPool)].map((one) => `---\n${stringify(one)}`).join(''));
@@ -222,7 +222,7 @@ describe('without a cluster', patient, () => {
     expect(stdout).toContain('shop/ledger: none -> 198.51.100.10\n');
   });
 
-  test('it is said what is missing where neither a cluster nor a directory is named', async () => {
+  test('plan without cluster or directory says what is missing', async () => {
     const { code, stderr } = await inProcess(planCommand, ['-f', join(root, 'examples/one-host')]);
     expect([code, stderr]).toEqual([1, expect.stringContaining('which cluster?')]);
   });
@@ -231,11 +231,11 @@ describe('without a cluster', patient, () => {
     ['-', 'none'],
     ['examples/fabric/20-herald.yaml', 'none'],
     ['-', 'examples/fabric'],
-  ])('beside --source, -f is one directory, and it is said what to do for %s beside %s', async (file, source) => {
+  ])('-f beside --source must be one directory: the message has a fix for %s beside %s', async (file, source) => {
     const { code, stderr } = await inProcess(planCommand, ['-f', file, '--source', source]);
     expect([code, stderr]).toEqual([
       1,
-      'herald: beside --source, -f is one directory, which takes the place of the other: put the manifests into one; for a cluster of which nothing is known, say --offline in place of --source none\n',
+      'herald: with --source, -f is one directory, which replaces the other: put the manifests into one directory; for a cluster that cannot be read, use --offline instead of --source none\n',
     ]);
   });
 });

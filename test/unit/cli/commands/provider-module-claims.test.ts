@@ -12,7 +12,7 @@ import { inProcess } from '../in-process.ts';
 import { discard, herald, root, scratch, type Outcome } from '../program.ts';
 import { providerComponents } from '../provider-components.ts';
 
-/** `herald explain` and `herald plan` with the provider of a module: the one of examples/provider. */
+/** `herald explain` and `herald plan` with the provider module of examples/provider. */
 const patient = { timeout: 60_000 };
 const example = join(root, 'examples/provider/provider.ts');
 
@@ -22,7 +22,7 @@ const ours = 'loadBalancerClass: example.com/balancer, ';
 
 const components = providerComponents(false);
 
-/** The example, which can say what it would do. */
+/** The example provider with a preview. */
 class Previewing extends BalancerProvider {
   readonly #preview: () => Promise<Preview>;
 
@@ -36,7 +36,7 @@ class Previewing extends BalancerProvider {
   }
 }
 
-/** It claims what is anybody's. */
+/** Claims every Service. */
 class Greedy extends BalancerProvider {
   override claim(): Claim {
     return { mine: true };
@@ -61,40 +61,42 @@ describe('herald explain service --provider', patient, () => {
   const explain = (changes: Partial<CommandContext>, ...more: readonly string[]): Promise<Outcome> =>
     inProcess(explainCommand, ['service', 'shop/web', '-f', directory, '--provider', example, ...more], changes);
 
-  test('says that the Service is of the provider and why, and what cannot be told', async () => {
+  test('explain names the provider and why, and says that it has no preview', async () => {
     const { code, stdout } = await explain(silent);
     expect(code).toBe(0);
     expect(stdout).toContain(
-      'Provider   example: spec.loadBalancerClass is example.com/balancer\n           what provider example has made, and would do now, cannot be told: it has no preview\n',
+      'Provider   example: spec.loadBalancerClass is example.com/balancer\n           resources of provider example and its pending changes are unknown: it has no preview\n',
     );
-    expect(stdout).toContain('Clients\n  nobody outside of the cluster can connect: provider example has given it no address yet\n');
+    expect(stdout).toContain('Clients\n  no client outside the cluster can connect: provider example has given it no address yet\n');
     expect(JSON.parse((await explain(silent, '-o', 'json')).stdout)).toMatchObject({
-      provider: { provider: 'example', noPreview: 'what provider example has made, and would do now, cannot be told: it has no preview' },
+      provider: { provider: 'example', noPreview: 'resources of provider example and its pending changes are unknown: it has no preview' },
     });
     await writeFile(file('web.yaml'), `${service('web', ours)}status: { loadBalancer: { ingress: [{ ip: 192.0.2.9, ipMode: Proxy }] } }\n`);
-    expect((await explain(silent)).stdout).toContain('  connections to 192.0.2.9 are taken by what provider example has made');
+    expect((await explain(silent)).stdout).toContain('  connections to 192.0.2.9 reach the resources of provider example');
   });
 
-  test('says why a Service is not of the provider', async () => {
+  test('explain says why the provider does not claim a Service', async () => {
     await writeFile(file('web.yaml'), service('web', 'loadBalancerClass: example.com/other, '));
     const { stdout } = await explain(silent);
     expect(stdout).toContain('Provider   none: spec.loadBalancerClass is "example.com/other"');
     expect(stdout).toMatch(/\n {11}not example: spec\.loadBalancerClass is "example\.com\/other".*"example\.com\/balancer"\n/);
   });
 
-  test('says that two claim the Service, and that it is left with the provider', async () => {
+  test('explain shows two rival claims, and a provider that still holds resources', async () => {
     const finalizer = service('web', 'loadBalancerClass: herald.dev/herald, ').replace(
       'name: web',
       'name: web, finalizers: [example.com/balancer]',
     );
     await writeFile(file('web.yaml'), finalizer);
-    expect((await explain(silent)).stdout).toContain('Left with  example: what was made for the Service before, and is not let go yet');
+    expect((await explain(silent)).stdout).toContain(
+      'Held by    example: resources that it created for the Service and has not released yet',
+    );
     const { stdout } = await explain(withProvider(new Greedy(new MemoryApi(), components)));
     expect(stdout).toContain('Provider   bare-metal: spec.loadBalancerClass is herald.dev/herald\n');
-    expect(stdout).toContain('           example claims it too, and does not get it: of one Service one provider may say so\n');
+    expect(stdout).toContain('           example claims it too, but comes later: a Service has one provider\n');
   });
 
-  test('shows what the provider would do, where it can say it', async () => {
+  test('explain shows the preview of a provider that has one', async () => {
     const { stdout } = await explain(withProvider(new Previewing(async () => preview)));
     expect(stdout).toContain(
       '  observed\n    nothing\n  desired\n    balancer shop.web\n  difference\n    api:Delete  shop.web  (it is another one)\n',
@@ -102,12 +104,12 @@ describe('herald explain service --provider', patient, () => {
     expect(stdout).not.toContain('cannot be told');
   });
 
-  test('shows why the provider cannot say it now, and passes on what is a mistake in it', async () => {
+  test('explain shows why a preview failed, and passes on a bug of the provider', async () => {
     const away = Object.assign(new Error('the API does not answer'), { code: 'unreachable' });
     const { code, stdout } = await explain(withProvider(new Previewing(async () => Promise.reject(away))));
     expect(code).toBe(0);
     expect(stdout).toContain('  ! provider example: the API does not answer\n');
-    expect(stdout).toContain('  what provider example has made cannot be told\n');
+    expect(stdout).toContain('  resources of provider example are unknown\n');
     await expect(explain(withProvider(new Previewing(async () => Promise.reject(new TypeError('x is undefined')))))).rejects.toThrow(
       'x is undefined',
     );
@@ -124,7 +126,7 @@ describe('herald plan --provider', patient, () => {
     inProcess(planCommand, ['-f', proposed, '--source', directory, '--provider', example, ...more], changes);
   const propose = (name: string, text: string): Promise<void> => writeFile(join(proposed, name), text);
 
-  test('says which Services the provider would begin to serve, be told of, and serve no more', async () => {
+  test('plan lists Services that the provider would begin, continue or stop to serve', async () => {
     await writeFile(
       file('more.yaml'),
       service('gone', ours) + service('pools', 'loadBalancerClass: herald.dev/herald, ') + service('same', ours),
@@ -136,11 +138,11 @@ describe('herald plan --provider', patient, () => {
     expect(stdout).toContain(
       [
         'Providers',
-        '  - shop/gone: provider example would serve it no more',
+        '  - shop/gone: provider example would stop serving it',
         '  + shop/new: provider example would serve it',
         '  ~ shop/pools: provider example would serve it in place of bare-metal',
-        '  ~ shop/web: provider example would be told of the change',
-        'What provider example would do cannot be told: it has no preview.',
+        '  ~ shop/web: provider example would see the change',
+        'The changes of provider example are unknown: it has no preview.',
         '',
       ].join('\n'),
     );
@@ -151,12 +153,12 @@ describe('herald plan --provider', patient, () => {
     });
   });
 
-  test('says nothing of the provider where nothing changes', async () => {
+  test('plan is silent about the provider when nothing changes', async () => {
     await propose('web.yaml', await readFile(file('web.yaml'), 'utf8'));
     expect(await plan(silent)).toEqual({ code: 0, stdout: 'Nothing would change.\n', stderr: '' });
   });
 
-  test('says what the provider would do, where it can; that is no call to AWS', async () => {
+  test("plan shows the provider's preview, which does not count as an AWS call", async () => {
     await propose('web.yaml', await readFile(file('web.yaml'), 'utf8'));
     const { code, stdout, stderr } = await plan(withProvider(new Previewing(async () => preview)), '--fail-on', 'aws-call,aws-delete');
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
@@ -168,7 +170,7 @@ describe('herald plan --provider', patient, () => {
     expect(idle).toMatchObject({ code: 0, stdout: 'Nothing would change.\nNo call of provider example would be made.\n' });
   });
 
-  test('has no call of a provider for a Service that another one gets', async () => {
+  test('plan shows no call of a provider for a Service that another provider gets', async () => {
     await writeFile(file('web.yaml'), service('web', 'loadBalancerClass: herald.dev/herald, '));
     await propose('web.yaml', await readFile(file('web.yaml'), 'utf8'));
     const rival = new Previewing(async () => preview);
@@ -176,7 +178,7 @@ describe('herald plan --provider', patient, () => {
     expect((await plan(withProvider(rival))).stdout).toBe('Nothing would change.\nNo call of provider example would be made.\n');
   });
 
-  test('is not to be relied upon where the provider cannot say it now', async () => {
+  test("plan exits with an error when the provider's preview fails", async () => {
     await propose('web.yaml', await readFile(file('web.yaml'), 'utf8'));
     const away = Object.assign(new Error('the API does not answer'), { code: 'unreachable' });
     const { code, stdout } = await plan(withProvider(new Previewing(async () => Promise.reject(away))));
@@ -186,11 +188,11 @@ describe('herald plan --provider', patient, () => {
   });
 });
 
-describe('the module is loaded by a command that only tells', patient, () => {
+describe('a provider module in a read-only command', patient, () => {
   beforeAll(() => void vi.stubEnv('BALANCER_API', 'http://127.0.0.1:1'));
   afterAll(() => void vi.unstubAllEnvs());
 
-  test('from its path, by explain and by plan', async () => {
+  test('explain and plan load the module from its path', async () => {
     const { code, stdout } = await herald('explain', 'service', 'shop/web', '-f', directory, '--provider', example);
     expect(code).toBe(0);
     expect(stdout).toContain('Provider   example: spec.loadBalancerClass is example.com/balancer\n');
@@ -200,7 +202,7 @@ describe('the module is loaded by a command that only tells', patient, () => {
     expect(planned.stdout).toContain('  + shop/web: provider example would serve it\n');
   });
 
-  test('and cannot write: neither outside, nor to Services', async () => {
+  test('the module cannot write, neither outside the cluster nor to Services', async () => {
     const module = file('acme.mjs');
     await writeFile(
       module,
@@ -214,7 +216,7 @@ describe('the module is loaded by a command that only tells', patient, () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  test('and what it has open does not keep the command from its end', async () => {
+  test('a handle that the module keeps open does not keep the command from ending', async () => {
     const module = file('open.mjs');
     await writeFile(module, `setInterval(() => undefined, 1000);\nexport { createProvider } from ${JSON.stringify(example)};`);
     const { code, stdout } = await herald('explain', 'service', 'shop/web', '-f', file('web.yaml'), '--provider', module);
@@ -222,10 +224,10 @@ describe('the module is loaded by a command that only tells', patient, () => {
     expect(stdout).toContain('Provider   example: ');
   });
 
-  test('and said to be wrong, where it is', async () => {
+  test('a faulty module is an error', async () => {
     const missing = await herald('explain', 'service', 'shop/web', '-f', directory, '--provider', file('none.ts'));
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringMatching(/^herald: --provider .*none\.ts: it could not be loaded: /)]);
-    // 2 is an answer of plan.
+    // For plan, exit status 2 is a result.
     const planned = await herald('plan', '-f', directory, '--source', 'none', '--provider', file('none.ts'));
     expect([planned.code, planned.stderr]).toEqual([1, expect.stringContaining('it could not be loaded')]);
   });

@@ -13,7 +13,7 @@ const components = providerComponents(true);
 const right = (): BalancerProvider => new BalancerProvider(new MemoryApi(), components);
 const load = (module: unknown) => loadProviders(['./acme.js'], components, ['bare-metal', 'aws'], async () => module);
 
-describe('a module that is no provider is refused with what it lacks', () => {
+describe('an invalid provider module', () => {
   const renamed = (name: unknown) => ({ createProvider: () => Object.defineProperty(right(), 'name', { value: name }) });
   test.each([
     ['an empty module', {}, 'it must export a function `createProvider`'],
@@ -34,22 +34,22 @@ describe('a module that is no provider is refused with what it lacks', () => {
       },
       'createProvider failed: ACME_TOKEN is not set',
     ],
-  ])('%s', async (_, module, message) => {
+  ])('loading refuses %s and says what is wrong', async (_, module, message) => {
     await expect(load(module)).rejects.toThrow(`--provider ./acme.js: ${message}`);
   });
 
-  test('a module that is not there', async () => {
+  test('loading refuses a module that does not exist', async () => {
     const missing = loadProviders(['./acme.js'], components, [], async () => Promise.reject(new Error('Cannot find module')));
     await expect(missing).rejects.toThrow('--provider ./acme.js: it could not be loaded: Cannot find module');
   });
 });
 
-test('a module that is one is loaded, by a promise as well', async () => {
+test('a valid module is loaded, also when createProvider returns a promise', async () => {
   const [provider] = await load({ createProvider: async () => right() });
   expect(provider?.name).toBe('example');
 });
 
-test('a controller that cannot load its provider says so, and ends', async () => {
+test('a controller that cannot load its provider reports that, and ends', async () => {
   const directory = await scratch('20-herald.yaml');
   vi.stubEnv('BALANCER_API', undefined);
   try {
@@ -63,14 +63,14 @@ test('a controller that cannot load its provider says so, and ends', async () =>
   }
 });
 
-test('the example serves a Service by an API over HTTP, and takes the balancer away with it', async () => {
+test('the example provider serves a Service through an HTTP API, and deletes its balancer afterwards', async () => {
   const directory = await scratch('20-herald.yaml');
   const api = new MemoryApi();
   const server = await serve(api);
   const { port } = server.address() as AddressInfo;
   const manifest = join(directory, 'web.yaml');
   await writeFile(manifest, balanced);
-  // Beside nothing of Herald, and `herald/provider` is found all the same.
+  // A directory without Herald: `herald/provider` must resolve all the same.
   const module = join(directory, 'acme.mjs');
   await writeFile(
     module,
@@ -107,7 +107,7 @@ spec:
   ports: [{ name: http, port: 80, nodePort: 30080 }]
 `;
 
-/** The API of the example over HTTP, on loopback. */
+/** Serves the example's API over HTTP, on loopback. */
 function serve(api: MemoryApi): Promise<Server> {
   const server = createServer((request, response) => {
     void (async () => {

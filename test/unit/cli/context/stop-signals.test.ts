@@ -14,14 +14,14 @@ beforeEach(() => {
   );
 });
 
-test.each(['SIGTERM', 'SIGINT'])('the first signal stops, the second ends the process: %s', (signal) => {
+test.each(['SIGTERM', 'SIGINT'])('the first signal stops the command, the second ends the process: %s', (signal) => {
   host.emit(signal);
   expect([signals.stopped.aborted, signals.stopped.reason, ended]).toEqual([true, signal, 0]);
   host.emit('SIGTERM');
   expect(ended).toBe(1);
 });
 
-test('whoever only waits is told of the second one, and the process goes on until it no longer waits', () => {
+test('a waiting command receives the second signal, and the process continues until its wait is over', () => {
   let hurried = 0;
   const calm = signals.onHurry(() => hurried++);
   host.emit('SIGTERM');

@@ -13,14 +13,14 @@ export const drainAnnotation = 'herald.dev/drain';
 
 export interface Report {
   readonly drain?: NodeDrainReport;
-  /** Of the Nodes, that the agent has acted upon. */
+  /** The resource version of the Node that the agent has acted on. */
   readonly consumed?: string;
   readonly sent?: number;
   readonly down?: readonly string[];
   readonly ageSeconds?: number;
 }
 
-/** examples/fabric with addresses and agents, of which the test plays the part, on a clock that moves while a command waits. */
+/** examples/fabric with addresses and with agents that the test plays. Its clock moves while a command waits. */
 export class DrainBed {
   readonly cluster: FabricCluster;
   readonly clock = new VirtualClock();
@@ -33,7 +33,7 @@ export class DrainBed {
     const bed = new DrainBed(await FabricCluster.start());
     bed.cluster.server.pageItems = 500;
     bed.assign('web', '198.51.100.10');
-    // node3 has no pod of it.
+    // node3 has no pod of this Service.
     bed.assign('ledger', '198.51.100.11');
     for (const node of ['node1', 'node2', 'node3']) bed.report(node);
     return bed;
@@ -62,7 +62,7 @@ export class DrainBed {
     this.cluster.put({ apiVersion: 'herald.dev/v1alpha1', kind: 'NodeState', metadata: { name: node }, status });
   }
 
-  /** Only node1 has a pod of Service shop/ledger, whose policy is Local, any more. */
+  /** Leaves node1 as the only node with a pod of Service shop/ledger, whose policy is Local. */
   leaveAlone(): void {
     for (const [family, address] of [
       ['v4', '10.244.1.11'],
@@ -79,15 +79,15 @@ export class DrainBed {
     }
   }
 
-  /** Looks of the command at the report of a node. */
+  /** How often the command has read the report of a node. */
   get looks(): number {
     return this.#looks;
   }
   #looks = 0;
 
   /**
-   * Runs `herald drain`. `story`: what the agent does before each look at its report, from 0. Time stands still while a request is under way, as
-   * far as a test can tell: this thread answers it.
+   * Runs `herald drain`. `story` returns what the agent does before each read of its report, counted from 0. The clock stands still during
+   * a request, because this thread answers it.
    */
   async drain(
     words: readonly string[],

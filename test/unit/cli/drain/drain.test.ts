@@ -25,14 +25,14 @@ const written = (value: string | null): object => ({
 });
 const mark = (annotations: Record<string, string>, spec: object = {}): void =>
   bed.cluster.put({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1', annotations } as never, spec });
-/** What an agent reports, look by look; the last one stays. */
+/** The agent's reports, one for each read; the last one stays. */
 const telling =
   (...reports: readonly NodeDrainReport[]) =>
   (look: number): void =>
     bed.report('node1', look === 0 ? {} : { drain: reports[Math.min(look, reports.length) - 1] ?? at('Drained') });
 
 describe('herald drain', patient, () => {
-  test('annotates the Node, and says what the agent does until no connection is left', async () => {
+  test("drain annotates the Node and prints the agent's progress until no connection is left", async () => {
     const { code, stdout, stderr } = await bed.drain(
       ['node1'],
       telling(
@@ -46,8 +46,8 @@ describe('herald drain', patient, () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n')).toEqual([
       'herald.dev/drain: "true" is written to the Node',
-      'GRACEFUL_SHUTDOWN is raised at tor1-v4, tor1-v6, tor2-v4, tor2-v6: routers have 10 s to turn to others',
-      'all routes are withdrawn; connections that still come are forwarded, for 300 s at most',
+      'routes to tor1-v4, tor1-v6, tor2-v4, tor2-v6 carry GRACEFUL_SHUTDOWN: routers have 10 s to choose other routes',
+      'all routes are withdrawn; connections that still arrive are forwarded, for 300 s at most',
       '12 connections are left',
       '1 connection is left',
       'drained: no connection is left',
@@ -56,17 +56,17 @@ describe('herald drain', patient, () => {
     expect(bed.cluster.server.patches).toEqual([written('true')]);
   });
 
-  test('peers that are not told are named, and connections that the deadline cut off', async () => {
+  test('drain names peers without a session, and connections that the deadline cuts off', async () => {
     const { stdout } = await bed.drain(['node1'], (look) => {
       const drain = look === 1 ? at('Draining') : at('Drained', { connections: 3 });
       bed.report('node1', look === 0 ? {} : { drain, down: ['tor2-v4'] });
     });
-    expect(stdout).toContain('raised at tor1-v4, tor1-v6, tor2-v6; no session with tor2-v4 (Active): routers');
+    expect(stdout).toContain('routes to tor1-v4, tor1-v6, tor2-v6 carry GRACEFUL_SHUTDOWN; no session with tor2-v4 (Active): routers');
     expect(stdout).toContain('all routes are withdrawn');
     expect(stdout).toContain('drained: the 300 s are over, 3 connections are left');
   });
 
-  test('what was reported before the agent knew of it does not count', async () => {
+  test('drain ignores reports from before the agent knew the request', async () => {
     bed.report('node1', { drain: at('Drained', { connections: 0 }) });
     const old = bed.cluster.server.version;
     const { code, stdout } = await bed.drain(['node1'], (look) => {
@@ -79,14 +79,14 @@ describe('herald drain', patient, () => {
     });
     expect(code).toBe(0);
     expect(bed.looks).toBeGreaterThanOrEqual(5);
-    expect(stdout).toContain('GRACEFUL_SHUTDOWN is raised');
+    expect(stdout).toContain('carry GRACEFUL_SHUTDOWN');
   });
 
-  test('who stops waiting, or has waited long enough, is told that the drain goes on: 4', async () => {
+  test('a timeout or Ctrl-C exits with 4 and says that the drain goes on', async () => {
     const late = await bed.drain(['node1', '--timeout', '20s'], telling(at('Draining')));
     expect(late.code).toBe(4);
     expect(late.stdout).toContain(
-      'not done after 20 s, phase Draining: the drain goes on; herald drain node1 waits for it, --uncordon puts the node back',
+      'not done after 20 s, phase Draining: the drain goes on; herald drain node1 waits for it, --uncordon ends it',
     );
     const stop = new AbortController();
     const stopped = await bed.drain(
@@ -105,7 +105,7 @@ describe('herald drain', patient, () => {
     });
   });
 
-  test('an API server that is away for a while is asked again; one that refuses ends it', async () => {
+  test('drain retries an unreachable API server, and ends when it refuses', async () => {
     const { server } = bed.cluster;
     const away = await bed.drain(['node1'], (look) => {
       telling(at('Draining'), at('Draining'), at('Drained', { connections: 0 }))(look);
@@ -120,7 +120,7 @@ describe('herald drain', patient, () => {
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('403') });
   });
 
-  test('--wait=false asks for it and ends; -o json is one object, with the lines beside it', async () => {
+  test('--wait=false requests the drain and ends; -o json prints one object, progress goes to standard error', async () => {
     const { code, stdout, stderr } = await bed.drain(['node1', '--wait=false', '-o', 'json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -134,17 +134,17 @@ describe('herald drain', patient, () => {
     expect(bed.looks).toBe(0);
   });
 
-  test('--dry-run says what is announced, and writes nothing', async () => {
+  test('--dry-run says what the node announces, and writes nothing', async () => {
     const { code, stdout } = await bed.drain(['node1', '--dry-run']);
     expect(code).toBe(0);
     expect(stdout).toContain(
-      'node1 announces 2 Services to tor1-v4, tor1-v6, tor2-v4, tor2-v6\neach of them is announced by another node as well\n',
+      'node1 announces 2 Services to tor1-v4, tor1-v6, tor2-v4, tor2-v6\nanother node announces each of them as well\n',
     );
     expect(stdout).toContain('"true" would be written; nothing was (--dry-run)');
     expect(bed.cluster.server.methods).toEqual(new Set(['GET']));
   });
 
-  test('what is asked already is waited for, and not written again', async () => {
+  test('drain waits for a drain that is requested already, without writing it again', async () => {
     mark({ [drainAnnotation]: 'true' });
     const { code, stdout } = await bed.drain(['node1'], () => bed.report('node1', { drain: at('Drained', { connections: 0 }) }));
     expect(code).toBe(0);
@@ -153,10 +153,10 @@ describe('herald drain', patient, () => {
   });
 });
 
-describe('the last next hop', patient, () => {
+describe('drain of a last next hop', patient, () => {
   beforeEach(() => bed.leaveAlone());
 
-  test('is refused beforehand, by name, and nothing is written: 3', async () => {
+  test('drain refuses with exit status 3, names the Service, and writes nothing', async () => {
     for (const words of [['node1'], ['node1', '--dry-run'], ['node1', '--wait=false']]) {
       const { code, stdout } = await bed.drain(words);
       expect(code).toBe(3);
@@ -174,7 +174,7 @@ describe('the last next hop', patient, () => {
     expect(bed.cluster.server.methods).toEqual(new Set(['GET']));
   });
 
-  test('what a drain by force has taken away comes back with --keep-last', async () => {
+  test('--keep-last restores routes that a forced drain has withdrawn', async () => {
     mark({ [drainAnnotation]: 'force' });
     const story = (): void => bed.report('node1', { drain: at('Drained', { connections: 0 }) });
     expect((await bed.drain(['node1'], story)).code).toBe(0);
@@ -183,11 +183,11 @@ describe('the last next hop', patient, () => {
     expect(bed.cluster.server.patches).toEqual([written('true')]);
   });
 
-  test('is no matter for a node that does not announce it', async () => {
+  test('a Service that the node does not announce does not stop the drain', async () => {
     expect((await bed.drain(['node2', '--wait=false'])).code).toBe(0);
   });
 
-  test('is also that of a node whose neighbours have no session, or do not report', async () => {
+  test('a neighbor without a session or without a report does not count as a next hop', async () => {
     for (const node of ['node2', 'node3']) bed.report(node, { down: ['tor1-v4', 'tor1-v6', 'tor2-v4', 'tor2-v6'] });
     expect((await bed.drain(['node1'])).stdout).toContain('announces 2 Services of node1');
     bed.report('node2', { ageSeconds: 3600 });
@@ -196,14 +196,14 @@ describe('the last next hop', patient, () => {
     expect((await bed.drain(['node1'])).stdout).toContain('announces 1 Service of node1');
   });
 
-  test('--keep-last drains the node of everything else, and ends there', async () => {
+  test('--keep-last drains the node of everything else, and ends', async () => {
     const { code, stdout } = await bed.drain(['node1', '--keep-last'], telling(at('Draining'), at('Settled', { kept: 1 })));
     expect(code).toBe(0);
     expect(stdout).toContain('no other node announces 1 Service: their routes stay\n  shop/ledger: 198.51.100.11\n');
     expect(stdout).toContain('the other routes are withdrawn; those of 1 Service stay, as no other node announces them');
-    expect(stdout).toContain('the node must not go yet');
+    expect(stdout).toContain('do not remove the node yet');
     expect(bed.cluster.server.patches).toEqual([written('true')]);
-    // Once more, after its pods were moved: nothing is refused, and the rest is waited for.
+    // A second time, after its pods were moved: nothing is refused, and the command waits for the rest.
     const rest = await bed.drain(
       ['node1'],
       telling(at('Settled', { kept: 1 }), at('Settled', { kept: 1 }), at('Drained', { connections: 0 })),
@@ -212,11 +212,11 @@ describe('the last next hop', patient, () => {
     expect(rest.stdout).toContain('drained: no connection is left');
   });
 
-  test('--force withdraws it knowingly', async () => {
+  test('--force withdraws the last route with a warning', async () => {
     const dry = await bed.drain(['node1', '--force', '--dry-run']);
     expect([dry.code, dry.stdout]).toEqual([
       0,
-      expect.stringContaining('no other node announces 1 of them, which would not be reachable any more'),
+      expect.stringContaining('no other node announces 1 of them, which would become unreachable'),
     ]);
     const { code } = await bed.drain(['node1', '--force'], telling(at('Drained', { connections: 0 })));
     expect(code).toBe(0);
@@ -231,7 +231,7 @@ describe('herald drain --uncordon', patient, () => {
     bed.report('node1', { drain: at('Drained', { connections: 0 }) });
   });
 
-  test('removes the annotation, and waits until all routes are announced again', async () => {
+  test('--uncordon removes the annotation and waits until all routes are announced again', async () => {
     const { code, stdout } = await bed.drain(['node1', '--uncordon'], (look) => {
       if (look < 2) bed.report('node1', { drain: at('Drained'), consumed: '1' });
       else bed.report('node1', { sent: look < 4 ? 0 : all });
@@ -244,7 +244,7 @@ describe('herald drain --uncordon', patient, () => {
     expect(bed.cluster.server.patches).toEqual([written(null)]);
   });
 
-  test('--undo is the same; what is not drained is left', async () => {
+  test('--undo equals --uncordon, and a node that is not drained is not written', async () => {
     expect((await bed.drain(['node1', '--undo', '--wait=false'])).stdout).toBe('herald.dev/drain is removed from the Node\n');
     const again = await bed.drain(['node1', '--undo'], () => bed.report('node1', { sent: all, down: ['tor1-v4'] }));
     expect(again.code).toBe(0);
@@ -252,7 +252,7 @@ describe('herald drain --uncordon', patient, () => {
     expect(bed.cluster.server.patches).toHaveLength(1);
   });
 
-  test('without a session nothing is announced', async () => {
+  test('--uncordon waits while the node has no session', async () => {
     const down = ['tor1-v4', 'tor1-v6', 'tor2-v4', 'tor2-v6'];
     const { code, stdout } = await bed.drain(['node1', '--uncordon', '--timeout', '10s'], (look) =>
       bed.report('node1', look < 1 ? {} : { down }),
@@ -261,7 +261,7 @@ describe('herald drain --uncordon', patient, () => {
     expect(stdout).toContain('not everything is announced yet: tor1-v4: Active');
   });
 
-  test('a taint is not ours to remove', async () => {
+  test('--uncordon does not remove a taint', async () => {
     const config = { spec: { defaultClass: true, nodeDrain: { taint: 'example.com/off' } } };
     bed.cluster.put({ apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, ...config });
     mark({}, { taints: [{ key: 'example.com/off', effect: 'NoSchedule' }] });
@@ -272,10 +272,10 @@ describe('herald drain --uncordon', patient, () => {
   });
 });
 
-describe('what cannot be done is said before anything is written', patient, () => {
+describe('drain without any write', patient, () => {
   afterEach(() => expect(bed.cluster.server.patches).toEqual([]));
 
-  test('a Node that is not there, and one whose agent is silent', async () => {
+  test('drain reports an unknown Node, and a Node whose agent is silent', async () => {
     expect(await bed.drain(['node9'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('there is no valid Node node9 in the cluster at'),
@@ -284,11 +284,11 @@ describe('what cannot be done is said before anything is written', patient, () =
     const { code, stderr } = await bed.drain(['node1']);
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/nothing was written: nobody would carry it out\..*\n.*fix: [^]*--wait=false/),
+      expect.stringMatching(/nothing was written, because no agent would act on it\..*\n.*fix: [^]*--wait=false/),
     ]);
   });
 
-  test('what the caller may not see, or not write', async () => {
+  test('drain reports what the caller may not read or write', async () => {
     bed.cluster.server.forbidden.add('/api/v1/nodes/node1');
     const denied = await bed.drain(['node1']);
     expect([denied.code, denied.stderr]).toEqual([1, expect.stringMatching(/nothing was written: .*403.*ClusterRole herald-drain/)]);
@@ -300,7 +300,7 @@ describe('what cannot be done is said before anything is written', patient, () =
     ]);
   });
 
-  test('options that contradict each other, and times that are none', async () => {
+  test('drain reports contradicting options and invalid times', async () => {
     for (const words of [
       ['node1', '--force', '--keep-last'],
       ['node1', '--undo', '--force'],
@@ -339,7 +339,7 @@ describe('herald drain of a directory', patient, () => {
   const herald = (...words: readonly string[]): Promise<Outcome> =>
     inProcess(drainCommand, ['node1', '--source', directory, ...words], { clock: bed.clock });
 
-  test('says what to write into which manifest, and waits until it is there and the node is drained', async () => {
+  test('drain says what to write into which manifest, and waits until the node is drained', async () => {
     const before = await readFile(join(directory, '10-cluster.yaml'), 'utf8');
     const only = await herald('--wait=false');
     expect(only).toMatchObject({ code: 0, stderr: '' });
@@ -348,7 +348,7 @@ describe('herald drain of a directory', patient, () => {
     );
     expect(await readFile(join(directory, '10-cluster.yaml'), 'utf8')).toBe(before);
 
-    // A report that nobody has asked for is none.
+    // A report from before the request does not count.
     await report(at('Drained', { connections: 0 }));
     let turns = 0;
     const { code, stdout } = await bed.whileTimePasses(herald(), async () => {
@@ -359,7 +359,7 @@ describe('herald drain of a directory', patient, () => {
     expect(stdout).toContain('drained: no connection is left');
   });
 
-  test('and which to remove', async () => {
+  test('--uncordon says what to remove from which manifest', async () => {
     await edit(plain, asked);
     const { code, stdout } = await herald('--undo', '--wait=false');
     expect([code, stdout]).toEqual([

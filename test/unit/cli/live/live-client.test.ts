@@ -3,7 +3,7 @@ import { fetchAllPages } from '../../../../src/cli/live/live-client.ts';
 
 const process = { command: 'agent', version: '0', started: '2026-01-01T00:00:00Z' };
 
-test('all pages of a list, up to so many items', async () => {
+test('fetchAllPages returns all pages of a list, up to a maximum of items', async () => {
   const asked: (string | undefined)[] = [];
   const ask = async (_: string, { after }: Readonly<Record<string, string>>): Promise<object> => {
     asked.push(after);
@@ -15,7 +15,7 @@ test('all pages of a list, up to so many items', async () => {
   expect(await fetchAllPages({ ask }, '/x', {}, 4)).toEqual({ process, items: [0, 1, 2, 3], more: true });
 });
 
-test('one that answers nothing, and always that there is more, is not asked for ever', async () => {
+test('fetchAllPages ends when a process sends empty pages that promise more', async () => {
   let asked = 0;
   const ask = async (): Promise<object> => {
     asked += 1;
@@ -25,7 +25,7 @@ test('one that answers nothing, and always that there is more, is not asked for 
   expect(await fetchAllPages({ ask }, '/x', {}, 100)).toEqual({ process, items: [], more: false });
 });
 
-test('nor is one that answers the same page again', async () => {
+test('fetchAllPages ends when a process repeats a page', async () => {
   const ask = async (): Promise<object> => ({ process, items: [1], next: 'same' });
   expect(await fetchAllPages({ ask }, '/x', {}, 100)).toEqual({ process, items: [1, 1], more: false });
 });

@@ -13,13 +13,13 @@ const proxy = '/api/v1/namespaces/herald-system/pods/agent-1:10290/proxy';
 const process = { command: 'agent', node: 'node1', version: '1.2.3', started: '2026-01-01T00:00:00.000Z' };
 const answer = { process, items: ['a'] };
 
-/** As a process says it at its port (src/live/live-port.ts). */
+/** The answer of a busy process at its port (src/live/live-port.ts). */
 const busy =
   (retryAfter?: string): Fault =>
   (response) =>
     void response.writeHead(429, retryAfter === undefined ? {} : { 'Retry-After': retryAfter }).end('{"error":"somebody else","fix":""}');
 
-/** Remembers the pauses that were begun. */
+/** Records the pauses that were started. */
 class PauseClock extends VirtualClock {
   readonly pauses: number[] = [];
 
@@ -57,13 +57,13 @@ const asked = (): number => server.paths.filter((path) => path === `${proxy}${li
 const begun = (milliseconds: number): number => clock.pauses.filter((pause) => pause === milliseconds).length;
 const pausing = (milliseconds: number, times = 1): Promise<unknown> => until('a pause', () => begun(milliseconds) === times);
 
-describe('a process that answers somebody else (429)', () => {
+describe('a busy process (429)', () => {
   test.each([
     ['is asked again when it says', '2', 2000],
     ['is asked again after a moment, where it says nothing', undefined, limits.liveBusyMilliseconds],
     ['is not asked all the time, whatever it says', '0', limits.liveBusyMilliseconds],
     ['is asked again after a moment, where it says what is no number', 'Wed, 21 Oct 2026 07:28:00 GMT', limits.liveBusyMilliseconds],
-  ])('%s', async (_, retryAfter, pause) => {
+  ])('the client retries after the pause that the answer names: %s', async (_, retryAfter, pause) => {
     server.next(busy(retryAfter), busy(retryAfter));
     const answered = pod.ask(livePaths.history, {});
     for (const times of [1, 2]) {
@@ -78,7 +78,7 @@ describe('a process that answers somebody else (429)', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('is given up when the time for an answer is over, with what to do', async () => {
+  test('the client gives up when the time for an answer is over, and names the fix', async () => {
     server.faults.set(`${proxy}${livePaths.history}`, busy('1'));
     const answered = pod.ask(livePaths.history, {}).catch((error: unknown) => error);
     for (const times of [1, 2, 3, 4]) {
@@ -88,23 +88,23 @@ describe('a process that answers somebody else (429)', () => {
     const error = await answered;
     expect(error).toBeInstanceOf(LiveError);
     expect(error).toMatchObject({
-      message: 'others are being answered (HTTP 429), and there was no turn within 5 s',
-      fix: 'ask again in 1 s, or on its host at its socket: --socket',
+      message: 'it is busy with other queries (HTTP 429), and did not answer within 5 s',
+      fix: 'try again in 1 s, or query its socket on its host: --socket',
     });
     expect(asked()).toBe(5);
     expect(clock.pending).toBe(0);
   });
 
-  test('is given up at once where it asks for more time than there is', async () => {
+  test('the client gives up at once when the requested pause exceeds the remaining time', async () => {
     server.next(busy('120'));
     await expect(pod.ask(livePaths.history, {})).rejects.toMatchObject({
       code: 'notAsked',
-      fix: 'ask again in 120 s, or on its host at its socket: --socket',
+      fix: 'try again in 120 s, or query its socket on its host: --socket',
     });
     expect({ asked: asked(), pending: clock.pending }).toEqual({ asked: 1, pending: 0 });
   });
 
-  test('is not waited for by who has stopped', async () => {
+  test('the client ends its pause when the command is stopped', async () => {
     server.next(busy('2'));
     const answered = pod.ask(livePaths.history, {});
     await pausing(2000);
@@ -113,7 +113,7 @@ describe('a process that answers somebody else (429)', () => {
     expect({ asked: asked(), pending: clock.pending }).toEqual({ asked: 1, pending: 0 });
   });
 
-  test('is named among those who were not asked, also where it is so from the first question on', async () => {
+  test('a process that is busy from the first query is listed as not queried', async () => {
     server.faults.set(`${proxy}${livePaths.index}`, busy('120'));
     const found = await findPodClients(client, { namespace: 'herald-system' }, { clock, stopped: stop.signal });
     expect(found.clients).toEqual([]);
@@ -121,10 +121,10 @@ describe('a process that answers somebody else (429)', () => {
   });
 });
 
-test('a process that says nothing is given up after its time', async () => {
+test('the client gives up on a process that does not answer in time', async () => {
   server.next(() => undefined);
   const answered = pod.ask(livePaths.history, {}).catch((error: unknown) => error);
   await until('it is asked', () => asked() === 1);
   clock.advance(limits.liveMilliseconds);
-  expect(await answered).toMatchObject({ message: "no answer within 5 s by the API server's pod proxy" });
+  expect(await answered).toMatchObject({ message: "no answer within 5 s through the API server's pod proxy" });
 });

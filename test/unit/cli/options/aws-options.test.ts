@@ -9,11 +9,11 @@ const parse = (...words: readonly string[]): AwsFlags =>
     .parse(words, { from: 'user' })
     .opts();
 
-test('without options nothing is said of AWS', () => {
+test('AWS options default to nothing but the cluster name', () => {
   expect(parse().awsClusterName).toBeUndefined();
 });
 
-test('what is said becomes settings; the rest is left to the provider', () => {
+test('given options become settings; the provider keeps its defaults for the rest', () => {
   const flags = parse('--aws-cluster-name', 'production', '--aws-vpc-id', 'vpc-0a', '--aws-node-rules=leave', '--aws-retire-seconds=0');
   expect(awsOptionsOf(flags, 'production', {})).toEqual({
     clusterName: 'production',
@@ -29,7 +29,7 @@ test('what is said becomes settings; the rest is left to the provider', () => {
   });
 });
 
-test('the region is that of the option, else of AWS_REGION, else of AWS_DEFAULT_REGION', () => {
+test('the region comes from the option, else AWS_REGION, else AWS_DEFAULT_REGION', () => {
   const both = { AWS_REGION: 'eu-west-1', AWS_DEFAULT_REGION: 'eu-west-2' };
   expect(awsOptionsOf(parse('--aws-region', 'us-east-1'), 'a', both).region).toBe('us-east-1');
   expect(awsOptionsOf(parse(), 'a', both).region).toBe('eu-west-1');
@@ -37,7 +37,7 @@ test('the region is that of the option, else of AWS_REGION, else of AWS_DEFAULT_
   expect(awsOptionsOf(parse(), 'a', { AWS_REGION: '' }).region).toBeUndefined();
 });
 
-test('tags are pairs, a value may hold "="', () => {
+test('tags are pairs, and a value may hold "="', () => {
   expect(parse('--aws-default-tags', 'team=edge, cost=a=b').awsDefaultTags).toEqual({ team: 'edge', cost: 'a=b' });
 });
 

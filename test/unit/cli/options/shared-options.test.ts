@@ -10,7 +10,7 @@ test.each([
   ['1179', [{ port: 1179 }]],
   ['192.0.2.1:179', [{ address: address('192.0.2.1'), port: 179 }]],
   ['[2001:db8::1]:65535', [{ address: address('2001:db8::1'), port: 65_535 }]],
-])('--bgp-listen %s', (text, expected) => {
+])('--bgp-listen %s is accepted', (text, expected) => {
   expect(read(text)).toEqual(expected);
 });
 
@@ -26,7 +26,7 @@ test.each([
   ['https://[2001:db8::10]:6443', 'https://[2001:db8::10]:6443/'],
   ['https://api.example.net', 'https://api.example.net/'],
   ['http://127.0.0.1:8001', 'http://127.0.0.1:8001/'],
-])('--apiserver %s', (text, expected) => {
+])('--apiserver %s is accepted', (text, expected) => {
   const command = addClusterOptions(new Command()).exitOverride().parse(['--apiserver', text], { from: 'user' });
   expect((command.opts()['apiserver'] as URL).href).toBe(expected);
 });
@@ -40,8 +40,8 @@ test.each(['192.0.2.10', '192.0.2.10:6443', 'ftp://192.0.2.10', 'https://', 'htt
   },
 );
 
-test('--kubeconfig says whose cluster it is without it: for a process its own, for a person that of kubectl', () => {
+test("--kubeconfig names its default: the pod's cluster for a process, kubectl's for a user", () => {
   const help = (command: Command): string => command.helpInformation().replaceAll(/\s+/g, ' ');
-  expect(help(addClusterOptions(new Command()))).toContain('(default: the one that this pod is in)');
+  expect(help(addClusterOptions(new Command()))).toContain('(default: the cluster of this pod)');
   expect(help(addCallerOptions(new Command()))).toContain('(default: as kubectl finds it: $KUBECONFIG, ~/.kube/config, else the pod)');
 });

@@ -13,7 +13,7 @@ function lines(level: string): { readonly log: ReturnType<typeof textLog>; reado
   };
 }
 
-test('time, level, message, and fields that can be told apart', () => {
+test('a log line has time, level, message, and fields that are unambiguous', () => {
   const { log, said } = lines('info');
   log.warn({ peer: 'tor1', reason: 'no answer "yet"', routes: [1, 2], count: 3n, none: undefined }, 'session down');
   expect(said).toEqual([
@@ -29,7 +29,7 @@ test('an error is one line, with its stack', () => {
   expect(said[0]).toContain('Error: no\\n');
 });
 
-test('nothing below the level', () => {
+test('messages below the level are not logged', () => {
   const { log, said } = lines('warn');
   log.debug({}, 'a');
   log.info({}, 'b');

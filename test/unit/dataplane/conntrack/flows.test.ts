@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { defined } from '../../../../src/lang/defined.ts';
-import { kindText, staleFlows, strayFinder, type Flow, type StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
+import {
+  staleFlowsText,
+  staleFlows,
+  staleFlowMatcher,
+  type Flow,
+  type StaleFlows,
+} from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
 import { readFlow } from '../../../../src/dataplane/conntrack/conntrack-command.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import type { Backend, Frontend, Protocol } from '../../../../src/net/frontend.ts';
@@ -43,8 +49,8 @@ const text = ({ protocol, destination, port, replySource, replyPort, ...rest }: 
 };
 
 const strayFlows = (flows: readonly Flow[], frontends: readonly Frontend[], nodePortAddresses: readonly Prefix[]): StaleFlows[] => {
-  const strays = flows.flatMap((each) => strayFinder(frontends, nodePortAddresses)(each) ?? []);
-  return [...new Map(strays.map((stray) => [kindText(stray), stray])).values()];
+  const strays = flows.flatMap((each) => staleFlowMatcher(frontends, nodePortAddresses)(each) ?? []);
+  return [...new Map(strays.map((stray) => [staleFlowsText(stray), stray])).values()];
 };
 
 const flow = (line: string): Flow => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defined } from '../../../../src/lang/defined.ts';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import { DirectReturn } from '../../../../src/dataplane/direct-return/direct-return.ts';
-import { markOf, preferences, tunnelNextHop } from '../../../../src/dataplane/ruleset/direct-return-identity.ts';
+import { nodeMark, preferences, tunnelNextHop } from '../../../../src/dataplane/ruleset/direct-return-identity.ts';
 import { pathCheckInterval } from '../../../../src/dataplane/direct-return/limits.ts';
 import { itemKey, pathDifference, planPaths } from '../../../../src/dataplane/direct-return/paths.ts';
 import { address } from '../../../../src/net/address.ts';
@@ -71,15 +71,15 @@ function setup(): {
 describe('paths', () => {
   test('a link needs a rule and a route, a tunnel the link address of its end as well', () => {
     const { items, byTarget } = planPaths(node(target('10.0.0.2', 'link'), target('fd00::3', 'vxlan')));
-    const mark = (text: string): string => `0x${markOf(address(text)).toString(16)}`;
+    const mark = (text: string): string => `0x${nodeMark(address(text)).toString(16)}`;
     const texts = items.map(itemKey);
     expect(texts).toContain(
-      `rule 4 pref ${preferences.node} fwmark ${mark('10.0.0.2')} lookup ${markOf(address('10.0.0.2'))} protocol 152`,
+      `rule 4 pref ${preferences.node} fwmark ${mark('10.0.0.2')} lookup ${nodeMark(address('10.0.0.2'))} protocol 152`,
     );
-    expect(texts).toContain(`route 4 default via 10.0.0.2 table ${markOf(address('10.0.0.2'))} protocol 152`);
+    expect(texts).toContain(`route 4 default via 10.0.0.2 table ${nodeMark(address('10.0.0.2'))} protocol 152`);
     const hop = tunnelNextHop(address('fd00::3'));
     expect(hop).toMatch(/^fe80::98:/);
-    expect(texts).toContain(`route 6 default via ${hop} dev herald-vx6 table ${markOf(address('fd00::3'))} protocol 152`);
+    expect(texts).toContain(`route 6 default via ${hop} dev herald-vx6 table ${nodeMark(address('fd00::3'))} protocol 152`);
     expect(byTarget.get('fd00::3')?.map(({ kind }) => kind)).toEqual([
       'tunnel',
       'rule',
@@ -122,7 +122,7 @@ describe('paths', () => {
     expect(byTarget.size).toBeLessThanOrEqual(1_000);
     const marks = items.flatMap(({ text }) => /fwmark (0x[0-9a-f]+) lookup/.exec(text)?.[1] ?? []);
     expect(new Set(marks).size).toBe(byTarget.size);
-    for (const { node } of targets) expect(markOf(node) >>> 24).toBe(0x68);
+    for (const { node } of targets) expect(nodeMark(node) >>> 24).toBe(0x68);
   });
 });
 
@@ -136,21 +136,21 @@ describe('what is passed on', () => {
 
   test('has its path before its elements', async () => {
     const { direct, paths } = setup();
-    expect(direct.adapted(far).backends.map(({ path: passing }) => passing)).toEqual([undefined, { ingress: true }, undefined]);
+    expect(direct.withExistingPaths(far).backends.map(({ path: passing }) => passing)).toEqual([undefined, { ingress: true }, undefined]);
     await direct.setNode(nodes);
     expect(paths.items.size).toBe(planPaths(nodes).items.length);
-    expect(direct.adapted(far)).toEqual(far);
+    expect(direct.withExistingPaths(far)).toEqual(far);
   });
 
   test('is translated where there is no path, and again passed on when there is', async () => {
     const { direct, paths, changes, pass } = setup();
     paths.refused.add('herald-vx4');
     await direct.setNode(nodes);
-    expect(direct.adapted(far).backends.map(({ path: passing }) => passing?.routed)).toEqual([undefined, 'link', undefined]);
+    expect(direct.withExistingPaths(far).backends.map(({ path: passing }) => passing?.routed)).toEqual([undefined, 'link', undefined]);
     const before = changes();
     paths.refused.clear();
     await pass(pathCheckInterval);
-    expect(direct.adapted(far)).toEqual(far);
+    expect(direct.withExistingPaths(far)).toEqual(far);
     expect(changes()).toBe(before + 1);
   });
 
@@ -180,7 +180,7 @@ describe('what is passed on', () => {
   test('leaves nothing', async () => {
     const { direct, paths, ingress } = setup();
     await direct.setNode(nodes);
-    await direct.committed([[frontendKey(far.match), far]]);
+    await direct.applyCommitted([[frontendKey(far.match), far]]);
     await direct.close();
     expect(ingress.present).toBe(true);
     await direct.remove();
@@ -194,7 +194,7 @@ describe('what is passed on', () => {
     ingress.present = true;
     await direct.setNode(undefined);
     expect(paths.log).toEqual([]);
-    await direct.committed([]);
+    await direct.applyCommitted([]);
     await pass(pathCheckInterval);
     expect(paths.items.size).toBe(0);
     expect(ingress.present).toBe(false);
@@ -209,7 +209,7 @@ describe('the table of ingress', () => {
   test('has the slots of other nodes, and a change sends those that moved', async () => {
     const { direct, ingress, pass } = setup();
     await direct.setNode(nodes);
-    await direct.committed([[key, near]]);
+    await direct.applyCommitted([[key, near]]);
     await pass(0);
     const made = ingress.scripts.at(-1)?.join('\n') ?? '';
     expect(made).toContain('type filter hook ingress device "eth0"');
@@ -217,10 +217,10 @@ describe('the table of ingress', () => {
     expect(made.match(/192\.0\.2\.1 \. tcp \. 80 \. 0:[0-9a-f]+ : 10\.0\.0\.2/g)).toHaveLength(125);
     const backendOf = Uint16Array.from(near.slots?.backendOf ?? []);
     backendOf[1] = 0;
-    await direct.committed([[key, { ...near, slots: { hashed: 'connection', backendOf } }]]);
+    await direct.applyCommitted([[key, { ...near, slots: { hashed: 'connection', backendOf } }]]);
     await pass(0);
     expect(ingress.scripts.at(-1)).toEqual(['delete element netdev herald_direct nodes4 { 192.0.2.1 . tcp . 80 . 0:1 }']);
-    await direct.committed([[key, undefined]]);
+    await direct.applyCommitted([[key, undefined]]);
     await pass(0);
     expect(
       ingress.scripts
@@ -233,7 +233,7 @@ describe('the table of ingress', () => {
   test('is made anew when somebody removed it, and when other nodes come', async () => {
     const { direct, ingress, repaired, pass } = setup();
     await direct.setNode(nodes);
-    await direct.committed([[key, near]]);
+    await direct.applyCommitted([[key, near]]);
     await pass(0);
     const first = ingress.scripts.at(-1);
     ingress.present = false;
@@ -241,7 +241,7 @@ describe('the table of ingress', () => {
     expect(ingress.scripts.at(-1)).toEqual(first);
     expect(repaired).toEqual(['the table of ingress']);
     await direct.setNode({ ...nodes, linkAddresses: ['02:00:00:00:00:02', '02:00:00:00:00:03'] });
-    await direct.committed([]);
+    await direct.applyCommitted([]);
     await pass(0);
     expect(ingress.scripts.at(-1)?.join('\n')).toContain('{ 02:00:00:00:00:02 , 02:00:00:00:00:03 }');
   });
@@ -250,7 +250,7 @@ describe('the table of ingress', () => {
     const { direct, ingress, pass } = setup();
     ingress.refuses = 'no';
     await direct.setNode(nodes);
-    await direct.committed([[key, near]]);
+    await direct.applyCommitted([[key, near]]);
     await pass(0);
     expect(await direct.probe(['eth0'], [])).toEqual({ l2: 'no' });
     ingress.refuses = undefined;

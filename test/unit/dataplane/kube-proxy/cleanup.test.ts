@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { cleanupKubeProxy, forwardsClusterIPs, type Run } from '../../../../src/dataplane/kube-proxy/cleanup.ts';
+import { cleanupKubeProxy, forwardsClusterIPs, type RunCommand } from '../../../../src/dataplane/kube-proxy/cleanup.ts';
 
 /** A machine whose commands answer from a table: by the whole command, else by its beginning; a command that is not in it is not installed. */
 function machine(answers: Record<string, string | ((input: string) => string)>) {
   const ran: string[] = [];
-  const run: Run = async (command, input = '') => {
+  const run: RunCommand = async (command, input = '') => {
     const text = command.join(' ');
     ran.push(text);
     const answer = answers[text];

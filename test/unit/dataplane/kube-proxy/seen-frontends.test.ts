@@ -5,17 +5,17 @@ import { address, addressBytes } from '../../../../src/net/address.ts';
 
 test('a frontend is there when it is mapped and has an endpoint, and only what differs in the end has changed', () => {
   const seen = new SeenFrontends();
-  seen.add('mapped', 'a');
-  seen.add('without', 'b');
+  seen.addFrontend('mapped', 'a');
+  seen.addFrontend('without', 'b');
   expect([...seen.takeChanges()]).toEqual(['a']);
-  seen.add('mapped', 'b');
+  seen.addFrontend('mapped', 'b');
   expect([seen.has('a'), seen.has('b'), ...seen.takeChanges()]).toEqual([true, false]);
-  seen.delete('without', 'b');
+  seen.removeFrontend('without', 'b');
   // As kube-proxy replaces an element.
-  seen.delete('mapped', 'a');
-  seen.add('mapped', 'a');
+  seen.removeFrontend('mapped', 'a');
+  seen.addFrontend('mapped', 'a');
   expect([...seen.takeChanges()]).toEqual(['b']);
-  seen.replace({ mapped: new Set(['b', 'c']), without: new Set(['c']) });
+  seen.replaceFrontends({ mapped: new Set(['b', 'c']), without: new Set(['c']) });
   expect([...seen.takeChanges()]).toEqual(['a']);
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { defined } from '../../../../src/lang/defined.ts';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import type { Flow, StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
-import { OutcomeUnknown } from '../../../../src/dataplane/nftables/executor.ts';
+import { CommitOutcomeUnknown } from '../../../../src/dataplane/nftables/executor.ts';
 import { NftablesDataplane } from '../../../../src/dataplane/nftables/nftables.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { frontendKey, type Frontend, type NodeForwarding, type Protocol, type ServiceForwarding } from '../../../../src/net/frontend.ts';
@@ -342,7 +342,7 @@ describe('faults', () => {
       const outcome = outcomes.shift();
       if (outcome === 'refused') throw failed();
       await run(transaction);
-      if (outcome === 'unheard') throw new OutcomeUnknown('no answer');
+      if (outcome === 'unheard') throw new CommitOutcomeUnknown('no answer');
     };
     const result = await dataplane.apply(new Map([1, 2, 3, 4].map((n) => [`s${n}`, service(frontend(`172.30.0.${n}`, 80, [2]))])));
     expect([...result.quarantined]).toEqual([]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } from '../../../../src/dataplane/limits.ts';
-import type { RouteTable } from '../../../../src/dataplane/routes/unreachable-routes.ts';
+import type { UnreachableRouteTable } from '../../../../src/dataplane/routes/unreachable-routes.ts';
 import { UnreachableSet } from '../../../../src/dataplane/routes/unreachable-set.ts';
 import type { Family } from '../../../../src/net/address.ts';
 import { formatPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts';
@@ -9,7 +9,7 @@ import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
 /** A routing table as `ip -force` leaves it: what can be changed is changed, also when the command fails. */
-class FakeTable implements RouteTable {
+class FakeTable implements UnreachableRouteTable {
   readonly present = new Map<string, Prefix>();
   readonly unruled = new Set<Family>([4, 6]);
   readonly refused = new Set<string>();
@@ -20,7 +20,7 @@ class FakeTable implements RouteTable {
   changed: () => void = () => undefined;
   watching = 0;
 
-  get watch(): RouteTable['watch'] {
+  get watch(): UnreachableRouteTable['watch'] {
     if (!this.tells) return undefined;
     return (changed) => {
       this.watching++;
@@ -62,22 +62,22 @@ const both = [prefix('192.0.2.0/24'), prefix('fd09::/64')];
 test('one that the kernel refuses is named, and the others are there', async () => {
   const { table, set } = setup();
   table.refused.add('192.0.2.0/24');
-  expect(await set.set(both)).toEqual(new Map([['192.0.2.0/24', 'not this one']]));
+  expect(await set.setPrefixes(both)).toEqual(new Map([['192.0.2.0/24', 'not this one']]));
   expect([...table.present.keys()]).toEqual(['fd09::/64']);
   table.refused.clear();
-  expect(await set.set(both)).toEqual(new Map());
+  expect(await set.setPrefixes(both)).toEqual(new Map());
 });
 
 test('more than the bound: those beyond are named', async () => {
   const { table, set } = setup();
   const many = Array.from({ length: maximumUnreachable + 2 }, (_, n) => prefix(`10.${n >> 8}.${n & 255}.0/24`));
-  expect([...(await set.set(many)).keys()]).toEqual(many.slice(-2).map(formatPrefix));
+  expect([...(await set.setPrefixes(many)).keys()]).toEqual(many.slice(-2).map(formatPrefix));
   expect(table.present.size).toBe(maximumUnreachable);
 });
 
 test('a route or a rule that somebody removes is set again', async () => {
   const { table, repairs, set, check } = setup();
-  await set.set(both);
+  await set.setPrefixes(both);
   await check();
   expect(repairs).toEqual([]);
   table.present.delete('192.0.2.0/24');
@@ -91,9 +91,9 @@ test('a route or a rule that somebody removes is set again', async () => {
 
 test('what could not be done is done later', async () => {
   const { table, set, check } = setup();
-  await set.set(both);
+  await set.setPrefixes(both);
   table.failure = new DataplaneError('permission', 'not permitted');
-  await expect(set.set([])).rejects.toThrow('not permitted');
+  await expect(set.setPrefixes([])).rejects.toThrow('not permitted');
   await check();
   table.failure = undefined;
   await check();
@@ -102,10 +102,10 @@ test('what could not be done is done later', async () => {
 
 test('looks for nothing where there is nothing to keep, or after it was closed', async () => {
   const { clock, set } = setup();
-  await set.set(both);
-  await set.set([]);
+  await set.setPrefixes(both);
+  await set.setPrefixes([]);
   expect(clock.pending).toBe(0);
-  await set.set(both);
+  await set.setPrefixes(both);
   await set.close();
   expect(clock.pending).toBe(0);
 });
@@ -114,7 +114,7 @@ test('where somebody tells of changes nobody looks, and several at once are one 
   const { table, clock, repairs, set } = setup();
   table.tells = true;
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  await set.set(both);
+  await set.setPrefixes(both);
   expect([table.watching, clock.pending]).toEqual([1, 0]);
   table.present.delete('192.0.2.0/24');
   table.unruled.add(6);
@@ -146,7 +146,7 @@ test('what could not be done is tried again, also where somebody tells of change
   const { table, set, check } = setup();
   table.tells = true;
   table.refused.add('192.0.2.0/24');
-  await set.set(both);
+  await set.setPrefixes(both);
   table.refused.clear();
   await check();
   expect(table.present.size).toBe(2);

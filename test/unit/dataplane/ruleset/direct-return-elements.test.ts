@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { markOf } from '../../../../src/dataplane/ruleset/direct-return-identity.ts';
+import { nodeMark } from '../../../../src/dataplane/ruleset/direct-return-identity.ts';
 import { frontendElements, nodeElements } from '../../../../src/dataplane/ruleset/elements.ts';
 import { address } from '../../../../src/net/address.ts';
 import type { Frontend } from '../../../../src/net/frontend.ts';
@@ -38,7 +38,7 @@ function texts(of: Frontend): string[] {
 const inSet = (all: readonly string[], set: string): string[] => all.filter((text) => text.startsWith(`4 ${set} `));
 
 describe('a frontend with direct server return', () => {
-  const mark = `0x${markOf(address('10.0.0.2')).toString(16)}`;
+  const mark = `0x${nodeMark(address('10.0.0.2')).toString(16)}`;
 
   test('has the client’s address for slots of this node, and marks for those that are routed', () => {
     const all = texts(frontend({}));

@@ -24,8 +24,8 @@ const away = { who: 'the agent of node1', node: 'node1', why: 'its pod is Pendin
 const texts = (tellings: readonly ProcessHistory[]): string[] =>
   tellings.flatMap(({ by, entries }) => entries.map(({ at }) => `${by} ${at.slice(17, 19)}`));
 
-describe('what is new', () => {
-  test('is what a process had not told before, also where two entries are alike and the oldest was forgotten', () => {
+describe('updateHistory', () => {
+  test('only new entries are returned, even if two are equal and the oldest was dropped', () => {
     const first = updateHistory(emptyCursor, [telling('node1', [entry(1), entry(2), entry(2)])], []);
     expect(texts(first.fresh)).toEqual(['node1 01', 'node1 02', 'node1 02']);
     const same = updateHistory(first.followed, [telling('node1', [entry(2), entry(2)])], []);
@@ -34,10 +34,10 @@ describe('what is new', () => {
     expect(texts(more.fresh)).toEqual(['node1 02', 'node1 03']);
   });
 
-  test('is nothing of a process that was away for a while, which is said when it goes and when it is back', () => {
+  test('a process that was away repeats nothing, and notes say when it went and returned', () => {
     const both = updateHistory(emptyCursor, [telling('node1', [entry(1)]), telling('node2', [entry(1)])], []);
     const without = updateHistory(both.followed, [telling('node2', [entry(1)])], [away]);
-    expect(without.notes).toEqual(['not asked: the agent of node1: its pod is Pending']);
+    expect(without.notes).toEqual(['not queried: the agent of node1: its pod is Pending']);
     const still = updateHistory(without.followed, [telling('node2', [entry(1)])], [away]);
     expect(still.notes).toEqual([]);
     const back = updateHistory(still.followed, [telling('node1', [entry(1), entry(2)]), telling('node2', [entry(1)])], []);
@@ -46,19 +46,19 @@ describe('what is new', () => {
     expect(gone.notes).toEqual(['the agent of node1 does not answer any more']);
   });
 
-  test('is all of a process that was started again, and of one that has come', () => {
+  test('all entries of a restarted or new process are new', () => {
     const first = updateHistory(emptyCursor, [telling('node1', [entry(1)])], []);
     const later = '2026-01-01T00:00:05.000Z';
     const second = updateHistory(first.followed, [telling('node1', [entry(6)], later), telling('node2', [entry(1)])], []);
     expect(texts(second.fresh)).toEqual(['node1 06', 'node2 01']);
     expect(second.notes).toEqual([
-      `the agent of node1 was started again at ${later}: what happened before it does not know`,
-      'the agent of node2 answers, and tells what happened since 2026-01-01T00:00:00.000Z',
+      `the agent of node1 was restarted at ${later}: it knows nothing from before`,
+      'the agent of node2 answers, and knows what happened since 2026-01-01T00:00:00.000Z',
     ]);
     expect(second.followed.tellings).toHaveLength(2);
   });
 
-  test('is kept of so many processes, those that answer first', () => {
+  test('the cursor keeps a limited number of processes, those that answer first', () => {
     let followed = emptyCursor;
     for (let n = 0; n < limits.followedProcesses + 5; n++) ({ followed } = updateHistory(followed, [telling(`node${n}`, [])], []));
     expect(followed.tellings).toHaveLength(limits.followedProcesses);
@@ -66,7 +66,7 @@ describe('what is new', () => {
   });
 });
 
-describe('the lines of a history', () => {
+describe('renderHistory', () => {
   const routes = [
     { peer: 'tor2', prefix: '192.0.2.1/32' },
     { peer: 'tor1', prefix: '192.0.2.1/32' },
@@ -81,7 +81,7 @@ describe('the lines of a history', () => {
   });
   const history = mergeHistory(of, [telling('node10', [announced]), telling('node1', [entry(1)])], [away]);
 
-  test('are in the order of time, each with its cause, and then who has told it and who has not', () => {
+  test('entries are sorted by time with their causes, followed by the processes queried and not queried', () => {
     expect(renderHistory(history, false)).toEqual([
       'Service shop/web',
       '',
@@ -89,14 +89,14 @@ describe('the lines of a history', () => {
       '2026-01-01T00:00:02.000Z  node10  Announced: announced 192.0.2.1/32 to tor1, tor2; 2001:db8::1/128 to tor1 and 4 more',
       '                                  after EndpointSlice shop/web-1 changed (version 4712)',
       '',
-      'the agent of node1 tells what happened since 2026-01-01T00:00:00.000Z, the latest of each object',
-      'the agent of node10 tells what happened since 2026-01-01T00:00:00.000Z, the latest of each object',
-      'not asked: the agent of node1: its pod is Pending',
+      'the agent of node1 knows what happened since 2026-01-01T00:00:00.000Z, the latest of each object',
+      'the agent of node10 knows what happened since 2026-01-01T00:00:00.000Z, the latest of each object',
+      'not queried: the agent of node1: its pod is Pending',
       '    fix: look at it',
     ]);
   });
 
-  test('wide: with the routes of each peer, and the version of Herald that tells', () => {
+  test('wide output adds the routes of each peer, and the Herald version of each process', () => {
     const lines = renderHistory(history, true);
     const margin = ' '.repeat(34);
     expect(lines).toEqual(
@@ -104,12 +104,12 @@ describe('the lines of a history', () => {
         `${margin}tor1: 192.0.2.1/32, 2001:db8::1/128`,
         `${margin}tor2: 192.0.2.1/32`,
         `${margin}and 4 more routes`,
-        'the agent of node1, Herald 1.2.3, tells what happened since 2026-01-01T00:00:00.000Z, the latest of each object',
+        'the agent of node1, Herald 1.2.3, knows what happened since 2026-01-01T00:00:00.000Z, the latest of each object',
       ]),
     );
   });
 
-  test('of entries that come later stand below the others, where the same processes answer', () => {
+  test('later entries align with earlier ones while the same processes answer', () => {
     const { fresh } = updateHistory(
       updateHistory(emptyCursor, [telling('node10', []), telling('node1', [])], []).followed,
       [telling('node10', []), telling('node1', [entry(1)])],
@@ -118,12 +118,12 @@ describe('the lines of a history', () => {
     expect(renderEntries(mergeHistory(of, fresh, []), false)).toEqual(['2026-01-01T00:00:01.000Z  node1   Programmed: 2 frontends']);
   });
 
-  test('of nobody; and of nothing, with how to find out whether the name is right', () => {
-    expect(renderHistory(mergeHistory(of, [], [away]), false)).toContain('Nobody could be asked.');
+  test('an empty history says how to check the name; without processes it says so', () => {
+    expect(renderHistory(mergeHistory(of, [], [away]), false)).toContain('No process could be queried.');
     const nothing = (kind: 'Service' | 'BGPPeer', name: string) =>
       renderHistory(mergeHistory({ kind, name }, [telling('node1', [])], []), false)[2];
     expect(nothing('Service', 'shop/wbe')).toBe(
-      'Nothing has happened to it as far as those who were asked know. Whether there is one of this name: herald explain service shop/wbe',
+      'The queried processes know of nothing that happened to it. To check its name: herald explain service shop/wbe',
     );
     expect(nothing('BGPPeer', 'rooter')).toContain('herald explain peer rooter');
   });

@@ -58,7 +58,7 @@ function snapshot(...states: readonly NodeState[]): Snapshot {
   return { ...cluster(literal), nodeStates: new Map(states.map((one) => [one.metadata.name, one])) };
 }
 
-/** What is told is plain data: a bigint would throw here. */
+/** The result is plain data: a bigint would throw here. */
 function plain<T extends object>(explanation: T | undefined): T {
   if (explanation === undefined) throw new RangeError('there is none');
   expect(JSON.parse(JSON.stringify(explanation))).toEqual(explanation);
@@ -67,8 +67,8 @@ function plain<T extends object>(explanation: T | undefined): T {
 
 const told = (lines: readonly string[]): string => `\n${lines.join('\n')}\n`;
 
-describe('a pool', () => {
-  test('that is full: who holds what, and who waits', () => {
+describe('explainPool', () => {
+  test('a full pool lists its holders and the waiting Services', () => {
     expect(told(renderPool(plain(explainPool(snapshot(), 'main'))))).toMatchInlineSnapshot(`
       "
       IPAddressPool main
@@ -86,7 +86,7 @@ describe('a pool', () => {
     `);
   });
 
-  test('that gives on request only, of both families', () => {
+  test('a pool of both families that gives on request only says so', () => {
     expect(told(renderPool(plain(explainPool(snapshot(), 'manual'))))).toMatchInlineSnapshot(`
       "
       IPAddressPool manual
@@ -101,7 +101,7 @@ describe('a pool', () => {
     `);
   });
 
-  test('that nobody announces, or that gives nothing', () => {
+  test('a pool that is not announced, or that gives nothing, has a reason', () => {
     const overlapping = { ...literal, pools: [...(literal.pools ?? []), { name: 'zz', addresses: ['192.0.2.0/24'] }] };
     const found = plain(explainPool(cluster(overlapping), 'zz'));
     expect(found).toMatchObject({ reason: { code: 'PoolRefused' }, unannounced: { code: 'NoAdvertisement' } });
@@ -109,8 +109,8 @@ describe('a pool', () => {
   });
 });
 
-describe('a peer', () => {
-  test('node by node', () => {
+describe('explainPeer', () => {
+  test('a peer is explained node by node', () => {
     const down = {
       ...state('n2').sessions[0],
       state: 'Active',
@@ -139,7 +139,7 @@ describe('a peer', () => {
     );
   });
 
-  test('that selects one node, whose agent is silent', () => {
+  test('a peer that selects one node with a silent agent says so', () => {
     expect(told(renderPeer(plain(explainPeer(snapshot(), 'gone', now)), false))).toMatchInlineSnapshot(`
       "
       BGPPeer gone (10.0.0.253)
@@ -161,8 +161,8 @@ describe('a peer', () => {
   });
 });
 
-describe('a node', () => {
-  test('that is well, and does not announce what it has no endpoint for', () => {
+describe('explainNode', () => {
+  test('a healthy node names Services that it does not announce for lack of endpoints', () => {
     expect(told(renderNodeOverview(plain(explainNode(snapshot(state('n1')), 'n1', now))))).toMatchInlineSnapshot(`
       "
       Node n1  (reported 5 s ago)
@@ -177,14 +177,14 @@ describe('a node', () => {
     `);
   });
 
-  test('whose agent was stopped is not said to announce anything', () => {
+  test('a node whose agent was stopped is not shown as announcing', () => {
     const problem = reason('AgentStopped', { node: 'n1' });
     const lines = renderNodeOverview(plain(explainNode(snapshot(state('n1', { problem })), 'n1', now)));
     expect(lines).toContain('Forwards   should: 7 frontends of 4 Services');
     expect(lines).toContain('Announces  would: 2 Services');
   });
 
-  test('with what its agent reports, and one that is only reported', () => {
+  test("a node shows its agent's problems, also a node that exists only in reports", () => {
     const refused = reason('FrontendQuarantined', { frontend: '192.0.2.1 TCP 80', error: 'No space left on device' });
     const differing = [{ service: 'shop/a' as const, aspect: 'Programmed' as const, reason: refused }];
     const reported = plain(explainNode(snapshot(state('n1', { differing, truncated: true })), 'n1', now));

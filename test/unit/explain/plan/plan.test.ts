@@ -30,7 +30,7 @@ function plan(current: ClusterLiteral, proposed: ClusterLiteral): Plan {
   return plan;
 }
 
-/** As the manifests are proposed: without the record of what is assigned. */
+/** The manifests as they are proposed: without the recorded addresses. */
 function unrecorded(literal: ClusterLiteral): ClusterLiteral {
   return { ...literal, services: (literal.services ?? []).map((service) => ({ ...service, assigned: [] })) };
 }
@@ -39,27 +39,27 @@ describe('a plan of the same manifests', () => {
   test.each([
     ['with the record', base],
     ['without a record: addresses of Services that exist stay', unrecorded(base)],
-  ])('changes nothing, %s', (_, proposed) => {
+  ])('equal manifests change nothing, %s', (_, proposed) => {
     const same = plan(base, proposed);
     expect(same).toEqual({ addresses: [], routes: [], rules: [], sessions: [] });
     expect(isEmptyPlan(same)).toBe(true);
     expect(renderPlan(same)).toEqual(['Nothing would change.']);
   });
 
-  test('changes nothing where a Service waits for an address, before and after', () => {
+  test('a Service that waits before and after is not a change', () => {
     const waiting = { ...base, services: [assigned, { name: 'shop/waits', requestedPool: 'none' }] };
     expect(renderPlan(plan(waiting, waiting))).toEqual(['Nothing would change.']);
   });
 
-  test('changes nothing where another controller wrote the status of its Service', () => {
+  test('a Service whose status another controller wrote is not a change', () => {
     const foreign = { name: 'shop/foreign', loadBalancerClass: 'example.com/other', assigned: ['203.0.113.1'] };
     const both = { ...base, services: [assigned, foreign] };
     expect(renderPlan(plan(both, both))).toEqual(['Nothing would change.']);
   });
 });
 
-describe('Services', () => {
-  test('a further one gets the next free addresses, with routes and rules on every node, and nobody else moves', () => {
+describe('a plan of changed Services', () => {
+  test('a new Service gets the next free addresses, with routes and rules on every node, and no other moves', () => {
     const further = { ...base, services: [assigned, { ...web, name: 'shop/new', clusterIPs: ['10.96.0.2', 'fd00:96::2'] }] };
     const { addresses, routes, rules, sessions } = plan(base, unrecorded(further));
     expect(addresses).toEqual([{ service: 'shop/new', before: [], after: ['192.0.2.0', '2001:db8::'] }]);
@@ -71,7 +71,7 @@ describe('Services', () => {
     expect(sessions).toEqual([]);
   });
 
-  test('one that is removed loses its addresses, routes and rules', () => {
+  test('a removed Service loses its addresses, routes and rules', () => {
     const { addresses, routes, rules } = plan(base, { ...base, services: [] });
     expect(addresses).toEqual([{ service: 'shop/web', before: ['192.0.2.1', '2001:db8::1'], after: [] }]);
     expect(routes).toEqual([
@@ -84,13 +84,13 @@ describe('Services', () => {
     expect(rules).toHaveLength(16);
   });
 
-  test('one whose owner asks for another pool moves there', () => {
+  test('a Service that requests another pool moves there', () => {
     const moved = { ...base, services: [{ ...web, requestedPool: 'spare' }] };
     const { addresses } = plan(base, moved);
     expect(addresses).toEqual([{ service: 'shop/web', before: ['192.0.2.1', '2001:db8::1'], after: ['198.51.100.0', '2001:db8:1::'] }]);
   });
 
-  test('one that becomes a ClusterIP gives its addresses to one that waits', () => {
+  test('a Service that becomes a ClusterIP frees its addresses for a waiting one', () => {
     const small = { ...base, pools: [{ name: 'main', addresses: ['192.0.2.1-192.0.2.1', '2001:db8::1-2001:db8::1'] }] };
     const waits = { ...web, name: 'shop/waits', clusterIPs: ['10.96.0.2', 'fd00:96::2'] };
     const current = { ...small, services: [assigned, waits] };
@@ -101,13 +101,13 @@ describe('Services', () => {
     ]);
   });
 
-  test('one that would wait is told with its reason', () => {
+  test('a Service that would wait is listed with its reason', () => {
     const proposed = { ...base, services: [assigned, { ...web, name: 'shop/more', requestedPool: 'none' }] };
     const { addresses } = plan(base, proposed);
     expect(addresses).toMatchObject([{ service: 'shop/more', before: [], after: [], reason: { code: 'PoolNotFound' } }]);
   });
 
-  test('an endpoint more changes rules in place', () => {
+  test('an added endpoint changes rules in place', () => {
     const [slice, six] = base.slices ?? [];
     const proposed = {
       ...base,
@@ -123,20 +123,20 @@ describe('Services', () => {
     );
   });
 
-  test('other attributes of a route are a change of the route', () => {
+  test('other attributes are a change of the route', () => {
     const { routes } = plan(base, { ...base, advertisements: [{ name: 'all', communities: ['64512:1'] }] });
     expect(new Set(routes.map(({ change }) => change))).toEqual(new Set(['change']));
   });
 });
 
-describe('sessions', () => {
+describe('a plan of changed sessions', () => {
   test.each([
     ['holdTime', { holdTimeSeconds: 30, keepaliveTimeSeconds: 10 }, 'reset', 'holdTime'],
     ['password', { password: 'secret-word' }, 'reset', 'password'],
     ['connectTime', { connectTimeSeconds: 1 }, 'live', 'connectRetryTime'],
     ['keepaliveTime', { keepaliveTimeSeconds: 5 }, 'live', 'keepaliveTime'],
     ['shutdownMessage', { shutdownMessage: 'maintenance' }, 'live', 'shutdownMessage'],
-  ])('a changed %s', (_, fields, change, field) => {
+  ])('a changed %s resets or keeps the session', (_, fields, change, field) => {
     const { sessions, routes } = plan(base, { ...base, peers: [{ ...tor, ...fields }] });
     expect(sessions.map(({ node, peer, change }) => ({ node, peer, change }))).toEqual([
       { node: 'n1', peer: 'tor', change },
@@ -147,7 +147,7 @@ describe('sessions', () => {
     expect(JSON.stringify(sessions)).not.toContain('secret-word');
   });
 
-  test('where a session runs, neither a missing Secret nor a second BGPPeer with its address changes it', () => {
+  test('a missing Secret or a second BGPPeer with its address does not change a running session', () => {
     const passwordSecret = { namespace: 'herald', name: 'bgp' };
     const locked = { ...tor, passwordSecret };
     const running = { n1: { tor: '10.0.0.254' }, n2: { tor: '10.0.0.254' } };
@@ -161,7 +161,7 @@ describe('sessions', () => {
     ]);
   });
 
-  test('a peer more starts sessions, a peer less stops them', () => {
+  test('an added peer starts sessions, a removed peer stops them', () => {
     const two = { ...base, peers: [tor, { name: 'tor2', peerAddress: '10.0.0.253' }] };
     expect(plan(base, two).sessions).toMatchObject([
       { node: 'n1', peer: 'tor2', change: 'start' },
@@ -173,7 +173,7 @@ describe('sessions', () => {
     ]);
   });
 
-  test('a node less stops its sessions and removes its routes', () => {
+  test('a removed node stops its sessions and withdraws its routes', () => {
     const { sessions, routes } = plan(base, { ...base, nodes: [{ name: 'n1' }] });
     expect(sessions).toEqual([{ node: 'n2', peer: 'tor', change: 'stop', fields: [] }]);
     expect(routes.every(({ node, change }) => node === 'n2' && change === 'remove')).toBe(true);
@@ -181,7 +181,7 @@ describe('sessions', () => {
 });
 
 describe('a plan of what all nodes share', () => {
-  test('shows settings of the data plane that differ, and nothing where they are equal', () => {
+  test('data plane settings are listed if they differ', () => {
     expect(plan(base, { ...base, config: { masqueradeBit: 13, drainSeconds: 7 } }).rules).toEqual([
       { node: 'n1', change: 'change', what: 'setting: masquerade bit' },
       { node: 'n2', change: 'change', what: 'setting: masquerade bit' },

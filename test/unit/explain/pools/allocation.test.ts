@@ -12,7 +12,7 @@ function explain(literal: ClusterLiteral, name = 'shop/web'): ReturnType<typeof 
 }
 
 describe('explainAllocation', () => {
-  test('names each address with its pool, IPv4 and IPv6', () => {
+  test('each address has its pool, IPv4 and IPv6', () => {
     const { addresses, reason, pools } = explain({
       services: [{ name: 'shop/web', clusterIPs: ['10.96.0.1', 'fd00::1'], assigned: ['192.0.2.1', '2001:db8::1'] }],
       pools: [{ name: 'main', addresses: ['192.0.2.0/28', '2001:db8::/124'] }],
@@ -25,7 +25,7 @@ describe('explainAllocation', () => {
     expect(pools).toEqual([]);
   });
 
-  test('says of every pool in the order they are tried why it does not give', () => {
+  test('every pool has a reason, in the order in which pools are tried', () => {
     const { addresses, reason, pools } = explain({
       namespaces: { shop: {} },
       services: [
@@ -55,7 +55,7 @@ describe('explainAllocation', () => {
     });
   });
 
-  test('an address whose pool is gone is shown without a pool', () => {
+  test('an address whose pool was deleted is shown without a pool', () => {
     const { addresses } = explain({ services: [{ ...web, assigned: ['192.0.2.1'] }] });
     expect(addresses).toEqual([{ address: '192.0.2.1' }]);
   });
@@ -63,13 +63,13 @@ describe('explainAllocation', () => {
   test.each([
     ['NotLoadBalancer', { type: 'ClusterIP' as const }],
     ['OtherLoadBalancerClass', { loadBalancerClass: 'example.com/other' }],
-  ])('a Service that takes no address from a pool: %s', (code, fields) => {
+  ])('a Service that takes no address from a pool has a reason: %s', (code, fields) => {
     const { reason, pools } = explain({ services: [{ ...web, ...fields }], pools: [{ name: 'main', addresses: ['192.0.2.0/28'] }] });
     expect(reason?.code).toBe(code);
     expect(pools).toEqual([]);
   });
 
-  test('a requested address that another Service holds is taken', () => {
+  test('a requested address that another Service holds is refused as taken', () => {
     const { reason } = explain({
       services: [
         { ...web, requested: ['192.0.2.1'] },
@@ -84,13 +84,13 @@ describe('explainAllocation', () => {
 describe('expectedAddresses', () => {
   const pools = [{ name: 'main', addresses: ['192.0.2.1-192.0.2.1'] }];
 
-  test('a Service that is deleted makes room', () => {
+  test('a deleted Service frees its addresses', () => {
     const current = cluster({ services: [web, { name: 'shop/other', assigned: ['192.0.2.1'] }], pools });
     const proposed = cluster({ services: [web], pools });
     expect(expectedAddresses(current, proposed).get('shop/web')).toEqual({ addresses: ['192.0.2.1'] });
   });
 
-  test('a Service that is no longer ours makes room, and holds nothing', () => {
+  test("a Service that is no longer Herald's frees its addresses and is listed without any", () => {
     const other = { name: 'shop/other', assigned: ['192.0.2.1'] };
     const current = cluster({ services: [web, other], pools });
     const proposed = cluster({ services: [web, { ...other, type: 'ClusterIP' as const }], pools });
@@ -99,7 +99,7 @@ describe('expectedAddresses', () => {
     expect(expected.get('shop/other')).toEqual({ addresses: [] });
   });
 
-  test('what another controller wrote is none of our business', () => {
+  test('addresses that another controller wrote are ignored', () => {
     const foreign = { name: 'shop/foreign', loadBalancerClass: 'example.com/other', assigned: ['203.0.113.1'] };
     const snapshot = cluster({ services: [foreign], pools });
     expect(service(foreign).ingress).toHaveLength(1);
@@ -107,7 +107,7 @@ describe('expectedAddresses', () => {
   });
 });
 
-test('an address is expected to be kept where only HeraldConfig says that the Service is not ours', () => {
+test("an address is kept when only HeraldConfig says that the Service is not Herald's", () => {
   const services = [{ ...web, assigned: ['192.0.2.1'] }];
   const pools = [{ name: 'main', addresses: ['192.0.2.0/28'] }];
   const expected = expectedAddresses(cluster({ services, pools }), cluster({ services, pools, config: { defaultClass: false } }));

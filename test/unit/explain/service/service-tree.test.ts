@@ -51,14 +51,14 @@ function explain(literal: ClusterLiteral, states: readonly NodeState[], pods?: r
 const tree = (literal: ClusterLiteral, states: readonly NodeState[], pods?: readonly Pod[]): string =>
   `\n${renderService(explain(literal, states, pods)).join('\n')}\n`;
 
-/** The fabric with one Service that is a little different. */
+/** The fabric with one Service that differs slightly. */
 const withService = (changes: Partial<NonNullable<ClusterLiteral['services']>[number]>): ClusterLiteral => ({
   ...fabric,
   services: (fabric.services ?? []).map((one) => ({ ...one, ...changes })),
 });
 
-describe('the tree of a Service', () => {
-  test('that is well', () => {
+describe('the explanation tree of a Service', () => {
+  test('a healthy Service shows every node as announcing', () => {
     expect(tree(fabric, both)).toMatchInlineSnapshot(`
       "
       Service shop/web (LoadBalancer)
@@ -88,7 +88,7 @@ describe('the tree of a Service', () => {
     `);
   });
 
-  test("whose router refuses one node, with the agent's words", () => {
+  test("a router that refuses one node is shown with the agent's error", () => {
     const lastError = 'connection refused by 10.0.0.254 port 179: no BGP speaker listens there, or it does not know us';
     const down = session({ state: 'Active', since: new Date(now - 90_000).toISOString(), lastError });
     expect(tree(fabric, [state('n1', { sessions: [down] }), state('n2')])).toMatchInlineSnapshot(`
@@ -121,7 +121,7 @@ describe('the tree of a Service', () => {
     `);
   });
 
-  test('of policy Local with one pod', () => {
+  test("a Service of policy Local with one pod is announced by that pod's node", () => {
     const slices = [{ service: key, ports: ['http:8080/TCP', 'echo:8080/UDP'], endpoints: ['10.244.1.1@n1'] }];
     expect(tree({ ...withService({ externalTrafficPolicy: 'Local', healthCheckNodePort: 32_000 }), slices }, both)).toMatchInlineSnapshot(`
       "
@@ -153,7 +153,7 @@ describe('the tree of a Service', () => {
     `);
   });
 
-  test('without an address, pool by pool', () => {
+  test("a Service without an address shows each pool's reason", () => {
     const pools = [
       { name: 'full', addresses: ['192.0.2.9-192.0.2.9'], reserved: { '192.0.2.9': 'shop/other' as const } },
       { name: 'manual', addresses: ['198.51.100.0/28'], autoAssign: false },
@@ -190,7 +190,7 @@ describe('the tree of a Service', () => {
     `);
   });
 
-  test('whose agents are silent: what is decided is told, and that nobody knows', () => {
+  test('silent agents leave the decided state, marked as unconfirmed', () => {
     expect(tree(fabric, [])).toMatchInlineSnapshot(`
       "
       Service shop/web (LoadBalancer)
@@ -224,7 +224,7 @@ describe('the tree of a Service', () => {
     `);
   });
 
-  test('of which one port has no endpoint, and one frontend is quarantined on a node', () => {
+  test('a port without endpoints and a quarantined frontend are shown', () => {
     const slices = [{ service: key, ports: ['http:8080/TCP'], endpoints: ['10.244.1.1@n1'] }];
     const refused = reason('FrontendQuarantined', { frontend: '192.0.2.1 TCP 80', error: 'No space left on device' });
     const differing = [{ service: key, aspect: 'Programmed' as const, reason: refused }];
@@ -236,7 +236,7 @@ describe('the tree of a Service', () => {
   });
 });
 
-describe('Pods', () => {
+describe('the Pods of a Service', () => {
   const pod = (name: string, changes: Partial<Pod> = {}): Pod => ({
     namespace: 'shop',
     name,
@@ -259,7 +259,7 @@ describe('Pods', () => {
   const codes = (literal: ClusterLiteral, pods: readonly Pod[]): string[] =>
     (explain(literal, both, pods).endpoints.pods ?? []).map(({ code }) => code);
 
-  test('a selector that matches nothing is told apart from Pods that are not ready', () => {
+  test('a selector that matches nothing differs from Pods that are not ready', () => {
     expect(tree(none, both, [pod('web-1', { labels: { app: 'webs', tier: 'front' } })])).toMatchInlineSnapshot(`
       "
       Service shop/web (LoadBalancer)
@@ -324,12 +324,12 @@ describe('Pods', () => {
     ['PodGateNotMet', { ready: false, unmetGates: ['target-health.example.com/lb'] }],
     ['PodNotReady', { ready: false }],
     ['PodNotListed', { addresses: ['10.244.9.9'] }],
-  ])('%s', (code, changes) => {
+  ])('the reason names the Pod: %s', (code, changes) => {
     expect(codes(fabric, [pod('web-1', changes)])).toEqual([code]);
     expect(codes(fabric, [pod('web-1')])).toEqual([]);
   });
 
-  test('a port that a Service names must be one of the Pod', () => {
+  test('a named port must exist in the Pod', () => {
     const ports = [{ name: 'http', protocol: 'TCP' as const, port: 80, nodePort: 0, targetPort: 'web' }];
     const named = cluster(fabric);
     const [service] = [...named.services.values()];
@@ -347,7 +347,7 @@ describe('Pods', () => {
   });
 });
 
-test('of many nodes those that are alike are shown once, and every other one for itself', () => {
+test('equal nodes are shown once when there are many, and every other node on its own', () => {
   const names = Array.from({ length: 30 }, (_, index) => `n${index + 1}`);
   const lastError = 'connection refused';
   const states = names.map((name, index) => {
@@ -365,7 +365,7 @@ test('of many nodes those that are alike are shown once, and every other one for
   expect(lines.join('\n')).toContain('is not announced to tor: the session with "tor" is Active: connection refused');
 });
 
-test('LOCAL_PREF is told to a peer of the same AS alone, and the AS path is prepended for others', () => {
+test('LOCAL_PREF is sent to iBGP peers only, and the AS path is prepended for others', () => {
   const routes = (peerASN: number): unknown => {
     const peers = (fabric.peers ?? []).map((peer) => ({ ...peer, peerASN }));
     return explain({ ...fabric, peers }, both).nodes[0]?.addresses[0]?.peers[0]?.routes;
@@ -375,7 +375,7 @@ test('LOCAL_PREF is told to a peer of the same AS alone, and the AS path is prep
   expect(routes(64_513)).toEqual([{ ...route, asPathPrepend: 2 }]);
 });
 
-test('one node, and one peer, alone', () => {
+test('--node and --peer restrict an explanation', () => {
   const two = { ...fabric, peers: [...(fabric.peers ?? []), { name: 'spine', peerAddress: '10.0.0.253' }] };
   const whole = explain(two, both);
   const { nodes } = narrowToNodeAndPeer(whole, { node: 'n2', peer: 'tor' });

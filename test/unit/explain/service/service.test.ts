@@ -43,12 +43,12 @@ function explain(literal: ClusterLiteral, states: readonly NodeState[]): Service
   const nodeStates = new Map(states.map((state) => [state.metadata.name, state]));
   const explanation = explainService({ ...cluster(literal), nodeStates }, key, now);
   if (explanation === undefined) throw new RangeError('no such Service');
-  // What is told is plain data: a bigint would throw here, a class or undefined would get lost.
+  // The result is plain data: a bigint would throw here, a class or undefined would get lost.
   expect(JSON.parse(JSON.stringify(explanation))).toMatchObject({ service: key });
   return explanation;
 }
 
-/** "192.0.2.1 tor4": the prefixes that go out, or the code of the "no". */
+/** Maps "192.0.2.1 tor4" to the announced prefixes, or to the code of the reason. */
 function matrix({ addresses }: NodeExplanation): Record<string, string> {
   const cells = addresses.flatMap(({ address, peers, reason: because }) => {
     if (peers.length === 0) return [[address, because?.code ?? '']];
@@ -68,7 +68,7 @@ describe('explainService', () => {
     expect(explainService(cluster(fabric), 'shop/none', now)).toBeUndefined();
   });
 
-  test('says node by node and peer by peer what goes out', () => {
+  test('announced routes are listed node by node and peer by peer', () => {
     const explanation = explain(fabric, [state('n1', up), state('n2', up)]);
     expect(explanation.nodes.map(({ node, problem }) => ({ node, problem }))).toEqual([
       { node: 'n1', problem: undefined },
@@ -86,7 +86,7 @@ describe('explainService', () => {
     expect(onNode(explanation, 'n1').frontends).toBe(8);
   });
 
-  test('says what is left to another program, and for which of its rules a route waits', () => {
+  test('frontends of another program are counted, and a route that waits for one of its rules says so', () => {
     const waits = reason('AwaitsForwarding', { frontend: '192.0.2.1 TCP 80' });
     const differing = (['Programmed', 'Announced'] as const).map((aspect) => ({ service: key, aspect, reason: waits }));
     const explanation = explain({ ...fabric, config: { services: 'none' } }, [state('n1', up, differing), state('n2', up)]);
@@ -101,18 +101,18 @@ describe('explainService', () => {
     expect(onNode(external, 'n1')).toMatchObject({ frontends: 4, elsewhere: 4 });
   });
 
-  test("an address that is another Service's, although both have it on record, is said to be", () => {
+  test("an address that is recorded for two Services is reported as the other's", () => {
     const services = [{ name: 'shop/a', assigned: ['192.0.2.1'] }, ...(fabric.services ?? [])];
     const node = onNode(explain({ ...fabric, services }, [state('n1', up), state('n2', up)]), 'n1');
     expect(matrix(node)).toMatchObject({ '192.0.2.1': 'AddressHeldTwice', '2001:db8::1 tor6': '2001:db8::1/128' });
     expect(node.forwarding.map(({ code }) => code)).toEqual(['AddressHeldTwice']);
   });
 
-  test('counts endpoints: ready, terminating but serving, not usable', () => {
+  test('endpoints are counted: ready, terminating but serving, not usable', () => {
     expect(explain(fabric, []).endpoints).toEqual({ ready: 3, terminating: 1, unusable: 1 });
   });
 
-  test('says how connections from outside are divided', () => {
+  test('the balancing of connections from outside is explained', () => {
     const [web] = fabric.services ?? [];
     const said = (service: object, config = {}): string | undefined =>
       renderService(explain({ ...fabric, services: [{ ...web, name: key, ...service }], config }, [])).find((line) =>
@@ -132,14 +132,14 @@ describe('explainService', () => {
     expect(said({ headless: true })).toBeUndefined();
   });
 
-  test('externalTrafficPolicy Local: the node without a ready pod says so, of its family only', () => {
+  test('a node without a ready local pod says so under policy Local, for that family only', () => {
     const [web] = fabric.services ?? [];
     const local = { ...fabric, services: [{ ...web, name: key, externalTrafficPolicy: 'Local' as const }] };
     const explanation = explain(local, [state('n1', up), state('n2', up)]);
     expect(matrix(onNode(explanation, 'n2'))).toMatchObject({ '192.0.2.1 tor4': '192.0.2.1/32', '2001:db8::1': 'NoLocalEndpoints' });
   });
 
-  test('says what load balancers hear at the health-check node port, and why they hear nothing', () => {
+  test('the health-check node port shows its answer, and why it does not answer', () => {
     const [web] = fabric.services ?? [];
     const local = { ...fabric, services: [{ ...web, name: key, externalTrafficPolicy: 'Local' as const, healthCheckNodePort: 32_000 }] };
     const because = reason('HealthCheckNotServed', { port: 32_000, family: 'IPv4', why: 'the port is in use' });
@@ -158,14 +158,14 @@ describe('explainService', () => {
     expect(onNode(explain(fabric, []), 'n1')).not.toHaveProperty('healthCheck');
   });
 
-  test('a node whose agent has not written a NodeState is silent', () => {
+  test('a node without a NodeState is silent', () => {
     const explanation = explain(fabric, [state('n1', up)]);
     expect(onNode(explanation, 'n2').problem).toEqual(reason('AgentSilent', { node: 'n2' }));
     expect(matrix(onNode(explanation, 'n2'))).toMatchObject({ '192.0.2.1 tor4': 'AgentSilent', '2001:db8::1 tor6': 'AgentSilent' });
     expect(matrix(onNode(explanation, 'n1'))).toMatchObject({ '192.0.2.1 tor4': '192.0.2.1/32' });
   });
 
-  test('a session that is down gives its state and its last error', () => {
+  test('a session that is down shows its state and its last error', () => {
     const down = [session('tor4', 'Active', 'the peer refused: bad peer AS'), session('tor6')];
     const explanation = explain(fabric, [state('n1', down), state('n2', up)]);
     const [first] = onNode(explanation, 'n1').addresses;
@@ -177,7 +177,7 @@ describe('explainService', () => {
     expect(matrix(onNode(explanation, 'n1'))).toMatchObject({ '2001:db8::1 tor6': '2001:db8::1/128' });
   });
 
-  test('what holds back one prefix, or one at one peer, is told of that only', () => {
+  test('a reason for one prefix, or for one prefix at one peer, is shown only there', () => {
     const about = (because: Reason): NodeState['differing'][number] => ({ service: key, aspect: 'Announced', reason: because });
     const unprotected = about(reason('UnreachableRouteMissing', { prefix: '192.0.2.1/32', error: 'no' }));
     expect(matrix(onNode(explain(fabric, [state('n1', up, [unprotected])]), 'n1'))).toMatchObject({
@@ -191,7 +191,7 @@ describe('explainService', () => {
     });
   });
 
-  test('a session that runs although its Secret is gone has a warning', () => {
+  test('a session that is up although its Secret is missing has a warning', () => {
     const [, tor6] = fabric.peers ?? [];
     const peers = [{ name: 'tor4', passwordSecret: { namespace: 'herald', name: 'bgp' } }, ...(tor6 === undefined ? [] : [tor6])];
     const since = '2026-01-01T00:00:00Z';
@@ -210,7 +210,7 @@ describe('explainService', () => {
     expect(onNode(explanation, 'n2').addresses[0]?.peers[0]).toMatchObject({ reason: { code: 'PeerPasswordMissing' } });
   });
 
-  test('a session that the agent does not know of yet is down', () => {
+  test('a session that the agent does not know yet is down', () => {
     const explanation = explain(fabric, [state('n1', [session('tor6')])]);
     expect(onNode(explanation, 'n1').addresses[0]?.peers[0]?.reason).toMatchObject({
       code: 'SessionDown',
@@ -218,7 +218,7 @@ describe('explainService', () => {
     });
   });
 
-  test('a session that is held back says until when, how often it went down, and how to let it try', () => {
+  test('a damped session shows until when, how often it flapped, and how to retry now', () => {
     const flapping = {
       ...session('tor4', 'Idle', 'reset by the peer'),
       damping: { penalty: 4000, flapsInLastHour: 4, until: '2026-01-01T00:00:20Z' },
@@ -232,7 +232,7 @@ describe('explainService', () => {
     expect(told).toMatch(/fix: .*flapDamping: false in BGPPeer "tor4"/);
   });
 
-  test('a session that waits for BFD says so, and what to look at', () => {
+  test('a session that waits for BFD says so, and names what to check', () => {
     const bfd = { state: 'Down', since: '2026-01-01T00:00:00Z', awaited: 'it is Down, control detection time expired' } as const;
     const damping = { penalty: 4000, flapsInLastHour: 4, until: '2026-01-01T00:00:20Z' };
     const explanation = explain(fabric, [state('n1', [{ ...session('tor4', 'Idle', 'closed by us'), bfd, damping }, session('tor6')])]);
@@ -253,7 +253,7 @@ describe('explainService', () => {
     reason: reason('NotProgrammed', { frontend }),
   });
 
-  test('a quarantined frontend is told under forwarding; the other port still draws traffic', () => {
+  test('a quarantined frontend is shown under forwarding; the other port still attracts traffic', () => {
     const explanation = explain(fabric, [state('n1', up, [quarantined('192.0.2.1 TCP 80')])]);
     const node = onNode(explanation, 'n1');
     expect(node.forwarding).toEqual([quarantined('192.0.2.1 TCP 80').reason]);
@@ -266,23 +266,23 @@ describe('explainService', () => {
     expect(matrix(node)).toMatchObject({ '192.0.2.1 tor4': 'NotProgrammed', '2001:db8::1 tor6': '2001:db8::1/128' });
   });
 
-  test('the agent names one held address of a Service; the other is found by what was quarantined', () => {
+  test('an address that the agent does not name is found by its quarantined frontends', () => {
     const all = ['192.0.2.1 TCP 80', '192.0.2.1 UDP 80', '2001:db8::1 TCP 80', '2001:db8::1 UDP 80'];
     const node = onNode(explain(fabric, [state('n1', up, [...all.map(quarantined), held('192.0.2.1 TCP 80')])]), 'n1');
     expect(matrix(node)).toMatchObject({ '192.0.2.1 tor4': 'NotProgrammed', '2001:db8::1 tor6': 'NotProgrammed' });
   });
 
-  test('what the agent reports of other Services does not matter', () => {
+  test('reports about other Services are ignored', () => {
     const other = { ...held('192.0.2.1 TCP 80'), service: 'shop/other' as const };
     expect(matrix(onNode(explain(fabric, [state('n1', up, [other])]), 'n1'))).toMatchObject({ '192.0.2.1 tor4': '192.0.2.1/32' });
   });
 
-  test('an agent without a Node object is told', () => {
+  test('an agent without a Node object is reported', () => {
     const explanation = explain(fabric, [state('stray', up)]);
     expect(matrix(onNode(explanation, 'stray'))).toMatchObject({ '192.0.2.1': 'NodeUnknown' });
   });
 
-  test('a Service without an address announces nothing, and says so', () => {
+  test('a Service without an address announces nothing and has a reason', () => {
     const [web] = fabric.services ?? [];
     const explanation = explain({ ...fabric, services: [{ ...web, name: key, assigned: [] }] }, [state('n1', up)]);
     expect(onNode(explanation, 'n1').reason?.code).toBe('NoAddress');
@@ -299,7 +299,7 @@ describe('explainService', () => {
     expect(JSON.stringify(explain(secret, [state('n1', up)]))).not.toContain('correct-horse');
   });
 
-  test('a report that is stale no longer counts, but its age is told', () => {
+  test('a stale report does not count, but its age is shown', () => {
     const last = state('n1', up);
     const stale = explainService({ ...cluster(fabric), nodeStates: new Map([['n1', last]]) }, 'shop/web', now + 91_000);
     expect(stale?.nodes.find(({ node }) => node === 'n1')).toMatchObject({ problem: { code: 'AgentSilent' }, reportedSecondsAgo: 91 });
@@ -307,7 +307,7 @@ describe('explainService', () => {
     expect(fresh?.nodes.find(({ node }) => node === 'n1')).not.toHaveProperty('problem');
   });
 
-  test('an agent that was stopped says so once for the node', () => {
+  test('an agent that was stopped is reported once for the node', () => {
     const stopped: NodeState = {
       ...state('n1', [session('tor4', 'Idle', 'closed by us')]),
       problem: reason('AgentStopped', { node: 'n1' }),

@@ -99,7 +99,7 @@ export class ReflectorBench implements ReflectorSink {
     this.told.push(`+${key}`);
   }
 
-  gone(key: string): void {
+  deleted(key: string): void {
     this.held.delete(key);
     this.told.push(`-${key}`);
   }
@@ -112,7 +112,7 @@ export class ReflectorBench implements ReflectorSink {
     this.told.push('complete');
   }
 
-  trouble(error: KubeError | undefined): void {
+  failed(error: KubeError | undefined): void {
     this.told.push(error === undefined ? 'works' : `trouble ${error.code}`);
   }
 }

@@ -5,7 +5,7 @@ import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
 import { releasedManifest } from '../../../../src/model/parse/released-address.ts';
-import { DirectoryRecords, type RecordedServiceStatus } from '../../../../src/sources/directory/records.ts';
+import { DirectoryStatusWriter, type RecordedServiceStatus } from '../../../../src/sources/directory/records.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { serviceYaml, Workbench } from './workbench.ts';
 
@@ -42,7 +42,7 @@ const object = (kind: string, name: string): ObjectReference => ({
 describe('records of a directory', () => {
   test('are files that a person can read', async () => {
     await using bench = await Workbench.over({});
-    await new DirectoryRecords(bench.path(''), { clock: new VirtualClock() }).writeService('shop/web', assigned);
+    await new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() }).writeService('shop/web', assigned);
     expect(await readFile(bench.path(file), 'utf8')).toBe(`apiVersion: v1
 kind: Service
 metadata:
@@ -72,7 +72,7 @@ status:
       'web.yaml': serviceYaml('web', '10.96.0.1'),
       'api.yaml': serviceYaml('api', '10.96.0.2'),
     });
-    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
     const ingress = (): readonly unknown[] | undefined => bench.source.snapshot.services.get('shop/web')?.ingress;
     bench.batches.length = 0;
     await records.writeService('shop/web', assigned);
@@ -91,14 +91,14 @@ status:
     await bench.until(() => bench.batches.length > 0);
     expect(bench.batches).toEqual([[{ kind: 'Service', key: 'shop/api' }]]);
 
-    await records.removeService('shop/web');
-    await records.removeService('shop/web');
+    await records.releaseService('shop/web');
+    await records.releaseService('shop/web');
     await bench.until(() => ingress()?.length === 0);
   });
 
   test('are there after a restart, also when the manifest comes later', async () => {
     await using bench = await Workbench.over({});
-    await new DirectoryRecords(bench.path(''), { clock: new VirtualClock() }).writeService('shop/web', assigned);
+    await new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() }).writeService('shop/web', assigned);
     await bench.source.start();
     await bench.write('web.yaml', serviceYaml('web', '10.96.0.1'));
     await bench.until(() => bench.source.snapshot.services.has('shop/web'));
@@ -107,7 +107,7 @@ status:
 
   test('that are broken leave the last addresses in force, and say where', async () => {
     await using bench = await Workbench.over({ 'web.yaml': serviceYaml('web', '10.96.0.1') });
-    await new DirectoryRecords(bench.path(''), { clock: new VirtualClock() }).writeService('shop/web', assigned);
+    await new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() }).writeService('shop/web', assigned);
     await bench.source.start();
     await bench.write(file, 'status:\n  loadBalancer:\n    ingress:\n    - ip: 192.0.2\n');
     await bench.until(() => bench.problems.length > 0);
@@ -118,7 +118,7 @@ status:
   test('keep the time of a transition while the status is the same', async () => {
     await using bench = await Workbench.over({});
     const clock = new VirtualClock();
-    const records = new DirectoryRecords(bench.path(''), { clock });
+    const records = new DirectoryStatusWriter(bench.path(''), { clock });
     const times = async (): Promise<string[]> => (await readFile(bench.path(file), 'utf8')).match(/(?<=lastTransitionTime: ).*/g) ?? [];
     const condition = { type: 'herald.dev/Announced', status: 'True', reason: 'A', message: '' } as const;
     await records.writeService('shop/web', { ingress: [], conditions: [condition] });
@@ -131,7 +131,7 @@ status:
 
   test('of nodes come back as they were written', async () => {
     await using bench = await Workbench.started({});
-    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
     await records.writeNodeState(state('n1'));
     await bench.until(() => bench.source.snapshot.nodeStates.has('n1'));
     const { metadata, ...rest } = bench.source.snapshot.nodeStates.get('n1') ?? state('lost');
@@ -143,7 +143,7 @@ status:
 
   test('of configuration objects are no manifests', async () => {
     await using bench = await Workbench.started({});
-    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
     const file = bench.path('.herald/status/objects/ipaddresspool/main.yaml');
     const status = { conditions: assigned.conditions, fields: { availableIPv6: 2n ** 63n - 1n, usage: '0/2^64' } };
     expect(await records.writeObject(object('IPAddressPool', 'main'), status)).toEqual([]);
@@ -160,10 +160,10 @@ status:
 
   test('never leave their folder', async () => {
     await using bench = await Workbench.over({});
-    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
     for (const key of ['../x', 'a/..', 'a/.x', '/x', 'a/b\0'] as `${string}/${string}`[]) {
       await expect(records.writeService(key, assigned)).rejects.toMatchObject({ code: 'invalidName' });
-      await expect(records.removeService(key)).rejects.toMatchObject({ code: 'invalidName' });
+      await expect(records.releaseService(key)).rejects.toMatchObject({ code: 'invalidName' });
     }
     await expect(records.writeNodeState(state('../n'))).rejects.toMatchObject({ code: 'invalidName' });
     await expect(records.writeObject(object('../k', 'n'), { conditions: [], fields: {} })).rejects.toMatchObject({ code: 'invalidName' });
@@ -171,7 +171,7 @@ status:
 
   test('of one file are written in the order of the calls, and a refused write does not stop the next', async () => {
     await using bench = await Workbench.over({});
-    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
     await mkdir(bench.path('.herald/status'), { recursive: true });
     await writeFile(bench.path('.herald/status/services'), 'in the way');
     await expect(records.writeService('shop/web', assigned)).rejects.toMatchObject({ code: 'notWritten' });
@@ -185,7 +185,7 @@ status:
 
   test('tell what pools keep, and nothing of a status that cannot be read', async () => {
     await using bench = await Workbench.over({});
-    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
     const kept = { service: 'shop/web', address: address('192.0.2.7'), until: Date.parse('2026-01-01T00:01:00Z') } as const;
     await records.writeObject(object('IPAddressPool', 'main'), { conditions: [], fields: { released: releasedManifest([kept]) } });
     await bench.write('.herald/status/objects/ipaddresspool/broken.yaml', 'status: {released: [{service: 1}, 7');
@@ -195,7 +195,7 @@ status:
   test('tell since when a Service waits', async () => {
     await using bench = await Workbench.over({});
     const clock = new VirtualClock();
-    const records = new DirectoryRecords(bench.path(''), { clock });
+    const records = new DirectoryStatusWriter(bench.path(''), { clock });
     const unmet = (status: 'True' | 'False') => ({
       ingress: [],
       conditions: [{ type: 'herald.dev/AddressAssigned', status, reason: 'PoolFull', message: '' }],
@@ -217,7 +217,7 @@ status:
       '.herald/status/services/shop/bad.yaml': text,
       '.herald/status/services/shop/none.yaml': 'status: { loadBalancer: {} }',
     });
-    const { addresses, unreadable } = await new DirectoryRecords(bench.path(''), { clock: new VirtualClock() }).recorded();
+    const { addresses, unreadable } = await new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() }).recorded();
     expect(addresses).toEqual(new Map([['shop/none', []]]));
     expect(unreadable).toEqual(new Map([['shop/bad', '.herald/status/services/shop/bad.yaml']]));
   });

@@ -6,29 +6,29 @@ const at = (resourceVersion: string, uid = 'u'): { uid: string; resourceVersion:
 
 test('what was decided before our own writes is written over them, until somebody else wrote', () => {
   const own = new OwnWrites();
-  expect(own.versionFor('n/a', at('5'))).toBe('5');
-  own.wrote('n/a', at('5'), '6');
-  own.wrote('n/a', at('5'), '7');
-  expect(['5', '6', '7'].map((version) => own.versionFor('n/a', at(version)))).toEqual(['7', '7', '7']);
-  expect(own.versionFor('n/a', at('8'))).toBe('8');
-  expect(own.versionFor('n/a', at('5', 'another'))).toBe('5');
-  expect(own.versionFor('n/b', at('5'))).toBe('5');
+  expect(own.resourceVersionFor('n/a', at('5'))).toBe('5');
+  own.recordWrite('n/a', at('5'), '6');
+  own.recordWrite('n/a', at('5'), '7');
+  expect(['5', '6', '7'].map((version) => own.resourceVersionFor('n/a', at(version)))).toEqual(['7', '7', '7']);
+  expect(own.resourceVersionFor('n/a', at('8'))).toBe('8');
+  expect(own.resourceVersionFor('n/a', at('5', 'another'))).toBe('5');
+  expect(own.resourceVersionFor('n/b', at('5'))).toBe('5');
 });
 
 test('what the watch has shown is forgotten with all that came before', () => {
   const own = new OwnWrites();
-  own.wrote('n/a', at('5'), '6');
-  own.wrote('n/a', at('6'), '7');
-  expect(own.areLast('n/a', at('5'))).toBe(false);
-  expect(own.areLast('n/a', at('6'))).toBe(true);
-  own.wrote('n/a', at('9'), '10');
-  expect(own.areLast('n/a', at('6'))).toBe(false);
-  expect(own.versionFor('n/a', at('9'))).toBe('10');
+  own.recordWrite('n/a', at('5'), '6');
+  own.recordWrite('n/a', at('6'), '7');
+  expect(own.isLatest('n/a', at('5'))).toBe(false);
+  expect(own.isLatest('n/a', at('6'))).toBe(true);
+  own.recordWrite('n/a', at('9'), '10');
+  expect(own.isLatest('n/a', at('6'))).toBe(false);
+  expect(own.resourceVersionFor('n/a', at('9'))).toBe('10');
 });
 
 test('a watch that shows nothing does not have it remember without end', () => {
   const own = new OwnWrites();
-  for (let write = 0; write <= limits.ownWrites; write++) own.wrote('n/a', at('0'), String(write + 1));
-  expect(own.areLast('n/a', at('1'))).toBe(false);
-  expect(own.areLast('n/a', at('0'))).toBe(true);
+  for (let write = 0; write <= limits.ownWrites; write++) own.recordWrite('n/a', at('0'), String(write + 1));
+  expect(own.isLatest('n/a', at('1'))).toBe(false);
+  expect(own.isLatest('n/a', at('0'))).toBe(true);
 });

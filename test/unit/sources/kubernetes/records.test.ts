@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { parseObject } from '../../../../src/model/parse.ts';
 import { Store } from '../../../../src/model/store/store.ts';
-import type { Version } from '../../../../src/sources/kubernetes/records/own-writes.ts';
+import type { ObjectVersion } from '../../../../src/sources/kubernetes/records/own-writes.ts';
 import { address } from '../../../../src/net/address.ts';
-import { KubernetesRecords } from '../../../../src/sources/kubernetes/records/records.ts';
+import { KubernetesStatusWriter } from '../../../../src/sources/kubernetes/records/records.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FakeServices } from './fake-services.ts';
@@ -17,7 +17,7 @@ const elsewhere = { loadBalancer: { ingress: [{ ip: '198.51.100.1' }] } };
 let server: FakeServices;
 let store: Store;
 let clock: VirtualClock;
-let records: KubernetesRecords;
+let records: KubernetesStatusWriter;
 
 beforeEach(() => {
   server = new FakeServices();
@@ -30,7 +30,7 @@ beforeEach(() => {
 
 /** Another process, which knows nothing but what it reads. */
 function begin(): void {
-  records = new KubernetesRecords({ client: server, snapshot: store, clock, log: silentLog });
+  records = new KubernetesStatusWriter({ client: server, snapshot: store, clock, log: silentLog });
 }
 
 /** The watch catches up. */
@@ -42,7 +42,7 @@ function see(): void {
 }
 
 /** As it is in the snapshot. */
-function seen(): Version {
+function seen(): ObjectVersion {
   const service = store.services.get('shop/web');
   if (service === undefined) throw new Error('there is no Service');
   return service.metadata;
@@ -73,7 +73,7 @@ test('conditions of others stay, whatever we know of them', async () => {
   see();
   await records.writeService('shop/web', status, seen());
   expect(statusOf()).toMatchObject({ conditions: [foreign, assigned] });
-  await records.removeService('shop/web', seen());
+  await records.releaseService('shop/web', seen());
   expect(statusOf()).toEqual({ loadBalancer: {}, conditions: [foreign] });
 });
 
@@ -151,14 +151,14 @@ test('a Service that is gone needs no status', async () => {
   const before = seen();
   server.remove('shop/web');
   await records.writeService('shop/web', status, before);
-  await records.removeService('shop/web', undefined);
+  await records.releaseService('shop/web', undefined);
   expect(server.writes).toEqual([]);
 });
 
 test('what Herald did not write it does not take away', async () => {
   server.put('shop/web', { status: elsewhere });
   see();
-  await records.removeService('shop/web', seen());
+  await records.releaseService('shop/web', seen());
   expect(statusOf()).toEqual(elsewhere);
 });
 

@@ -83,7 +83,7 @@ describe('exit status of herald import metallb', patient, () => {
     ['something differs', 2, pool.replace('spec: {', 'spec: {serviceAllocation: {priority: -1}, '), 'differs: '],
     ['something is refused', 1, pool.replace('192.0.2.0/24', '127.0.0.0/8'), 'refused: '],
     ['a name appears twice', 1, `${pool}---\n${pool}`, 'appears twice'],
-    ['one is in another namespace', 1, `${pool}---\n${pool.replace('namespace: lb', 'namespace: metallb-system')}`, 'use --namespace lb'],
+    ['one is in another namespace', 1, `${pool}---\n${pool.replace('namespace: lb', 'namespace: metallb-system')}`, 'say --namespace lb'],
     ['a file is broken', 1, 'a: [', 'problem: '],
     [
       'raw configuration of FRR is there',

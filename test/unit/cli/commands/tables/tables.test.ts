@@ -30,7 +30,7 @@ const all = [
 ] as const;
 
 describe.each(all)('herald %s', patient, (_, command, line) => {
-  test('tells of a cluster by reading alone, of a directory, and of manifests', async () => {
+  test('the table reads a cluster without writing, a directory, and manifests', async () => {
     const { code, stdout, stderr } = await cluster.herald(command, []);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(line);
@@ -40,7 +40,7 @@ describe.each(all)('herald %s', patient, (_, command, line) => {
     expect((await inProcess(command, ['--source', 'examples/fabric'])).stdout).toContain(line);
   });
 
-  test('as JSON and as YAML it is the same data, with what could not be read', async () => {
+  test('JSON and YAML output have the same data, with what could not be read', async () => {
     cluster.server.forbidden.add(listPath({ apiVersion: 'herald.dev/v1alpha1', kind: 'NodeState' }));
     const json: unknown = JSON.parse((await cluster.herald(command, ['-o', 'json'])).stdout);
     expect(json).toMatchObject({ problems: [], unread: [{ kind: 'NodeState', why: 'forbidden' }] });
@@ -50,7 +50,7 @@ describe.each(all)('herald %s', patient, (_, command, line) => {
     expect(stdout).not.toContain('AgentSilent');
   });
 
-  test('a format and a pause that are none are mistakes', async () => {
+  test('an invalid format or interval is a mistake on the command line', async () => {
     expect(await inProcess(command, ['-o', 'xml'])).toMatchObject({
       code: 2,
       stdout: '',
@@ -67,20 +67,20 @@ describe.each(all)('herald %s', patient, (_, command, line) => {
   });
 });
 
-describe('names that are none', patient, () => {
+describe('names as options of tables', patient, () => {
   test.each([
     [peersCommand, ['--node', 'x'], 'there is no valid node x: there are node1, node2, node3'],
     [peersCommand, ['--peer', 'x'], 'there is no valid BGPPeer x: there are tor1-v4, tor1-v6, tor2-v4, tor2-v6'],
     [routesCommand, ['--node', 'x'], 'there is no valid node x: there are node1, node2, node3'],
     [routesCommand, ['--service', 'x'], 'there is no valid Service default/x: there are'],
     [poolsCommand, ['--pool', 'x'], 'there is no valid IPAddressPool x: there are public, tiny'],
-  ] as const)('are answered with those there are', async (command, words, told) => {
+  ] as const)('an unknown name is answered with the known names', async (command, words, told) => {
     const { code, stdout, stderr } = await inProcess(command, ['--source', 'examples/fabric', ...words]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(told);
   });
 
-  test('those that are narrow the table', async () => {
+  test('a known name restricts the table', async () => {
     const { stdout } = await inProcess(peersCommand, ['--source', 'examples/fabric', '--node', 'node2', '--peer', 'tor1-v6', '-o', 'json']);
     expect(JSON.parse(stdout)).toMatchObject({ sessions: [{ node: 'node2', peer: 'tor1-v6' }] });
     const routes = await inProcess(routesCommand, ['--source', 'examples/fabric', '--service', 'shop/ledger']);
@@ -88,10 +88,10 @@ describe('names that are none', patient, () => {
   });
 });
 
-describe('the controller in status', patient, () => {
+describe('the controller in herald status', patient, () => {
   const first = async (): Promise<string | undefined> => (await cluster.herald(statusCommand, [])).stdout.split('\n')[0];
 
-  test('is the holder of the Lease; none has ever led; who may not read it is told the rest', async () => {
+  test('status shows the holder of the Lease, a Lease nobody held yet, and works without the right to read it', async () => {
     expect(await first()).toBe('Controller  none leads: the Lease herald-system/herald-controller is free');
     const spec = { holderIdentity: 'c1_12', leaseDurationSeconds: 15, renewTime: '2020-01-01T00:00:00.000000Z' };
     cluster.server.put(leases, 'herald-controller', { spec }, 'herald-system');
@@ -101,8 +101,8 @@ describe('the controller in status', patient, () => {
   });
 });
 
-describe('configuration objects in status', patient, () => {
-  test('are those with a condition that is False: what they name is not there, or they are about nothing', async () => {
+describe('configuration objects in herald status', patient, () => {
+  test('status lists objects with a False condition: missing references, or no effect', async () => {
     const spec = { ipAddressPools: ['gone'], peers: ['tor1-v4'] };
     cluster.server.put(ours('BGPAdvertisement'), 'a-pool', { spec });
     cluster.server.put(ours('BGPAdvertisement'), 'b-peer', { spec: { peers: ['gone', 'tor1-v4'] } });
@@ -120,19 +120,19 @@ describe('configuration objects in status', patient, () => {
     expect((await cluster.herald(statusCommand, [])).stdout).toContain(
       'Objects     4 not as they should be\n            BGPAdvertisement/a-pool: UnknownPool: BGPAdvertisement "a-pool" ',
     );
-    // Who may not list pools is not told that there is none.
+    // A caller who may not list pools is not told that pools are missing.
     cluster.server.forbidden.add(ours('IPAddressPool'));
     const { stdout: partly } = await cluster.herald(statusCommand, []);
     expect(partly).toContain('BGPAdvertisement/a-pool: Undecided: ');
   });
 
-  test('are not mentioned where all is well', async () => {
+  test('status has no section of objects when all are well', async () => {
     const { stdout } = await inProcess(statusCommand, ['--source', 'examples/fabric']);
     expect(stdout).not.toContain('Objects ');
   });
 });
 
-describe('conditions in status', patient, () => {
+describe('conditions in herald status', patient, () => {
   const of = async (): Promise<unknown> => {
     const { services } = JSON.parse((await cluster.herald(statusCommand, ['-o', 'json'])).stdout) as {
       services: { conditions: { condition: string; reason: string }[] };
@@ -140,7 +140,7 @@ describe('conditions in status', patient, () => {
     return services.conditions.map(({ condition, reason }) => `${condition} ${reason}`);
   };
 
-  test('are those of this moment, and those on record where not everything may be read', async () => {
+  test('status shows current conditions, and recorded ones when not everything may be read', async () => {
     const type = 'herald.dev/AddressAssigned';
     const condition = { type, status: 'True', reason: 'Assigned', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
     cluster.edit('web', () => ({ status: { loadBalancer: {}, conditions: [condition] } }));
@@ -150,8 +150,8 @@ describe('conditions in status', patient, () => {
   });
 });
 
-describe('--watch', patient, () => {
-  test('tells again what has changed and only then, outlives an API server that is away, and ends with the signal', async () => {
+describe('herald pools --watch', patient, () => {
+  test('--watch prints only changes, survives an unreachable API server, and ends with the signal', async () => {
     const clock = new PausingClock();
     const stop = new AbortController();
     const stdout: string[] = [];
@@ -181,7 +181,7 @@ describe('--watch', patient, () => {
     expect(documents()).toBe(2);
     cluster.server.refuseAll = true;
     await round(() => stderr.length > 0);
-    expect(stderr[0]).toContain('(looked at again in 7 s)');
+    expect(stderr[0]).toContain('(trying again in 7 s)');
     cluster.server.refuseAll = false;
     cluster.server.remove(listPath({ apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool' }), 'more');
     await round(() => documents() === 3);
@@ -190,12 +190,12 @@ describe('--watch', patient, () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('what fails the first time is the answer', async () => {
+  test('a first read that fails ends the command', async () => {
     cluster.server.refuseAll = true;
     expect((await cluster.herald(peersCommand, ['--watch'])).code).toBe(1);
   });
 
-  test('a terminal is redrawn', async () => {
+  test('--watch redraws a terminal', async () => {
     const screen: string[] = [];
     const stop = new AbortController();
     const print = (line: string): void => {

@@ -55,7 +55,7 @@ const announce = (last: number): void => {
   speakers.clock.advance(10);
 };
 
-/** Runs a trace, and what is to happen once it has begun. */
+/** Runs a trace, and `happening` after it has begun. */
 async function whileTracing(words: readonly string[], happening: () => Promise<void> | void): Promise<Outcome> {
   const begun = Promise.withResolvers<void>();
   const outcome = trace(words, undefined, (line) => line.includes('tracing right of node node1') && begun.resolve());
@@ -64,7 +64,7 @@ async function whileTracing(words: readonly string[], happening: () => Promise<v
   return outcome;
 }
 
-test('a line for each message, until there were so many', patient, async () => {
+test('trace prints a line for each message, up to --count', patient, async () => {
   const { code, stdout } = await whileTracing(['--peer', 'right', '--count', '2'], () => {
     announce(1);
     announce(2);
@@ -78,7 +78,7 @@ test('a line for each message, until there were so many', patient, async () => {
   ]);
 });
 
-test('as JSON, and as a file for Wireshark at the same time', patient, async () => {
+test('trace prints JSON and writes a capture file at the same time', patient, async () => {
   const file = join(directory, 'right.pcapng');
   const { stdout } = await whileTracing(['--peer', 'right', '--count', '1', '-o', 'json', '--pcap', file], () => announce(1));
   const [, message] = stdout
@@ -95,7 +95,7 @@ test('as JSON, and as a file for Wireshark at the same time', patient, async () 
   expect(segments.map(({ payload }) => payload.toString('hex'))).toEqual([(message as { octets: string }).octets]);
 });
 
-test('to standard output the file goes alone', patient, async () => {
+test('--pcap - writes only the capture to standard output', patient, async () => {
   const octets: Uint8Array[] = [];
   const begun = Promise.withResolvers<void>();
   const outcome = inProcess(bgpCommand, ['trace', '--socket', socket, '--peer', 'right', '--count', '1', '--pcap', '-'], {
@@ -108,7 +108,7 @@ test('to standard output the file goes alone', patient, async () => {
   expect(readCapture(Buffer.concat(octets)).segments).toHaveLength(1);
 });
 
-test('Ctrl-C is how it ends; so is the time that was said', patient, async () => {
+test('trace ends on Ctrl-C and after --duration', patient, async () => {
   const stop = new AbortController();
   const notes: string[] = [];
   const outcome = trace(['--peer', 'right'], stop.signal, (line) => {
@@ -120,7 +120,7 @@ test('Ctrl-C is how it ends; so is the time that was said', patient, async () =>
   expect(await trace(['--peer', 'right', '--duration', '1s'])).toMatchObject({ code: 0 });
 });
 
-test('it ends with the peer', patient, async () => {
+test('trace ends when the peer is removed', patient, async () => {
   const { code, stdout } = await whileTracing(['--peer', 'right'], async () => {
     const removed = speakers.left.peer.remove('gone');
     speakers.clock.advance(3000);
@@ -130,7 +130,7 @@ test('it ends with the peer', patient, async () => {
   expect(stdout).toContain('-> NOTIFICATION Cease: Administrative Shutdown (6/2): "gone"');
 });
 
-test('what cannot be traced is an error that says what can', patient, async () => {
+test('trace reports an unknown peer, a wrong node, a missing agent and invalid options', patient, async () => {
   expect(await trace(['--peer', 'tor9'])).toMatchObject({
     code: 1,
     stdout: '',
@@ -138,46 +138,45 @@ test('what cannot be traced is an error that says what can', patient, async () =
   });
   expect((await trace(['--peer', 'right', '--node', 'node2'])).stderr).toContain('is of node node1: run this on node2');
   await listener.close();
-  expect(await trace(['--peer', 'right'])).toMatchObject({ code: 1, stderr: expect.stringContaining('or it has another one (--socket)') });
+  expect(await trace(['--peer', 'right'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('or it uses another socket (--socket)'),
+  });
   for (const words of [['--count', '0'], ['--duration', '25h'], ['--socket', 'relative'], []])
     expect((await trace(words.length === 0 ? [] : ['--peer', 'right', ...words])).code).toBe(2);
 });
 
-test(
-  'a reader that does not read loses messages and is told how many; the session goes on, and nothing is kept when it leaves',
-  patient,
-  async () => {
-    const traces = vi.spyOn(speakers.left.peer, 'trace');
-    const gone = new AbortController();
-    const { chunks } = await requestLocal(socket, `${debugPaths.bgpTrace}?peer=right`, gone.signal);
-    const reader = chunks[Symbol.asyncIterator]();
-    await reader.next(); // The connection that is there: from here on nobody reads.
-    // Far more than the queue and the buffers of a socket hold.
-    const messages = 2 * maximumTracedMessages + 4000;
-    const before = speakers.left.peer.status().counters.sent.update;
-    for (let i = 0; i < messages; i++) {
-      speakers.left.peer.routes.set([{ prefix: '192.0.2.1/32', med: i }]);
-      speakers.clock.advance(1);
-      // The agent has all the time in the world to hand them over.
-      if (i % 64 === 0) await setImmediate();
+test('a slow reader loses messages and is told how many, while the session continues', patient, async () => {
+  const traces = vi.spyOn(speakers.left.peer, 'trace');
+  const gone = new AbortController();
+  const { chunks } = await requestLocal(socket, `${debugPaths.bgpTrace}?peer=right`, gone.signal);
+  const reader = chunks[Symbol.asyncIterator]();
+  await reader.next(); // The existing connection. From here on the reader does not read.
+  // Far more than the queue and the socket buffers hold.
+  const messages = 2 * maximumTracedMessages + 4000;
+  const before = speakers.left.peer.status().counters.sent.update;
+  for (let i = 0; i < messages; i++) {
+    speakers.left.peer.routes.set([{ prefix: '192.0.2.1/32', med: i }]);
+    speakers.clock.advance(1);
+    // Gives the agent time to hand the messages over.
+    if (i % 64 === 0) await setImmediate();
+  }
+  expect(speakers.left.state).toBe('Established');
+  expect(speakers.left.peer.status().counters.sent.update).toBe(before + messages);
+  let text = '';
+  let lost = 0;
+  while (lost === 0) {
+    const { value, done } = await reader.next();
+    expect(done).not.toBe(true);
+    const lines = (text + Buffer.from(value as Uint8Array).toString('utf8')).split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines) {
+      const event = decodeTraceLine(line);
+      if (event?.type === 'lost') lost += event.count;
     }
-    expect(speakers.left.state).toBe('Established');
-    expect(speakers.left.peer.status().counters.sent.update).toBe(before + messages);
-    let text = '';
-    let lost = 0;
-    while (lost === 0) {
-      const { value, done } = await reader.next();
-      expect(done).not.toBe(true);
-      const lines = (text + Buffer.from(value as Uint8Array).toString('utf8')).split('\n');
-      text = lines.pop() ?? '';
-      for (const line of lines) {
-        const event = decodeTraceLine(line);
-        if (event?.type === 'lost') lost += event.count;
-      }
-    }
-    gone.abort();
-    await reader.return?.().catch(() => undefined);
-    await until('the trace has ended', () => traces.mock.results.every(({ value }) => (value as TraceStream).done));
-    expect(traces).toHaveBeenCalledTimes(1);
-  },
-);
+  }
+  gone.abort();
+  await reader.return?.().catch(() => undefined);
+  await until('the trace has ended', () => traces.mock.results.every(({ value }) => (value as TraceStream).done));
+  expect(traces).toHaveBeenCalledTimes(1);
+});

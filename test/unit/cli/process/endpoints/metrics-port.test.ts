@@ -14,7 +14,10 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
 
-/** The port of metrics of an agent, on real sockets; a page of its history is far more than the kernel takes for a client that does not read. */
+/**
+ * The metrics port of an agent, on real sockets. A page of its history is far larger than the kernel buffers for a client that does not
+ * read.
+ */
 async function metricsPort(address: string): Promise<number> {
   const port = Promise.withResolvers<number>();
   const listen: ListenHttp = async (place, answer, bounds) => {
@@ -31,7 +34,7 @@ async function metricsPort(address: string): Promise<number> {
   return port.promise;
 }
 
-/** A client that asks, and leaves the connection to the other side. */
+/** A client that sends a request and leaves the connection open. */
 function ask(address: string, port: number, path: string): Socket {
   const socket = connect({ host: address, port, allowHalfOpen: true }).on('error', () => undefined);
   ends.push(() => socket.destroy());
@@ -39,21 +42,18 @@ function ask(address: string, port: number, path: string): Socket {
   return socket;
 }
 
-test.each(['127.0.0.1', '::1'])(
-  'however many ask %s for what a process tells, and keep their connections, a scrape is answered',
-  async (address) => {
-    const port = await metricsPort(address);
-    // Does not read; its connection is the only one that stays.
-    await once(ask(address, port, '/live/v1/history'), 'readable');
-    for (const path of ['/live', '/live/v1/history', '/']) {
-      for (let n = 0; n < limits.connections; n++) {
-        const socket = ask(address, port, path);
-        // "end", "close": there was no connection left.
-        await new Promise((resolve) => socket.once('data', resolve).once('end', resolve).once('close', resolve));
-      }
-      const host = address.includes(':') ? `[${address}]` : address;
-      const scrape = await fetch(`http://${host}:${port}/metrics`);
-      expect([scrape.status, await scrape.text()]).toEqual([200, expect.stringContaining('herald_build_info')]);
+test.each(['127.0.0.1', '::1'])('a scrape is answered although many clients query %s and keep their connections', async (address) => {
+  const port = await metricsPort(address);
+  // This client does not read, so its connection is the only one that stays open.
+  await once(ask(address, port, '/live/v1/history'), 'readable');
+  for (const path of ['/live', '/live/v1/history', '/']) {
+    for (let n = 0; n < limits.connections; n++) {
+      const socket = ask(address, port, path);
+      // "end" or "close": there was no free connection.
+      await new Promise((resolve) => socket.once('data', resolve).once('end', resolve).once('close', resolve));
     }
-  },
-);
+    const host = address.includes(':') ? `[${address}]` : address;
+    const scrape = await fetch(`http://${host}:${port}/metrics`);
+    expect([scrape.status, await scrape.text()]).toEqual([200, expect.stringContaining('herald_build_info')]);
+  }
+});

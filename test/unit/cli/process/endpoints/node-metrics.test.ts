@@ -9,7 +9,7 @@ import { TestSource } from '../../../test-source.ts';
 
 const n1 = (...internalIPs: string[]): Node => nodeOf({ name: 'n1', internalIPs });
 
-/** An agent's telemetry, with what it warned of. */
+/** The endpoints of an agent, with the warnings that they log. */
 function begun(source: TestSource, atNode: { readonly atNode?: number } = { atNode: 10_290 }) {
   const http = new FakeHttp();
   const clock = new VirtualClock();
@@ -49,7 +49,7 @@ test.each<[string, Node[]]>([
   expect(http.open).toEqual(['10.0.0.11:10290', '2001:db8::11:10290']);
 });
 
-test('metrics follow a Node that gets another address, and what did not change is left alone', async () => {
+test('metrics follow a Node to a new address, and listeners of other addresses stay open', async () => {
   const source = new TestSource(n1('10.0.0.11', '2001:db8::11'));
   const { http, warned, settle } = begun(source);
   await settle();
@@ -61,7 +61,7 @@ test('metrics follow a Node that gets another address, and what did not change i
   expect(warned).toEqual([]);
 });
 
-test('an address that comes back before its port is free is served again without a failure', async () => {
+test('an address that returns before its port is free is served again without a failure', async () => {
   const source = new TestSource(n1('10.0.0.11'));
   const { http, clock, warned, settle } = begun(source);
   await settle();
@@ -72,7 +72,7 @@ test('an address that comes back before its port is free is served again without
   expect([warned, clock.pending]).toEqual([[], 0]);
 });
 
-test('a Node that loses its addresses, or is gone, is still scraped where it was', async () => {
+test('a Node that loses its addresses or is deleted is still scraped at the old ones', async () => {
   const source = new TestSource(n1('10.0.0.11'));
   const { http, settle } = begun(source);
   await settle();
@@ -83,7 +83,7 @@ test('a Node that loses its addresses, or is gone, is still scraped where it was
   expect(http.log).toEqual(['open 10.0.0.11:10290']);
 });
 
-test('nothing is served at the Node where that was not asked for, and nothing after the end', async () => {
+test('metrics are not served at the Node without the option, nor after the end', async () => {
   const source = new TestSource(n1());
   const elsewhere = begun(source, {});
   const { http, telemetry, end, settle } = begun(source);

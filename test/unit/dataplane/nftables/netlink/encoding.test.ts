@@ -6,7 +6,7 @@ import { ChangeReader } from '../../../../../src/dataplane/nftables/netlink/chan
 import { messages } from '../../../../../src/dataplane/nftables/netlink/constants.ts';
 import { beginElements, writeData, writeElements } from '../../../../../src/dataplane/nftables/netlink/element-messages.ts';
 import { register } from '../../../../../src/dataplane/nftables/netlink/rules/expressions.ts';
-import { entriesOf, readElements } from '../../../../../src/dataplane/nftables/netlink/entries.ts';
+import { parseSetElements, readElements } from '../../../../../src/dataplane/nftables/netlink/entries.ts';
 import { compileRule } from '../../../../../src/dataplane/nftables/netlink/rules/rule-compiler.ts';
 import { readDeclaration, typeLength, typeNumber } from '../../../../../src/dataplane/nftables/netlink/rules/set-declaration.ts';
 import { writeSkeleton } from '../../../../../src/dataplane/nftables/netlink/skeleton-messages.ts';
@@ -34,12 +34,12 @@ async function batchOf(fill: (batch: Batch) => void | Promise<void>): Promise<re
 
 /** The elements of a batch, read as if the kernel listed them. */
 function readBack(sent: readonly Message[], family: 4 | 6): Element[] {
-  const bySet = new Map<string, ReturnType<typeof entriesOf>>();
+  const bySet = new Map<string, ReturnType<typeof parseSetElements>>();
   const lists = sent.filter(({ type }) => type === messages.newElement);
   for (const { payload } of lists) {
     const attributes = payload.subarray(netfilterHeaderBytes);
     const set = [...allSets.keys()].find((name) => Buffer.from(attributes).includes(`\0${name}\0`)) ?? '';
-    bySet.set(set, [...(bySet.get(set) ?? []), ...entriesOf(attributes)]);
+    bySet.set(set, [...(bySet.get(set) ?? []), ...parseSetElements(attributes)]);
   }
   const elements = new ElementList();
   for (const [set, entries] of bySet) expect(readElements(family, set as SetName, entries, elements)).toBe(true);
@@ -68,7 +68,7 @@ describe('elements', () => {
   test('the octets of an element of a map', async () => {
     const element = elementFromText(4, 'frontends', '192.0.2.1 . tcp . 80', '3:2');
     const [, message] = await adding([element]);
-    const entry = entriesOf(message?.payload.subarray(netfilterHeaderBytes) ?? new Uint8Array())[0];
+    const entry = parseSetElements(message?.payload.subarray(netfilterHeaderBytes) ?? new Uint8Array())[0];
     // The protocol and the port begin words of their own; a class is in the byte order of the machine.
     expect([hex(entry?.key ?? ''), hex(entry?.value ?? '')]).toEqual(['c00002010600000000500000', '02000300']);
   });
@@ -77,7 +77,7 @@ describe('elements', () => {
     const prefixes = ['10.0.0.0/8', '11.0.0.0/8', '255.0.0.0/8', '198.51.100.7'];
     const elements = prefixes.map((key) => elementFromText(4, 'pod_prefixes', key));
     const sent = await adding(elements);
-    expect(entriesOf(sent[1]?.payload.subarray(netfilterHeaderBytes) ?? new Uint8Array())).toHaveLength(7);
+    expect(parseSetElements(sent[1]?.payload.subarray(netfilterHeaderBytes) ?? new Uint8Array())).toHaveLength(7);
     expect(texts(readBack(sent, 4))).toEqual(texts(elements));
   });
 

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { unheard, type Listener } from '../../../../../src/dataplane/nftables/netlink/muted-transaction.ts';
+import { runMuted, type MutableMonitor } from '../../../../../src/dataplane/nftables/netlink/muted-transaction.ts';
 
 /** A kernel that numbers transactions, and a monitor that writes down what it is told. */
 function setup() {
   const kernel = { generation: 7 };
   const log: string[] = [];
-  const listener: Listener = {
+  const listener: MutableMonitor = {
     follower: { setSubscribed: (hearing) => void log.push(hearing ? 'hears' : 'deaf') },
     events: { onChange: ({ revisions }) => void log.push(`change ${revisions.join()}`), onLoss: () => void log.push('loss') },
   };
   const run = (work: () => Promise<string | undefined>): Promise<string | undefined> =>
-    unheard(
+    runMuted(
       listener,
       () => Promise.resolve(kernel.generation),
       42,

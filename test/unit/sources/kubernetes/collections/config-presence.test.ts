@@ -40,10 +40,10 @@ test('nothing is read before there are settings, and somebody is told what is wa
   await until(() => told.some((text) => text.includes('HeraldConfig/default: is not there')));
   expect(server.paths.filter((path) => path !== configs)).toEqual([]);
   expect(isStarted).toBe(false);
-  expect(source.awaited()).toContain('HeraldConfig/default is not there');
+  expect(source.missingPrerequisite()).toContain('HeraldConfig/default is not there');
   server.put(configs, 'default', { spec: { services: 'external' } });
   await started;
-  expect(source.awaited()).toBeUndefined();
+  expect(source.missingPrerequisite()).toBeUndefined();
   expect(source.snapshot.config.services).toBe('external');
   expect(source.problems()).toEqual([]);
   expect(told.at(-1)).toBe('');
