@@ -3,7 +3,7 @@ import type { NodeForwarding, ServiceForwarding } from '../net/frontend.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { ApplyResult, Dataplane, DataplaneError, DirectReturnShortcomings, ForwardingChanges } from './dataplane.ts';
 
-/** A data plane that adds something to another: what a layer does not override goes there. */
+/** Base class of a data plane that wraps another one. Every method that a subclass does not override is passed to the inner data plane. */
 export abstract class DataplaneLayer implements Dataplane {
   readonly #inner: Dataplane;
 

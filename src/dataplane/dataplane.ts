@@ -9,70 +9,67 @@ export interface DirectReturnShortcomings {
   readonly vxlan?: string;
 }
 
-/** Changes by key of the service; undefined: the service is gone. */
+/** Changed Services by key. Undefined: the Service is gone. */
 export type ForwardingChanges = ReadonlyMap<string, ServiceForwarding | undefined>;
 
 /**
- * What a node forwards, made true in the kernel.
+ * Programs the forwarding of a node into the kernel.
  *
- * - `replace` sets everything, at start: what the kernel already has stays untouched, the difference is applied.
- * - `apply` is idempotent; removing what is not there succeeds. Calls are serialised by the implementation.
- * - Both resolve when the kernel has committed. A batch that fails is bisected: one frontend at fault never holds back another.
- * - Neither rejects for a frontend at fault; they reject (DataplaneError) only when nothing can be applied at all.
+ * - `replace` sets everything, at start. Rules that the kernel already has stay untouched; only the difference is applied.
+ * - `apply` is idempotent: removing something absent succeeds. The implementation runs calls one after another.
+ * - Both resolve after the kernel has committed. A failed batch is bisected, so one faulty frontend never holds back another.
+ * - A faulty frontend is returned as quarantined. The call rejects (DataplaneError) only when nothing can be applied at all.
  */
 export interface Dataplane {
   /**
-   * The first `replace` found the rules of an earlier process in the kernel, for both families: traffic was forwarded all the time.
-   * False until then.
+   * True when the first `replace` found the rules of an earlier process in the kernel, for both families: traffic was forwarded without a
+   * gap. False until then.
    */
   readonly adopted: boolean;
   replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult>;
   setNode(node: NodeForwarding): Promise<ApplyResult>;
   apply(changes: ForwardingChanges): Promise<ApplyResult>;
-  /**
-   * Removes the rules, those of an earlier process too, until the next `replace`. Unreachable routes stay. Again and again
-   * costs nothing.
-   */
+  /** Removes the rules, also those of an earlier process, until the next `replace`. Unreachable routes stay. Repeated calls do nothing. */
   clear(): Promise<void>;
   /**
-   * Unreachable routes for announced aggregates, as a whole set: an address inside that no service owns must not loop. Resolves
-   * to the prefixes that have none, by their text, and why; rejects (DataplaneError) when nothing is known of any. What others
-   * remove is set again.
+   * Sets the unreachable routes for announced aggregates, as a whole set: a packet to an address inside an aggregate that no Service owns
+   * must not loop. Resolves to the prefixes that have no route, by their text, with the error of each. Rejects (DataplaneError) when the
+   * state of none is known. Routes that another program removes are set again.
    */
   setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>>;
   /**
-   * What the kernel cannot do for direct server return: hand frames over at these interfaces, make tunnels from these addresses. The
-   * tunnels are there afterwards. Rejects (DataplaneError) when that cannot be told.
+   * Checks what direct server return can use on this kernel: forwarding frames at these interfaces, tunnels from these addresses. The
+   * tunnels exist afterwards. Rejects (DataplaneError) when the check itself fails.
    */
   probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings>;
-  /** Called when another program changed or removed our tables or routes, after the repair. */
+  /** Calls the listener after a repair, when another program had changed or removed our tables or routes. */
   onRepair(listener: (what: string) => void): void;
   /**
-   * Called when tables that another program changed or removed could not be repaired: what the kernel has is unknown. It
-   * goes on trying, and so does the next call.
+   * Calls the listener when tables that another program changed or removed could not be repaired, so the kernel's state is unknown. The
+   * data plane keeps retrying, and the next call retries too.
    */
   onFailure(listener: (error: DataplaneError) => void): void;
-  /** Stops watching; rules and routes stay, so that traffic flows while an agent restarts. */
+  /** Stops watching. Rules and routes stay, so that traffic flows while an agent restarts. */
   close(): Promise<void>;
-  /** Removes everything this data plane ever made. */
+  /** Removes everything that this data plane ever created. */
   cleanup(): Promise<void>;
 }
 
 export interface ApplyResult {
-  /** Frontends whose latest desired form is not in the kernel, by frontendKey. Everything else that was given is. */
+  /** Frontends whose latest form is not in the kernel, by frontendKey. All other frontends are programmed. */
   readonly quarantined: ReadonlyMap<string, QuarantinedFrontend>;
 }
 
 export interface QuarantinedFrontend {
-  /** Whose latest form the kernel has not. Empty: the frontend is to go, and cannot. */
+  /** Services whose latest form is not in the kernel. Empty: the frontend should be removed, and the kernel refuses that. */
   readonly services: readonly string[];
-  /** The kernel's or the backend's own words. */
+  /** The error text of the kernel or of the backend. */
   readonly error: string;
-  /** Several services ask for the frontend: `services` wait, and the kernel has the form of this one. */
+  /** Set when several Services ask for the frontend: the kernel has the form of this one, and `services` wait. */
   readonly owner?: string;
 }
 
-/** Nothing could be applied: the backend is missing, not permitted, or answers in a way we do not understand. */
+/** Nothing could be applied: the backend is missing, lacks permission, or answers in a way that Herald does not understand. */
 export class DataplaneError extends Error {
   readonly code: 'unavailable' | 'permission' | 'failed';
 

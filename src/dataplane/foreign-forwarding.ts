@@ -1,30 +1,33 @@
-/** What of another program's forwarding can be seen. */
+/** What Herald sees of another program's forwarding. */
 export type ForeignView =
   | {
       readonly seen: true;
-      /** Whose rules, in words: "kube-proxy (nftables)". */
+      /** The program whose rules these are: "kube-proxy (nftables)". */
       readonly program: string;
-      /** Of the packet mark, by which it asks for masquerade. */
+      /** Bits of the packet mark that ask the program to masquerade. */
       readonly masqueradeBits: readonly number[];
     }
   | {
       readonly seen: false;
-      /** Why not, where more is known than that there is nothing. */
-      readonly why?: string;
+      /** Why the rules cannot be read. Absent when there are simply none. */
+      readonly unavailableBecause?: string;
     };
 
 /**
  * Forwarding that another program does on this node. Herald reads it and never changes it.
  *
- * - `start` resolves after a first look, and never rejects: what cannot be looked at shows in `view`. Then it follows the other
- *   program until `stop`. Either may be called again.
- * - `has` tells whether the kernel has the frontend (by frontendKey) with somewhere to send its packets. Of nothing, where nothing is seen.
+ * - `start` resolves after the first read and never rejects: a failed read shows in `view`. It then follows the other program until `stop`.
+ *   Both may be called repeatedly.
+ * - `has` returns true when the kernel has the frontend (by frontendKey) with a destination for its packets, and false when nothing is
+ *   seen.
  */
 export interface ForeignForwarding {
   start(): Promise<void>;
   readonly view: ForeignView;
   has(frontend: string): boolean;
-  /** Called with the frontends for which `has` answers otherwise than before; undefined: perhaps any, and `view` too. */
+  /**
+   * Calls the listener with the frontends for which the result of `has` changed. Undefined: any of them may have changed, and `view` too.
+   */
   onChange(listener: (frontends: ReadonlySet<string> | undefined) => void): void;
   stop(): Promise<void>;
 }

@@ -1,86 +1,92 @@
 /** Bounds of the nftables data plane; docs/reference/limits.md lists them. */
 
-/** Up to this many backends every backend has one slot of its own. */
+/** Up to this number of backends, each backend has exactly one slot. */
 export const exactSlots = 64;
 
-/** The most slots of a frontend whose backends are drawn at random. Of more backends than this, the first ones (in the order of the frontend) are used. */
+/**
+ * The most slots of a frontend whose backends are drawn at random. With more backends, only the first ones (in the order of the frontend)
+ * are used.
+ */
 export const maximumSlots = 1024;
 
-/** Clients remembered for session affinity, per address family; beyond that, further clients are balanced afresh. */
+/** Clients remembered for session affinity, per address family. Further clients are balanced on each connection. */
 export const maximumAffinityClients = 65_536;
 
-/** Elements in one statement of a script: keeps each netlink attribute below 64 KiB. */
+/** Elements in one statement of a script. Keeps each netlink attribute below 64 KiB. */
 export const elementsPerStatement = 400;
 
-/** Elements after which a transaction ends and the next begins, unless it replaces a table. */
+/** Elements after which a transaction ends and the next begins. A transaction that replaces a table has no such bound. */
 export const elementsPerTransaction = 16_384;
 
-/** Octets of elements in one netlink message: an attribute's length field holds 65535. */
+/** Octets of elements in one netlink message. The length field of an attribute holds at most 65535. */
 export const elementBytesPerMessage = 32_768;
 
-/** Octets of one transaction by netlink: about two million elements. */
+/** Octets of one netlink transaction: about two million elements. */
 export const maximumBatchBytes = 48 * 1024 * 1024;
 
-/** Attempts at a transaction, or at reading a table, that the kernel refuses for a reason that passes. */
+/** Attempts at a transaction or a table read that fails with a transient error. */
 export const maximumAttempts = 5;
 
-/** Milliseconds after the first such attempt; after the second it is twice as long, and so on. */
+/** Milliseconds after the first failed attempt, multiplied by the number of the attempt. */
 export const attemptPause = 20;
 
-/** Elements of a set above which the kernel is asked for those that are wanted, as far as it tells their number (Linux 6.16). */
+/**
+ * Size of a set above which the reader asks for the expected elements by key instead of listing the set. Needs a kernel that reports the
+ * size (Linux 6.16).
+ */
 export const maximumListedElements = 131_072;
 
-/** Keys in one such request, and requests in one datagram: the answers have to fit into the socket's buffer. */
+/** Keys in one such request, and requests in one datagram. All replies of a datagram must fit into the socket's buffer. */
 export const keysPerRequest = 1_000;
-export const requestsAtOnce = 16;
+export const requestsPerDatagram = 16;
 
-/** Keys that the kernel does not have, after which the set is listed after all. */
+/** Missing keys after which the reader lists the whole set instead. */
 export const maximumMissingKeys = 1_000;
 
-/** Elements of a transaction of ours whose events are listened to; of a larger one the number is compared. */
-export const maximumHeardElements = 10_000;
+/** Elements of our own transaction up to which its events are received. For a larger one, the agent compares generation numbers instead. */
+export const maximumMonitoredElements = 10_000;
 
-/** Bytes of output taken from one command; a listing of 300,000 elements is about 40 MB. */
+/** Bytes of output read from one command. A listing of 300,000 elements is about 40 MB. */
 export const maximumOutputBytes = 512 * 1024 * 1024;
 
-/** Milliseconds after which a command is taken for hung and ended. */
+/** Milliseconds after which a command counts as hung and is killed. */
 export const commandTimeout = 60_000;
 
-/** Milliseconds from a foreign change to its check: one transaction makes many events. */
+/** Milliseconds from a foreign change to the check. One transaction causes many events. */
 export const repairDelay = 100;
 
-/** Milliseconds between two repairs: another program that fights for the table must not keep a core busy. */
+/** Milliseconds between two repairs: a program that fights for the table must not keep a core busy. */
 export const repairInterval = 1_000;
 
-/** Milliseconds before a monitor that ended is started again: doubled each time up to the maximum, reset by an event. */
+/** Milliseconds before a monitor that ended is restarted. Doubled each time up to the maximum, reset by an event. */
 export const monitorRestart = { first: 200, maximum: 30_000 } as const;
 
-/** Milliseconds a monitor needs at most until it has subscribed; a check afterwards finds what it missed. */
+/** Milliseconds within which a new monitor has subscribed. A check afterwards finds changes that it missed. */
 export const monitorSettle = 300;
 
-/** Bytes of one line of the monitor; the rest of a longer line is ignored, its beginning says all that is needed. */
+/** Bytes of one line of the monitor. The rest of a longer line is ignored; its beginning is sufficient. */
 export const maximumMonitorLine = 4_096;
 
-/** Kinds of flows to be forgotten that wait at any time; beyond, all flows are compared with the frontends. */
+/** Descriptions of stale flows waiting for deletion. Beyond this number, all flows are compared with the frontends instead. */
 export const maximumConntrackQueue = 4_096;
 
 /** Unreachable routes of one node. */
 export const maximumUnreachable = 10_000;
 
 /**
- * Milliseconds between two looks for unreachable routes and rules that another program removed, where no events tell of it; also
- * until what could not be done is tried again.
+ * Milliseconds between two checks for unreachable routes and rules that another program removed, where no events report it. Also the delay
+ * before a failed change is retried.
  */
 export const routeCheckInterval = 10_000;
 
-/** Milliseconds after events of routes have ended until they are asked for again. */
+/** Milliseconds before route events are subscribed again after they ended. */
 export const routeWatchRestart = 1_000;
 
-/** Milliseconds after a repair that failed until the next attempt. */
+/** Milliseconds from a failed repair to the next attempt. */
 export const repairRetry = 5_000;
 
-/** Quarantined frontends that are tried again with a later change, at most. */
+/** The most quarantined frontends that are retried together with a later change. */
 export const retriesPerBatch = 64;
 
-/** A TCP connection of which no packet came for this many seconds no longer counts as one that goes on through this node. */
+/** Seconds without a packet after which a TCP connection no longer counts as active on this node. */
 export const maximumQuietSeconds = 120;

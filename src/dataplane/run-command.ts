@@ -14,19 +14,19 @@ export interface CommandOutcome {
 interface CommandBounds {
   /** Milliseconds. */
   readonly timeout: number;
-  /** Of standard output; standard error is cut at 64 KiB. */
+  /** Bytes of standard output. Standard error is cut at 64 KiB. */
   readonly outputBytes: number;
 }
 
 /**
- * Runs a command with the given standard input and waits for its end. Whatever its exit status, that is an outcome;
- * DataplaneError `unavailable` when it cannot be started, `failed` when it exceeds a bound or is killed.
+ * Runs a command with the given standard input and waits for its end. Resolves for every exit status. Rejects with DataplaneError:
+ * `unavailable` or `permission` when the command cannot be started, `failed` when it exceeds a bound or is killed.
  */
 export function runCommand(command: CommandLine, input: string, bounds: CommandBounds): Promise<CommandOutcome> {
   return new Promise((resolve, reject) => {
     const [file, ...args] = command;
     const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'] });
-    // The timeout of spawn() goes on where the command cannot be started, and keeps the process from ending for as long.
+    // The timeout option of spawn() keeps running when the command cannot be started, and would keep this process from exiting.
     const timeout = setTimeout(() => child.kill('SIGKILL'), bounds.timeout);
     const stdout: Buffer[] = [];
     let stdoutBytes = 0;
@@ -49,11 +49,11 @@ export function runCommand(command: CommandLine, input: string, bounds: CommandB
     streams.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       if (stderr.length < 65_536) stderr += chunk;
     });
-    // A command that ends before it has read everything says why on standard error.
+    // A command that ends before it has read its input gives the reason on standard error.
     streams.stdin?.on('error', () => undefined);
     child.on('exit', (_, signal) => {
       clearTimeout(timeout);
-      // A process that it has started may hold the pipes: whoever is killed is not waited for.
+      // A child of a killed command may still hold the pipes. Destroying them avoids waiting for that child.
       if (signal !== null) for (const stream of [streams.stdout, streams.stderr]) stream.destroy();
     });
     child.on('close', (status, signal) => {
@@ -64,7 +64,7 @@ export function runCommand(command: CommandLine, input: string, bounds: CommandB
   });
 }
 
-/** A command that runs until it is stopped; its standard output comes line by line, without the ends of lines. */
+/** Runs a command until it is stopped, and passes on its standard output line by line, without line ends. */
 export function followCommand(
   command: CommandLine,
   maximumLine: number,
@@ -110,7 +110,10 @@ interface Streams {
   readonly stderr: Readable;
 }
 
-/** Undefined where the process has no descriptor left for them (EMFILE): then `error` follows, against what the types say. */
+/**
+ * Returns undefined when the process has no file descriptor left for the pipes (EMFILE). Contrary to the types, the streams are then
+ * missing, and `error` follows.
+ */
 function streamsOf(child: Streams): Streams | undefined {
   return (child as Partial<Streams>).stdout === undefined ? undefined : child;
 }

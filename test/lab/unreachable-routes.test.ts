@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { routeCheckInterval } from '../../src/dataplane/limits.ts';
 import { ipCommand } from '../../src/dataplane/routes/ip-command.ts';
 import { routeNetlink } from '../../src/dataplane/routes/route-netlink.ts';
-import type { RouteTable } from '../../src/dataplane/routes/unreachable-routes.ts';
+import type { UnreachableRouteTable } from '../../src/dataplane/routes/unreachable-routes.ts';
 import { UnreachableSet } from '../../src/dataplane/routes/unreachable-set.ts';
 import { formatPrefix, prefix } from '../../src/net/prefix.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -42,7 +42,7 @@ afterAll(() => {
 });
 
 describe.each(['netlink', 'the command'])('by %s', (transport) => {
-  let table: RouteTable;
+  let table: UnreachableRouteTable;
 
   beforeEach(() => {
     const byNetlink = routeNetlink(systemClock, `/run/netns/${namespace}`);
@@ -117,7 +117,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
       }
       expect(repairs).toHaveLength(before + 1);
     };
-    await set.set(both);
+    await set.setPrefixes(both);
     inside('ip route del unreachable 198.51.100.0/24 table 152');
     await repaired();
     expect(routes()).toEqual(['unreachable 198.51.100.0/24', 'unreachable fd77::/64']);

@@ -44,14 +44,14 @@ export function connectionCounter(
   };
 }
 
-async function count(conversation: NetlinkConnection, frontends: ReadonlySet<string>, remembered: readonly number[]): Promise<number> {
+async function count(connection: NetlinkConnection, frontends: ReadonlySet<string>, remembered: readonly number[]): Promise<number> {
   let connections = 0;
   for (const family of [4, 6] as const) {
     for (const protocol of ['TCP', 'UDP', 'SCTP'] as const) {
       // Nothing is kept of a table that may have a million entries but that one counts; a list that is read again begins at none.
-      const counted = await conversation.list(listRequest({ family, protocol }), (payload) => {
+      const counted = await connection.list(listRequest({ family, protocol }), (payload) => {
         const flow = readFlow(payload);
-        return flow?.protocol === protocol && goesOn(flow, remembered) && frontends.has(keyOf(flow)) ? true : undefined;
+        return flow?.protocol === protocol && isActive(flow, remembered) && frontends.has(keyOf(flow)) ? true : undefined;
       });
       connections += counted.length;
     }
@@ -63,7 +63,7 @@ const keyOf = ({ destination, protocol, port }: TrackedFlow): string =>
   frontendKey({ kind: 'address', address: destination, protocol, port });
 
 /** `remembered`: seconds, NaN where that cannot be read. */
-function goesOn({ protocol, replied, established, secondsLeft }: TrackedFlow, remembered: readonly number[]): boolean {
+function isActive({ protocol, replied, established, secondsLeft }: TrackedFlow, remembered: readonly number[]): boolean {
   if (protocol !== 'TCP') return replied;
   if (!established || secondsLeft === undefined) return established;
   // The kernel does not tell which of them a connection has. Where none can be, as it was lowered since, nobody knows how long it has been quiet.

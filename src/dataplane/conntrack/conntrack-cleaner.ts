@@ -21,7 +21,7 @@ export interface StaleFlows {
 }
 
 /** Equal kinds have equal text. */
-export function kindText({ protocol, destination, port, replySource, replyPort }: StaleFlows): string {
+export function staleFlowsText({ protocol, destination, port, replySource, replyPort }: StaleFlows): string {
   const to = destination === undefined ? '*' : formatAddress(destination);
   return `${protocol} ${to} ${port} ${formatAddress(replySource)} ${replyPort ?? '*'}`;
 }
@@ -72,7 +72,10 @@ export function staleFlows(before: Frontend | undefined, after: Frontend | undef
  * Of the flows that an agent finds when it starts: those to a frontend that lead to none of its backends, because the
  * backend went while no agent ran, or because they began before the frontend was there. Undefined: the flow is none of them.
  */
-export function strayFinder(frontends: Iterable<Frontend>, nodePortAddresses: readonly Prefix[]): (flow: Flow) => StaleFlows | undefined {
+export function staleFlowMatcher(
+  frontends: Iterable<Frontend>,
+  nodePortAddresses: readonly Prefix[],
+): (flow: Flow) => StaleFlows | undefined {
   const byAddress = new Map<string, Frontend>();
   const byNodePort = new Map<string, Frontend>();
   for (const frontend of frontends) {

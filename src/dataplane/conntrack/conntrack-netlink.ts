@@ -1,5 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import type { Family } from '../../net/address.ts';
+import { sameAddress, type Family } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import { NetlinkConnection } from '../../system/netlink/connection.ts';
 import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
@@ -7,7 +7,6 @@ import { netfilterProtocol, openNetlink } from '../../system/netlink/socket.ts';
 import { DataplaneError } from '../dataplane.ts';
 import type { ConntrackCleaner, Flow, StaleFlows } from './conntrack-cleaner.ts';
 import { deleteRequest, listRequest, readFlow, type Selection, type TrackedFlow } from './flow-messages.ts';
-import { StaleIndex } from './stale-index.ts';
 
 /**
  * Lists and deletes flows by netlink. Undefined where this machine has no FFI, or refuses the socket. `networkNamespace`: a file such as
@@ -22,11 +21,11 @@ export function conntrackNetlink(clock: Clock, networkNamespace?: string): Connt
     throw error;
   }
   if (socket === undefined) return undefined;
-  const conversation = new NetlinkConnection(socket, clock);
+  const connection = new NetlinkConnection(socket, clock);
 
   /** The flows of a selection that `wanted` wants. */
   const find = (selection: Selection, wanted: (flow: TrackedFlow) => boolean): Promise<TrackedFlow[]> =>
-    conversation.list(listRequest(selection), (payload) => {
+    connection.list(listRequest(selection), (payload) => {
       const flow = readFlow(payload);
       return flow?.protocol === selection.protocol && wanted(flow) ? flow : undefined;
     });
@@ -38,7 +37,7 @@ export function conntrackNetlink(clock: Clock, networkNamespace?: string): Connt
         let deleted = 0;
         for (const selection of selections(stale)) {
           const flows = await find(selection, (flow) => index.has(flow));
-          const problems = await conversation.change(flows.map(deleteRequest));
+          const problems = await connection.change(flows.map(deleteRequest));
           // One that is gone meanwhile is as it should be.
           const problem = problems.find((each) => each !== undefined && each.code !== 'ENOENT');
           if (problem !== undefined) throw problem;
@@ -81,4 +80,35 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
     const code = error.code === 'EPERM' ? 'permission' : 'failed';
     throw new DataplaneError(code, `connection tracking: ${error.message}`, { cause: error });
   }
+}
+
+/** Tells whether a flow is among many kinds, at about the same cost as among one. */
+class StaleIndex {
+  /** By "UDP 53", then by the address that answers: most flows are to other ports, and nothing more is done for them. */
+  readonly #kinds = new Map<string, Map<bigint, StaleFlows[]>>();
+
+  constructor(stale: readonly StaleFlows[]) {
+    for (const kind of stale) {
+      const port = `${kind.protocol} ${kind.port}`;
+      const byAddress = this.#kinds.get(port) ?? new Map<bigint, StaleFlows[]>();
+      this.#kinds.set(port, byAddress);
+      const kinds = byAddress.get(kind.replySource.value);
+      if (kinds === undefined) byAddress.set(kind.replySource.value, [kind]);
+      else kinds.push(kind);
+    }
+  }
+
+  has(flow: Flow): boolean {
+    const kinds = this.#kinds.get(`${flow.protocol} ${flow.port}`)?.get(flow.replySource.value);
+    return kinds?.some((kind) => isOfKind(flow, kind)) ?? false;
+  }
+}
+
+function isOfKind(flow: Flow, { destination, replySource, replyPort, unreplied }: StaleFlows): boolean {
+  return (
+    sameAddress(replySource, flow.replySource) &&
+    (destination === undefined || sameAddress(destination, flow.destination)) &&
+    (replyPort === undefined || replyPort === flow.replyPort) &&
+    (unreplied !== true || !flow.replied)
+  );
 }

@@ -2,7 +2,7 @@ import type { Frontend } from '../../net/frontend.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { Log } from '../../system/log.ts';
 import { maximumConntrackQueue } from '../limits.ts';
-import { kindText, staleFlows, strayFinder, type ConntrackCleaner, type StaleFlows } from './conntrack-cleaner.ts';
+import { staleFlowsText, staleFlows, staleFlowMatcher, type ConntrackCleaner, type StaleFlows } from './conntrack-cleaner.ts';
 
 interface FlowCleaningComponents {
   readonly conntrack: ConntrackCleaner;
@@ -29,13 +29,13 @@ export class FlowCleaning {
   }
 
   /** A frontend changed in the kernel; undefined: absent. */
-  changed(before: Frontend | undefined, after: Frontend | undefined): void {
+  onFrontendChange(before: Frontend | undefined, after: Frontend | undefined): void {
     if (this.#stale.length >= maximumConntrackQueue) this.#unknown = true;
     else this.#stale.push(...staleFlows(before, after, this.#options.nodePortAddresses()));
   }
 
   /** Nobody has watched which flows came and went: all are compared with the frontends. */
-  unwatched(): void {
+  requestFullScan(): void {
     this.#unknown = true;
   }
 
@@ -67,11 +67,11 @@ export class FlowCleaning {
 
   async #findStrays(): Promise<void> {
     try {
-      const strayOf = strayFinder(this.#options.frontends(), this.#options.nodePortAddresses());
+      const strayOf = staleFlowMatcher(this.#options.frontends(), this.#options.nodePortAddresses());
       const strays = new Map<string, StaleFlows>();
       await this.#components.conntrack.each((flow) => {
         const stray = strayOf(flow);
-        if (stray !== undefined) strays.set(kindText(stray), stray);
+        if (stray !== undefined) strays.set(staleFlowsText(stray), stray);
       });
       for (const stray of strays.values()) this.#stale.push(stray);
     } catch (error) {

@@ -22,17 +22,17 @@ export class DirectReturn {
   /** Before the frontends. Never rejects. */
   async setNode(node: DirectReturnNode | undefined): Promise<void> {
     this.#ingress.setNode(node);
-    await this.#paths.set(node);
+    await this.#paths.setNode(node);
   }
 
   /** The frontend as far as there are paths for it. */
-  adapted(frontend: Frontend): Frontend {
+  withExistingPaths(frontend: Frontend): Frontend {
     if (frontend.directReturn === undefined) return frontend;
     return { ...frontend, backends: frontend.backends.map((backend) => this.#reached(backend)) };
   }
 
   /** Frontends that the tables now have, or (undefined) no longer. Never rejects. */
-  async committed(frontends: Iterable<readonly [key: string, Frontend | undefined]>): Promise<void> {
+  async applyCommitted(frontends: Iterable<readonly [key: string, Frontend | undefined]>): Promise<void> {
     for (const [key, frontend] of frontends) this.#ingress.setFrontend(key, frontend);
     await this.#ingress.commit();
   }

@@ -8,7 +8,7 @@ import { hashedClass, slotText } from '../ruleset/classid.ts';
 import { elementsPerStatement } from '../limits.ts';
 import { ingressChanges, ingressRemoval, ingressSkeleton, type IngressElement } from './ingress-script.ts';
 import { pathCheckInterval } from './limits.ts';
-import { whyNot } from './kernel-refusal.ts';
+import { kernelRefusal } from './kernel-refusal.ts';
 import { SerialQueue } from '../../system/serial-queue.ts';
 
 /** The port for the table of mode l2: lines of nft's language, all of them or none. Rejects with DataplaneError. */
@@ -77,7 +77,7 @@ export class IngressSet {
 
   /** Why frames cannot be handed over at these interfaces; undefined: they can. */
   probe(interfaces: readonly string[]): Promise<string | undefined> {
-    return whyNot(() => this.#ports.ingress.check(ingressSkeleton(interfaces, [])));
+    return kernelRefusal(() => this.#ports.ingress.check(ingressSkeleton(interfaces, [])));
   }
 
   async close(): Promise<void> {

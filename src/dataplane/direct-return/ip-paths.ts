@@ -10,7 +10,7 @@ import { tunnelText, type PathItem, type PathTable } from './paths.ts';
 const families: readonly Family[] = [4, 6];
 
 /** Answers of the kernel that mean: it is as you want it. */
-const alreadySo = /No such process|No such file|File exists|FIB table does not exist|Cannot find device/;
+const alreadyDone = /No such process|No such file|File exists|FIB table does not exist|Cannot find device/;
 
 /** What a tunnel takes where the size of the packets of the link below is not known: that of Ethernet. */
 const usualMtu = 1500;
@@ -24,7 +24,7 @@ export function ipPaths(commandPrefix: readonly string[] = []): PathTable {
   };
   const listed = async (...words: string[]): Promise<Listed[]> => {
     const outcome = await run(words);
-    if (outcome.status !== 0 && !alreadySo.test(outcome.stderr) && !/does not exist/.test(outcome.stderr)) throw errorOf(outcome);
+    if (outcome.status !== 0 && !alreadyDone.test(outcome.stderr) && !/does not exist/.test(outcome.stderr)) throw errorOf(outcome);
     const read: unknown = outcome.stdout.trim() === '' ? [] : JSON.parse(outcome.stdout);
     // ip prints an empty object for what it has filtered out.
     return Array.isArray(read) ? (read as Listed[]).filter((each) => Object.keys(each).length > 0) : [];
@@ -33,7 +33,9 @@ export function ipPaths(commandPrefix: readonly string[] = []): PathTable {
   const change = async (words: readonly string[], lines: readonly string[]): Promise<DataplaneError | undefined> => {
     if (lines.length === 0) return undefined;
     const outcome = await run([...words, '-force', '-batch', '-'], `${lines.join('\n')}\n`);
-    const problems = outcome.stderr.split('\n').filter((line) => /^(RTNETLINK|Error|Cannot|Operation)/.test(line) && !alreadySo.test(line));
+    const problems = outcome.stderr
+      .split('\n')
+      .filter((line) => /^(RTNETLINK|Error|Cannot|Operation)/.test(line) && !alreadyDone.test(line));
     return problems.length === 0 ? undefined : errorOf({ ...outcome, stderr: problems.join('; ') });
   };
   const mtuBelow = async (family: Family, local: string): Promise<number> => {

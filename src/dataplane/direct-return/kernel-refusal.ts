@@ -1,7 +1,7 @@
 import { DataplaneError } from '../dataplane.ts';
 
 /** Tries what the kernel may not do; why it does not, in its words, or undefined: it does. Rejects for other reasons than the kernel's. */
-export async function whyNot(attempt: () => Promise<void>): Promise<string | undefined> {
+export async function kernelRefusal(attempt: () => Promise<void>): Promise<string | undefined> {
   try {
     await attempt();
     return undefined;

@@ -5,7 +5,7 @@ import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { pathCheckInterval } from './limits.ts';
 import { itemKey, pathDifference, planPaths, tunnelItem, type PathPlan, type PathTable } from './paths.ts';
-import { whyNot } from './kernel-refusal.ts';
+import { kernelRefusal } from './kernel-refusal.ts';
 import { SerialQueue } from '../../system/serial-queue.ts';
 
 export interface PathPorts {
@@ -45,7 +45,7 @@ export class PathSet {
   }
 
   /** Never rejects: what cannot be made is not reached. */
-  set(node: DirectReturnNode | undefined): Promise<void> {
+  setNode(node: DirectReturnNode | undefined): Promise<void> {
     const wanted = JSON.stringify(node, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)) ?? '';
     if (this.#begun && wanted === this.#wanted) return Promise.resolve();
     return this.#serial.run(async () => {
@@ -67,7 +67,7 @@ export class PathSet {
   /** Makes tunnels from these addresses; why that is not possible. */
   probe(addresses: readonly Address[]): Promise<string | undefined> {
     return this.#serial.run(() =>
-      whyNot(async () => {
+      kernelRefusal(async () => {
         const { missing } = pathDifference(await this.#ports.paths.list(), addresses.map(tunnelItem));
         if (missing.length > 0) await this.#ports.paths.change(missing, []);
       }),

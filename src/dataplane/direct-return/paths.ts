@@ -3,7 +3,7 @@ import type { DirectReturnNode, PathTarget } from '../../net/direct-return.ts';
 import { routeProtocol } from '../routes/unreachable-routes.ts';
 import {
   markMask,
-  markOf,
+  nodeMark,
   preferences,
   tunnelIdentity,
   tunnelLinkAddress,
@@ -49,7 +49,7 @@ export function planPaths(node: DirectReturnNode): PathPlan {
   const taken = new Set<string>();
   for (const target of node.targets) {
     const { family } = target.node;
-    const number = `${family} ${markOf(target.node)}`;
+    const number = `${family} ${nodeMark(target.node)}`;
     const tunnel = tunnels.find((item) => item.family === family);
     // Two nodes with one number: the first in order has it.
     if (target.routed === undefined || taken.size >= maximumTargets || taken.has(number)) continue;
@@ -110,7 +110,7 @@ function tunnelItems(node: Address): PathItem[] {
 
 function routeItems({ node, routed }: PathTarget): PathItem[] {
   const { family } = node;
-  const number = markOf(node);
+  const number = nodeMark(node);
   const onlink = family === 4 ? ' onlink' : '';
   const way = routed === 'vxlan' ? `via ${tunnelNextHop(node)} dev ${tunnelName(family)}${onlink}` : `via ${formatAddress(node)}`;
   const mark = `0x${number.toString(16)}`;

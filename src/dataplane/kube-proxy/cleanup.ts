@@ -6,10 +6,10 @@ import { limits } from './limits.ts';
 import { kubeProxyTable } from './nftables-maps.ts';
 
 /** Runs a command to its end; undefined where it is not installed. Rejects with DataplaneError where it did not end well otherwise. */
-export type Run = (command: CommandLine, input?: string) => Promise<CommandOutcome | undefined>;
+export type RunCommand = (command: CommandLine, input?: string) => Promise<CommandOutcome | undefined>;
 
 interface CleanupOptions {
-  readonly run: Run;
+  readonly run: RunCommand;
   /** Names of the tables of legacy iptables that are in use. */
   readonly legacyTables: (family: 'ip' | 'ip6') => Promise<readonly string[]>;
 }
@@ -44,7 +44,7 @@ const ipset =
   /^KUBE-(?:6-)?(?:LOOP-BACK|CLUSTER-IP|EXTERNAL-IP(?:-LOCAL)?|LOAD-BALANCER(?:-FW|-LOCAL|-SOURCE-IP|-SOURCE-CIDR)?|NODE-PORT-(?:LOCAL-)?(?:TCP|UDP|SCTP-HASH)|HEALTH-CHECK-NODE-PORT|IPVS-IPS)$/;
 
 /** Runs commands on this machine; `commandPrefix` goes before each. */
-export function commandRunner(commandPrefix: readonly string[] = []): Run {
+export function commandRunner(commandPrefix: readonly string[] = []): RunCommand {
   return async (command, input = '') => {
     const [first, ...rest] = [...commandPrefix, ...command];
     try {
@@ -57,7 +57,7 @@ export function commandRunner(commandPrefix: readonly string[] = []): Run {
 }
 
 /** Whether Herald's tables hold ClusterIPs: then it forwards whatever kube-proxy did. */
-export async function forwardsClusterIPs(run: Run): Promise<boolean> {
+export async function forwardsClusterIPs(run: RunCommand): Promise<boolean> {
   for (const family of families) {
     const outcome = await run(['nft', 'list', 'set', family, tableName, 'cluster_ips']);
     if (outcome?.status === 0 && outcome.stdout.includes('elements = {')) return true;
@@ -94,7 +94,7 @@ async function search(options: CleanupOptions): Promise<Search> {
   };
 }
 
-async function searchNftables(run: Run): Promise<Search> {
+async function searchNftables(run: RunCommand): Promise<Search> {
   const outcome = await run(['nft', 'list', 'tables']);
   if (outcome === undefined) return { found: [], kept: [], unknown: ['nftables: nft is not installed'] };
   const tables = new Set(outcome.stdout.split('\n').map((line) => line.trim()));
@@ -130,7 +130,7 @@ async function searchIptables({ run, legacyTables }: CleanupOptions): Promise<Se
 
 const count = ({ length }: readonly unknown[], what: string): string => `${length} ${what}${length === 1 ? '' : 's'}`;
 
-async function searchIpvs(run: Run): Promise<Search> {
+async function searchIpvs(run: RunCommand): Promise<Search> {
   const names = (await run(['ipset', 'list', '-n']))?.stdout.split('\n') ?? [];
   const sets = names
     .filter((name) => ipset.test(name))

@@ -2,7 +2,7 @@ import type { Family } from '../../net/address.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import { frontendChains, frontendOfRule, isOfIpvs, markBit, markChain, type Chain } from './iptables-rules.ts';
 import { limits } from './limits.ts';
-import { SeenFrontends, type Part } from './seen-frontends.ts';
+import { SeenFrontends, type MapKind } from './seen-frontends.ts';
 
 /** The rules of a chain as arguments of iptables; none where there is no such chain or no such command. Rejects where it cannot be told. */
 export type ListChain = (command: string, chain: Chain) => Promise<readonly string[]>;
@@ -22,7 +22,7 @@ export class IptablesReader {
   readonly #seen = new SeenFrontends();
   #state: { readonly present: boolean; readonly ipvs: boolean; readonly bits: readonly number[] } = absent;
   #cancel: Cancel | undefined;
-  #looking: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
 
   constructor(clock: Clock, list: ListChain, onChange: (frontends: ReadonlySet<string> | undefined) => void) {
     this.#clock = clock;
@@ -48,34 +48,34 @@ export class IptablesReader {
   }
 
   async start(): Promise<void> {
-    this.#looking ??= this.#look();
-    await this.#looking;
+    this.#polling ??= this.#poll();
+    await this.#polling;
   }
 
   async stop(): Promise<void> {
-    const looking = this.#looking;
-    this.#looking = undefined;
+    const polling = this.#polling;
+    this.#polling = undefined;
     this.#cancel?.();
-    await looking;
+    await polling;
     this.#cancel?.();
     this.#state = absent;
-    this.#seen.replace({ mapped: new Set(), without: new Set() });
+    this.#seen.replaceFrontends({ mapped: new Set(), without: new Set() });
     this.#seen.takeChanges();
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     try {
-      await this.#lookOnce();
+      await this.#pollOnce();
     } catch {
       // What was seen last is the best that is known.
     }
-    this.#cancel = this.#clock.after(limits.iptablesLookMilliseconds, () => {
-      if (this.#looking !== undefined) this.#looking = this.#look();
+    this.#cancel = this.#clock.after(limits.iptablesPollMilliseconds, () => {
+      if (this.#polling !== undefined) this.#polling = this.#poll();
     });
   }
 
-  async #lookOnce(): Promise<void> {
-    const parts: Readonly<Record<Part, Set<string>>> = { mapped: new Set(), without: new Set() };
+  async #pollOnce(): Promise<void> {
+    const parts: Readonly<Record<MapKind, Set<string>>> = { mapped: new Set(), without: new Set() };
     const bits = new Set<number>();
     let [present, ipvs] = [false, false];
     for (const [family, command] of commands) {
@@ -94,7 +94,7 @@ export class IptablesReader {
     bits.delete(-1);
     const before = JSON.stringify(this.#state);
     this.#state = { present, ipvs, bits: [...bits] };
-    this.#seen.replace(parts);
+    this.#seen.replaceFrontends(parts);
     const changes = this.#seen.takeChanges();
     if (JSON.stringify(this.#state) !== before) this.#onChange(undefined);
     else if (changes.size > 0) this.#onChange(changes);

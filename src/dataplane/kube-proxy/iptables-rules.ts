@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress, type Family } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
-import type { Part } from './seen-frontends.ts';
+import type { MapKind } from './seen-frontends.ts';
 
 export interface Chain {
   readonly table: 'nat' | 'filter';
@@ -25,7 +25,7 @@ const protocols: ReadonlyMap<string, Protocol> = new Map([
 ]);
 
 /** A frontend of one rule of these chains, in the arguments that `iptables -S` prints, and what becomes of its packets. */
-export function frontendOfRule(family: Family, rule: string): { readonly part: Part; readonly frontend: string } | undefined {
+export function frontendOfRule(family: Family, rule: string): { readonly part: MapKind; readonly frontend: string } | undefined {
   const part = partOf(/ -j (\S+)/.exec(rule)?.[1] ?? '');
   const protocol = protocols.get(/ -p (\S+)/.exec(rule)?.[1] ?? '');
   const port = / --dport (\d+)(?: |$)/.exec(rule)?.[1];
@@ -50,7 +50,7 @@ export function markBit(rule: string): number | undefined {
   return value > 0 && Number.isInteger(bit) ? bit : undefined;
 }
 
-function partOf(target: string): Part | undefined {
+function partOf(target: string): MapKind | undefined {
   if (/^KUBE-(?:SVC|SVL|EXT|FW|XLB)-/.test(target)) return 'mapped';
   return target === 'REJECT' || target === 'DROP' ? 'without' : undefined;
 }

@@ -26,18 +26,20 @@ export class KubeProxyForwarding implements ForeignForwarding {
   readonly #listeners: ((frontends: ReadonlySet<string> | undefined) => void)[] = [];
 
   constructor(clock: Clock, options: KubeProxyOptions) {
-    const tell = (frontends: ReadonlySet<string> | undefined): void => {
+    const notify = (frontends: ReadonlySet<string> | undefined): void => {
       for (const listener of this.#listeners) listener(frontends);
     };
-    this.#nftables = new NftablesReader(clock, options.networkNamespace, tell);
-    this.#iptables = new IptablesReader(clock, listChain(options), tell);
+    this.#nftables = new NftablesReader(clock, options.networkNamespace, notify);
+    this.#iptables = new IptablesReader(clock, listChain(options), notify);
   }
 
   get view(): ForeignView {
     const modes = [this.#nftables.present ? ['nftables'] : [], this.#iptables.present ? ['iptables'] : []].flat();
     if (modes.length === 0) {
-      const why = this.#iptables.ipvs ? 'kube-proxy is in its ipvs mode, which Herald does not read' : this.#nftables.why;
-      return { seen: false, ...defined({ why }) };
+      const unavailableBecause = this.#iptables.ipvs
+        ? 'kube-proxy is in its ipvs mode, which Herald does not read'
+        : this.#nftables.unavailableBecause;
+      return { seen: false, ...defined({ unavailableBecause }) };
     }
     const bits = new Set([...this.#nftables.masqueradeBits, ...this.#iptables.masqueradeBits]);
     return { seen: true, program: `kube-proxy (${modes.join(' and ')})`, masqueradeBits: [...bits] };

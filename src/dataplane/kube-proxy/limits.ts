@@ -7,13 +7,13 @@ export const limits = {
   /** Milliseconds before maps that could not be read are read again, and before a monitor that ended is started again. */
   retryMilliseconds: 1_000,
   /** Milliseconds between two looks at iptables, of whose changes nobody tells. */
-  iptablesLookMilliseconds: 10_000,
+  iptablesPollMilliseconds: 10_000,
   /** Milliseconds for one command. */
   commandTimeout: 20_000,
   /** Of one command: 50,000 Services are about 20 MiB. */
   outputBytes: 64 * 1024 * 1024,
   /** Milliseconds that a kube-proxy has to answer at its metrics port. */
-  askMilliseconds: 2_000,
+  requestMilliseconds: 2_000,
   /** Octets of that answer. */
   answerBytes: 1_024,
 } as const;

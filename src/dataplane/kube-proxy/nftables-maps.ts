@@ -1,6 +1,6 @@
 import { addressFromBytes, type Family } from '../../net/address.ts';
 import { frontendKey, type Protocol } from '../../net/frontend.ts';
-import type { Part } from './seen-frontends.ts';
+import type { MapKind } from './seen-frontends.ts';
 
 /** What kube-proxy 1.31 and later has in its nftables mode, as far as Herald reads it: tables `ip kube-proxy` and `ip6 kube-proxy`. */
 export const kubeProxyTable = 'kube-proxy';
@@ -9,7 +9,7 @@ export const kubeProxyTable = 'kube-proxy';
 export const masqueradeChain = 'masquerading';
 
 /** Maps to verdicts. The key is an address, a protocol and a port, or a protocol and a port for NodePorts. */
-export const kubeProxyMaps: Readonly<Record<string, Part>> = {
+export const kubeProxyMaps: Readonly<Record<string, MapKind>> = {
   'service-ips': 'mapped',
   'service-nodeports': 'mapped',
   'no-endpoint-services': 'without',

@@ -8,6 +8,6 @@ const modeUrl = 'http://127.0.0.1:10249/proxyMode';
 export async function runningKubeProxy(): Promise<string | undefined> {
   const [process] = await processesNamed('kube-proxy');
   if (process !== undefined) return `process ${process}`;
-  const mode = await httpGet(modeUrl, { milliseconds: limits.askMilliseconds, bytes: limits.answerBytes });
+  const mode = await httpGet(modeUrl, { milliseconds: limits.requestMilliseconds, bytes: limits.answerBytes });
   return mode === undefined ? undefined : `${modeUrl} answers ${JSON.stringify(mode.trim())}`;
 }

@@ -1,11 +1,11 @@
 import { limits } from './limits.ts';
 
 /** mapped: packets are sent somewhere. without: no endpoint at all, or none on this node under policy Local, so they are refused or dropped. */
-export type Part = 'mapped' | 'without';
+export type MapKind = 'mapped' | 'without';
 
 /** What the maps of kube-proxy hold, by frontendKey, and what has changed since it was asked last. */
 export class SeenFrontends {
-  #parts: Readonly<Record<Part, Set<string>>> = { mapped: new Set(), without: new Set() };
+  #parts: Readonly<Record<MapKind, Set<string>>> = { mapped: new Set(), without: new Set() };
   /** Frontends that were touched, and whether they were there before. */
   readonly #before = new Map<string, boolean>();
 
@@ -13,18 +13,18 @@ export class SeenFrontends {
     return this.#parts.mapped.has(frontend) && !this.#parts.without.has(frontend);
   }
 
-  add(part: Part, frontend: string): void {
+  addFrontend(part: MapKind, frontend: string): void {
     if (this.#parts[part].size >= limits.frontends) return;
     this.#touch(frontend);
     this.#parts[part].add(frontend);
   }
 
-  delete(part: Part, frontend: string): void {
+  removeFrontend(part: MapKind, frontend: string): void {
     this.#touch(frontend);
     this.#parts[part].delete(frontend);
   }
 
-  replace(parts: Readonly<Record<Part, ReadonlySet<string>>>): void {
+  replaceFrontends(parts: Readonly<Record<MapKind, ReadonlySet<string>>>): void {
     for (const frontend of [...this.#parts.mapped, ...parts.mapped]) this.#touch(frontend);
     this.#parts = { mapped: new Set(parts.mapped), without: new Set(parts.without) };
   }

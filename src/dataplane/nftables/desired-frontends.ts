@@ -1,17 +1,17 @@
 import { frontendKey, type Frontend, type ServiceForwarding } from '../../net/frontend.ts';
 
 /**
- * What every service asks for, and which of them owns a frontend when several ask: the one with the smallest key, also when
- * it came last. Who came first is known to nobody after a restart, and another node may have seen it otherwise.
+ * Stores what every Service asks for, and decides which Service owns a frontend that several ask for: the one with the smallest key, even
+ * if it came last. After a restart the agent cannot know which came first, and another node may have seen another order.
  */
 export class DesiredFrontends {
   readonly #services = new Map<string, ServiceForwarding>();
-  readonly #owners = new Map<string, Owned>();
-  /** By frontend, sorted: the services that ask for it beside its owner. */
+  readonly #owners = new Map<string, OwnedFrontend>();
+  /** By frontend, sorted: the Services that ask for it besides its owner. */
   readonly #waiting = new Map<string, readonly string[]>();
 
-  /** Sets or (undefined) removes a service; the keys of the frontends whose effective form may have changed. */
-  set(service: string, forwarding: ServiceForwarding | undefined): ReadonlySet<string> {
+  /** Sets or (undefined) removes a Service. Returns the keys of the frontends whose effective form may have changed. */
+  setForwarding(service: string, forwarding: ServiceForwarding | undefined): ReadonlySet<string> {
     const touched = new Set<string>();
     const before = this.#services.get(service);
     if (forwarding === undefined) this.#services.delete(service);
@@ -30,8 +30,8 @@ export class DesiredFrontends {
     return touched;
   }
 
-  /** The effective form of a frontend. */
-  get(key: string): Owned | undefined {
+  /** Returns the frontend in the form that its owner asks for. */
+  effectiveFrontend(key: string): OwnedFrontend | undefined {
     return this.#owners.get(key);
   }
 
@@ -39,7 +39,7 @@ export class DesiredFrontends {
     return this.#owners.keys();
   }
 
-  frontends(): Iterable<Owned> {
+  frontends(): Iterable<OwnedFrontend> {
     return this.#owners.values();
   }
 
@@ -47,7 +47,7 @@ export class DesiredFrontends {
     return this.#services.keys();
   }
 
-  /** For each contested frontend its owner, and the services that wait for it. */
+  /** Yields each contested frontend with its owner and the Services that wait for it. */
   *conflicts(): Iterable<{ readonly key: string; readonly services: readonly string[]; readonly owner: string }> {
     for (const [key, services] of this.#waiting) {
       const owner = this.#owners.get(key)?.service;
@@ -89,8 +89,8 @@ export class DesiredFrontends {
   }
 }
 
-/** A frontend and the service that has it. */
-interface Owned {
+/** A frontend and the Service that owns it. */
+interface OwnedFrontend {
   readonly service: string;
   readonly frontend: Frontend;
 }

@@ -2,7 +2,7 @@ import { ElementList } from '../ruleset/element-list.ts';
 import { elementIdentity, type Element } from '../ruleset/element.ts';
 import { isOfOneFrontend } from '../ruleset/layout.ts';
 
-/** The elements that one owner has and is to have. */
+/** The present and the desired elements of one owner. */
 interface ElementChange {
   readonly before: Iterable<Element>;
   readonly after: Iterable<Element>;
@@ -12,18 +12,18 @@ interface ElementChange {
 type Users = ReadonlyMap<string, { readonly element: Element; readonly users: number }>;
 
 /**
- * The elements in the kernel that owners may share, such as the address of a Service with two ports, each counted by its
- * users. All others belong to the frontend that their key names, and nobody needs to remember them.
+ * Counts the users of elements in the kernel that several owners may share, such as the address of a Service with two ports. All other
+ * elements belong to the frontend named in their key and need no count.
  */
 export class SharedElements {
   readonly #users = new Map<string, { readonly element: Element; readonly users: number }>();
 
-  get(identity: string): { readonly element: Element; readonly users: number } | undefined {
+  usersOf(identity: string): { readonly element: Element; readonly users: number } | undefined {
     return this.#users.get(identity);
   }
 
-  /** One more owner has it. How many do now; 1 for those of one frontend, which are not remembered. */
-  use(element: Element): number {
+  /** Adds one user. Returns the new number of users; 1 for an element that belongs to one frontend, which is not stored. */
+  addUser(element: Element): number {
     if (isOfOneFrontend(element.set)) return 1;
     const identity = elementIdentity(element);
     const users = (this.#users.get(identity)?.users ?? 0) + 1;
@@ -31,13 +31,13 @@ export class SharedElements {
     return users;
   }
 
-  /** Nobody has it. */
-  forget(identity: string): void {
+  /** Removes the element, whatever its number of users. */
+  forgetElement(identity: string): void {
     this.#users.delete(identity);
   }
 
-  /** Records a planned difference, after the kernel has committed it. */
-  record({ shared }: Pick<Difference, 'shared'>): void {
+  /** Records a planned difference after the kernel has committed it. */
+  recordDifference({ shared }: Pick<Difference, 'shared'>): void {
     for (const [identity, entry] of shared) {
       if (entry.users > 0) this.#users.set(identity, entry);
       else this.#users.delete(identity);
@@ -45,12 +45,15 @@ export class SharedElements {
   }
 }
 
-/** The least work that brings some changes into the kernel. Its cost follows the changes, not what is there. */
+/** The smallest set of element changes for a batch. Its cost depends on the changes, not on the size of the tables. */
 export class Difference {
-  /** To be deleted first; a map element whose value changes is in both lists. */
+  /** Deleted before the additions. A map element whose value changes is in both lists. */
   readonly deletes = new ElementList();
   readonly adds = new ElementList();
-  /** To be deleted by a transaction after that: the pod of a packet that was translated before it still counts until it has left. */
+  /**
+   * Deleted in a later transaction: a packet that was translated before the first transaction still needs its hairpin element until it has
+   * left the node.
+   */
   readonly laterDeletes = new ElementList();
   readonly #known: SharedElements;
   readonly #shared = new Map<string, { element: Element; users: number }>();
@@ -63,12 +66,12 @@ export class Difference {
     return this.deletes.size + this.adds.size;
   }
 
-  /** Of the elements that changes touched: for `SharedElements.record`. */
+  /** The shared elements that the changes touched, for `SharedElements.recordDifference`. */
   get shared(): Users {
     return this.#shared;
   }
 
-  include({ before, after }: ElementChange): void {
+  includeChange({ before, after }: ElementChange): void {
     const own = new Map<string, Element>();
     for (const element of before) {
       if (isOfOneFrontend(element.set)) own.set(elementIdentity(element), element);
@@ -89,10 +92,10 @@ export class Difference {
     for (const element of own.values()) this.deletes.push(element);
   }
 
-  /** After the last change: what is shared goes with its last user and comes with its first. */
+  /** Called after the last change: deletes a shared element with its last user and adds it with its first. */
   complete(): this {
     for (const [identity, { element, users }] of this.#shared) {
-      const known = this.#known.get(identity)?.element;
+      const known = this.#known.usersOf(identity)?.element;
       if (users > 0) this.#replace(known, element);
       else if (known !== undefined) (known.set === 'hairpins' ? this.laterDeletes : this.deletes).push(known);
     }
@@ -111,7 +114,7 @@ export class Difference {
     const identity = elementIdentity(element);
     let entry = this.#shared.get(identity);
     if (entry === undefined) {
-      const known = this.#known.get(identity);
+      const known = this.#known.usersOf(identity);
       entry = known === undefined ? { element, users: 0 } : { ...known };
       this.#shared.set(identity, entry);
     }

@@ -4,20 +4,20 @@ import type { Frontend } from '../../net/frontend.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
-import { divideFound, nothingFound, wantedBy, type Wanted } from './adoption.ts';
+import { groupByOwner, emptyGrouping, desiredElements, type DesiredElements } from './adoption.ts';
 import { Difference, SharedElements } from './diff.ts';
 import { ElementList } from '../ruleset/element-list.ts';
-import { OutcomeUnknown, Overtaken, type NftExecutor } from './executor.ts';
+import { CommitOutcomeUnknown, GenerationMismatch, type NftExecutor } from './executor.ts';
 import { families } from '../ruleset/layout.ts';
 import { elementsPerTransaction } from '../limits.ts';
 import type { Skeleton } from '../ruleset/skeleton.ts';
-import { elementsOf, frontendOf, type Target } from './target.ts';
+import { targetElements, targetFrontend, type Target } from './target.ts';
 import { TimeSlice } from '../../system/time-slice.ts';
 
-/** The owner of the elements that are not a frontend's. */
+/** The owner of the elements that belong to no frontend. */
 export const nodeOwner = 'node';
 
-/** A frontend whose form in the kernel changed; undefined: it was or is not there. */
+/** A frontend whose form in the kernel changed. Undefined: absent before or after. */
 interface CommittedChange {
   readonly before: Frontend | undefined;
   readonly after: Frontend | undefined;
@@ -25,34 +25,34 @@ interface CommittedChange {
 
 export interface CommitResult {
   readonly committed: readonly CommittedChange[];
-  /** Owner to the kernel's words: what it had before is still in the kernel. */
+  /** Owner to the kernel's error text. The previous elements of these owners are still in the kernel. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Transactions that the kernel took. Zero: there was nothing to do. */
+  /** Transactions that the kernel committed. Zero: there was nothing to do. */
   readonly transactions: number;
 }
 
 interface Change {
   readonly owner: string;
-  /** Undefined: it is to go. */
+  /** Undefined: the owner is removed. */
   readonly target: Target | undefined;
 }
 
-/** Owns what a predecessor left and nobody has any more. */
+/** Owns the elements of an earlier process that no present owner has. */
 const adoptedOwner = 'adopted';
 
 /**
- * Our two tables in the kernel and what we know of them. Not for concurrent use: the caller serialises.
+ * Our two tables in the kernel and what is known of them. Not for concurrent use: the caller serialises.
  *
- * A batch is one transaction for both families, or a few when it is large: the kernel's memory for one grows with it, and events
- * take kilobytes for each element where anybody listens on this machine. When the kernel refuses one, an empty transaction
- * tells whether anything works at all; then it is halved until the owner at fault is alone.
+ * A batch is one transaction for both families, or several when it is large: the kernel's memory for a transaction grows with its size, and
+ * events take kilobytes per element while any program on this machine listens. When the kernel refuses a transaction, an empty one tells
+ * whether anything works at all. Then the batch is halved until the faulty owner is alone.
  */
 export class KernelTable {
   readonly #executor: NftExecutor;
   readonly #clock: Clock;
   readonly #log: Log;
   #shared = new SharedElements();
-  /** By owner: what it has in the kernel. */
+  /** By owner: its elements in the kernel. */
   #present = new Map<string, Target>();
   /** The numbers in the revision set, as far as known. */
   #revisions: readonly number[] = [];
@@ -65,38 +65,38 @@ export class KernelTable {
     this.#log = log;
   }
 
-  /** True once for each transaction of ours, by the number it wrote into the revision set. */
-  takeExpected(revision: number): boolean {
+  /** Returns true once for each of our transactions, given the number that it wrote into the revision set. */
+  takeOwnRevision(revision: number): boolean {
     return this.#expected.delete(revision);
   }
 
-  /** Both tables were there when the kernel was read first. Other rules in them than ours of today do no harm: they are replaced at once. */
+  /** True when both tables existed at the first read. Their rules may differ from ours of today: they are then replaced atomically. */
   get adopted(): boolean {
     return this.#adopted === true;
   }
 
-  /** Reads the kernel and brings it to exactly `targets`: an intact table is changed element by element, another one replaced. */
+  /** Reads the kernel and brings it to exactly `targets`. An intact table is changed element by element, any other table is replaced. */
   async synchronise(skeletonOf: (family: Family) => Skeleton, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
     const previous = this.#present;
     const result = await this.#synchroniseBy(skeletonOf, targets);
-    // What the frontends were before the table was read again is what their flows were made with.
+    // The existing flows were created by the frontends as they were before the table was read again.
     const committed = [...previous].flatMap(([owner, target]) => {
-      const before = frontendOf(target);
-      return before === undefined || result.refused.has(owner) ? [] : [{ before, after: frontendOf(targets.get(owner)) }];
+      const before = targetFrontend(target);
+      return before === undefined || result.refused.has(owner) ? [] : [{ before, after: targetFrontend(targets.get(owner)) }];
     });
     return { ...result, committed };
   }
 
   /**
-   * Where another program changed nftables after the reading had begun, what was read may not be what is there: then once more. Not
-   * for ever, as the kernel tells of any table: what somebody changes in ours is heard of in any case.
+   * Reads once more when another program changed nftables after the reading began, because the result may be out of date. It retries only
+   * once: the generation counts changes of any table, and the monitor reports later changes of ours anyway.
    */
   async #synchroniseBy(skeletonOf: (family: Family) => Skeleton, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
     const generation = await this.#executor.generation?.();
     try {
       return await this.#synchroniseOnce(skeletonOf, targets, generation);
     } catch (error) {
-      if (!(error instanceof Overtaken)) throw error;
+      if (!(error instanceof GenerationMismatch)) throw error;
       this.#log.info({}, 'another program changed nftables meanwhile: the tables are read again');
       return await this.#synchroniseOnce(skeletonOf, targets, undefined);
     }
@@ -112,9 +112,9 @@ export class KernelTable {
     const revisions: number[] = [];
     let existed = true;
     let replaces = false;
-    const turn = new TimeSlice(this.#clock);
-    let wanted: Promise<Wanted> | undefined;
-    const want = (): Promise<Wanted> => (wanted ??= wantedBy(targets, turn));
+    const timeSlice = new TimeSlice(this.#clock);
+    let wanted: Promise<DesiredElements> | undefined;
+    const want = (): Promise<DesiredElements> => (wanted ??= desiredElements(targets, timeSlice));
     for (const family of families) {
       const table = skeletonOf(family);
       const listing = await this.#executor.readTable(table, async () => (await want()).elements);
@@ -129,7 +129,8 @@ export class KernelTable {
       }
     }
     this.#adopted ??= existed;
-    const { shared, owned, rest } = found.length === 0 ? nothingFound(targets) : await divideFound(found, await want(), targets, turn);
+    const { shared, owned, rest } =
+      found.length === 0 ? emptyGrouping(targets) : await groupByOwner(found, await want(), targets, timeSlice);
     this.#present = new Map(targets);
     for (const [owner, elements] of owned) this.#present.set(owner, { elements });
     this.#present.set(adoptedOwner, { elements: rest });
@@ -137,11 +138,11 @@ export class KernelTable {
     this.#revisions = revisions;
     const changes: Change[] = [{ owner: adoptedOwner, target: undefined }];
     for (const owner of owned.keys()) changes.push({ owner, target: targets.get(owner) });
-    // Traffic that an older table forwards is not to notice that it is replaced: all of it at once.
+    // Replacing an older table must not disturb the traffic that it forwards, so it happens in one transaction.
     return await this.#commit(changes, creation, replaces ? Number.POSITIVE_INFINITY : elementsPerTransaction, generation);
   }
 
-  /** Changes some owners; undefined: it is gone. */
+  /** Changes the elements of some owners. Undefined: the owner is removed. */
   commit(targets: ReadonlyMap<string, Target | undefined>): Promise<CommitResult> {
     return this.#commit(
       [...targets].map(([owner, target]) => ({ owner, target })),
@@ -150,7 +151,7 @@ export class KernelTable {
     );
   }
 
-  /** Removes both tables, whatever is in them. */
+  /** Removes both tables and their content. */
   async remove(): Promise<void> {
     await this.#executor.removeTables();
     this.#shared = new SharedElements();
@@ -159,11 +160,11 @@ export class KernelTable {
   }
 
   /**
-   * `creation`: tables to make before, in the same transaction as the first changes. `bound`: elements after which a transaction
-   * ends; one owner's are always in one. `generation`: of the first of them.
+   * Commits changes in as many transactions as needed. `creation`: tables to create in the first one. `bound`: elements after which a
+   * transaction ends; the elements of one owner stay together. `generation`: the expected generation of the first transaction.
    */
   async #commit(changes: readonly Change[], creation: readonly Skeleton[], bound: number, generation?: number): Promise<CommitResult> {
-    const run = new Run();
+    const run = new CommitProgress();
     for (let start = 0; start < changes.length;) {
       const { difference, part } = await this.#difference(changes, start, bound);
       const create = start === 0 ? creation : [];
@@ -177,7 +178,7 @@ export class KernelTable {
     return run;
   }
 
-  async #bisect(changes: readonly Change[], run: Run): Promise<void> {
+  async #bisect(changes: readonly Change[], run: CommitProgress): Promise<void> {
     const [only] = changes;
     if (only === undefined) return;
     const half = Math.ceil(changes.length / 2);
@@ -195,12 +196,12 @@ export class KernelTable {
     }
   }
 
-  /** One transaction; false: the kernel refuses it, and nothing has changed. */
+  /** Runs one transaction. Returns false when the kernel refuses it and nothing has changed. */
   async #attempt(
     changes: readonly Change[],
     difference: Difference,
     creation: readonly Skeleton[],
-    run: Run,
+    run: CommitProgress,
     generation?: number,
   ): Promise<boolean> {
     const { deletes, adds, laterDeletes } = difference;
@@ -209,7 +210,7 @@ export class KernelTable {
         await this.#transaction(creation, difference, generation);
       } catch (error) {
         const isRefusal = error instanceof DataplaneError && error.code === 'failed';
-        if (!isRefusal || error instanceof OutcomeUnknown || error instanceof Overtaken) throw error;
+        if (!isRefusal || error instanceof CommitOutcomeUnknown || error instanceof GenerationMismatch) throw error;
         run.error = error.message;
         return false;
       }
@@ -219,10 +220,10 @@ export class KernelTable {
       await this.#deleteLater(laterDeletes);
       run.transactions++;
     }
-    this.#shared.record(difference);
+    this.#shared.recordDifference(difference);
     for (const { owner, target } of changes) {
-      const before = frontendOf(this.#present.get(owner));
-      const after = frontendOf(target);
+      const before = targetFrontend(this.#present.get(owner));
+      const after = targetFrontend(target);
       if (before !== undefined || after !== undefined) run.committed.push({ before, after });
       if (target === undefined) this.#present.delete(owner);
       else this.#present.set(owner, target);
@@ -230,23 +231,23 @@ export class KernelTable {
     return true;
   }
 
-  /** The second part of an attempt. When it fails, half of the attempt has been made: as if nobody had heard of it. */
+  /** Runs the second part of an attempt. A failure here leaves the attempt half done, so it is reported like an unknown outcome. */
   async #deleteLater(deletes: ElementList): Promise<void> {
     try {
       await this.#transaction([], { deletes, adds: new ElementList() });
     } catch (error) {
       if (!(error instanceof DataplaneError) || error.code !== 'failed') throw error;
-      throw new OutcomeUnknown(error.message, { cause: error });
+      throw new CommitOutcomeUnknown(error.message, { cause: error });
     }
   }
 
-  /** What the changes from `start` on mean for the kernel, as many of them as make a transaction. */
+  /** Computes the difference for the changes from `start` on, as many of them as fit into one transaction. */
   async #difference(
     changes: readonly Change[],
     start: number,
     bound: number,
   ): Promise<{ readonly difference: Difference; readonly part: readonly Change[] }> {
-    const turn = new TimeSlice(this.#clock);
+    const timeSlice = new TimeSlice(this.#clock);
     const difference = new Difference(this.#shared);
     let end = start;
     while (difference.size < bound) {
@@ -254,17 +255,17 @@ export class KernelTable {
       if (change === undefined) break;
       const { owner, target } = change;
       const before = this.#present.get(owner);
-      difference.include({
-        before: before === undefined ? [] : elementsOf(before),
-        after: target === undefined ? [] : elementsOf(target),
+      difference.includeChange({
+        before: before === undefined ? [] : targetElements(before),
+        after: target === undefined ? [] : targetElements(target),
       });
-      if (turn.isUsedUp) await turn.yield();
+      if (timeSlice.isUsedUp) await timeSlice.yield();
     }
     difference.complete();
     return { difference, part: changes.slice(start, end) };
   }
 
-  /** One transaction with a revision of its own. Creating the IPv4 table empties the revision set. */
+  /** Runs one transaction with a new revision number. Creating the IPv4 table empties the revision set. */
   async #transaction(
     create: readonly Skeleton[],
     { deletes, adds }: Pick<Difference, 'deletes' | 'adds'>,
@@ -282,13 +283,13 @@ export class KernelTable {
       throw error;
     }
     this.#revisions = [add];
-    // A monitor that is not running never takes them back.
+    // Without a running monitor, expected revisions are never removed. This bounds their number.
     if (this.#expected.size > 1_000) this.#expected.delete(this.#expected.values().next().value ?? add);
   }
 }
 
-/** What one commit has done so far. */
-class Run implements CommitResult {
+/** The state of one commit so far. */
+class CommitProgress implements CommitResult {
   readonly committed: CommittedChange[] = [];
   readonly refused = new Map<string, string>();
   transactions = 0;

@@ -5,19 +5,22 @@ import type { Element } from '../ruleset/element.ts';
 import { affinityMap, allSets, revisionSet, type Field, type SetName } from '../ruleset/layout.ts';
 import type { Skeleton } from '../ruleset/skeleton.ts';
 
-/** What `nft -j list table` says of one of our tables. */
+/** One of our tables, as `nft -j list table` or netlink lists it. */
 export interface TableListing {
-  /** Every chain with its number of rules and every set is as the skeleton has it; by netlink also every rule, policy and verdict. */
+  /**
+   * True when every set and every chain with its number of rules matches the skeleton. By netlink, every rule, policy and verdict matches
+   * as well.
+   */
   readonly intact: boolean;
-  /** The churning elements; empty unless intact. */
+  /** The elements that change with Services. Empty unless the table is intact. */
   readonly elements: ElementList;
   /** The numbers in the revision set. */
   readonly revisions: readonly number[];
 }
 
 /**
- * Reads the JSON of a listing and compares it with the skeleton. Anything that is not understood makes the table not
- * intact: it is then made anew rather than half adopted.
+ * Reads the JSON of a listing and compares it with the skeleton. A table with anything that is not understood counts as not intact, and is
+ * created anew instead of being adopted in part.
  */
 export function readListing(json: unknown, skeleton: Skeleton): TableListing {
   const objects = (json as { nftables?: unknown } | null)?.nftables;
@@ -65,7 +68,7 @@ interface Listed {
 
 const isSetName = (name: string): name is SetName => (allSets as ReadonlyMap<string, unknown>).has(name);
 
-/** A set element is its key, a map element [key, value]; either may be wrapped as { elem: { val } }. */
+/** Reads one element. A set element is its key, a map element is [key, value]; either may be wrapped as { elem: { val } }. */
 function readElement(family: Family, set: SetName, listed: unknown): Element | undefined {
   const shape = allSets.get(set);
   if (shape === undefined) return undefined;
@@ -115,12 +118,12 @@ function readField(part: unknown, field: Field): string | undefined {
     case 'link':
       return typeof part === 'string' ? part : undefined;
     case 'class':
-      // TC_H_UNSPEC and TC_H_ROOT have names.
+      // nft prints TC_H_UNSPEC and TC_H_ROOT by name.
       return part === 'none' ? '0:0' : part === 'root' ? 'ffff:ffff' : typeof part === 'string' ? classText(part) : undefined;
   }
 }
 
-/** By number too: nft knows names only from a file that may be missing. */
+/** Protocols also by number: nft reads the names from a file that may be missing. */
 const protocols: Readonly<Record<string, string>> = { '6': 'tcp', '17': 'udp', '132': 'sctp', tcp: 'tcp', udp: 'udp', sctp: 'sctp' };
 
 /** nft leaves out a zero major or minor: ":1" is 0:1, "1:" is 1:0. */

@@ -18,7 +18,7 @@ import {
 import { DirectReturn } from '../direct-return/direct-return.ts';
 import type { IngressTable } from '../direct-return/ingress-set.ts';
 import type { PathTable } from '../direct-return/paths.ts';
-import type { RouteTable } from '../routes/unreachable-routes.ts';
+import type { UnreachableRouteTable } from '../routes/unreachable-routes.ts';
 import { UnreachableSet } from '../routes/unreachable-set.ts';
 import { DesiredFrontends } from './desired-frontends.ts';
 import { frontendProblem, nodeElements } from '../ruleset/elements.ts';
@@ -27,13 +27,13 @@ import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
 import { markerChain, type PodInterfaces } from '../ruleset/layout.ts';
 import { repairDelay, repairInterval, repairRetry, retriesPerBatch } from '../limits.ts';
 import { skeleton } from '../ruleset/skeleton.ts';
-import { frontendOf, type Target } from './target.ts';
+import { targetFrontend, type Target } from './target.ts';
 import { watchRuleset } from './ruleset-monitor.ts';
 import { SerialQueue } from '../../system/serial-queue.ts';
 
 export interface NftablesPorts {
   readonly executor: NftExecutor;
-  readonly routes: RouteTable;
+  readonly routes: UnreachableRouteTable;
   readonly conntrack: ConntrackCleaner;
   readonly paths: PathTable;
   readonly ingress: IngressTable;
@@ -42,8 +42,8 @@ export interface NftablesPorts {
 }
 
 /**
- * Forwarding by nftables (Linux 5.13 or later): tables `ip herald` and `ip6 herald`, see skeleton.ts. `replace` comes
- * first; what is called before the kernel has answered joins the next batch.
+ * Forwarding by nftables (Linux 5.13 or later): tables `ip herald` and `ip6 herald`, see skeleton.ts. `replace` must be the first call. A
+ * call that arrives while the kernel works on a batch joins the next batch.
  */
 export class NftablesDataplane implements Dataplane {
   readonly #ports: NftablesPorts;
@@ -52,18 +52,18 @@ export class NftablesDataplane implements Dataplane {
   readonly #direct: DirectReturn;
   readonly #desired = new DesiredFrontends();
   readonly #flows: FlowCleaning;
-  /** What was asked for since the latest batch began. */
+  /** Changes received since the latest batch began. */
   #incoming = new Map<string, ServiceForwarding | undefined>();
-  /** Services that are not among them are gone. */
+  /** True: Services that are not in `#incoming` are removed. */
   #incomingIsAll = false;
   readonly #refused = new Map<string, string>();
   readonly #repairListeners: ((what: string) => void)[] = [];
   readonly #failureListeners: ((error: DataplaneError) => void)[] = [];
   #node: NodeForwarding | undefined;
   #nodeTouched = false;
-  /** What of frontends with direct server return is passed on may have changed. */
+  /** The paths of frontends with direct server return may have changed. */
   #pathsTouched = false;
-  /** False: the kernel's state is unknown, the next batch begins with reading it. */
+  /** False: the kernel's state is unknown, and the next batch begins by reading it. */
   #synchronised = false;
   readonly #serial = new SerialQueue();
   #batch: Promise<ApplyResult> | undefined;
@@ -71,7 +71,7 @@ export class NftablesDataplane implements Dataplane {
   #cancelRepair: Cancel | undefined;
   #repairedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
-  /** There is nothing of ours, and nothing is wanted. */
+  /** True: the tables are removed, and no forwarding is desired. */
   #cleared = false;
 
   constructor(ports: NftablesPorts) {
@@ -81,8 +81,8 @@ export class NftablesDataplane implements Dataplane {
       frontends: () => Array.from(this.#desired.frontends(), ({ frontend }) => frontend),
       nodePortAddresses: () => this.#node?.nodePortAddresses ?? [],
     });
-    this.#unreachable = new UnreachableSet(ports, (what) => this.#wasRepaired(what));
-    this.#direct = new DirectReturn(ports, { repaired: (what) => this.#wasRepaired(what), changed: () => this.#pathsChanged() });
+    this.#unreachable = new UnreachableSet(ports, (what) => this.#reportRepair(what));
+    this.#direct = new DirectReturn(ports, { repaired: (what) => this.#reportRepair(what), changed: () => this.#pathsChanged() });
   }
 
   get adopted(): boolean {
@@ -97,7 +97,7 @@ export class NftablesDataplane implements Dataplane {
     this.#synchronised = false;
     const { executor, clock, log } = this.#ports;
     this.#watch ??= watchRuleset(executor, clock, log, {
-      isOurs: (revision) => this.#kernel.takeExpected(revision),
+      isOurs: (revision) => this.#kernel.takeOwnRevision(revision),
       onForeignChange: (what) => this.#scheduleRepair(what, repairDelay),
     });
     return this.#flush();
@@ -124,13 +124,13 @@ export class NftablesDataplane implements Dataplane {
       this.#synchronised = false;
       await this.#kernel.remove();
       await this.#direct.setNode(undefined);
-      await this.#direct.committed([...gone].map((key) => [key, undefined]));
+      await this.#direct.applyCommitted([...gone].map((key) => [key, undefined]));
       this.#cleared = true;
     });
   }
 
   setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
-    return this.#unreachable.set(prefixes);
+    return this.#unreachable.setPrefixes(prefixes);
   }
 
   probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {
@@ -187,7 +187,7 @@ export class NftablesDataplane implements Dataplane {
     this.#nodeTouched = true;
   }
 
-  /** One batch for everything that is called before it begins, which is when the batch before has ended. */
+  /** Runs one batch for everything that was called before it begins. A batch begins when the previous one has ended. */
   #flush(): Promise<ApplyResult> {
     assert(this.#node !== undefined, 'replace comes first');
     assert(!this.#closed, 'the data plane is closed');
@@ -213,14 +213,14 @@ export class NftablesDataplane implements Dataplane {
     const targets = new Map<string, Target | undefined>();
     if (nodeTouched) targets.set(nodeOwner, this.#nodeTarget());
     await this.#addTargets(touched, targets);
-    const again = new Map<string, Target | undefined>();
-    await this.#addTargets(retries, again);
+    const retryTargets = new Map<string, Target | undefined>();
+    await this.#addTargets(retries, retryTargets);
     try {
-      this.#finish([...targets.keys()], await this.#kernel.commit(targets));
-      if (again.size > 0) this.#finish([...again.keys()], await this.#kernel.commit(again));
-      await this.#direct.committed(frontendsOf(targets));
+      this.#recordResult([...targets.keys()], await this.#kernel.commit(targets));
+      if (retryTargets.size > 0) this.#recordResult([...retryTargets.keys()], await this.#kernel.commit(retryTargets));
+      await this.#direct.applyCommitted(frontendsOf(targets));
     } catch (error) {
-      // Even an empty transaction failed: somebody has taken our tables away, or nothing works. Reading tells which.
+      // Even an empty transaction failed: another program removed our tables, or nothing works. Reading the tables shows which.
       this.#synchronised = false;
       if (!(error instanceof DataplaneError) || error.code !== 'failed') throw error;
       this.#ports.log.warn({ error: error.message }, 'nftables transaction failed, the tables are read again');
@@ -228,26 +228,27 @@ export class NftablesDataplane implements Dataplane {
     }
   }
 
-  /** The keys of the frontends whose form may have changed. */
+  /** Returns the keys of the frontends whose form may have changed. */
   async #takeIncoming(): Promise<ReadonlySet<string>> {
     const [incoming, isAll] = [this.#incoming, this.#incomingIsAll];
     this.#incoming = new Map();
     this.#incomingIsAll = false;
     if (isAll) for (const service of this.#desired.services()) if (!incoming.has(service)) incoming.set(service, undefined);
     const touched = new Set<string>();
-    const turn = new TimeSlice(this.#ports.clock);
+    const timeSlice = new TimeSlice(this.#ports.clock);
     for (const [service, forwarding] of incoming) {
-      for (const key of this.#desired.set(service, forwarding)) touched.add(key);
-      if (turn.isUsedUp) await turn.yield();
+      for (const key of this.#desired.setForwarding(service, forwarding)) touched.add(key);
+      if (timeSlice.isUsedUp) await timeSlice.yield();
     }
-    if (this.#pathsTouched) for (const key of this.#desired.keys()) if (this.#desired.get(key)?.frontend.directReturn) touched.add(key);
+    if (this.#pathsTouched)
+      for (const key of this.#desired.keys()) if (this.#desired.effectiveFrontend(key)?.frontend.directReturn) touched.add(key);
     this.#pathsTouched = false;
     return touched;
   }
 
   async #synchronise(): Promise<CommitResult> {
     assert(this.#node !== undefined);
-    // From now on: who asks for another reading while this one goes on gets one.
+    // Set before the read, so that a request for another read during this one is not lost.
     this.#synchronised = true;
     try {
       await this.#direct.setNode(this.#node.directReturn);
@@ -257,9 +258,9 @@ export class NftablesDataplane implements Dataplane {
       const { masqueradeBit } = this.#node;
       const pods = podInterfacesOf(this.#node);
       const result = await this.#kernel.synchronise((family) => skeleton(family, masqueradeBit, pods), targets);
-      this.#flows.unwatched();
-      this.#finish([], result);
-      await this.#direct.committed(frontendsOf(targets));
+      this.#flows.requestFullScan();
+      this.#recordResult([], result);
+      await this.#direct.applyCommitted(frontendsOf(targets));
       return result;
     } catch (error) {
       this.#synchronised = false;
@@ -267,23 +268,23 @@ export class NftablesDataplane implements Dataplane {
     }
   }
 
-  /** What cannot be expressed is refused here, and stays in the kernel as it was. */
+  /** Adds the targets of these frontends. A frontend that cannot be expressed is refused here, and the kernel keeps its previous form. */
   async #addTargets(keys: Iterable<string>, targets: Map<string, Target | undefined>): Promise<void> {
-    const turn = new TimeSlice(this.#ports.clock);
+    const timeSlice = new TimeSlice(this.#ports.clock);
     for (const key of keys) {
-      if (turn.isUsedUp) await turn.yield();
-      const frontend = this.#desired.get(key)?.frontend;
+      if (timeSlice.isUsedUp) await timeSlice.yield();
+      const frontend = this.#desired.effectiveFrontend(key)?.frontend;
       if (frontend === undefined) {
         targets.set(key, undefined);
         continue;
       }
       const problem = frontendProblem(frontend);
-      if (problem === undefined) targets.set(key, { frontend: this.#direct.adapted(frontend) });
+      if (problem === undefined) targets.set(key, { frontend: this.#direct.withExistingPaths(frontend) });
       else this.#refused.set(key, problem);
     }
   }
 
-  /** Other nodes can be reached, or no longer: what is passed on is another part of the packets. */
+  /** Called when other nodes become reachable or unreachable: the backends whose packets are sent there unchanged are then different. */
   #pathsChanged(): void {
     this.#pathsTouched = true;
     if (this.#closed || this.#node === undefined) return;
@@ -295,7 +296,7 @@ export class NftablesDataplane implements Dataplane {
     return { elements: nodeElements(this.#node) };
   }
 
-  #finish(attempted: readonly string[], result: CommitResult): void {
+  #recordResult(attempted: readonly string[], result: CommitResult): void {
     for (const key of attempted) if (!result.refused.has(key)) this.#refused.delete(key);
     for (const [key, error] of result.refused) {
       if (this.#refused.get(key) !== error) this.#ports.log.warn({ frontend: key, error }, 'frontend is quarantined');
@@ -303,7 +304,7 @@ export class NftablesDataplane implements Dataplane {
     }
     for (const { before, after } of result.committed) {
       const isHandedOver = before !== undefined && after === undefined && this.#node?.foreignScopes?.includes(before.scope) === true;
-      if (!isHandedOver) this.#flows.changed(before, after);
+      if (!isHandedOver) this.#flows.onFrontendChange(before, after);
     }
     this.#flows.begin();
   }
@@ -313,14 +314,16 @@ export class NftablesDataplane implements Dataplane {
     for (const { key, services, owner } of this.#desired.conflicts())
       quarantined.set(key, { services, error: `belongs to ${owner}`, owner });
     for (const [key, error] of this.#refused) {
-      const service = this.#desired.get(key)?.service;
-      // A frontend that is to go and cannot has no service any more.
+      const service = this.#desired.effectiveFrontend(key)?.service;
+      // A frontend that should be removed, but cannot be, has no Service any more.
       quarantined.set(key, { services: service === undefined ? [] : [service], error });
     }
     return quarantined;
   }
 
-  /** Events of one foreign transaction, and those of a quarrel, make one repair. */
+  /**
+   * Schedules one repair for all events of a foreign transaction, and for a series of transactions of a program that fights for the table.
+   */
   #scheduleRepair(what: string, delay: number): void {
     if (this.#closed || this.#cleared || this.#cancelRepair !== undefined) return;
     const { clock, log } = this.#ports;
@@ -343,24 +346,24 @@ export class NftablesDataplane implements Dataplane {
     this.#repairedAt = this.#ports.clock.now();
     const result = await this.#synchronise();
     if (result.transactions === 0) return;
-    this.#wasRepaired(what);
+    this.#reportRepair(what);
   }
 
-  #wasRepaired(what: string): void {
+  #reportRepair(what: string): void {
     this.#ports.log.warn({ what }, 'what another program changed of ours is repaired');
     for (const listener of this.#repairListeners) listener(what);
   }
 }
 
 function* frontendsOf(targets: ReadonlyMap<string, Target | undefined>): Generator<[string, Frontend | undefined]> {
-  for (const [key, target] of targets) if (key !== nodeOwner) yield [key, frontendOf(target)];
+  for (const [key, target] of targets) if (key !== nodeOwner) yield [key, targetFrontend(target)];
 }
 
 function podInterfacesOf({ podInterfaces, masqueradeAll }: NodeForwarding): PodInterfaces {
   return { names: podInterfaces ?? [], masqueraded: masqueradeAll === true };
 }
 
-/** What is the same for the same skeleton. */
+/** A text that is equal for equal skeletons. */
 function markerOf(node: NodeForwarding): string {
   return markerChain(node.masqueradeBit, podInterfacesOf(node));
 }

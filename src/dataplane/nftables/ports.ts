@@ -10,7 +10,7 @@ import { netlinkExecutor } from './netlink/netlink-executor.ts';
 import { nftCommand } from './nft/nft-command.ts';
 import type { NftablesPorts } from './nftables.ts';
 
-/** Another network namespace than this process's: its file for sockets, and the words that go before a command. */
+/** A network namespace other than that of this process: its file for sockets, and the prefix for commands. */
 export interface Namespace {
   /** "/run/netns/node1" */
   readonly file: string;
@@ -18,20 +18,20 @@ export interface Namespace {
   readonly commandPrefix: readonly string[];
 }
 
-/** A namespace that `ip netns add` made. */
+/** Returns a namespace that `ip netns add` created. */
 export function namespaceNamed(name: string): Namespace {
   return { file: `/run/netns/${name}`, commandPrefix: ['ip', 'netns', 'exec', name] };
 }
 
 interface MachineOptions {
-  /** Nobody else can change the tables: see NetlinkExecutorOptions. By the nft command they never belong to anybody. */
+  /** True: no other program can change the tables, see NetlinkExecutorOptions. The nft command cannot set this. */
   readonly own: boolean;
   readonly namespace?: Namespace;
 }
 
 /**
- * The ports that drive this machine's kernel through nft, ip and conntrack, found in PATH. `commandPrefix`, such as
- * ['ip', 'netns', 'exec', 'node1'], goes before each command.
+ * Returns the ports that use the commands nft, ip and conntrack, found in PATH. `commandPrefix`, such as ['ip', 'netns', 'exec', 'node1'],
+ * goes before each command.
  */
 export function commandPorts(clock: Clock, log: Log, commandPrefix: readonly string[] = []): NftablesPorts {
   return {
@@ -45,7 +45,7 @@ export function commandPorts(clock: Clock, log: Log, commandPrefix: readonly str
   };
 }
 
-/** The ports that drive this machine's kernel: netlink where this machine has FFI, otherwise the commands nft, ip and conntrack. */
+/** Returns the ports to this machine's kernel: netlink where FFI is available, otherwise the commands nft, ip and conntrack. */
 export function machinePorts(clock: Clock, log: Log, options: MachineOptions): NftablesPorts {
   const { namespace, own } = options;
   const ports = commandPorts(clock, log, namespace?.commandPrefix);

@@ -4,17 +4,17 @@ import type { Monitor, NftExecutor } from './executor.ts';
 import { monitorRestart, monitorSettle } from '../limits.ts';
 
 interface WatchHandlers {
-  /** True if a transaction that wrote this revision is ours. */
+  /** Returns true if our own transaction wrote this revision. */
   readonly isOurs: (revision: number) => boolean;
-  /** Another program touched our tables, or may have done so unseen. `what` says how the watch knows. */
+  /** Called when another program changed our tables, or may have done so unseen. `what` describes the event. */
   readonly onForeignChange: (what: string) => void;
 }
 
 /**
- * Reports transactions on our tables that are not ours: each of ours writes a number into the revision set. A monitor that
- * ends is started again (the monitor of nft 1.0.6 crashes on some elements of sets with intervals and concatenation); what it
- * missed meanwhile has to be looked for, so each start reports a possible change; the first one only where the monitor
- * does not hear from the beginning, because the tables are read after it.
+ * Reports transactions on our tables that are not ours. Each of our transactions writes a number into the revision set, by which it is
+ * recognised. A monitor that ends is restarted (the monitor of nft 1.0.6 crashes on some elements of sets with intervals and
+ * concatenation). It may have missed changes meanwhile, so each restart reports a possible change. The first start does so only if the
+ * monitor is not subscribed at once, because the tables are read after it.
  */
 export function watchRuleset(executor: NftExecutor, clock: Clock, log: Log, handlers: WatchHandlers): { stop(): Promise<void> } {
   let stopped = false;
@@ -27,7 +27,7 @@ export function watchRuleset(executor: NftExecutor, clock: Clock, log: Log, hand
     monitor = executor.monitor({
       onChange({ revisions, what }) {
         delay = monitorRestart.first;
-        // Every number of ours is taken back, also where there are several.
+        // Every revision is checked, because `isOurs` also removes it from the expected ones.
         const ours = revisions.filter((revision) => handlers.isOurs(revision));
         if (ours.length === 0) handlers.onForeignChange(what);
       },

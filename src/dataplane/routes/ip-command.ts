@@ -2,10 +2,10 @@ import type { Family } from '../../net/address.ts';
 import { formatPrefix, parsePrefix, type Prefix } from '../../net/prefix.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
-import { familiesOf, findRoutes, routeProtocol, routingTable, rulePreference, type RouteTable } from './unreachable-routes.ts';
+import { familiesOf, findRoutes, routeProtocol, routingTable, rulePreference, type UnreachableRouteTable } from './unreachable-routes.ts';
 
 /** Answers of the kernel that mean: it is as you want it. */
-const alreadySo = /No such process|No such file|File exists|FIB table does not exist/;
+const alreadyDone = /No such process|No such file|File exists|FIB table does not exist/;
 
 /** Our rule as `ip -N rule show` prints it. */
 const ruleLine = new RegExp(`^${rulePreference}:\\s+not from all iif lo lookup ${routingTable} proto ${routeProtocol}$`);
@@ -13,7 +13,7 @@ const ruleLine = new RegExp(`^${rulePreference}:\\s+not from all iif lo lookup $
 const bounds = { timeout: 30_000, outputBytes: 16 * 1024 * 1024 };
 
 /** Routes through iproute2's `ip`, in the network namespace of this process or through a command prefix. */
-export function ipCommand(commandPrefix: readonly string[] = []): RouteTable {
+export function ipCommand(commandPrefix: readonly string[] = []): UnreachableRouteTable {
   const run = async (args: readonly string[], input: string): Promise<CommandOutcome> => {
     const [first = 'ip', ...others] = [...commandPrefix, 'ip', ...args];
     const command: CommandLine = [first, ...others];
@@ -22,7 +22,7 @@ export function ipCommand(commandPrefix: readonly string[] = []): RouteTable {
   const change = async (args: readonly string[], input = ''): Promise<void> => {
     const outcome = await run(args, input);
     const answers = outcome.stderr.split('\n').filter((line) => /^(RTNETLINK|Error)/.test(line));
-    const problems = answers.filter((line) => !alreadySo.test(line));
+    const problems = answers.filter((line) => !alreadyDone.test(line));
     if (problems.length > 0 || (outcome.status !== 0 && answers.length === 0)) throw errorOf(outcome);
   };
   /** Only what the node forwards: its own packets are routed before they are translated, and must find a way. */

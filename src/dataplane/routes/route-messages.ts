@@ -12,7 +12,7 @@ const routeAttributes = { destination: 1, table: 15 } as const;
 const ruleAttributes = { incoming: 3, preference: 6, table: 15, protocol: 21 } as const;
 const unreachable = 7;
 const toTable = 1;
-const inverted = 2;
+const invertFlag = 2;
 const familyNumbers = { 4: 2, 6: 10 } as const;
 
 /** struct rtmsg and struct fib_rule_hdr. Both have the table at the same place, after the message's own header of 16 octets. */
@@ -34,7 +34,7 @@ export function listRoutes(family: Family): Request {
 }
 
 export function listRules(family: Family): Request {
-  return { type: messages.getRule, write: (writer) => writer.raw(Uint8Array.of(familyNumbers[family], ...noMore(11))) };
+  return { type: messages.getRule, write: (writer) => writer.raw(Uint8Array.of(familyNumbers[family], ...zeros(11))) };
 }
 
 /** Adding what is there succeeds; removing what is not is refused with ESRCH. */
@@ -56,7 +56,7 @@ export function ruleRequest(verb: 'add' | 'remove', family: Family): Request {
     type: verb === 'add' ? messages.newRule : messages.deleteRule,
     flags: verb === 'add' ? messageFlags.create | messageFlags.exclusive : 0,
     write(writer) {
-      writer.raw(Uint8Array.of(familyNumbers[family], 0, 0, 0, routingTable, 0, 0, toTable, inverted, ...noMore(3)));
+      writer.raw(Uint8Array.of(familyNumbers[family], 0, 0, 0, routingTable, 0, 0, toTable, invertFlag, ...zeros(3)));
       writeLoopback(writer);
       writer.hostNumberAttribute(ruleAttributes.preference, rulePreference);
       writer.hostNumberAttribute(ruleAttributes.table, routingTable);
@@ -84,7 +84,7 @@ export function readRule(payload: Uint8Array): true | undefined {
   const isOurs =
     table === routingTable &&
     action === toTable &&
-    (flags & inverted) !== 0 &&
+    (flags & invertFlag) !== 0 &&
     [destinationLength, sourceLength, typeOfService].every((each) => each === 0) &&
     incoming !== undefined &&
     readText(incoming) === loopback &&
@@ -95,11 +95,11 @@ export function readRule(payload: Uint8Array): true | undefined {
 
 const loopback = 'lo';
 const writeLoopback = (writer: MessageWriter): void => writer.textAttribute(ruleAttributes.incoming, loopback);
-const noMore = (octets: number): number[] => Array.from({ length: octets }, () => 0);
+const zeros = (octets: number): number[] => Array.from({ length: octets }, () => 0);
 
 /** Of a request that lists, the length is 0, too, and the kernel compares the rest. */
 function routeHeader(family: Family, length: number): Uint8Array {
-  return Uint8Array.of(familyNumbers[family], length, 0, 0, routingTable, routeProtocol, 0, unreachable, ...noMore(4));
+  return Uint8Array.of(familyNumbers[family], length, 0, 0, routingTable, routeProtocol, 0, unreachable, ...zeros(4));
 }
 
 function hostNumber(octets: Uint8Array | undefined): number | undefined {

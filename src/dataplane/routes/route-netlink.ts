@@ -9,13 +9,13 @@ import { openNetlink, routeProtocol as rtnetlink } from '../../system/netlink/so
 import { DataplaneError } from '../dataplane.ts';
 import { routeWatchRestart } from '../limits.ts';
 import { eventGroups, listRoutes, listRules, readRoute, readRule, routeRequest, ruleRequest, tableOffset } from './route-messages.ts';
-import { familiesOf, findRoutes, routingTable, type RouteTable } from './unreachable-routes.ts';
+import { familiesOf, findRoutes, routingTable, type UnreachableRouteTable } from './unreachable-routes.ts';
 
 /** What the kernel says where it is as we want it: EEXIST of a rule; ESRCH and ENOENT of what is to go. */
-const alreadySo = new Set(['EEXIST', 'ESRCH', 'ENOENT']);
+const alreadyDone = new Set(['EEXIST', 'ESRCH', 'ENOENT']);
 
 /** Routes by netlink. Undefined where this machine has no FFI, or refuses the socket. `networkNamespace`: a file such as /run/netns/node1. */
-export function routeNetlink(clock: Clock, networkNamespace?: string): RouteTable | undefined {
+export function routeNetlink(clock: Clock, networkNamespace?: string): UnreachableRouteTable | undefined {
   const where = { protocol: rtnetlink, ...defined({ networkNamespace }) };
   let socket;
   try {
@@ -26,21 +26,21 @@ export function routeNetlink(clock: Clock, networkNamespace?: string): RouteTabl
   }
   if (socket === undefined) return undefined;
   const { port } = socket;
-  const conversation = new NetlinkConnection(socket, clock);
+  const connection = new NetlinkConnection(socket, clock);
 
   const routesOf = async (family: Family): Promise<Prefix[]> => {
     try {
-      return await conversation.list(listRoutes(family), readRoute);
+      return await connection.list(listRoutes(family), readRoute);
     } catch (error) {
       // There is no such table before it has its first route.
       if (error instanceof NetlinkError && error.code === 'ENOENT') return [];
       throw error;
     }
   };
-  const hasRule = async (family: Family): Promise<boolean> => (await conversation.list(listRules(family), readRule)).length > 0;
+  const hasRule = async (family: Family): Promise<boolean> => (await connection.list(listRules(family), readRule)).length > 0;
   const changeRules = async (verb: 'add' | 'remove', of: readonly Family[]): Promise<void> => {
-    const problems = await conversation.change(of.map((family) => ruleRequest(verb, family)));
-    for (const problem of problems) if (problem !== undefined && !alreadySo.has(problem.code)) throw problem;
+    const problems = await connection.change(of.map((family) => ruleRequest(verb, family)));
+    for (const problem of problems) if (problem !== undefined && !alreadyDone.has(problem.code)) throw problem;
   };
 
   return {
@@ -48,13 +48,13 @@ export function routeNetlink(clock: Clock, networkNamespace?: string): RouteTabl
     change: (add, remove) =>
       translated(async () => {
         await changeRules('add', familiesOf(add));
-        const added = await conversation.change(add.map((prefix) => routeRequest('add', prefix)));
-        const removed = await conversation.change(remove.map((prefix) => routeRequest('remove', prefix)));
+        const added = await connection.change(add.map((prefix) => routeRequest('add', prefix)));
+        const removed = await connection.change(remove.map((prefix) => routeRequest('remove', prefix)));
         const ruleless: Family[] = [];
         for (const family of familiesOf(remove)) if ((await routesOf(family)).length === 0) ruleless.push(family);
         await changeRules('remove', ruleless);
         for (const [index, problem] of [...added, ...removed].entries()) {
-          if (problem === undefined || (index >= added.length && alreadySo.has(problem.code))) continue;
+          if (problem === undefined || (index >= added.length && alreadyDone.has(problem.code))) continue;
           const prefix = [...add, ...remove][index];
           throw new DataplaneError(codeOf(problem), `route ${prefix === undefined ? '' : formatPrefix(prefix)}: ${problem.message}`, {
             cause: problem,

@@ -2,7 +2,7 @@ import type { Family } from '../../net/address.ts';
 import { formatPrefix, type Prefix } from '../../net/prefix.ts';
 
 /** The port for routes that make an address inside an announced aggregate unreachable where no service owns it. */
-export interface RouteTable {
+export interface UnreachableRouteTable {
   list(): Promise<RoutesFound>;
   /**
    * Adds and removes in one go, additions first, with the rules that they need. Adding what is there and removing what is not

@@ -3,11 +3,11 @@ import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } from '../limits.ts';
-import { planRoutes, type RouteTable } from './unreachable-routes.ts';
+import { planRoutes, type UnreachableRouteTable } from './unreachable-routes.ts';
 import { SerialQueue } from '../../system/serial-queue.ts';
 
 interface UnreachablePorts {
-  readonly routes: RouteTable;
+  readonly routes: UnreachableRouteTable;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -36,7 +36,7 @@ export class UnreachableSet {
   }
 
   /** Resolves to the prefixes that have no route in the kernel, and why. Rejects (DataplaneError) when nothing is known of any. */
-  set(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
+  setPrefixes(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
     return this.#serial.run(async () => {
       this.#wanted = prefixes.slice(0, maximumUnreachable);
       const why = `a node has at most ${maximumUnreachable} unreachable routes`;
@@ -46,7 +46,7 @@ export class UnreachableSet {
       } finally {
         if (this.#wanted.length > 0 && !this.#closed)
           this.#stopWatching ??= this.#ports.routes.watch?.(() => this.#scheduleCheck(Math.max(repairDelay, this.#untilNextRepair())));
-        this.#lookLater();
+        this.#scheduleNextCheck();
       }
       return missing;
     });
@@ -90,7 +90,7 @@ export class UnreachableSet {
   }
 
   /** Where there is something to keep and nobody who tells of it, or something that could not be done. */
-  #lookLater(): void {
+  #scheduleNextCheck(): void {
     if (this.#wanted.length === 0 && this.#present !== undefined) {
       this.#cancelCheck?.();
       this.#checkAt = Number.POSITIVE_INFINITY;
@@ -115,7 +115,7 @@ export class UnreachableSet {
       this.#serial
         .run(() => this.#check())
         .catch((error: unknown) => log.error({ error: String(error) }, 'unreachable routes could not be checked'))
-        .finally(() => this.#lookLater());
+        .finally(() => this.#scheduleNextCheck());
     });
   }
 

@@ -4,9 +4,9 @@ import { backendIdModulus, timeoutId, timeoutMask } from './classid.ts';
 import { affinityLadder, affinityMap, type Chain } from './layout.ts';
 
 /**
- * Affinity id (in the register) and client. nft 1.0.6 gives the key of an "update" of a map no more than 16 octets of registers,
- * so IPv6 clients are hashed to 64 bits: clients that collide share a backend, which is harmless. (A set type of hashes is
- * written with numgen, whose type is the same: with jhash, listing the set crashes nft.)
+ * Returns the key of the affinity map: affinity id (in the register) and client. nft 1.0.6 limits the key of an "update" of a map to 16
+ * octets of registers, so IPv6 clients are hashed to 64 bits. Clients whose hashes collide share a backend, which is harmless. (The hash
+ * type of the set is declared with numgen, which has the same type: with jhash, listing the set crashes nft.)
  */
 export function affinityKey(ip: 'ip' | 'ip6'): string {
   if (ip === 'ip') return 'meta priority . ip saddr';
@@ -14,7 +14,7 @@ export function affinityKey(ip: 'ip' | 'ip6'): string {
   return `meta priority . ${client.join(' . ')}`;
 }
 
-/** Of the map that the kernel fills. */
+/** Returns the type of the map that the kernel fills. */
 export function affinityType(family: Family): string {
   if (family === 4) return 'type classid . ipv4_addr : classid';
   const hash = `numgen random mod ${hashModulus}`;
@@ -24,15 +24,15 @@ export function affinityType(family: Family): string {
 const hashModulus = 0xffff_ffff;
 
 /**
- * A client is remembered when the first packet of its connection has been translated: only then is the backend in the packet,
- * while the scratch register, which had to find it, is free for the affinity id. "update" of what is there keeps the backend
- * and begins the timeout anew.
+ * Builds the chains that remember a client, after the first packet of its connection was translated: only then is the backend in the
+ * packet. Before that, the scratch register is needed to find the backend and is not free for the affinity id. "update" of an existing
+ * entry keeps the backend and restarts the timeout.
  */
 export function rememberChains(ip: 'ip' | 'ip6'): [string, Chain][] {
   const protocols = ['tcp', 'udp', 'sctp'];
   const choose = `meta priority and ${timeoutMask} vmap @timeouts`;
   const address = `ct original ${ip} daddr`;
-  // nft knows what a port of conntrack is only beside the protocol.
+  // nft knows the type of a conntrack port only next to the protocol.
   const port = 'meta l4proto . ct original proto-dst';
   const backend = `jhash ${ip} daddr . th dport mod ${backendIdModulus} seed 0x${hashSeed.toString(16)}`;
   return [
@@ -58,7 +58,7 @@ export function rememberChains(ip: 'ip' | 'ip6'): [string, Chain][] {
   ];
 }
 
-/** The timeout in an affinity id to the chain that remembers for so long. */
+/** Maps the timeout in an affinity id to the chain that remembers a client for that time. */
 export const timeoutVerdicts: ReadonlyMap<string, string> = new Map(
   affinityLadder.map((seconds, index) => [timeoutId(index), `goto remember_${seconds}`]),
 );

@@ -3,8 +3,10 @@ import { slotOf, type HashInput } from '../../net/connection-hash.ts';
 import { exactSlots, maximumSlots } from '../limits.ts';
 
 /**
- * 32-bit numbers of nft's type classid, which `meta priority` carries from lookup to lookup. Four kinds: a class (major
- * 0x1..0x53, minor the number of slots), a slot (major 0), an affinity id and a backend id.
+ * The kind of a frontend, as encoded in its class.
+ *
+ * `meta priority` carries 32-bit numbers of nft's type classid from lookup to lookup. There are four sorts: a class (major 0x1..0x53, minor
+ * the number of slots), a slot (major 0), an affinity id and a backend id.
  */
 export type Kind = 'internal' | 'internal_local' | 'external' | 'external_local';
 
@@ -17,25 +19,25 @@ const directMajor = 0x20;
 /** The class of a frontend without any backend. */
 export const rejectClass = '5:0';
 
-/** The class of a frontend that has `slots` slots. */
+/** Returns the class of a frontend with `slots` slots. */
 export function classOf(kind: Kind, sticky: boolean, slots: number): string {
   return `${(majors[kind] + (sticky ? stickyMajor : 0)).toString(16)}:${slots.toString(16)}`;
 }
 
 /**
- * The class of an external frontend whose slot is a hash of the packet's source. `slots` is one of `slotTableSizes`; `direct`: with
+ * Returns the class of an external frontend whose slot is a hash of the packet's source. `slots` is one of `slotTableSizes`. `direct`: with
  * direct server return.
  */
 export function hashedClass(hashed: HashInput, slots: number, direct: boolean): string {
   return `${(majors.external + hashedMajors[hashed] + (direct ? directMajor : 0)).toString(16)}:${slots.toString(16)}`;
 }
 
-/** A slot, 0..16380; also the class in the local maps, where only the number of slots counts. */
+/** Returns a slot, 0..16380, as text. Also used as the class in the local maps, where only the number of slots matters. */
 export function slotText(slot: number): string {
   return `0:${slot.toString(16)}`;
 }
 
-/** "5:0" as the number that the kernel has. */
+/** Parses "5:0" into the kernel's number. */
 export function classNumber(text: string): number {
   const colon = text.indexOf(':');
   return ((Number.parseInt(text.slice(0, colon), 16) << 16) | Number.parseInt(text.slice(colon + 1), 16)) >>> 0;
@@ -47,7 +49,7 @@ export const slotCounts: readonly number[] = [
   ...Array.from({ length: Math.log2(maximumSlots / exactSlots) }, (_, index) => exactSlots * 2 ** (index + 1)),
 ];
 
-/** The number of slots for so many backends, at least one: the next one of `slotCounts`, or the highest. */
+/** Returns the number of slots for a number of backends (at least one): the next of `slotCounts`, or the highest. */
 export function slotsFor(backends: number): number {
   return slotCounts.find((count) => count >= backends) ?? maximumSlots;
 }
@@ -55,18 +57,18 @@ export function slotsFor(backends: number): number {
 const timeoutBits = 6;
 const hashBits = 32 - timeoutBits;
 
-/** Of an affinity id the bits that say the timeout. */
+/** The bits of an affinity id that hold the timeout. */
 export const timeoutMask = `0x${(((2 ** timeoutBits - 1) << hashBits) >>> 0).toString(16)}`;
 
-/** An affinity id of the timeout with this index (0..63) and nothing else. */
+/** Returns the affinity id that holds only the timeout with this index (0..63). */
 export function timeoutId(index: number): string {
   return numberText((index << hashBits) >>> 0);
 }
 
 /**
- * Names a port of a service among all clients that are remembered, the same in every process: six bits for the timeout, which
- * is all that a rule must know of it, and a hash. Of a thousand ports with the same timeout two have the same id with a probability
- * below one in a hundred: a client of both of them is remembered for the one that it used last.
+ * Identifies a port of a Service among all remembered clients, the same in every process: six bits for the timeout, which is all that a
+ * rule needs, and a hash. Among a thousand ports with the same timeout, two have the same id with a probability below one in a hundred. A
+ * client of both is then remembered for the one that it used last.
  */
 export function affinityId(timeout: number, servicePort: string): string {
   // All zeros and all ones are TC_H_UNSPEC and TC_H_ROOT, which nft prints as words.
@@ -74,12 +76,12 @@ export function affinityId(timeout: number, servicePort: string): string {
   return numberText(((timeout << hashBits) | hash) >>> 0);
 }
 
-/** What the hash of a backend is scaled to: never TC_H_ROOT. */
+/** The modulus for the hash of a backend. The result is never TC_H_ROOT. */
 export const backendIdModulus = 0xffff_ffff;
 
 /**
- * The id of a backend, which the kernel computes from where it has sent a packet, and we for the map that leads back there
- * (seed and words as in src/net/connection-hash.ts).
+ * Returns the id of a backend. The kernel computes it from the translated packet, and Herald computes it for the map that leads back to the
+ * backend (seed and input as in src/net/connection-hash.ts).
  */
 export function backendId(backend: { readonly address: Address; readonly port: number }): string {
   return numberText(slotOf('connection', backend.address, backend.port, backendIdModulus));

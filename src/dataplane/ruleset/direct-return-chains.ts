@@ -2,17 +2,18 @@ import { segmentLadder, type Chain } from './layout.ts';
 import { markMask, tunnelPrefix } from './direct-return-identity.ts';
 
 /**
- * The constant part of direct server return in the table of one family.
+ * Builds the constant part of direct server return in the table of one family.
  *
- * - Before connection tracking, and after fragments were put together: a packet for a backend of another node gets the mark that
- *   leads it there (paths.ts), and no connection. Packets that another node passed on, or that a pod sent, never do: so they cannot
- *   go round between nodes whose tables differ for a moment, whatever these say.
- * - Translation is as for every frontend, but that a backend on this node sees the client's address.
- * - Packets of the tunnel itself lose the mark of what is inside. The rest of a mark is a digest of an address, so that it may have the bit by
- *   which we, or kube-proxy, masquerade: that gives the tunnel another source, and over IPv6 a checksum that is wrong.
- * - Answers: clients learn how much fits into the tunnel.
+ * - Before connection tracking and after defragmentation, a packet for a backend of another node gets the mark that routes it there
+ *   (../direct-return/paths.ts), and no conntrack entry. Packets that another node sent here, or that a pod sent, are never marked. So packets cannot
+ *   circulate between nodes whose tables differ for a moment.
+ * - Translation is the same as for every frontend, except that a backend on this node sees the client's address.
+ * - Packets of the tunnel itself lose the mark of the packet inside. The rest of a mark is a digest of an address and may contain the bit
+ *   by which
+ *   Herald or kube-proxy masquerades. That would give the tunnel packet another source, and over IPv6 a wrong checksum.
+ * - Replies tell clients the segment size that fits into the tunnel.
  *
- * `key`: what a frontend is found by. `podMatches`: what tells packets of pods.
+ * `key`: the key of a frontend in a rule. `podMatches`: matches for packets of pods.
  */
 export function directReturnChains(
   ip: 'ip' | 'ip6',
@@ -26,7 +27,7 @@ export function directReturnChains(
       'external_direct',
       {
         rules: [
-          // What a pod or the node itself sends comes back here first, to be translated back.
+          // Replies to packets that a pod or the node itself sends must come back here first, to be translated back.
           ...podMatches.map((match) => `${match} goto external`),
           'fib saddr type local goto external',
           'meta priority vmap @draws',
@@ -51,10 +52,10 @@ export function directReturnChains(
     [
       'direct_before',
       {
-        // After others have marked (raw, -300), before tracking (-200).
+        // After other programs have set marks (raw, -300), before tracking (-200).
         hook: 'type filter hook prerouting priority -290',
         rules: [
-          // Whoever reaches the port of the tunnel shall not reach more by it.
+          // A sender that can reach the tunnel's port must not reach other destinations through it.
           `iifname "${tunnelPrefix}*" ${ip} daddr != @direct_addresses drop`,
           `${ip} daddr @direct_addresses jump pass_on`,
         ],
@@ -63,7 +64,7 @@ export function directReturnChains(
     [
       'direct_tunnels',
       {
-        // The way is chosen already.
+        // The route has been chosen already.
         hook: 'type filter hook output priority -290',
         rules: [`meta l4proto udp meta mark and ${mask} == ${mark} meta mark set meta mark and 0x0`],
       },
@@ -72,7 +73,7 @@ export function directReturnChains(
     [
       'direct_answers',
       {
-        // After the source was translated back (100). A segment size is only ever made smaller.
+        // After the source was translated back (100). The segment size is only ever reduced.
         hook: 'type filter hook postrouting priority 110',
         rules: ['tcp flags syn jump segments'],
       },

@@ -2,9 +2,9 @@ import type { Frontend, NodeForwarding } from '../../net/frontend.ts';
 import type { Element } from './element.ts';
 import { addressOctets, linkOctets, markOctets, type Octets } from './octets.ts';
 import { segmentLadder } from './layout.ts';
-import { markOf } from './direct-return-identity.ts';
+import { nodeMark } from './direct-return-identity.ts';
 
-/** What a frontend with direct server return has beside the elements of every frontend with slots. `key`: of the frontend. */
+/** Yields the elements that direct server return adds to those of every frontend with slots. `key`: the frontend's key. */
 export function* directReturnElements(
   { match, slots, backends, directReturn }: Frontend,
   key: Octets,
@@ -16,7 +16,7 @@ export function* directReturnElements(
   const segment = segmentLadder.find((size) => size <= (directReturn.segmentSize ?? 0));
   if (segment !== undefined) yield { set: `segment_${segment}`, key: address };
   const marks = backends.map(({ node, path: passing }) =>
-    passing?.routed === undefined || node === undefined ? undefined : markOctets(markOf(node)),
+    passing?.routed === undefined || node === undefined ? undefined : markOctets(nodeMark(node)),
   );
   for (const [slot, index] of slots.backendOf.entries()) {
     const mark = marks[index];

@@ -4,7 +4,7 @@ import type { Element } from './element.ts';
 import { allSets, fieldsLength, type SetName, type SetShape } from './layout.ts';
 import type { Octets } from './octets.ts';
 
-/** Elements by set, packed: half a million of them are some ten megabytes and no work for the garbage collector. */
+/** A packed list of elements by set: half a million elements take some ten megabytes and cause no work for the garbage collector. */
 export class ElementList implements Iterable<Element> {
   readonly #sets = new Map<SetName, { 4?: PackedSet; 6?: PackedSet }>();
   #size = 0;
@@ -30,7 +30,7 @@ export class ElementList implements Iterable<Element> {
     return this.#sets.get(set)?.[family];
   }
 
-  /** Set by set, in the order in which each was met first. */
+  /** Yields set by set, in order of first insertion. */
   *packedSets(): Generator<PackedSet> {
     for (const families of this.#sets.values()) {
       if (families[4] !== undefined) yield families[4];
@@ -43,12 +43,12 @@ export class ElementList implements Iterable<Element> {
   }
 }
 
-/** The elements of one set: key and value, one after the other, all of the same length. */
+/** The elements of one set, stored as key and value one after the other, all of the same length. */
 export class PackedSet {
   readonly family: Family;
   readonly set: SetName;
   readonly shape: SetShape;
-  /** Octets of a key: of both ends, where the set has ranges. */
+  /** Octets of a key. In a set of ranges: of both ends. */
   readonly keyLength: number;
   readonly valueLength: number;
   #octets: Buffer;
@@ -73,7 +73,7 @@ export class PackedSet {
     return this.keyLength + this.valueLength;
   }
 
-  /** Holds until the next `push`. */
+  /** Valid until the next `push`. */
   get octets(): Uint8Array {
     return this.#octets;
   }
@@ -91,13 +91,13 @@ export class PackedSet {
     this.#length++;
   }
 
-  /** Key and value of one element. */
+  /** Returns key and value of one element. */
   record(index: number): Octets {
     const start = index * this.recordLength;
     return this.#octets.toString('latin1', start, start + this.recordLength);
   }
 
-  /** The same elements in the same order. */
+  /** True when the other set has the same elements in the same order. */
   equals(other: PackedSet): boolean {
     const end = this.#length * this.recordLength;
     return this.#length === other.#length && this.#octets.compare(other.#octets, 0, end, 0, end) === 0;

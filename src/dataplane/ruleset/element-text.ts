@@ -14,9 +14,9 @@ import {
   type Octets,
 } from './octets.ts';
 
-/** Elements in nft's words, for the nft command and for people: "192.0.2.1 . tcp . 80", "3:2". */
+/** Elements in nft's text form, for the nft command and for people: "192.0.2.1 . tcp . 80", "3:2". */
 
-/** The key. Whatever the kernel may hold has a text: a range that is no prefix is "first-last". */
+/** Returns the key as text. Every key that the kernel may hold has a text: a range that is no prefix is "first-last". */
 export function keyText({ family, set, key }: Pick<Element, 'family' | 'set' | 'key'>): string {
   const shape = shapeOf(set);
   const length = fieldsLength(family, shape.key);
@@ -24,13 +24,13 @@ export function keyText({ family, set, key }: Pick<Element, 'family' | 'set' | '
   return fieldsText(family, shape.key, key.slice(0, length), last);
 }
 
-/** The value; undefined in a set. */
+/** Returns the value as text. Undefined in a set. */
 export function valueText({ family, set, value }: Element): string | undefined {
   const shape = shapeOf(set);
   return value === undefined || shape.value === undefined ? undefined : fieldsText(family, shape.value, value, value);
 }
 
-/** The inverse. Throws RangeError when a text is not what the set holds. */
+/** Parses the text of an element. Throws RangeError when it does not fit the set. */
 export function elementFromText(family: Family, set: SetName, key: string, value?: string): Element {
   const shape = shapeOf(set);
   const texts = key.split(' . ');
@@ -134,13 +134,13 @@ function singleOctets(family: Family, field: Exclude<Field, 'source'>, text: str
     case 'class':
       return classOctets(text);
     case 'mark':
-      return markOctets(markOf(text));
+      return markOctets(markFromText(text));
     case 'link':
       return linkOctets(text);
   }
 }
 
-function markOf(text: string): number {
+function markFromText(text: string): number {
   if (!/^0x[0-9a-f]{1,8}$/.test(text)) throw new RangeError(`no mark: ${text}`);
   return Number(text);
 }

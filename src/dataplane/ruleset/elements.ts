@@ -18,10 +18,10 @@ import { addressOctets, classOctets, portOctets, protocolOctets, rangeOctets, ty
 
 type FrontendElements =
   | { readonly ok: true; readonly elements: readonly Element[] }
-  /** What this backend cannot express. */
+  /** Why nftables cannot express the frontend. */
   | { readonly ok: false; readonly problem: string };
 
-/** The elements that make the constant rules treat packets as the frontend says. Pure: equal frontends, equal elements. */
+/** Returns the elements that make the constant rules treat packets as the frontend specifies. Pure: equal frontends give equal elements. */
 export function frontendElements(frontend: Frontend): FrontendElements {
   const problem = frontendProblem(frontend);
   if (problem !== undefined) return { ok: false, problem };
@@ -77,10 +77,10 @@ export function frontendElements(frontend: Frontend): FrontendElements {
   return { ok: true, elements };
 }
 
-/** A connection from 127.0.0.1 cannot be answered by a pod. ::/8 has ::1 and nothing that a node uses (RFC 4291 2.4). */
+/** A pod cannot reply to a connection from 127.0.0.1. ::/8 contains ::1 and no address that a node uses (RFC 4291 2.4). */
 const loopbacks = [prefix('127.0.0.0/8'), prefix('::/8')];
 
-/** The elements that do not belong to a frontend. */
+/** Returns the elements that do not belong to a frontend. */
 export function nodeElements(node: NodeForwarding): readonly Element[] {
   const elements = new Map<string, Element>();
   const add = (element: Element): void => void elements.set(elementIdentity(element), element);
@@ -106,7 +106,7 @@ function unmasqueraded({ podPrefixes, podInterfaces = [], masqueradeAll = false 
   return known ? podPrefixes : everything;
 }
 
-/** The index on the ladder of the first timeout that is not below these seconds. */
+/** Returns the index in `affinityLadder` of the first timeout that is not below these seconds. */
 export function affinityTimeout(seconds: number): number {
   const index = affinityLadder.findIndex((step) => step >= seconds);
   return index < 0 ? affinityLadder.length - 1 : index;
@@ -135,7 +135,7 @@ const nodePortSets = {
   allowedSources: 'nodeport_allowed_sources',
 } as const;
 
-/** Slots filled round-robin. */
+/** Fills the slots round-robin. */
 function addBackends(add: Add, set: BackendSets, key: Octets, backends: readonly Backend[]): void {
   const distinct = [...new Set(backends.map(backendOctets))];
   const slots = slotsFor(backends.length);
@@ -143,8 +143,8 @@ function addBackends(add: Add, set: BackendSets, key: Octets, backends: readonly
 }
 
 /**
- * The way back to the backend of a client that is remembered. One whose id is that of another, or of a slot, is left out, and its
- * clients are balanced afresh: hashes of 32 bits are rarely the same.
+ * Adds the entries that lead a remembered client back to its backend. A backend whose id equals that of another backend or of a slot is
+ * left out, and its clients are balanced again. 32-bit hashes rarely collide.
  */
 function addRemembered(add: Add, set: BackendSets, key: Octets, backends: readonly Backend[]): void {
   const ids = new Map<string, Backend>();
@@ -184,7 +184,7 @@ function backendOctets(backend: Backend): Octets {
   return addressOctets(backend.address) + portOctets(backend.port);
 }
 
-/** The planner never produces these; a frontend that cannot be expressed is reported, not guessed at. */
+/** Returns why a frontend cannot be expressed. The planner never produces such a frontend; it is reported, not guessed at. */
 export function frontendProblem(frontend: Frontend): string | undefined {
   const { match } = frontend;
   const family = frontendFamily(match);
@@ -209,7 +209,7 @@ function slotsProblem({ match, scope, policy, backends, affinity }: Frontend, { 
 
 const isPort = (port: number): boolean => Number.isInteger(port) && port >= 1 && port <= 65_535;
 
-/** Interval sets refuse overlaps: keeps the widest prefixes of the family. */
+/** Keeps the widest prefixes of the family, because interval sets refuse overlaps. */
 function disjointPrefixes(prefixes: readonly Prefix[], family: Family): Prefix[] {
   const result: Prefix[] = [];
   for (const prefix of prefixes.filter((each) => each.address.family === family).toSorted(comparePrefixes)) {

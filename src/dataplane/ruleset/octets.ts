@@ -4,8 +4,8 @@ import { lastAddress, type Prefix } from '../../net/prefix.ts';
 import { classNumber } from './classid.ts';
 
 /**
- * Octets as the kernel compares them, each a character below 256: joined with +, compared with ===, and keys of a Map. A field
- * of a key takes a multiple of four octets (set-declaration.ts).
+ * Octets as the kernel compares them, each one a character below 256, so that strings can be joined with +, compared with === and used as
+ * Map keys. A field of a key takes a multiple of four octets (set-declaration.ts).
  */
 export type Octets = string;
 
@@ -15,7 +15,7 @@ export function addressOctets({ family, value }: Address): Octets {
   return [96n, 64n, 32n, 0n].map((shift) => wordOctets(Number(BigInt.asUintN(32, value >> shift)))).join('');
 }
 
-/** In a set of ranges a key is its first octets, then its last: those of the prefix, both behind the same beginning. */
+/** Returns the key of a range: its first key followed by its last key, for the addresses of the prefix. Both begin with `beginning`. */
 export function rangeOctets(prefix: Prefix, beginning: Octets = ''): Octets {
   return `${beginning}${addressOctets(prefix.address)}${beginning}${addressOctets(lastAddress(prefix))}`;
 }
@@ -32,22 +32,22 @@ const protocols: Readonly<Record<Protocol, Octets>> = {
   SCTP: String.fromCharCode(protocolNumbers.SCTP, 0, 0, 0),
 };
 
-/** Network byte order, then filled up. */
+/** Network byte order, padded to four octets. */
 export function portOctets(port: number): Octets {
   return String.fromCharCode(port >> 8, port & 0xff, 0, 0);
 }
 
-/** A class, a slot or a backend's id as classid.ts writes them, "3:2", in the byte order of the machine. */
+/** Encodes a class, slot or backend id as classid.ts writes it, "3:2", in the machine's byte order. */
 export function classOctets(text: string): Octets {
   return markOctets(classNumber(text));
 }
 
-/** A packet mark, in the byte order of the machine. */
+/** Encodes a packet mark in the machine's byte order. */
 export function markOctets(mark: number): Octets {
   return String.fromCharCode(mark & 0xff, (mark >>> 8) & 0xff, (mark >>> 16) & 0xff, mark >>> 24);
 }
 
-/** "02:00:00:00:00:01" */
+/** Encodes "02:00:00:00:00:01". */
 export function linkOctets(text: string): Octets {
   if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(text)) throw new RangeError(`no link address: ${text}`);
   return String.fromCharCode(...text.split(':').map((octet) => Number.parseInt(octet, 16)));

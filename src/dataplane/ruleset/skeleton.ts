@@ -18,10 +18,10 @@ import {
 import { directReturnChains } from './direct-return-chains.ts';
 import { maximumAffinityClients } from '../limits.ts';
 
-/** The constant part of one table: chains in order of creation with their rules, sets and constant verdict maps. */
+/** The constant part of one table: chains with their rules in order of creation, sets, and constant verdict maps. */
 export interface Skeleton {
   readonly family: Family;
-  /** Name to what stands between the braces. */
+  /** Name to the text between the braces. */
   readonly sets: ReadonlyMap<string, string>;
   readonly maps: ReadonlyMap<string, string>;
   readonly verdicts: ReadonlyMap<string, ReadonlyMap<string, string>>;
@@ -29,14 +29,14 @@ export interface Skeleton {
 }
 
 /**
- * How a packet travels (kube-proxy's semantics, nftables mode):
+ * Builds the constant part of a table. A packet passes (with the semantics of kube-proxy's nftables mode):
  *
- * - before connection tracking: what belongs to another node by direct server return is passed on (../direct-return/chains.ts);
+ * - before connection tracking: packets for a backend of another node are sent there unchanged (direct-return-chains.ts);
  * - before translation: source ranges;
- * - nat prerouting and output: the class of the frontend chooses a chain by kind, which marks for masquerade, draws a slot
- *   and delivers to the backend of that slot;
- * - filter: what was not translated and is still addressed to a frontend has no backend: refused, or dropped under policy Local;
- *   What was translated is remembered, where the frontend has session affinity;
+ * - nat prerouting and output: the class of the frontend selects a chain by kind, which marks for masquerade, draws a slot and
+ *   translates to the backend of that slot;
+ * - filter: a packet that is still addressed to a frontend has no backend. It is refused, or dropped under policy Local.
+ *   A translated packet is remembered if the frontend has session affinity;
  * - nat postrouting: masquerade for the mark and for hairpins.
  *
  * `meta priority` is the scratch register: a lookup that misses ends its rule, and IPv4 forwarding overwrites it anyway.
@@ -82,7 +82,7 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
   };
 }
 
-/** The commands that make the table from nothing. One transaction; an older table of that name goes in the same. */
+/** Returns the commands that create the table from nothing, as one transaction that also deletes an older table of that name. */
 export function skeletonScript(skeleton: Skeleton): string[] {
   const table = `${tableFamily(skeleton.family)} ${tableName}`;
   const lines = [`add table ${table}`, `delete table ${table}`, `add table ${table}`];
@@ -100,7 +100,7 @@ export function skeletonScript(skeleton: Skeleton): string[] {
   return lines;
 }
 
-/** Where a packet was addressed: a service address, or a NodePort on any address of the node. */
+/** The destination of a packet: a Service address, or a NodePort on any address of the node. */
 interface View {
   /** Prefix of chain and map names. */
   readonly prefix: '' | 'nodeport_';
@@ -113,18 +113,18 @@ const nodePortView = (_ip: 'ip' | 'ip6'): View => ({ prefix: 'nodeport_', fronte
 
 const hashedSlots = (['connection', 'client'] as const).flatMap((hashed) => slotTableSizes.map((slots) => [hashed, slots] as const));
 
-/** What src/net/connection-hash.ts computes. */
+/** The rule that computes the same hash as src/net/connection-hash.ts. */
 function hashRule(ip: 'ip' | 'ip6', hashed: HashInput, slots: number): string {
   const source = hashed === 'client' ? `${ip} saddr` : `${ip} saddr . th sport`;
   return `meta priority set jhash ${source} mod ${slots} seed 0x${hashSeed.toString(16)}`;
 }
 
 /**
- * From the class to the backend: any or local, with and without session affinity. Undelivered packets come back.
+ * Builds the chains from the class to the backend: any or local, with and without session affinity. A packet that finds no backend returns.
  *
- * Each lookup of a packet sees a whole transaction or nothing of it, but another lookup may see the next one: a slot that
- * was drawn among three is not there when there are two. Conntrack would keep what becomes of this packet for all that
- * follow, so it is drawn for once more, with the class that counts now.
+ * Each lookup of a packet sees a transaction completely or not at all, but a later lookup may see the next transaction: a slot drawn among
+ * three is missing when there are only two. Conntrack would apply the result for this packet to all that follow, so the slot is drawn once
+ * more, with the current class.
  */
 function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
   const { prefix, key } = view;
@@ -137,7 +137,7 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
     const backends = `meta l4proto { tcp, udp, sctp } dnat ${ip} addr . port to ${key} . meta priority map @${prefix}backends${local}`;
     chains.push(
       [deliver, { rules: [backends] }],
-      // The class is already in the register, unless it is the local view that counts.
+      // The class is already in the register, except for the local view.
       [
         `${prefix}balance${local}`,
         { rules: [local === '' ? 'meta priority vmap @draws' : draw, `jump ${deliver}`, draw, `goto ${deliver}`] },
@@ -148,7 +148,8 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
           rules: [
             identify,
             `meta priority set ${remembered} map @${affinityMap} jump ${deliver}`,
-            // Back here: a new client, or its backend is gone. "update" would keep what is remembered, so forget it first.
+            // Back here, the client is new or its backend is gone. "update" would keep the remembered backend, so the entry is deleted
+            // first.
             identify,
             `delete @${affinityMap} { ${remembered} : meta priority }`,
             draw,
@@ -188,7 +189,7 @@ function kindRules(kind: Kind, podMatches: readonly string[], requestMasquerade:
     case 'external':
       return [requestMasquerade, `goto ${any}`];
     case 'external_local':
-      // Pods and the node itself get what a load balancer that sends to any node would have given them.
+      // Pods and the node itself get what an external load balancer with all nodes as targets would give them.
       return [
         ...podMatches.map((match) => `${match} goto ${any}`),
         `fib saddr type local ${requestMasquerade} goto ${any}`,
@@ -209,7 +210,7 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
         rules: [
           `meta priority set ${key} map @frontends meta priority vmap @kinds`,
           `${ip} daddr @nodeport_ips fib daddr type local meta priority set ${nodePortView(ip).key} map @nodeports meta priority vmap @nodeport_kinds`,
-          // Delivered to the node itself: the address need not be one of its own for that.
+          // Delivered to the node itself, which need not own the address.
           `${ip === 'ip' ? 'icmp' : 'icmpv6'} type echo-request dnat to ${ip} daddr map @echo`,
         ],
       },
@@ -223,12 +224,12 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
         ],
       },
     ],
-    // ICMP errors are rate limited by the kernel: a reset is what refuses twenty connections in a row without a wait.
+    // The kernel limits the rate of ICMP errors. A TCP reset refuses twenty connections in a row without delay.
     ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
-    // Pods and the node itself have all backends, also where the one they got is the frontend.
+    // Pods and the node itself may use all backends, also when the backend that they got is the frontend itself.
     ['nothing_local', { rules: [...podMatches.map((match) => `${match} return`), 'fib saddr type local return', 'drop'] }],
-    // Translated packets have a backend, which may itself be a frontend: that of a host network pod is an address of a node.
-    // Where it is the very same frontend, conntrack counts no translation, but there is a local backend.
+    // A translated packet has a backend, which may itself be a frontend: the address of a host network pod is an address of the node. If it
+    // is the very same frontend, conntrack reports no translation, but there is a local backend.
     [
       'undelivered',
       {
@@ -274,8 +275,8 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
         rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered', remember],
       },
     ],
-    // What conntrack cannot place is not translated back: the client would see the backend's own address, and reset a good
-    // connection (kubernetes/kubernetes#74839). Nobody else's packets are dropped.
+    // Conntrack does not translate back packets that it cannot match to a connection. The client would then see the backend's own address
+    // and reset a good connection (kubernetes/kubernetes#74839). Only packets from our backends are dropped.
     ['stray', { rules: [`${ip} saddr . ${ip} saddr . meta l4proto . th sport @hairpins drop`] }],
     [
       'filter_forward',
@@ -287,8 +288,8 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
 }
 
 /**
- * Each of ours runs shortly before that of kube-proxy (-110, -100, 0 and 100, in every mode). The kernel asks one chain of translation
- * after the other until one has translated, so where both programs have a frontend it is ours that counts, whichever came first.
+ * Each of our chains runs shortly before that of kube-proxy (-110, -100, 0 and 100, in every mode). The kernel runs nat chains in order
+ * until one has translated, so where both programs have a frontend, ours takes effect, whichever was created first.
  */
 const priorities = { before: -115, destination: -105, filter: -5, source: 95 } as const;
 
@@ -307,7 +308,7 @@ function kindVerdicts(prefix: string, of: readonly Kind[]): ReadonlyMap<string, 
   return verdicts;
 }
 
-/** A class of any kind, or the class of a local map, to the chain that draws or computes one of its slots and returns. */
+/** Maps a class of any kind, or the class of a local map, to the chain that draws or computes one of its slots and returns. */
 function drawVerdicts(): ReadonlyMap<string, string> {
   const verdicts = new Map<string, string>();
   for (const slots of slotCounts) {
@@ -321,7 +322,7 @@ function drawVerdicts(): ReadonlyMap<string, string> {
   return verdicts;
 }
 
-/** What becomes of a packet without a backend, by the class of its frontend. Of other classes there is always one. */
+/** Maps the class of a frontend to the fate of a packet without a backend. Frontends of other classes always have a backend. */
 function remainderVerdicts(): ReadonlyMap<string, string> {
   const verdicts = new Map([[rejectClass, 'goto refuse']]);
   for (const [kind, verdict] of [

@@ -6,7 +6,7 @@ import { tableFamily } from '../../ruleset/layout.ts';
 import { batchAttributes, elementListAttributes, messages, protocolFamily, subsystem } from './constants.ts';
 import { writeAttributes, type Attributes } from './rules/expressions.ts';
 
-/** struct nfgenmsg: family, version, and for a batch its subsystem in network byte order. */
+/** struct nfgenmsg: family, version, and for a batch the subsystem in network byte order. */
 export const netfilterHeaderBytes = 4;
 
 export function netfilterHeader(family: number, resource = 0): Uint8Array {
@@ -14,17 +14,17 @@ export function netfilterHeader(family: number, resource = 0): Uint8Array {
 }
 
 /**
- * A transaction as the kernel takes it: one datagram whose messages stand between "begin" and "end". Each has a sequence number of
- * its own, by which errors are told apart. The last one inside is acknowledged, so that success is heard of.
+ * A transaction in the kernel's format: one datagram whose messages are between "begin" and "end". Each message has its own sequence
+ * number, which errors refer to. The last message inside requests an acknowledgement, which signals success.
  */
 export class Batch {
   readonly #writer = new MessageWriter();
   readonly #firstSequence: number;
-  /** By sequence: where the message begins, and what it does, for people. */
+  /** By sequence: the offset at which the message begins, and its description for people. */
   readonly #starts: number[] = [];
   readonly #about: ((entry: number | undefined) => string)[] = [];
 
-  /** `generation`: the kernel refuses all of it (ERESTART) where that is not the number of the latest transaction. */
+  /** `generation`: the kernel refuses the batch (ERESTART) if the latest transaction has another number. */
   constructor(firstSequence: number, generation?: number) {
     this.#firstSequence = firstSequence;
     this.#message(
@@ -43,8 +43,8 @@ export class Batch {
     return this.#writer.length;
   }
 
-  /** One message that makes or removes something. `about`: what, for people. */
-  add(type: number, flags: number, family: Family, about: string, attributes: Attributes): void {
+  /** Appends one message that creates or removes an object. `about` describes the object for people. */
+  appendMessage(type: number, flags: number, family: Family, about: string, attributes: Attributes): void {
     this.#message(
       type,
       flags,
@@ -55,8 +55,8 @@ export class Batch {
     );
   }
 
-  /** One message with a list; `about` gets the place in the list of what is at fault, where that is known. */
-  addList(
+  /** Appends one message with a list. `about` receives the index of the faulty entry, where it is known. */
+  appendListMessage(
     type: number,
     flags: number,
     family: Family,
@@ -66,10 +66,10 @@ export class Batch {
     this.#message(type, flags, protocolFamily[tableFamily(family)], 0, about, write);
   }
 
-  /** The datagram, the number whose acknowledgement means success, and the next number that is free. */
+  /** Returns the datagram, the sequence number whose acknowledgement means success, and the next free sequence number. */
   end(): { readonly datagram: Uint8Array; readonly last: number; readonly next: number } {
     const last = this.#starts.length - 1;
-    // The flags are at the sixth octet of a header.
+    // The flags are at offset 6 of a header.
     const flagsAt = (this.#starts[last] ?? 0) + 6;
     this.#message(
       messages.batchEnd,
@@ -84,17 +84,17 @@ export class Batch {
     return { datagram, last: this.#firstSequence + last, next: this.#firstSequence + this.#starts.length };
   }
 
-  /** What a message of ours was about. `offset`: of the attribute at fault, from the beginning of the message. */
+  /** Describes a message of ours. `offset`: position of the faulty attribute, from the beginning of the message. */
   describe(sequence: number, offset: number | undefined): string {
     const index = sequence - this.#firstSequence;
     return this.#about[index]?.(offset === undefined ? undefined : this.#entry(index, offset)) ?? 'the transaction';
   }
 
-  has(sequence: number): boolean {
+  hasSequence(sequence: number): boolean {
     return sequence >= this.#firstSequence && sequence < this.#firstSequence + this.#starts.length;
   }
 
-  /** The place in its list of the element in which the attribute at `offset` is. */
+  /** Returns the list index of the element that contains the attribute at `offset`. */
   #entry(index: number, offset: number): number | undefined {
     const headers = messageHeaderBytes + netfilterHeaderBytes;
     const start = this.#starts[index];

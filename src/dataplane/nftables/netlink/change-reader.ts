@@ -1,17 +1,31 @@
-import { readAttributes, readText } from '../../../system/netlink/attributes.ts';
+import { readAttributes } from '../../../system/netlink/attributes.ts';
 import type { Message } from '../../../system/netlink/message.ts';
-import type { TableChange } from '../executor.ts';
+import type { Clock } from '../../../system/clock.ts';
+import type { NetlinkOptions } from '../../../system/netlink/socket.ts';
+import type { MonitorEvents, TableChange } from '../executor.ts';
 import { revisionSet, tableName } from '../../ruleset/layout.ts';
 import { netfilterHeaderBytes } from './batch.ts';
-import { elementListAttributes, messages, protocolFamily } from './constants.ts';
-import { entriesOf } from './entries.ts';
+import { elementListAttributes, messages, protocolFamily, tableAttribute } from './constants.ts';
+import { attributeText, parseSetElements } from './entries.ts';
+import { followEvents, type Follower } from './follow-events.ts';
 import { revisionOf } from './read-table.ts';
 
-/** Every object of nf_tables carries the name of its table in this attribute, a table its own. */
-const tableAttribute = 1;
 const families: ReadonlyMap<number, string> = new Map(Object.entries(protocolFamily).map(([name, number]) => [number, name]));
 
-/** Collects the events of one transaction, which a new generation ends. Throws MalformedNetlink. */
+/** Reports the transactions on our tables. */
+export function followChanges(options: NetlinkOptions, clock: Clock, { onChange, onLoss, onEnd }: MonitorEvents): Follower {
+  const reader = new ChangeReader(onChange);
+  return followEvents(options, clock, {
+    onMessage: (message) => reader.read(message),
+    onLoss(what) {
+      reader.discardTransaction();
+      onLoss(what);
+    },
+    onEnd,
+  });
+}
+
+/** Collects the events of one transaction until the kernel reports the new generation. Throws MalformedNetlink. */
 export class ChangeReader {
   readonly #onChange: (change: TableChange) => void;
   #revisions: number[] = [];
@@ -24,32 +38,27 @@ export class ChangeReader {
   read(message: Message): void {
     if (message.type === messages.newGeneration) {
       if (this.#first !== undefined) this.#onChange({ revisions: this.#revisions, what: this.#first });
-      this.forget();
+      this.discardTransaction();
       return;
     }
     const family = families.get(message.payload[0] ?? 0);
     if (family === undefined) return;
     const attributes = message.payload.subarray(netfilterHeaderBytes);
     const byType = readAttributes(attributes);
-    if (textIn(byType, tableAttribute) !== tableName) return;
+    if (attributeText(byType, tableAttribute) !== tableName) return;
     this.#first ??= `${nameOf(message.type)} in ${family} ${tableName}`;
-    if (message.type === messages.newElement && textIn(byType, elementListAttributes.set) === revisionSet)
-      for (const { key } of entriesOf(attributes)) this.#revisions.push(...revisionOf(key));
+    if (message.type === messages.newElement && attributeText(byType, elementListAttributes.set) === revisionSet)
+      for (const { key } of parseSetElements(attributes)) this.#revisions.push(...revisionOf(key));
   }
 
-  /** What came before is of a transaction whose end was lost. */
-  forget(): void {
+  /** Drops the events collected so far. The end of their transaction was lost. */
+  discardTransaction(): void {
     this.#revisions = [];
     this.#first = undefined;
   }
 }
 
-/** For people: the number of a kind that we do not know. */
+/** Names a message type for people; an unknown type is shown as a number. */
 function nameOf(type: number): string {
   return Object.entries(messages).find(([, number]) => number === type)?.[0] ?? `change ${type & 0xff}`;
-}
-
-function textIn(attributes: ReadonlyMap<number, Uint8Array>, type: number): string {
-  const value = attributes.get(type);
-  return value === undefined ? '' : readText(value);
 }

@@ -1,9 +1,9 @@
-/** Numbers of linux/netfilter/nf_tables.h, those that we use, under the kernel's names without their prefixes. */
+/** The numbers of linux/netfilter/nf_tables.h that Herald uses, under the kernel's names without their prefixes. */
 
 const nftables = 10;
 const type = (message: number): number => (nftables << 8) | message;
 
-/** Types of messages. */
+/** Message types. */
 export const messages = {
   batchBegin: 0x10,
   batchEnd: 0x11,
@@ -33,10 +33,12 @@ export const changesGroup = 7;
 /** NFPROTO_... */
 export const protocolFamily = { ip: 2, ip6: 10 } as const;
 
+/** Every nf_tables object has the name of its table in this attribute; a table has its own name there. */
+export const tableAttribute = 1;
 export const tableAttributes = { name: 1, flags: 2 } as const;
 export const tableFlags = { owner: 2, persist: 4 } as const;
 export const chainAttributes = { table: 1, name: 3, hook: 4, policy: 5, type: 7 } as const;
-/** NF_ACCEPT, of packets that no rule of a chain decides. */
+/** NF_ACCEPT: the verdict for packets that no rule of a chain decides. */
 export const acceptPolicy = 1;
 export const hookAttributes = { number: 1, priority: 2 } as const;
 export const ruleAttributes = { table: 1, chain: 2, expressions: 4 } as const;
@@ -52,7 +54,7 @@ export const setAttributes = {
   id: 10,
   timeout: 11,
   userData: 13,
-  /** From Linux 6.16 on. */
+  /** Linux 6.16 and later. */
   count: 20,
 } as const;
 export const setFlags = { anonymous: 1, constant: 2, interval: 4, map: 8, timeout: 0x10, dynamic: 0x20, concatenation: 0x80 } as const;
@@ -69,10 +71,10 @@ export const generationAttributes = { number: 1 } as const;
 export const verdictAttributes = { code: 1, chain: 2 } as const;
 export const expressionAttributes = { name: 1, data: 2 } as const;
 
-/** The type of a map's data when they are verdicts. */
+/** The data type of a map whose values are verdicts. */
 export const verdictType = 0xffff_ff00;
 
-/** Types of nft's own, by which it prints keys and values: the kernel keeps them and does not look. */
+/** The types that nft uses to print keys and values. The kernel stores them and does not interpret them. */
 export const dataTypes = {
   integer: { number: 4, length: 4 },
   ipv4_addr: { number: 7, length: 4 },
@@ -84,8 +86,8 @@ export const dataTypes = {
   classid: { number: 23, length: 4 },
 } as const;
 /**
- * Userdata of a set, which the kernel keeps for nft: a type (keys 0, values 1), a length, and the byte order as nft numbers
- * them, here that of the machine.
+ * Userdata of a set, which the kernel stores for nft: a type (keys 0, values 1), a length, and the byte order in nft's numbering, here that
+ * of the machine.
  */
 export const hostOrder = { keys: Uint8Array.of(0, 4, 1, 0, 0, 0), values: Uint8Array.of(1, 4, 1, 0, 0, 0) } as const;
 

@@ -9,15 +9,15 @@ import type { Batch } from './batch.ts';
 import { dataAttributes, elementAttributes, elementFlags, elementListAttributes, listElement, messages } from './constants.ts';
 
 /** Adds or deletes elements, set by set, in messages that stay below the bound. */
-export async function writeElements(batch: Batch, verb: 'add' | 'delete', elements: ElementList, turn: TimeSlice): Promise<void> {
+export async function writeElements(batch: Batch, verb: 'add' | 'delete', elements: ElementList, timeSlice: TimeSlice): Promise<void> {
   for (const packed of elements.packedSets()) {
     let next = 0;
     while (next < packed.length) {
-      if (turn.isUsedUp) await turn.yield();
+      if (timeSlice.isUsedUp) await timeSlice.yield();
       const first = next;
       const type = verb === 'add' ? messages.newElement : messages.delElement;
       const about = (entry: number | undefined): string => elementName(packed, first, entry);
-      batch.addList(type, verb === 'add' ? messageFlags.create : 0, packed.family, about, (writer) => {
+      batch.appendListMessage(type, verb === 'add' ? messageFlags.create : 0, packed.family, about, (writer) => {
         const list = beginElements(writer, packed.set);
         const start = writer.length;
         while (next < packed.length && writer.length - start < elementBytesPerMessage) writeElement(writer, verb, packed, next++);
@@ -27,19 +27,19 @@ export async function writeElements(batch: Batch, verb: 'add' | 'delete', elemen
   }
 }
 
-/** For people: what an entry of a message is that begins with the element `first`. */
+/** Describes an entry of a message for error texts. `first` is the index of the message's first element. */
 function elementName(packed: PackedSet, first: number, entry: number | undefined): string {
   const where = `${tableFamily(packed.family)} ${tableName} ${packed.set}`;
   if (entry === undefined) return `elements of ${where}`;
-  // Only the last prefix of all has no second entry.
+  // The very last prefix of the address space has no second entry. It can only be the last of a message, so the index stays right.
   const index = first + (isPrefixSet(packed) ? entry >> 1 : entry);
   return index < packed.length ? `element ${keyText(packed.at(index))} of ${where}` : `elements of ${where}`;
 }
 
-/** In a set of prefixes alone, a range is two entries: its first key and, marked, the key after its last one. */
+/** A set whose key is one prefix. The kernel stores each range as two entries: its first key and, marked, the key after its last one. */
 const isPrefixSet = ({ shape }: PackedSet): boolean => shape.interval === true && shape.key.length === 1;
 
-/** The list of a message begins; `endNested` ends it. */
+/** Begins the list of elements of a message. `endNested` ends it. */
 export function beginElements(writer: MessageWriter, set: string, setId?: number): number {
   writer.textAttribute(elementListAttributes.table, tableName);
   writer.textAttribute(elementListAttributes.set, set);
@@ -66,7 +66,7 @@ function writeElement(writer: MessageWriter, verb: 'add' | 'delete', packed: Pac
   writer.endNested(marked);
 }
 
-/** Undefined after the very last key: a range up to there has no end. */
+/** Returns the next key. Undefined after the very last key: a range up to there has no end entry. */
 function keyAfter(key: Uint8Array): Uint8Array | undefined {
   const after = Uint8Array.from(key);
   let at = after.length - 1;

@@ -1,6 +1,6 @@
 import { defined } from '../../../lang/defined.ts';
 import type { Family } from '../../../net/address.ts';
-import { aligned, attributeHeaderBytes, readAttributes } from '../../../system/netlink/attributes.ts';
+import { aligned, attributeHeaderBytes, readAttributes, readText } from '../../../system/netlink/attributes.ts';
 import { MalformedNetlink } from '../../../system/netlink/error.ts';
 import type { ElementList } from '../../ruleset/element-list.ts';
 import { allSets, fieldsLength, type SetName } from '../../ruleset/layout.ts';
@@ -16,12 +16,12 @@ export interface Entry {
   readonly flags: number;
 }
 
-/** The elements in the attributes of a message; whatever is no element is left out. Throws MalformedNetlink. */
-export function entriesOf(attributes: Uint8Array): Entry[] {
+/** Reads the elements in the attributes of a message, and skips anything else. Throws MalformedNetlink. */
+export function parseSetElements(attributes: Uint8Array): Entry[] {
   const list = readAttributes(attributes).get(elementListAttributes.elements);
   const entries: Entry[] = [];
   if (list === undefined) return entries;
-  // There may be half a million: nothing is made of them but what is kept.
+  // A message list may hold half a million elements. Only objects that are kept are allocated.
   const bytes = Buffer.from(list.buffer, list.byteOffset, list.length);
   for (let at = 0; at + attributeHeaderBytes <= bytes.length; at += aligned(bytes.readUInt16LE(at))) {
     const end = attributeEnd(bytes, at, bytes.length);
@@ -96,7 +96,7 @@ export function readElements(family: Family, set: SetName, entries: readonly Ent
 
 function joinHalves(entries: readonly Entry[]): Entry[] {
   const isEnd = ({ flags }: Entry): boolean => (flags & elementFlags.intervalEnd) !== 0;
-  // Where one range ends and the next begins at the same key, the end comes first.
+  // When one range ends and the next begins at the same key, the end comes first.
   const sorted = entries.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : Number(isEnd(b)) - Number(isEnd(a))));
   const ranges: Entry[] = [];
   for (const [index, entry] of sorted.entries()) {
@@ -108,11 +108,17 @@ function joinHalves(entries: readonly Entry[]): Entry[] {
   return ranges;
 }
 
-/** The key before this one. */
+/** Returns the previous key. */
 function before(key: Octets): Octets {
   const octets = Buffer.from(key, 'latin1');
   let at = octets.length - 1;
   while (at >= 0 && octets[at] === 0) octets[at--] = 0xff;
   if (at >= 0) octets[at] = (octets[at] ?? 0) - 1;
   return octets.toString('latin1');
+}
+
+/** The text of an attribute, "" if it is absent. */
+export function attributeText(attributes: ReadonlyMap<number, Uint8Array>, type: number): string {
+  const value = attributes.get(type);
+  return value === undefined ? '' : readText(value);
 }

@@ -6,7 +6,7 @@ import { changesGroup } from './constants.ts';
 
 export type Follower = Monitor & Pick<Events, 'setSubscribed'>;
 
-/** Reports what happens in nf_tables, by whomever. */
+/** Reports every change of nf_tables, by any program. */
 export function followEvents(options: NetlinkOptions, clock: Clock, handlers: EventHandlers): Follower {
   const events = followGroups({ ...options, groups: [changesGroup] }, clock, handlers);
   return {

@@ -1,37 +1,37 @@
 import { NetlinkError } from '../../../system/netlink/error.ts';
 import type { PackedSet } from '../../ruleset/element-list.ts';
-import { keysPerRequest, maximumMissingKeys, requestsAtOnce } from '../../limits.ts';
+import { keysPerRequest, maximumMissingKeys, requestsPerDatagram } from '../../limits.ts';
 import { listElement, elementAttributes, messages } from './constants.ts';
-import type { Conversation } from './conversation.ts';
+import type { NfTablesConnection } from './nf-tables-connection.ts';
 import { beginElements, writeData } from './element-messages.ts';
-import { entriesOf, type Entry } from './entries.ts';
+import { parseSetElements, type Entry } from './entries.ts';
 
-/** Keys from the first to before the last. */
+/** A range of indexes; `end` is exclusive. */
 interface Range {
   readonly first: number;
   readonly end: number;
 }
 
 /**
- * Those of some elements that the kernel has under their keys, by asking for each. To list a set takes the kernel time by the
- * square of its size, because it begins from the front for every 32 KiB. Undefined: too many are missing. Not for sets of ranges.
+ * Looks up elements by key and returns those that the kernel has. Listing a set takes time proportional to the square of its size, because
+ * the kernel starts from the beginning for every 32 KiB. Undefined: too many are missing. Not for sets of ranges.
  */
-export async function askElements(conversation: Conversation, wanted: PackedSet): Promise<readonly Entry[] | undefined> {
+export async function getElements(connection: NfTablesConnection, wanted: PackedSet): Promise<readonly Entry[] | undefined> {
   const found: Entry[] = [];
   let missing = 0;
   const left: Range[] = [];
   for (let first = 0; first < wanted.length; first += keysPerRequest)
     left.push({ first, end: Math.min(first + keysPerRequest, wanted.length) });
   while (left.length > 0) {
-    const ranges = left.splice(0, requestsAtOnce);
+    const ranges = left.splice(0, requestsPerDatagram);
     const requests = ranges.map((range) => requestFor(wanted, range));
-    const answers = await conversation.ask(messages.getElement, wanted.family, requests);
+    const answers = await connection.requestEach(messages.getElement, wanted.family, requests);
     for (const [index, { payloads, errno }] of answers.entries()) {
       const { first, end } = ranges[index] ?? { first: 0, end: 0 };
-      for (const payload of payloads) found.push(...entriesOf(payload));
+      for (const payload of payloads) found.push(...parseSetElements(payload));
       if (errno === 0) continue;
       if (errno !== ENOENT) throw new NetlinkError(`asking for elements of ${wanted.set}`, errno);
-      // The kernel goes no further than to the first that is missing.
+      // The kernel stops at the first missing key.
       if (++missing > maximumMissingKeys) return undefined;
       const next = first + payloads.length + 1;
       if (next < end) left.push({ first: next, end });

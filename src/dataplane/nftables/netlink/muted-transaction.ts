@@ -1,19 +1,19 @@
 import type { MonitorEvents } from '../executor.ts';
 import type { Follower } from './follow-events.ts';
 
-/** A monitor, and whom it tells. */
-export interface Listener {
+/** A monitor and its event handlers. */
+export interface MutableMonitor {
   readonly follower: Pick<Follower, 'setSubscribed'>;
   readonly events: Pick<MonitorEvents, 'onChange' | 'onLoss'>;
 }
 
 /**
- * Runs a transaction of many elements without hearing of each: the events would take the kernel and us longer than the work. The
- * kernel numbers transactions, so it is known afterwards whether there was another one meanwhile, which counts as a loss.
- * `work` resolves to undefined when the kernel took it.
+ * Runs a large transaction with the monitor unsubscribed: receiving its events would cost the kernel and us more time than the transaction
+ * itself. The kernel numbers transactions, so the numbers show whether another program committed one meanwhile, which is reported as a
+ * loss. `work` resolves to undefined when the kernel committed.
  */
-export async function unheard<Refusal>(
-  { follower, events }: Listener,
+export async function runMuted<Refusal>(
+  { follower, events }: MutableMonitor,
   generation: () => Promise<number>,
   revision: number,
   work: () => Promise<Refusal | undefined>,
@@ -34,5 +34,5 @@ export async function unheard<Refusal>(
   }
 }
 
-/** Numbers have 32 bits and are never zero. */
+/** Generations have 32 bits and are never zero. */
 const next = (generation: number): number => (generation + 1) >>> 0 || 1;

@@ -4,37 +4,47 @@ import { AcknowledgementLost, MalformedNetlink, NetlinkError } from '../../../sy
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { DataplaneError } from '../../dataplane.ts';
 import type { ElementList } from '../../ruleset/element-list.ts';
-import { OutcomeUnknown, Overtaken, type Monitor, type MonitorEvents, type NftExecutor, type Transaction } from '../executor.ts';
+import {
+  CommitOutcomeUnknown,
+  GenerationMismatch,
+  type Monitor,
+  type MonitorEvents,
+  type NftExecutor,
+  type Transaction,
+} from '../executor.ts';
 import { families, revisionSet, tableName } from '../../ruleset/layout.ts';
-import { attemptPause, maximumAttempts, maximumBatchBytes, maximumHeardElements } from '../../limits.ts';
+import { attemptPause, maximumAttempts, maximumBatchBytes, maximumMonitoredElements } from '../../limits.ts';
 import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../../ruleset/skeleton.ts';
 import { TimeSlice } from '../../../system/time-slice.ts';
 import type { Batch } from './batch.ts';
 import { elementAttributes, listElement, messages, tableFlags } from './constants.ts';
-import { Conversation, type Refusal } from './conversation.ts';
+import { NfTablesConnection, type Refusal } from './nf-tables-connection.ts';
 import { beginElements, writeData, writeElements } from './element-messages.ts';
 import { hostNumber } from './rules/expressions.ts';
-import { followChanges } from './follow-changes.ts';
+import { followChanges } from './change-reader.ts';
 import { readTable } from './read-table.ts';
 import { tableText, writeRemoval, writeSkeleton, writeTable } from './skeleton-messages.ts';
-import { unheard, type Listener } from './muted-transaction.ts';
+import { runMuted, type MutableMonitor } from './muted-transaction.ts';
 
-/** Reasons that pass: memory, another program's transaction, a change between two looks. */
-const passing = new Set(['EAGAIN', 'EBUSY', 'EINTR', 'ENOBUFS', 'ENOMEM', 'ERESTART']);
+/** Transient errors: memory, another program's transaction, a change between two reads. */
+const transientErrors = new Set(['EAGAIN', 'EBUSY', 'EINTR', 'ENOBUFS', 'ENOMEM', 'ERESTART']);
 
 interface NetlinkExecutorOptions {
   /** A file such as /run/netns/node1; otherwise the network namespace of this process. */
   readonly networkNamespace?: string;
   /**
-   * The tables belong to this socket (Linux 6.9): nobody else can change them, and another program's "flush ruleset" leaves them
-   * standing. When the socket is closed they stay, and belong to whoever takes them next. Tables that exist without this stay
-   * without it until they are made anew. Older kernels do without.
+   * True: the tables belong to this socket (Linux 6.9). No other program can change them, and its "flush ruleset" leaves them intact. They
+   * stay when the socket is closed, and the next process can take them over. Tables that exist without ownership stay without it until they
+   * are created anew. Older kernels do not support ownership; Herald then works without it.
    */
   readonly own: boolean;
 }
 
-/** Drives the kernel by netlink. Undefined where this machine has no FFI, or refuses the socket. `open`: for tests that let requests fail. */
+/**
+ * Returns the port to nf_tables by netlink. Undefined: FFI is not available on this machine, or the kernel refuses the socket. `open` lets
+ * tests inject errors.
+ */
 export function netlinkExecutor(
   clock: Clock,
   { networkNamespace, own }: NetlinkExecutorOptions,
@@ -54,32 +64,32 @@ class NetlinkExecutor implements NftExecutor {
   readonly #socket: NetlinkSocket;
   readonly #options: NetlinkOptions;
   readonly #clock: Clock;
-  readonly #conversation: Conversation;
-  #listener: Listener | undefined;
-  /** Of the tables that are made. */
+  readonly #connection: NfTablesConnection;
+  #listener: MutableMonitor | undefined;
+  /** Flags of the tables that are created. */
   #flags: number;
-  /** A table is there that did not become ours. */
+  /** A table exists that could not be taken over as owner. */
   #unclaimed = false;
 
   constructor(socket: NetlinkSocket, options: NetlinkOptions, clock: Clock, own: boolean) {
     this.#socket = socket;
     this.#options = options;
     this.#clock = clock;
-    this.#conversation = new Conversation(socket, clock);
+    this.#connection = new NfTablesConnection(socket, clock);
     this.#flags = own ? tableFlags.owner | tableFlags.persist : 0;
   }
 
   async run(transaction: Transaction): Promise<void> {
     const { deletes, adds, revision, generation } = transaction;
-    const turn = new TimeSlice(this.#clock);
+    const timeSlice = new TimeSlice(this.#clock);
     const work = (): Promise<Refusal | undefined> =>
-      this.#transact((batch) => writeTransaction(batch, transaction, this.#flags, turn), generation);
+      this.#transact((batch) => writeTransaction(batch, transaction, this.#flags, timeSlice), generation);
     const refusal =
-      this.#listener === undefined || deletes.size + adds.size <= maximumHeardElements
+      this.#listener === undefined || deletes.size + adds.size <= maximumMonitoredElements
         ? await work()
-        : await unheard(this.#listener, () => this.#conversation.generation(), revision.add, work);
+        : await runMuted(this.#listener, () => this.#connection.generation(), revision.add, work);
     if (refusal === undefined) return;
-    if (generation !== undefined && refusal.error.code === 'ERESTART') throw new Overtaken(refusal.text, { cause: refusal.error });
+    if (generation !== undefined && refusal.error.code === 'ERESTART') throw new GenerationMismatch(refusal.text, { cause: refusal.error });
     const lacksOwnership = refusal.error.code === 'ENOTSUP' || refusal.error.code === 'EINVAL';
     if (this.#flags === 0 || !lacksOwnership || !transaction.create.some(({ family }) => refusal.text.startsWith(tableText(family))))
       throw dataplaneErrorOf(refusal);
@@ -89,7 +99,7 @@ class NetlinkExecutor implements NftExecutor {
 
   async generation(): Promise<number | undefined> {
     if (this.#flags !== 0 && !this.#unclaimed) return undefined;
-    return await this.#attempts(() => this.#conversation.generation());
+    return await this.#attempts(() => this.#connection.generation());
   }
 
   async removeTables(): Promise<void> {
@@ -98,10 +108,10 @@ class NetlinkExecutor implements NftExecutor {
   }
 
   async readTable(skeleton: Skeleton, likely?: () => Promise<ElementList>): Promise<TableListing | undefined> {
-    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton, new TimeSlice(this.#clock), likely));
+    const listing = await this.#attempts(() => readTable(this.#connection, skeleton, new TimeSlice(this.#clock), likely));
     if (listing === undefined || this.#flags === 0) return listing;
     const refusal = await this.#transact((batch) => writeTable(batch, skeleton.family, this.#flags));
-    // Not supported: a kernel without ownership, or a table that was made without.
+    // Not supported: the kernel has no ownership, or the table was created without it.
     if (refusal === undefined) return listing;
     if (refusal.error.code === 'ENOTSUP' || refusal.error.code === 'EINVAL') {
       this.#unclaimed = true;
@@ -124,20 +134,20 @@ class NetlinkExecutor implements NftExecutor {
 
   #transact(fill: (batch: Batch) => void | Promise<void>, generation?: number): Promise<Refusal | undefined> {
     return this.#attempts(async () => {
-      const refusal = await this.#conversation.transact(fill, generation);
+      const refusal = await this.#connection.transact(fill, generation);
       if (generation !== undefined && refusal?.error.code === 'ERESTART') return refusal;
-      if (refusal !== undefined && passing.has(refusal.error.code)) throw refusal.error;
+      if (refusal !== undefined && transientErrors.has(refusal.error.code)) throw refusal.error;
       return refusal;
     });
   }
 
-  /** Again while the reason is one that passes. */
+  /** Repeats the work while it fails with a transient error. */
   async #attempts<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await work();
       } catch (error) {
-        const isPassing = error instanceof NetlinkError && passing.has(error.code);
+        const isPassing = error instanceof NetlinkError && transientErrors.has(error.code);
         if (!isPassing || attempt === maximumAttempts) throw translated(error);
       }
       await sleep(this.#clock, attemptPause * attempt);
@@ -145,15 +155,15 @@ class NetlinkExecutor implements NftExecutor {
   }
 }
 
-async function writeTransaction(batch: Batch, transaction: Transaction, flags: number, turn: TimeSlice): Promise<void> {
+async function writeTransaction(batch: Batch, transaction: Transaction, flags: number, timeSlice: TimeSlice): Promise<void> {
   const { create, deletes, adds, revision } = transaction;
   let id = 0;
   for (const skeleton of create) {
     writeSkeleton(batch, skeleton, flags, () => ++id);
-    if (turn.isUsedUp) await turn.yield();
+    if (timeSlice.isUsedUp) await timeSlice.yield();
   }
-  await writeElements(batch, 'delete', deletes, turn);
-  await writeElements(batch, 'add', adds, turn);
+  await writeElements(batch, 'delete', deletes, timeSlice);
+  await writeElements(batch, 'add', adds, timeSlice);
   writeRevisions(batch, messages.delElement, revision.remove);
   writeRevisions(batch, messages.newElement, [revision.add]);
   if (batch.length > maximumBatchBytes) throw new DataplaneError('failed', `a transaction of ${batch.length} octets`);
@@ -161,7 +171,7 @@ async function writeTransaction(batch: Batch, transaction: Transaction, flags: n
 
 function writeRevisions(batch: Batch, type: number, revisions: readonly number[]): void {
   if (revisions.length === 0) return;
-  batch.addList(
+  batch.appendListMessage(
     type,
     0,
     4,
@@ -184,7 +194,7 @@ function dataplaneErrorOf({ error, text }: Refusal): DataplaneError {
 
 function translated(error: unknown): unknown {
   if (error instanceof NetlinkError) return new DataplaneError(codeOf(error), error.message, { cause: error });
-  if (error instanceof AcknowledgementLost) return new OutcomeUnknown(error.message, { cause: error });
+  if (error instanceof AcknowledgementLost) return new CommitOutcomeUnknown(error.message, { cause: error });
   if (error instanceof MalformedNetlink) return new DataplaneError('failed', error.message, { cause: error });
   return error;
 }

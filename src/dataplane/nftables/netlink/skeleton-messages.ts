@@ -32,24 +32,27 @@ import { readDeclaration, typeLength, typeNumber, type SetDeclaration } from './
 
 const { create, append } = messageFlags;
 
-/** Removes the table, if it is there: "create" makes one that is not, and leaves another as it is. */
+/** Removes the table if it exists: "create" makes a missing one and does not change an existing one, so the removal succeeds. */
 export function writeRemoval(batch: Batch, family: Family): void {
   writeTable(batch, family);
-  batch.add(messages.delTable, 0, family, tableText(family), [[tableAttributes.name, tableName]]);
+  batch.appendMessage(messages.delTable, 0, family, tableText(family), [[tableAttributes.name, tableName]]);
 }
 
-/** Makes the table, or gives one that is there these flags. */
+/** Creates the table, or sets the flags of an existing one. */
 export function writeTable(batch: Batch, family: Family, flags?: number): void {
-  batch.add(messages.newTable, create, family, tableText(family), [
+  batch.appendMessage(messages.newTable, create, family, tableText(family), [
     [tableAttributes.name, tableName],
     ...(flags === undefined ? [] : [[tableAttributes.flags, flags] as const]),
   ]);
 }
 
-/** How an error names a table. */
+/** The name of a table in errors. */
 export const tableText = (family: Family): string => `table ${tableFamily(family)} ${tableName}`;
 
-/** Makes the table from nothing, in the order of the script. `flags`: of tables, see constants. `nextId` numbers the sets of a transaction. */
+/**
+ * Creates the table from nothing, in the order of the script. `flags`: table flags, see constants. `nextId` numbers the sets of a
+ * transaction.
+ */
 export function writeSkeleton(batch: Batch, skeleton: Skeleton, flags: number, nextId: () => number): void {
   const { family, sets, maps, verdicts, chains } = skeleton;
   writeRemoval(batch, family);
@@ -68,7 +71,7 @@ function writeSet(batch: Batch, family: Family, name: string, id: number, declar
     ...(size === undefined ? [] : [[descriptionAttributes.size, size] as const]),
     ...((flags & setFlags.concatenation) === 0 ? [] : [[descriptionAttributes.fields, fields] as const]),
   ];
-  batch.add(messages.newSet, create, family, `set ${tableFamily(family)} ${tableName} ${name}`, [
+  batch.appendMessage(messages.newSet, create, family, `set ${tableFamily(family)} ${tableName} ${name}`, [
     [setAttributes.table, tableName],
     [setAttributes.name, name],
     [setAttributes.flags, flags],
@@ -83,8 +86,8 @@ function writeSet(batch: Batch, family: Family, name: string, id: number, declar
 }
 
 /**
- * Nft prints a number that is a key or a value by itself the wrong way round unless it is told the byte order. Every version
- * writes and reads this much; what newer ones write beyond it crashes older ones, so nothing else is written.
+ * Writes the byte order of numbers that are a whole key or value. Without it, nft prints them in the wrong byte order. Every version of nft
+ * writes and reads this much. Newer versions write more, which crashes older ones, so nothing else is written.
  */
 function userDataOf(key: readonly DataType[], value: SetDeclaration['value']): Attributes {
   const userData = [
@@ -109,10 +112,10 @@ function valueAttributes(value: SetDeclaration['value']): Attributes {
 }
 
 function writeChain(batch: Batch, family: Family, name: string, chain: Chain): void {
-  batch.add(messages.newChain, create, family, `chain ${tableFamily(family)} ${tableName} ${name}`, chainContent(name, chain));
+  batch.appendMessage(messages.newChain, create, family, `chain ${tableFamily(family)} ${tableName} ${name}`, chainContent(name, chain));
 }
 
-/** What makes a chain, its rules left out. Those with a hook accept what no rule decides. */
+/** Returns the attributes of a chain without its rules. A chain with a hook accepts packets that no rule decides. */
 export function chainContent(name: string, { hook }: Chain): Attributes {
   return [
     [chainAttributes.table, tableName],
@@ -140,10 +143,10 @@ function hookOf(text: string): Attributes {
   ];
 }
 
-/** A few hundred: one message. */
+/** Writes all verdicts of a map in one message; there are a few hundred. */
 function writeVerdicts(batch: Batch, family: Family, name: string, elements: ReadonlyMap<string, string>): void {
   const about = (): string => `elements of ${tableFamily(family)} ${tableName} ${name}`;
-  batch.addList(messages.newElement, create, family, about, (writer) => {
+  batch.appendListMessage(messages.newElement, create, family, about, (writer) => {
     const list = beginElements(writer, name);
     for (const [key, verdict] of elements) {
       const entry = writer.beginNested(listElement);
@@ -154,7 +157,7 @@ function writeVerdicts(batch: Batch, family: Family, name: string, elements: Rea
   });
 }
 
-/** An element of a constant map: its key, and its attributes. */
+/** Returns the key and the attributes of an element of a constant map. */
 export function verdictContent(key: string, verdict: string): { readonly octets: Octets; readonly content: Attributes } {
   return {
     octets: classOctets(key),
@@ -176,7 +179,7 @@ function readVerdict(text: string): Verdict {
 function writeRule(batch: Batch, family: Family, chain: string, rule: string, nextId: () => number): void {
   const compiled = compileRule(rule, family, nextId);
   for (const set of compiled.sets) writeAnonymousSet(batch, family, set);
-  batch.add(messages.newRule, create | append, family, `rule "${rule}" of ${tableFamily(family)} ${tableName} ${chain}`, [
+  batch.appendMessage(messages.newRule, create | append, family, `rule "${rule}" of ${tableFamily(family)} ${tableName} ${chain}`, [
     [ruleAttributes.table, tableName],
     [ruleAttributes.chain, chain],
     [ruleAttributes.expressions, expressionList(compiled.expressions)],
@@ -186,7 +189,7 @@ function writeRule(batch: Batch, family: Family, chain: string, rule: string, ne
 function writeAnonymousSet(batch: Batch, family: Family, { id, type, keys }: AnonymousSet): void {
   const flags = setFlags.anonymous | setFlags.constant;
   writeSet(batch, family, anonymousName, id, { flags, key: [type], value: undefined, size: keys.length, timeout: undefined });
-  batch.addList(
+  batch.appendListMessage(
     messages.newElement,
     create,
     family,

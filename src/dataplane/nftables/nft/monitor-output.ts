@@ -1,7 +1,7 @@
 import type { MonitorEvents } from '../executor.ts';
 import { revisionSet, tableName } from '../../ruleset/layout.ts';
 
-/** Reads what `nft monitor` prints: the changes of a transaction, then a line "# new generation". */
+/** Reads the output of `nft monitor`: the changes of a transaction, then a line "# new generation". */
 export class TransactionReader {
   readonly #events: Pick<MonitorEvents, 'onChange' | 'onLoss'>;
   #revisions: number[] = [];

@@ -1,6 +1,6 @@
 import { DataplaneError } from '../../dataplane.ts';
 import { followCommand, runCommand, type CommandLine, type CommandOutcome } from '../../run-command.ts';
-import { OutcomeUnknown, type NftExecutor } from '../executor.ts';
+import { CommitOutcomeUnknown, type NftExecutor } from '../executor.ts';
 import { tableFamily, tableName } from '../../ruleset/layout.ts';
 import { commandTimeout, maximumMonitorLine, maximumOutputBytes } from '../../limits.ts';
 import { readListing } from '../listing.ts';
@@ -8,8 +8,8 @@ import { TransactionReader } from './monitor-output.ts';
 import { removalScript, transactionScript } from './transaction-script.ts';
 
 /**
- * Drives the kernel through the `nft` command (1.0.1 or later), in the network namespace of this process, or through a
- * prefix such as ['ip', 'netns', 'exec', 'node1'].
+ * Drives the kernel through the `nft` command (1.0.1 or later), in the network namespace of this process or through a prefix such as ['ip',
+ * 'netns', 'exec', 'node1'].
  */
 export function nftCommand(prefix: readonly string[] = []): NftExecutor {
   const commandLine = (...args: string[]): CommandLine => {
@@ -19,8 +19,8 @@ export function nftCommand(prefix: readonly string[] = []): NftExecutor {
   const bounds = { timeout: commandTimeout, outputBytes: maximumOutputBytes };
   const runScript = async (lines: readonly string[]): Promise<void> => {
     const outcome = await runCommand(commandLine('-f', '-'), `${lines.join('\n')}\n`, bounds).catch((error: unknown) => {
-      // Ended in the middle of its work, perhaps after the kernel had done it.
-      if (error instanceof DataplaneError && error.code === 'failed') throw new OutcomeUnknown(error.message, { cause: error });
+      // The command was killed, perhaps after the kernel had committed.
+      if (error instanceof DataplaneError && error.code === 'failed') throw new CommitOutcomeUnknown(error.message, { cause: error });
       throw error;
     });
     if (outcome.status !== 0) throw errorOf(outcome);
@@ -43,7 +43,7 @@ export function nftCommand(prefix: readonly string[] = []): NftExecutor {
   };
 }
 
-/** nft has one exit status for every failure: its text is all there is to tell them apart, and stays in this file. */
+/** nft has one exit status for every failure, so only its text tells failures apart. No other file reads that text. */
 function errorOf(outcome: CommandOutcome): DataplaneError {
   const text = outcome.stderr.trim().split('\n').slice(0, 3).join(' ').slice(0, 500) || `nft ended with status ${outcome.status}`;
   if (/Operation not permitted/.test(text)) return new DataplaneError('permission', text);

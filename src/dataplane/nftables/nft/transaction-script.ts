@@ -5,7 +5,7 @@ import { families, revisionSet, tableFamily, tableName } from '../../ruleset/lay
 import { elementsPerStatement } from '../../limits.ts';
 import { skeletonScript } from '../../ruleset/skeleton.ts';
 
-/** Lines for `nft -f -`. */
+/** Returns the transaction as lines for `nft -f -`. */
 export function transactionScript({ create, deletes, adds, revision }: Transaction): string[] {
   const where = `element ip ${tableName} ${revisionSet}`;
   return [
@@ -17,7 +17,7 @@ export function transactionScript({ create, deletes, adds, revision }: Transacti
   ];
 }
 
-/** "add" makes a table that is not there, so that "delete" succeeds. */
+/** Returns the script that removes both tables. "add" creates a missing table first, so that "delete" succeeds. */
 export function removalScript(): string[] {
   return families.flatMap((family) => ['add', 'delete'].map((verb) => `${verb} table ${tableFamily(family)} ${tableName}`));
 }

@@ -1,19 +1,19 @@
 import type { MessageWriter } from '../../../../system/netlink/message-writer.ts';
 import { dataAttributes, expressionAttributes, listElement, verdictAttributes } from '../constants.ts';
 
-/** What an attribute of an expression may hold: a number of four octets, a text, octets, eight octets, or attributes. */
+/** The value of an attribute: a number of four octets, a text, octets, a number of eight octets, or nested attributes. */
 export type Value = number | string | Uint8Array | bigint | Attributes;
 export type Attributes = readonly (readonly [type: number, value: Value])[];
 
-/** One step of a rule, as the kernel executes them. */
+/** One step of a rule, as the kernel executes it. */
 export interface Expression {
   readonly name: string;
   readonly attributes: Attributes;
 }
 
 /**
- * A place among the registers, in octets: there are 64 of them. The kernel numbers them in two ways; this is the one in
- * which it lists them.
+ * Returns the number of the register at an offset in octets; the registers have 64 octets. The kernel has two numberings; this is the one
+ * in which it lists them.
  */
 export const register = (octet: number): number => (octet % 16 === 0 ? 1 + octet / 16 : 8 + octet / 4);
 const verdictRegister = 0;
@@ -22,13 +22,13 @@ export type Verdict = 'accept' | 'drop' | 'return' | { readonly jump: string } |
 
 const data = (value: Uint8Array): Attributes => [[dataAttributes.value, value]];
 
-/** A number in the byte order of the machine, which is that of marks, classids and states. */
+/** Encodes a number in the machine's byte order, which marks, classids and states use. */
 export function hostNumber(value: number): Uint8Array {
   return Uint8Array.of(value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, value >>> 24);
 }
 
 export const metaKeys = { priority: 2, mark: 3, iifname: 6, iiftype: 8, l4proto: 16 } as const;
-/** Of the original direction of a connection, which has addresses of one family. */
+/** Keys for the original direction of a connection, whose addresses have one family. */
 export const originalKeys = { daddr: { ip: 20, ip6: 22 }, 'proto-dst': 12 } as const;
 export const conntrackKeys = { state: 0, status: 2 } as const;
 export const routeFlags = { saddr: 1, daddr: 2 } as const;
@@ -65,7 +65,7 @@ export const expressions = {
       [2, key],
     ],
   }),
-  /** Of the packets from the side that began the connection. */
+  /** Loads a value of the packets from the side that opened the connection. */
   conntrackOriginal: (key: number, to: number): Expression => ({
     name: 'ct',
     attributes: [
@@ -74,7 +74,7 @@ export const expressions = {
       [3, Uint8Array.of(0)],
     ],
   }),
-  /** The type of the source or destination address: local and the like. */
+  /** Loads the type of the source or destination address, such as local. */
   addressType: (flag: number, to: number): Expression => ({
     name: 'fib',
     attributes: [
@@ -106,7 +106,7 @@ export const expressions = {
   }),
   /** (register and mask) xor other. */
   bitwise: (mask: number, other: number): Expression => bitwise(hostNumber(mask), hostNumber(other)),
-  /** The bits of one octet. */
+  /** Masks one octet. */
   bits: (mask: number): Expression => bitwise(Uint8Array.of(mask), Uint8Array.of(0)),
   constant: (value: Uint8Array, to: number): Expression => ({
     name: 'immediate',
@@ -116,7 +116,7 @@ export const expressions = {
     ],
   }),
   notrack: (): Expression => ({ name: 'notrack', attributes: [] }),
-  /** Writes two octets of a TCP option, where a packet has it. */
+  /** Writes two octets of a TCP option, if the packet has it. */
   setTcpOption: (kind: number, offset: number, from: number): Expression => ({
     name: 'exthdr',
     attributes: [
@@ -135,12 +135,12 @@ export const expressions = {
       [3, data(value)],
     ],
   }),
-  /** Ends the rule when the key is not in the set, or, inverted, when it is. */
+  /** Ends the rule when the key is not in the set or, if inverted, when it is. */
   lookup: (set: string, setId: number | undefined, inverted: boolean): Expression => ({
     name: 'lookup',
     attributes: [[1, set], [2, register(0)], ...id(4, setId), [5, inverted ? 1 : 0]],
   }),
-  /** Ends the rule when the key is not in the map; otherwise its value is in the register. */
+  /** Ends the rule when the key is not in the map. Otherwise loads its value into the register. */
   mapLookup: (map: string, from: number, to: number): Expression => ({
     name: 'lookup',
     attributes: [
@@ -159,7 +159,7 @@ export const expressions = {
       [5, 0],
     ],
   }),
-  /** Writes into a map: the key is at the first register. `timeout` in milliseconds. */
+  /** Writes into a map. The key is at the first register. `timeout` is in milliseconds. */
   dynamic: (operation: 'update' | 'delete', map: string, value: number, timeout: number | undefined): Expression => ({
     name: 'dynset',
     attributes: [
@@ -195,7 +195,7 @@ export const expressions = {
       [2, Uint8Array.of(0)],
     ],
   }),
-  /** With the ICMP code for "port unreachable" of the family. */
+  /** `code`: the ICMP code for "port unreachable" of the family. */
   reject: (code: number): Expression => ({
     name: 'reject',
     attributes: [
@@ -251,7 +251,7 @@ export function writeAttributes(writer: MessageWriter, attributes: Attributes): 
   }
 }
 
-/** The attributes of a list of expressions. */
+/** Returns the attributes of a list of expressions. */
 export function expressionList(list: readonly Expression[]): Attributes {
   return list.map(({ name, attributes }) => [
     listElement,

@@ -15,9 +15,9 @@ import {
 } from './expressions.ts';
 import { addressTypes, ethernet, interfaceName, maximumSegmentSize, protocols, states, statuses, tcpFlags } from './rule-keywords.ts';
 
-/** A set without a name that a rule mentions: it belongs to the rule. */
+/** An anonymous set in a rule. It belongs to the rule. */
 export interface AnonymousSet {
-  /** Names it within a transaction. */
+  /** Identifies the set within a transaction. */
   readonly id: number;
   readonly type: 'inet_proto';
   readonly keys: readonly Uint8Array[];
@@ -28,13 +28,13 @@ interface CompiledRule {
   readonly sets: readonly AnonymousSet[];
 }
 
-/** The name that nft gives to sets without a name; the kernel puts a number for the last two characters. */
+/** The name that nft gives to anonymous sets. The kernel replaces the last two characters by a number. */
 export const anonymousName = '__set%d';
 
 /**
- * Translates a rule of our skeleton into the kernel's expressions, the same that the nft command makes of it. It knows as
- * much of nft's language as the skeleton uses and no more: whatever else is written there throws, and a test compiles every rule.
- * `nextId` numbers the anonymous sets of a transaction.
+ * Translates a rule of our skeleton into the kernel's expressions, the same that the nft command makes of it. It knows only the part of
+ * nft's language that the skeleton uses, and throws for anything else. A test compiles every rule. `nextId` numbers the anonymous sets of a
+ * transaction.
  */
 export function compileRule(rule: string, family: Family, nextId: () => number): CompiledRule {
   const compiler = new RuleCompiler(rule, family, nextId);
@@ -42,7 +42,7 @@ export function compileRule(rule: string, family: Family, nextId: () => number):
   return compiler;
 }
 
-/** What a term loads: its octets, and how a constant that it is compared with is written. */
+/** A loaded term: its length in octets, and the kind that says how a constant compared with it is encoded. */
 interface Term {
   readonly length: number;
   readonly kind: 'address' | 'protocol' | 'port' | 'number' | 'class' | 'state' | 'status' | 'addressType' | 'interface' | 'link';
@@ -204,7 +204,7 @@ class RuleCompiler implements CompiledRule {
     this.#emit(expressions.metaSet(key, 0));
   }
 
-  /** KEY @NAME, KEY != @NAME, KEY vmap @NAME, KEY { a, b }, KEY and NUMBER != 0 (or ==), KEY and NUMBER vmap @NAME, KEY VALUE */
+  /** One bit of several. */
   #match(): void {
     const term = this.#key(0);
     const word = this.#next();

@@ -3,8 +3,8 @@ import { expressionAttributes } from '../constants.ts';
 import type { Attributes, Expression, Value } from './expressions.ts';
 
 /**
- * Whether what the kernel lists is what we would write. It lists more than it was told, what it has by default, and leaves out
- * some zeros. So each attribute of ours must be there with its value, or absent and zero, and others may be.
+ * Compares listed attributes with those that we would write. The kernel also lists its defaults and leaves out some zeros. So each
+ * attribute of ours must be present with its value, or be absent and zero. Others are ignored.
  */
 export function hasAttributes(listed: Uint8Array, wanted: Attributes): boolean {
   const attributes = readAttributes(listed);
@@ -28,14 +28,14 @@ function hasValue(octets: Uint8Array, value: Value): boolean {
 
 const viewOf = (octets: Uint8Array): DataView => new DataView(octets.buffer, octets.byteOffset, octets.length);
 
-/** An expression that looks into a set without a name: which one it became is the kernel's affair. */
+/** Attributes of a lookup in an anonymous set. The kernel chooses the set's name and number. */
 const anonymousLookup = { set: 1, setId: 4 } as const;
 
 /**
- * The same for the expressions of a rule. Undefined: they differ; otherwise the names of the sets without a name that it looks into,
+ * Compares the expressions of a rule in the same way. Undefined: they differ. Otherwise the names of the anonymous sets that the rule uses,
  * in order.
  */
-export function anonymousSetsOf(listed: Uint8Array, wanted: readonly Expression[]): readonly string[] | undefined {
+export function matchExpressions(listed: Uint8Array, wanted: readonly Expression[]): readonly string[] | undefined {
   const expressions = listAttributes(listed).map(({ value }) => readAttributes(value));
   if (expressions.length !== wanted.length) return undefined;
   const sets: string[] = [];

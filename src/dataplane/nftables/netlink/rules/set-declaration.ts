@@ -1,6 +1,6 @@
 import { dataTypes, setFlags, type DataType } from '../constants.ts';
 
-/** A set or map as the kernel wants to know it. */
+/** A set or map in the form that the kernel needs. */
 export interface SetDeclaration {
   readonly flags: number;
   readonly key: readonly DataType[];
@@ -11,11 +11,11 @@ export interface SetDeclaration {
 }
 
 /**
- * Reads what stands between the braces of "add set": "type ipv4_addr . inet_service : classid ; flags interval ; size 10 ;
- * timeout 1d ;". Throws for anything else: a test reads those of the skeleton.
+ * Parses the text between the braces of "add set": "type ipv4_addr . inet_service : classid ; flags interval ; size 10 ; timeout 1d ;".
+ * Throws for anything else. A test parses all declarations of the skeleton.
  *
- * A hash is of the type mark here. The kernel is told nothing but lengths; how nft lists the set hangs on the type, and it
- * has none for hashes that every version survives.
+ * A hash has the type mark here. The kernel needs only lengths; the type decides how nft lists the set, and nft has no hash type that every
+ * version can list without crashing.
  */
 export function readDeclaration(text: string): SetDeclaration {
   let key: readonly DataType[] = [];
@@ -56,12 +56,12 @@ export function readDeclaration(text: string): SetDeclaration {
   return { flags, key, value, size, timeout };
 }
 
-/** Nft packs the types of a concatenation into one number, six bits each. */
+/** Packs the types of a concatenation into one number, six bits each, as nft does. */
 export function typeNumber(types: readonly DataType[]): number {
   return types.reduce((number, type) => (number << 6) | dataTypes[type].number, 0);
 }
 
-/** Octets: alone as long as it is, in a concatenation a multiple of four. */
+/** Returns the length in octets: the own length of a single type, a multiple of four for each part of a concatenation. */
 export function typeLength(types: readonly DataType[]): number {
   const [only] = types;
   if (only !== undefined && types.length === 1) return dataTypes[only].length;

@@ -11,32 +11,35 @@ import { Batch, netfilterHeader, netfilterHeaderBytes } from './batch.ts';
 import { generationAttributes, messages, protocolFamily } from './constants.ts';
 import { writeAttributes, type Attributes } from './rules/expressions.ts';
 
-/** What the kernel refused of a transaction. */
+/** The error with which the kernel refused a transaction. */
 export interface Refusal {
   readonly error: NetlinkError;
-  /** The object concerned, and the kernel's words if it has some. */
+  /** The object concerned, and the kernel's explanation if there is one. */
   readonly text: string;
 }
 
-/** A request that lists. */
-interface Question {
+/** A request for a list of objects. */
+interface ListRequest {
   readonly type: number;
   readonly family: Family;
   readonly attributes: Attributes;
 }
 
-/** Transactions and lists of nf_tables over one socket, one after the other. Both reject with a NetlinkError or MalformedNetlink. */
-export class Conversation {
-  readonly #conversation: NetlinkConnection;
+/** Runs transactions and lists of nf_tables over one socket, one after the other. Both reject with NetlinkError or MalformedNetlink. */
+export class NfTablesConnection {
+  readonly #connection: NetlinkConnection;
 
   constructor(socket: NetlinkSocket, clock: Clock) {
-    this.#conversation = new NetlinkConnection(socket, clock);
+    this.#connection = new NetlinkConnection(socket, clock);
   }
 
-  /** Undefined: the kernel has done all of it. Otherwise nothing has changed, unless it rejects with AnswerLost: then nobody knows. */
+  /**
+   * Runs a transaction. Undefined: the kernel committed it. A returned refusal means that nothing has changed. Rejects with
+   * AcknowledgementLost when the outcome is unknown.
+   */
   async transact(fill: (batch: Batch) => void | Promise<void>, generation?: number): Promise<Refusal | undefined> {
     let made: { readonly batch: Batch; readonly last: number } | undefined;
-    const answers = await this.#conversation.exchange(async (sequence) => {
+    const answers = await this.#connection.exchange(async (sequence) => {
       const batch = new Batch(sequence, generation);
       await fill(batch);
       const { datagram, last, next } = batch.end();
@@ -53,21 +56,21 @@ export class Conversation {
     return undefined;
   }
 
-  /** The payloads of a list, after the family's header. ENOENT where what is listed is not there. */
-  list({ type, family, attributes }: Question): Promise<Uint8Array[]> {
+  /** Returns the payloads of a list without the family header. Rejects with ENOENT when the listed object does not exist. */
+  list({ type, family, attributes }: ListRequest): Promise<Uint8Array[]> {
     const write = (writer: MessageWriter): void => {
       writer.raw(netfilterHeader(protocolFamily[tableFamily(family)]));
       writeAttributes(writer, attributes);
     };
-    return this.#conversation.list({ type, write }, (payload) => payload.subarray(netfilterHeaderBytes));
+    return this.#connection.list({ type, write }, (payload) => payload.subarray(netfilterHeaderBytes));
   }
 
   /**
-   * The payloads that answer each request, after the family's header, and the number of the error that ended it (0: none). The requests are one
-   * datagram, and all answers have to fit into the socket's buffer.
+   * Returns for each request the payloads of its reply without the family header, and the error number that ended it (0: none). The
+   * requests are sent as one datagram, and all replies must fit into the socket's buffer.
    */
-  async ask(type: number, family: Family, requests: readonly ((writer: MessageWriter) => void)[]): Promise<readonly Answer[]> {
-    const answers = await this.#conversation.requestEach(
+  async requestEach(type: number, family: Family, requests: readonly ((writer: MessageWriter) => void)[]): Promise<readonly Answer[]> {
+    const answers = await this.#connection.requestEach(
       requests.map((write) => ({
         type,
         write: (writer) => {
@@ -79,10 +82,10 @@ export class Conversation {
     return answers.map(({ payloads, errno }) => ({ payloads: payloads.map((payload) => payload.subarray(netfilterHeaderBytes)), errno }));
   }
 
-  /** The number of the latest transaction in this network namespace, by whomever. */
+  /** Returns the number of the latest transaction in this network namespace, by any program. */
   async generation(): Promise<number> {
     const write = (writer: MessageWriter): void => writer.raw(netfilterHeader(0));
-    const payload = await this.#conversation.request({ type: messages.getGeneration, write });
+    const payload = await this.#connection.request({ type: messages.getGeneration, write });
     const number = readAttributes(payload.subarray(netfilterHeaderBytes)).get(generationAttributes.number);
     if (number === undefined) throw new MalformedNetlink('a generation without its number');
     return readNumber(number);
