@@ -211,7 +211,7 @@ export const awsReasons = {
     fix: () => '',
   }),
   AwsWaitsLong: reasonEntry({
-    brief: 'Herald has waited for more than 10 minutes',
+    brief: 'Herald has been waiting for a long time',
     says: (d: { readonly waitsFor: string }) => `waiting for ${d.waitsFor}, for more than 10 minutes`,
     fix: () =>
       'look at the health of the targets in AWS (unhealthy: the health check fails; unused: the load balancer does not serve their zone), and at Services that share the load balancer',
