@@ -1,7 +1,7 @@
 import type { MakeCommand } from './context/command-context.ts';
 import { processCommands } from './processes.ts';
 
-/** All commands, in the order in which `herald --help` lists them. A module is loaded when it is asked for. */
+/** All commands, in the order in which `herald --help` lists them. Each module is loaded only when its command is needed. */
 export const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   ...processCommands,
   status: async () => (await import('./commands/tables/status-command.ts')).statusCommand,
@@ -18,8 +18,8 @@ export const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
 };
 
 /**
- * The commands that a command line needs: the one that its first word names. To load the others as well takes longer than most answers do.
- * A line that names none gets all of them, for the list of commands or the one that was meant; but to tell a version takes none.
+ * Loads the command that the first word of a command line names. Loading all commands would take longer than most commands run. When the
+ * first word names none, all are loaded for the list of commands and for suggestions. --version needs none.
  */
 export async function commandsFor([first = '']: readonly string[]): Promise<MakeCommand[]> {
   if (first === '--version' || first === '-V') return [];

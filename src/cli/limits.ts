@@ -1,47 +1,47 @@
-/** Bounds of what commands that answer and end read and print. Listed in docs/reference/limits.md. */
+/** Bounds of what commands that print and end read and print. Listed in docs/reference/limits.md. */
 export const limits = {
-  /** Pods of a namespace that are looked at. */
+  /** Pods of a namespace that are read. */
   pods: 10_000,
-  /** Warnings about a Service that are shown. */
+  /** Warning Events of a Service that are shown. */
   events: 5,
-  /** How often `herald drain` looks at the report of the node. */
+  /** How often `herald drain` reads the report of the node. */
   drainLookMilliseconds: 1000,
-  /** How long it may be told to wait. */
+  /** The longest value of `herald drain --timeout`. */
   drainTimeoutSeconds: 86_400,
-  /** Services that it names, of those that would lose their last next hop. */
+  /** Services that `herald drain` names among those that would lose their last next hop. */
   drainServices: 100,
-  /** Running processes that are asked: the time each has to answer, octets of an answer, how many are asked, and how many at a time. */
+  /** Queries to running processes: time for each to answer, octets of an answer, processes queried, and how many at a time. */
   liveMilliseconds: 5000,
   liveBytes: 67_108_864,
   livePods: 200,
   liveAtOnce: 16,
-  /** The shortest pause before one that answers somebody else is asked again, whatever it asks for (Retry-After). */
+  /** The shortest pause before a busy process is queried again, whatever its Retry-After says. */
   liveBusyMilliseconds: 250,
-  /** Entries of a history that are taken from one process; routes. */
+  /** History entries, and routes, that are read from one process. */
   liveHistory: 5000,
   liveRoutes: 100_000,
-  /** Pause of `--watch` where it is not said. */
+  /** Default interval of `--watch`. */
   watchSeconds: 5,
-  /** The longest that may be said. */
+  /** Longest interval of `--watch`. */
   watchMaximumSeconds: 3600,
-  /** Of a bundle, before it is compressed, and of one file in it. */
+  /** Size of a bundle before compression, and of one file in it. */
   bundleBytes: 64 * 1024 * 1024,
   bundleFileBytes: 16 * 1024 * 1024,
-  /** Of all lists that running processes tell: they come before logs, and leave room for them. */
+  /** All lists of running processes in a bundle. They are collected before logs, and this leaves room for the logs. */
   bundleListsBytes: 32 * 1024 * 1024,
-  /** Services with a problem that it explains. */
+  /** Services with a problem that a bundle explains. */
   bundleServices: 100,
-  /** Pods of Herald whose logs and metrics are in it, the end of a log, and Events. */
+  /** Herald pods whose logs and metrics are in a bundle, the last lines and octets of a log, and Events. */
   bundlePods: 50,
   bundleLogLines: 5000,
   bundleLogBytes: 4 * 1024 * 1024,
   bundleEvents: 5000,
-  /** Items of a list that a running process tells. */
+  /** Items of one list of a running process. */
   bundleItems: 100_000,
-  /** How long one question to a pod, a socket or a program of the host may take. */
+  /** How long one request to a pod, a socket or a program of the host may take. */
   bundleAnswerMilliseconds: 20_000,
-  /** The longest trace that `herald bgp trace` may be told. */
+  /** The longest trace of `herald bgp trace`. */
   traceMaximumSeconds: 86_400,
-  /** Octets of one of its lines, as the agent sends them: a message of 65,535 octets takes 88 KB. */
+  /** Octets of one line of a trace from the agent: a message of 65,535 octets takes 88 KB. */
   traceLineBytes: 262_144,
 } as const;

@@ -15,10 +15,10 @@ import { example, processLog } from './processes.ts';
 import { stopSignals } from './context/stop-signals.ts';
 import { version } from './version.ts';
 
-/** Of a command that only tells: a module may have a connection or a timer open, for which Node.js would not end. */
+/** Set by commands that only print: a provider module may hold a connection or a timer open, which would keep Node.js running. */
 let endAtOnce = false;
 
-/** The composition root: the only place that knows the process, the real clock and which providers there are. */
+/** The composition root: the only place that knows the process, the real clock and the providers. */
 async function main(argv: readonly string[]): Promise<number> {
   let status = 0;
   const context: CommandContext = {
@@ -74,18 +74,18 @@ async function main(argv: readonly string[]): Promise<number> {
     await program.parseAsync(argv);
     return status;
   } catch (error) {
-    // 2 is an answer of `herald plan` and `herald import`: a mistake must not look like that.
+    // Exit status 2 is a result of `herald plan` and `herald import`, so a mistake must be 1 there.
     const mistake = argv[2] === 'plan' || argv[2] === 'import' ? 1 : 2;
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : mistake;
     if (error instanceof UsageError) return fail(error.message, error.exitCode ?? mistake);
     if (error instanceof SourceError || error instanceof KubeError) return fail(error.message, 1);
-    // Stopped before it had begun.
+    // Stopped before the command had begun.
     if (context.stopped.aborted && error === context.stopped.reason) return 0;
     throw error;
   }
 }
 
-/** The SDK of AWS takes 100 MB and a third of a second: only where it is asked for. */
+/** Loads the AWS SDK only when it is needed: it takes 100 MB and a third of a second. */
 async function awsProviders(
   { clock, random, stopped, variables }: CommandContext,
   { log, leader, aws, metrics }: ProviderRequest,
@@ -102,13 +102,13 @@ async function awsProviders(
   return [openAws({ ...components, ...defined({ metadata }) }, { ...awsOptionsOf(aws, aws.awsClusterName, variables), version })];
 }
 
-/** In a cluster Services may have the finalizer of a controller that served AWS. */
+/** Without AWS, Services of a cluster may still have the finalizer of a controller that served AWS. */
 async function switchedOffAws(): Promise<Provider> {
   const { SwitchedOffAws } = await import('../../providers/aws/switched-off.ts');
   return new SwitchedOffAws();
 }
 
-/** Those of modules that the command line names. */
+/** Loads the providers of the modules that the command line names. */
 async function otherProviders(
   { clock, random, stopped, variables }: CommandContext,
   { log, leader, modules = [] }: ProviderRequest,
@@ -127,7 +127,7 @@ function fail(message: string, exitCode: number): number {
   return exitCode;
 }
 
-/** Whoever reads an answer may stop before its end: `herald plan ... | head`. */
+/** Ends quietly when the reader of the output closes it early: `herald plan ... | head`. */
 function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

@@ -1,15 +1,15 @@
 /** Bounds of what an explanation holds. Listed in docs/reference/limits.md. */
 export const limits = {
-  /** Pods of a Service of which it is said why they are no ready endpoints. */
+  /** Pods of a Service for which the explanation says why they are not ready endpoints. */
   pods: 20,
   /** Services that an explanation of a pool, a peer or a node lists. */
   services: 100,
   /** Rows of a table of routes. */
   routes: 10_000,
-  /** Services that one row of such a table names. */
+  /** Services that one row of a route table names. */
   servicesOfRoute: 10,
   /** Names that a line of `herald status` lists. */
   names: 5,
-  /** Processes of which `herald history --watch` knows what they have told. */
+  /** Processes whose earlier entries `herald history --watch` remembers. */
   followedProcesses: 400,
 } as const;

@@ -3,8 +3,8 @@ import type { KindName } from '../model/store/snapshot.ts';
 import type { UnreadableKind } from '../model/unreadable-kind.ts';
 
 /**
- * The kinds that a "no" is about: where one of them could not be read, the same decision may well say yes. What is not here depends on nothing
- * that is missing, or on the Service itself.
+ * Kinds that a reason rests on. If objects of one of them could not be read, the decision may be wrong. Reasons that are not listed depend
+ * only on the Service itself, or on nothing that can be missing.
  */
 const kindsBehindReason: Partial<Record<ReasonCode, readonly KindName[]>> = {
   NoPools: ['IPAddressPool'],
@@ -37,8 +37,8 @@ const kindsBehindReason: Partial<Record<ReasonCode, readonly KindName[]>> = {
 };
 
 /**
- * The explanation with every "no" that rests on objects which could not be read replaced by one that says so. `namespace`: what was read of it alone
- * counts as read. `explanation` is plain data.
+ * Replaces every reason that rests on unreadable objects by the reason Undecided. Kinds that were read in `namespace` alone count as read.
+ * `explanation` is plain data.
  */
 export function markUndecided<T>(explanation: T, unread: readonly UnreadableKind[], namespace: string): T {
   const missing = new Map(
@@ -64,25 +64,25 @@ function isReason(value: object): value is Reason {
   return 'code' in value && 'details' in value && typeof value.code === 'string' && Object.hasOwn(catalogue, value.code);
 }
 
-/** What the absence of a kind leaves open, for people. */
+/** For people: the consequences when a kind could not be read. */
 const consequences: Readonly<Record<KindName, string>> = {
-  Service: 'which addresses other Services hold is not known: one that seems free may be taken',
-  EndpointSlice: 'which endpoints are ready is not known, nor what follows for forwarding and routes',
-  Node: 'nothing can be said node by node',
-  Namespace: 'pools and policies that select namespaces by label are taken not to select this one',
-  Secret: 'it is taken to be there, with a password',
-  ServiceCIDR: 'aggregates of ClusterIPs are not known',
-  IPAddressPool: 'which pool an address is from is not known, nor whether it is announced',
-  BGPPeer: 'which sessions there should be is not known',
-  BGPAdvertisement: 'what is announced is not known',
-  BFDProfile: 'whether sessions are watched by BFD is not known',
-  Community: 'aliases of communities are not known',
-  ExternalIPPolicy: 'which externalIPs are allowed is not known',
-  HeraldConfig: 'its defaults are taken to be in force',
-  NodeState: 'what nodes have really done is not known: sessions, and rules in the kernel',
+  Service: 'the addresses of other Services are unknown, so one that seems free may be in use',
+  EndpointSlice: 'ready endpoints are unknown, and so are forwarding and routes',
+  Node: 'no node can be explained',
+  Namespace: 'pools and policies that select namespaces by label are assumed not to select this one',
+  Secret: 'it is assumed to exist, with a password',
+  ServiceCIDR: 'aggregates of ClusterIPs are unknown',
+  IPAddressPool: 'the pool of an address is unknown, and so is whether it is announced',
+  BGPPeer: 'the expected sessions are unknown',
+  BGPAdvertisement: 'announcements are unknown',
+  BFDProfile: 'it is unknown whether BFD watches the sessions',
+  Community: 'aliases of communities are unknown',
+  ExternalIPPolicy: 'the allowed externalIPs are unknown',
+  HeraldConfig: 'its defaults are assumed',
+  NodeState: 'sessions and kernel rules of the nodes are unknown',
 };
 
-/** What a kind that is not installed means: only ours matter, others are the cluster's choice. */
+/** Lists kinds that could not be read. Kinds that are not installed are listed only if they are Herald's own. */
 export function unreadLines(unread: readonly UnreadableKind[]): string[] {
   return unread.flatMap(({ kind, resource, why, readableNamespace: except }) => {
     if (why === 'absent')

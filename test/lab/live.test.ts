@@ -99,7 +99,7 @@ test('the history tells from the assignment to the announcement, by whom, and na
   for (const node of ['node1', 'node2']) expect(by(told, node).slice(0, 2)).toEqual(['Programmed', 'Announced']);
   expect(told.unasked).toEqual([]);
   const { stdout } = await herald.run('history', 'service', 'shop/web', '--source', herald.directory, '--socket', herald.socket('node1'));
-  expect(stdout).toMatch(/not asked: the agent of node2: it does not answer on this host/);
+  expect(stdout).toMatch(/not queried: the agent of node2: it does not answer on this host/);
   expect(stdout).toMatch(/fix: run the command on its host/);
 });
 
@@ -121,7 +121,7 @@ test('herald routes and explain tell what was really sent, and of whom they coul
   const explained = await herald.run('explain', 'service', 'shop/web', ...reads);
   expect(explained.stdout).toMatch(/has sent .*\/32, next hop 10\.1\.0\.11, AS path [\d ]+, communities 64512:100.*\(asked now\)/);
   const unasked = await herald.run('explain', 'service', 'shop/web', '--source', herald.directory, '--socket', herald.socket('nobody'));
-  expect(unasked.stdout).toMatch(/was not queried, so this shows what is decided and reported: .*there is no socket/);
+  expect(unasked.stdout).toMatch(/not queried, so shown as decided and reported: .*there is no socket/);
   expect(unasked.stdout).toMatch(/ {4}sends .*\/32/);
   const quiet = await herald.run('explain', 'service', 'shop/web', ...reads, '--no-ask');
   expect(quiet.stdout).not.toMatch(/asked/);
@@ -140,7 +140,7 @@ test('a history that is watched goes on over a restart of an agent, and says so'
   await restarted.exited;
   await watch.waitForLine(/^herald: the agent of node2 does not answer any more$/, 60_000);
   herald.startAgent('node2');
-  await watch.waitForLine(/^herald: the agent of node2 was started again at .*Z: what happened before it does not know$/, 60_000);
+  await watch.waitForLine(/^herald: the agent of node2 was restarted at .*Z: it knows nothing from before$/, 60_000);
   await lab.until('the new one announces', (note) => note(announced('node2')) > before.node2, 60_000);
   // What the others had told is not told again.
   expect(announced('node1')).toBe(before.node1);

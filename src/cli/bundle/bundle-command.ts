@@ -28,22 +28,20 @@ interface Options extends ReadingOptions {
 export function bundleCommand(context: CommandContext): Command {
   const command = new Command('bundle')
     .description(
-      'everything that a report of a problem needs, in one file, with secrets removed: objects, decisions, logs, metrics, and on a node its kernel (exit status 0: the file is there, and says what could not be had; 1: it is not)',
+      'collect everything that a bug report needs in one file, with secrets removed: objects, decisions, logs, metrics, and on a node its kernel (exit status 0: the file is written, and lists what is missing; 1: it is not written)',
     )
-    .option('-o, --output <file>', 'where to write it, or - for standard output (default: herald-bundle-TIME.tar.gz)')
+    .option('-o, --output <file>', 'file to write, or - for standard output (default: herald-bundle-TIME.tar.gz)')
     .addOption(sourceOption())
     .addOption(
-      new Option('--host <when>', "this host's kernel: auto, where an agent of Herald runs or has left nftables here, always or never")
+      new Option('--host <when>', "include this host's kernel: auto, where an agent of Herald runs or has left nftables, always or never")
         .choices(['auto', 'always', 'never'])
         .default('auto'),
     )
     .addOption(new Option('--socket <path>', 'Unix socket of the agent of this host').argParser(readSocket).default(agentSocket))
-    .addOption(
-      new Option('--herald-namespace <name>', `namespace of the pods of Herald (default: ${defaultNamespace})`).conflicts('source'),
-    )
+    .addOption(new Option('--herald-namespace <name>', `namespace of Herald's pods (default: ${defaultNamespace})`).conflicts('source'))
     .addHelpText(
       'after',
-      '\nExample:\n  herald bundle                                of the cluster of $KUBECONFIG\n  herald bundle -o /tmp/report.tar.gz\n  sudo herald bundle --source /etc/herald      of a host without Kubernetes\n  sudo herald bundle --kubeconfig admin.conf   on a node: with its nftables, routes and settings\n  kubectl -n herald-system exec herald-agent-x7k2p -- herald bundle -o - > report.tar.gz\n                                               the same without a shell on the node, as the agent may read\n  tar -tzf herald-bundle-*.tar.gz              what is in it; README.txt in it says more\n\nLook into it before you give it away: names and addresses are in it, passwords are not.',
+      '\nExample:\n  herald bundle                                of the cluster of $KUBECONFIG\n  herald bundle -o /tmp/report.tar.gz\n  sudo herald bundle --source /etc/herald      of a host without Kubernetes\n  sudo herald bundle --kubeconfig admin.conf   on a node: with its nftables, routes and settings\n  kubectl -n herald-system exec herald-agent-x7k2p -- herald bundle -o - > report.tar.gz\n                                               the same without a shell on the node, with what the agent may read\n  tar -tzf herald-bundle-*.tar.gz              lists its files; README.txt describes them\n\nCheck its content before you share it: it has names and addresses, but no passwords.',
     )
     .action((options: Options) => collect(context, options));
   return addCallerOptions(command);
@@ -60,14 +58,14 @@ async function collect(context: CommandContext, options: Options): Promise<void>
   const agent = local.clients.find(({ process }) => process.command !== 'controller');
   const withHost = options.host === 'always' || (options.host === 'auto' && (agent !== undefined || (await isNode())));
   if (options.host === 'auto' && !withHost)
-    bundle.failed(
+    bundle.recordFailure(
       'host',
-      new Error('this host is no node: no agent of Herald runs here; with --host always it is in the bundle all the same'),
+      new Error('this host is not a node: no agent of Herald runs here; --host always includes it all the same'),
     );
   const reading = await readAll(bundle, context, options, withHost);
   try {
     const objects = await objectsOf(bundle, reading, options);
-    // Before anything is written: what is learned here is found in logs as well.
+    // First of all, so that these secrets are recognized in logs as well.
     for (const { raw } of objects) bundle.redaction.learn(raw);
     await bundle.collect('objects', async () => addObjects(bundle, objects));
     if (options.source !== undefined) await bundle.collect('records', () => addRecords(bundle, options.source ?? ''));
@@ -81,7 +79,7 @@ async function collect(context: CommandContext, options: Options): Promise<void>
       await bundle.collect('metrics of the agent', () => addLocalMetrics(bundle, reading?.snapshot, node));
       await addHost(bundle);
     }
-    // Last, since its logs may take all the room that is left.
+    // Last, because logs may take all the room that is left.
     if (options.source === undefined && reading !== undefined) await addCluster(bundle, context, cluster);
     if (stopped.aborted) throw new UsageError('stopped: nothing was written', 1);
     const about = {
@@ -96,16 +94,17 @@ async function collect(context: CommandContext, options: Options): Promise<void>
     reading?.close();
   }
   const failed = bundle.reports.filter(({ problem }) => problem !== undefined);
-  if (failed.length > 0) printError(`herald: ${failed.length} parts are not in it, or not all of them: its README.txt says which, and why`);
+  if (failed.length > 0)
+    printError(`herald: ${failed.length} parts are missing or incomplete: README.txt in the bundle says which, and why`);
 }
 
-/** A cluster that does not answer is a reason for a bundle, but of nothing at all there is none. */
+/** Reads the objects. A cluster that does not answer is a reason for a bundle, but a bundle of nothing at all is an error. */
 async function readAll(bundle: Bundle, context: CommandContext, options: Options, withHost: boolean): Promise<Reading | undefined> {
   try {
     return await openReading(context, options);
   } catch (error) {
     if (!withHost) throw error;
-    bundle.failed('objects', error);
+    bundle.recordFailure('objects', error);
     return undefined;
   }
 }
@@ -117,32 +116,32 @@ async function objectsOf(bundle: Bundle, reading: Reading | undefined, { source 
   try {
     return (await readRawObjects(source)).objects;
   } catch (error) {
-    bundle.failed('manifests', error);
+    bundle.recordFailure('manifests', error);
     return [];
   }
 }
 
-/** A kind a file. */
+/** Adds a file for each kind. */
 function addObjects(bundle: Bundle, entries: Objects): void {
   const kindOf = ({ raw }: { readonly raw: unknown }): string => {
     const kind = typeof raw === 'object' && raw !== null && 'kind' in raw ? raw.kind : undefined;
     return typeof kind === 'string' && /^[A-Za-z]{1,63}$/.test(kind) ? kind : 'unknown';
   };
   for (const [kind, some] of Map.groupBy<string, { readonly raw: unknown }>(entries, kindOf))
-    bundle.objects(
+    bundle.addObjects(
       `objects/${kind}.json`,
       some.map(({ raw }) => raw),
     );
 }
 
-/** What Herald has recorded in a directory: conditions of Services and reports of nodes. */
+/** Adds Herald's records of a directory: conditions of Services and reports of nodes. */
 async function addRecords(bundle: Bundle, directory: string): Promise<void> {
   const folder = join(directory, '.herald');
   const files = await readdir(folder, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []; // Nobody has run on it yet.
+    if (error.code === 'ENOENT') return []; // Herald has not run on this directory yet.
     throw error;
   });
-  for (const file of files) if (file.endsWith('.yaml')) bundle.text(`records/${file}`, await readFile(join(folder, file), 'utf8'));
+  for (const file of files) if (file.endsWith('.yaml')) bundle.addText(`records/${file}`, await readFile(join(folder, file), 'utf8'));
 }
 
 async function write({ printError, write: toStandardOutput }: CommandContext, file: string, archive: Uint8Array): Promise<void> {

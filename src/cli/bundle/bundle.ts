@@ -5,21 +5,24 @@ import { limits } from '../limits.ts';
 import type { Redaction } from './redaction.ts';
 import { tar } from '../../lang/tar.ts';
 
-/** What became of a part of a bundle. */
+/** The outcome of one part of a bundle. */
 interface PartReport {
   readonly part: string;
-  /** Why it is not there, or not all of it. */
+  /** Why the part is missing or incomplete. */
   readonly problem?: string;
 }
 
 interface BundleComponents {
   readonly clock: Clock;
   readonly redaction: Redaction;
-  /** A line about how far it is. */
+  /** Reports progress in one line. */
   readonly progress: (line: string) => void;
 }
 
-/** Files on their way into an archive: without secrets, and never more than there is room for. What fails is written down, and the rest goes on. */
+/**
+ * Collects the files of an archive, without secrets and within a size limit. A part that fails is recorded, and the others are collected
+ * all the same.
+ */
 export class Bundle {
   readonly redaction: Redaction;
   readonly #components: BundleComponents;
@@ -37,7 +40,7 @@ export class Bundle {
     return this.#reports;
   }
 
-  /** Collects a part. Answers with what it found, and with undefined where it failed: that is in the bundle then. */
+  /** Collects a part and returns what it found. When it fails, the failure is recorded in the bundle and the result is undefined. */
   async collect<T>(part: string, collect: () => Promise<T>): Promise<T | undefined> {
     const { progress } = this.#components;
     progress(`${part} ...`);
@@ -46,34 +49,37 @@ export class Bundle {
       this.#reports.push({ part });
       return found;
     } catch (error) {
-      this.failed(part, error);
+      this.recordFailure(part, error);
       return undefined;
     }
   }
 
-  failed(part: string, error: unknown): void {
-    // Errors quote what they could not read.
+  recordFailure(part: string, error: unknown): void {
+    // Errors may quote what could not be read.
     const problem = this.redaction.text(error instanceof Error ? error.message : String(error));
     this.#components.progress(`${part}: ${problem}`);
     this.#reports.push({ part, problem });
   }
 
-  /** A file of text. One that is too long is cut at its beginning, as the end of a log is what counts. */
-  text(path: string, text: string): void {
+  /** Adds a text file. A text that is too long loses its beginning, because the end of a log matters most. */
+  addText(path: string, text: string): void {
     const clean = this.redaction.text(text);
     const content = Buffer.from(clean.endsWith('\n') || clean === '' ? clean : `${clean}\n`);
     const tooLong = content.length > limits.bundleFileBytes;
     this.#add(path, tooLong ? content.subarray(content.length - limits.bundleFileBytes) : content);
-    if (tooLong) this.failed(path, new Error(`its first ${content.length - limits.bundleFileBytes} octets are left out`));
+    if (tooLong) this.recordFailure(path, new Error(`its first ${content.length - limits.bundleFileBytes} octets are left out`));
   }
 
-  /** A value as JSON, its secrets removed field by field. */
-  json(path: string, value: unknown): void {
+  /** Adds a value as JSON, with its secrets removed field by field. */
+  addJson(path: string, value: unknown): void {
     this.#whole(path, `${JSON.stringify(this.redaction.object(value), undefined, 2)}\n`);
   }
 
-  /** Objects as `kubectl get -o json` has them, which `herald explain -f` reads. One that does not fit any more is left out with those behind it. */
-  objects(path: string, objects: readonly unknown[]): void {
+  /**
+   * Adds objects as `kubectl get -o json` prints them, which `herald explain -f` reads. The first object that does not fit, and all after
+   * it, are left out.
+   */
+  addObjects(path: string, objects: readonly unknown[]): void {
     const items: string[] = [];
     let bytes = 0;
     for (const object of objects) {
@@ -82,7 +88,7 @@ export class Bundle {
       const text = JSON.stringify(clean);
       bytes += Buffer.byteLength(text);
       if (bytes > limits.bundleFileBytes) {
-        this.failed(path, new Error(`${objects.length - items.length} of ${objects.length} objects are left out: they do not fit`));
+        this.recordFailure(path, new Error(`${objects.length - items.length} of ${objects.length} objects are left out: they do not fit`));
         break;
       }
       items.push(text);
@@ -90,11 +96,11 @@ export class Bundle {
     if (items.length > 0) this.#whole(path, `{"apiVersion": "v1", "kind": "List", "items": [\n${items.join(',\n')}\n]}\n`);
   }
 
-  /** A list that a process tells, an item a line. Of one for which there is no room the first items are kept, or the last. */
-  list(path: string, about: object, items: readonly unknown[], keep: 'first' | 'last'): void {
+  /** Adds a list of a running process, one item a line. When there is not room for all, the first or the last items are kept. */
+  addList(path: string, about: object, items: readonly unknown[], keep: 'first' | 'last'): void {
     const beginning = `${JSON.stringify(this.redaction.object(about)).slice(0, -1)}, "items": [\n`;
     const end = '\n]}\n';
-    // Half of what is left: however many processes there are, each tells something.
+    // Half of the remaining room, so that every process gets some, however many there are.
     const room = Math.min(limits.bundleFileBytes, Math.floor((limits.bundleListsBytes - this.#listBytes) / 2));
     let bytes = Buffer.byteLength(beginning) + end.length;
     const lines: string[] = [];
@@ -103,7 +109,10 @@ export class Bundle {
       bytes += Buffer.byteLength(line) + 2;
       if (bytes > room) {
         const place = keep === 'first' ? 'last' : 'first';
-        this.failed(path, new Error(`the ${place} ${items.length - lines.length} of ${items.length} items are left out: they do not fit`));
+        this.recordFailure(
+          path,
+          new Error(`the ${place} ${items.length - lines.length} of ${items.length} items are left out: they do not fit`),
+        );
         break;
       }
       lines.push(line);
@@ -113,7 +122,7 @@ export class Bundle {
     this.#whole(path, text);
   }
 
-  /** The archive, gzipped; all its files are below one directory. */
+  /** Returns the gzipped archive. All its files are in one directory. */
   async archive(directory: string, about: object): Promise<Buffer> {
     const summary = { ...about, parts: this.#reports };
     const all = new Map([['README.txt', Buffer.from(readme(this.#reports))], ...this.#files]);
@@ -124,13 +133,13 @@ export class Bundle {
 
   #whole(path: string, text: string): void {
     const content = Buffer.from(text);
-    if (content.length > limits.bundleFileBytes) this.failed(path, new Error(`left out: it has ${content.length} octets`));
+    if (content.length > limits.bundleFileBytes) this.recordFailure(path, new Error(`left out: it has ${content.length} octets`));
     else this.#add(path, content);
   }
 
   #add(path: string, content: Buffer): void {
     if (this.#bytes + content.length > limits.bundleBytes) {
-      this.failed(path, new Error(`left out: the bundle would have more than ${limits.bundleBytes} octets`));
+      this.recordFailure(path, new Error(`left out: the bundle would have more than ${limits.bundleBytes} octets`));
       return;
     }
     this.#bytes += content.length;
@@ -140,20 +149,20 @@ export class Bundle {
 
 function readme(reports: readonly PartReport[]): string {
   const missing = reports.flatMap(({ part, problem }) => (problem === undefined ? [] : [`  ${part}: ${problem}`]));
-  return `What "herald bundle" has collected for a report of a problem with Herald.
+  return `Collected by "herald bundle" for a bug report about Herald.
 
-  bundle.json   versions, when and where from, and what became of each part
-  objects/      objects of the cluster or of the directory, a kind a file: "herald explain service NS/NAME -f objects" answers from them
-  records/      of a directory: what Herald has recorded there
-  tables/       what "herald status", "peers", "routes" and "pools" say
-  explain/      what "herald explain service" says of each Service with a problem
-  cluster/      Herald's pods, with the ends of their logs and their metrics; Events
-  live/         what running processes of Herald tell of themselves
-  host/         the kernel's tables of this host, where it is a node
+  bundle.json   versions, time and origin, and the outcome of each part
+  objects/      objects of the cluster or of the directory, one file a kind: "herald explain service NS/NAME -f objects" reads them
+  records/      Herald's records in a directory
+  tables/       output of "herald status", "peers", "routes" and "pools"
+  explain/      output of "herald explain service" for each Service with a problem
+  cluster/      Herald's pods, with the last lines of their logs and their metrics; Events
+  live/         sessions, routes and history of Herald's running processes
+  host/         kernel tables and settings of this host, if it is a node
 
-Secrets are removed: Secret objects are not in it, and REMOVED stands in place of passwords, tokens, values of environment variables
-and the like. Addresses and names are in it: look before you give it away.
+Secrets are removed: the bundle has no Secret objects, and REMOVED replaces passwords, tokens, values of environment variables
+and the like. It has addresses and names: check its content before you share it.
 
-${missing.length === 0 ? 'Nothing is missing.' : `Not there, or not all of it:\n${missing.join('\n')}`}
+${missing.length === 0 ? 'Nothing is missing.' : `Missing or incomplete:\n${missing.join('\n')}`}
 `;
 }

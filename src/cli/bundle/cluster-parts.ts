@@ -11,24 +11,24 @@ import { containersIn, metricsPortOf, recordsOf } from '../live/pod-containers.t
 import type { Bundle } from './bundle.ts';
 import { addLive } from './live-parts.ts';
 
-/** By which the shipped manifests and the chart name what is Herald's. */
+/** The label that Herald's pods have in the shipped manifests and the chart. */
 const labelSelector = 'app.kubernetes.io/name=herald';
 
-/** What a cluster knows of Herald besides its objects: its pods with logs and metrics, what they tell, and Events. */
+/** Adds what a cluster holds about Herald besides its objects: pods with logs and metrics, the live API of the processes, and Events. */
 export async function addCluster(bundle: Bundle, context: CommandContext, options: FindProcessesOptions): Promise<void> {
   const { clock, stopped } = context;
   const { heraldNamespace = defaultNamespace } = options;
   const client = new KubeClient(await connectAsCaller(context, options), { clock });
   try {
     await bundle.collect('version of the cluster', async () =>
-      bundle.json('cluster/version.json', await client.get('/version', {}, stopped)),
+      bundle.addJson('cluster/version.json', await client.get('/version', {}, stopped)),
     );
     await bundle.collect('Events', () => addEvents(bundle, client, heraldNamespace, stopped));
     const pods = (await bundle.collect("Herald's pods", () => addPods(bundle, client, heraldNamespace, stopped))) ?? [];
-    // Before logs, which may take all the room that is left.
+    // Before the logs, which may take all the room that is left.
     const live = await bundle.collect('processes of Herald', () => findProcesses(context, options));
     if (live !== undefined) await addLive(bundle, live).finally(() => live.close());
-    // Where nobody answers on a node, each waits its time.
+    // Several at a time, because each request to a dead node waits for its timeout.
     for (let from = 0; from < pods.length; from += limits.liveAtOnce)
       await Promise.all(pods.slice(from, from + limits.liveAtOnce).map((pod) => addPod(bundle, client, pod, stopped)));
   } finally {
@@ -40,9 +40,9 @@ async function addPods(bundle: Bundle, client: KubeClient, namespace: string, si
   const pods: RawObject[] = [];
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
   for await (const { items } of listPages(client, path, { labelSelector }, signal)) pods.push(...items);
-  bundle.objects('cluster/pods.json', pods);
+  bundle.addObjects('cluster/pods.json', pods);
   if (pods.length <= limits.bundlePods) return pods;
-  bundle.failed("Herald's pods", new Error(`logs and metrics are those of the first ${limits.bundlePods} of ${pods.length}`));
+  bundle.recordFailure("Herald's pods", new Error(`logs and metrics are those of the first ${limits.bundlePods} of ${pods.length}`));
   return pods.slice(0, limits.bundlePods);
 }
 
@@ -54,16 +54,16 @@ async function addPod(bundle: Bundle, client: KubeClient, pod: RawObject, stoppe
   for (const { container, hasEnded } of containersOf(pod)) {
     const query = { container, tailLines: limits.bundleLogLines, limitBytes: limits.bundleLogBytes, timestamps: true };
     const file = `cluster/${name}/${container}`;
-    await bundle.collect(`log of ${name}`, async () => bundle.text(`${file}.log`, await ask(`${path}/log`, query)));
+    await bundle.collect(`log of ${name}`, async () => bundle.addText(`${file}.log`, await ask(`${path}/log`, query)));
     if (!hasEnded) continue;
     await bundle.collect(`log of ${name} before it was restarted`, async () =>
-      bundle.text(`${file}.previous.log`, await ask(`${path}/log`, { ...query, previous: true })),
+      bundle.addText(`${file}.previous.log`, await ask(`${path}/log`, { ...query, previous: true })),
     );
   }
   const port = metricsPortOf(pod);
   if (port === undefined) return;
   await bundle.collect(`metrics of ${name}`, async () =>
-    bundle.text(`cluster/${name}/metrics.txt`, await ask(`${path}:${port}/proxy/metrics`)),
+    bundle.addText(`cluster/${name}/metrics.txt`, await ask(`${path}:${port}/proxy/metrics`)),
   );
 }
 
@@ -76,14 +76,14 @@ function containersOf(pod: RawObject): { readonly container: string; readonly ha
   });
 }
 
-/** Those that Herald has written, those about its objects, and those of its namespace. */
+/** Adds Events that Herald has written, Events about its objects, and Events of its namespace. */
 async function addEvents(bundle: Bundle, client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
   const events: RawObject[] = [];
   for await (const { items } of listPages(client, '/apis/events.k8s.io/v1/events', {}, signal)) {
     events.push(...items.filter((event) => isOfHerald(event, namespace)));
     if (events.length >= limits.bundleEvents) break;
   }
-  bundle.objects('cluster/events.json', events.slice(0, limits.bundleEvents));
+  bundle.addObjects('cluster/events.json', events.slice(0, limits.bundleEvents));
 }
 
 function isOfHerald({ reportingController, regarding, metadata }: RawObject, namespace: string): boolean {
@@ -92,7 +92,7 @@ function isOfHerald({ reportingController, regarding, metadata }: RawObject, nam
   return isOurs(reportingController) || isOurs(about['apiVersion']) || metadata.namespace === namespace;
 }
 
-/** All of an answer, at most `maximum` octets of it. Rejects with the reason of the signal. */
+/** Reads a response as text, up to `maximum` octets. Rejects with the reason of the signal. */
 async function readText(chunks: AsyncIterable<Uint8Array>, maximum: number): Promise<string> {
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -104,7 +104,7 @@ async function readText(chunks: AsyncIterable<Uint8Array>, maximum: number): Pro
   return Buffer.concat(parts).subarray(0, maximum).toString('utf8');
 }
 
-/** One question may not hold up the others. */
+/** Limits one request, so that it cannot delay the others. */
 function withTimeout(stopped: AbortSignal): AbortSignal {
   return AbortSignal.any([stopped, AbortSignal.timeout(limits.bundleAnswerMilliseconds)]);
 }

@@ -20,7 +20,7 @@ import type { Reading } from '../reading/reading.ts';
 import { unhealthyObjects } from '../commands/tables/unhealthy-objects.ts';
 import type { Bundle } from './bundle.ts';
 
-/** What `herald status`, `peers`, `routes` and `pools` say at this moment. */
+/** Adds the current output of `herald status`, `peers`, `routes` and `pools`. */
 export async function addTables(bundle: Bundle, reading: Reading): Promise<void> {
   const { snapshot, now } = reading;
   const conditions = await currentConditions(reading);
@@ -29,25 +29,25 @@ export async function addTables(bundle: Bundle, reading: Reading): Promise<void>
   const overview = overviewOf({ snapshot, now, conditions, objects, ...defined({ controller }) });
   const status = renderOverview(overview, true);
   const beside = [...problemLines(reading.problems), ...unreadLines(reading.unread)];
-  bundle.text('tables/status.txt', [...status, ...(beside.length === 0 ? [] : ['', ...beside])].join('\n'));
-  bundle.text('tables/peers.txt', renderSessions(sessionReport(snapshot, now), true).join('\n'));
-  bundle.text('tables/routes.txt', renderRoutes(routeReport(snapshot, now), true).join('\n'));
-  bundle.text('tables/pools.txt', renderPools(poolReport(snapshot), true).join('\n'));
-  bundle.json('tables/conditions.json', Object.fromEntries(conditions));
+  bundle.addText('tables/status.txt', [...status, ...(beside.length === 0 ? [] : ['', ...beside])].join('\n'));
+  bundle.addText('tables/peers.txt', renderSessions(sessionReport(snapshot, now), true).join('\n'));
+  bundle.addText('tables/routes.txt', renderRoutes(routeReport(snapshot, now), true).join('\n'));
+  bundle.addText('tables/pools.txt', renderPools(poolReport(snapshot), true).join('\n'));
+  bundle.addJson('tables/conditions.json', Object.fromEntries(conditions));
 }
 
-/** What `herald explain service` says of each Service that is not as it should be. */
+/** Adds the output of `herald explain service` for each Service with a problem. */
 export async function addExplanations(bundle: Bundle, context: CommandContext, reading: Reading): Promise<void> {
   const troubled = await troubledServices(reading);
   for (const key of troubled.slice(0, limits.bundleServices)) {
     const explanation = await serviceExplanation(context, reading, key);
-    if (explanation !== undefined) bundle.text(`explain/${key}.txt`, renderService(explanation).join('\n'));
+    if (explanation !== undefined) bundle.addText(`explain/${key}.txt`, renderService(explanation).join('\n'));
   }
   const more = troubled.length - limits.bundleServices;
   if (more > 0) throw new Error(`${more} more Services have a problem: the first ${limits.bundleServices} are explained`);
 }
 
-/** A condition that is not True, or a node that says that something about it differs from what was decided. */
+/** Returns Services with a condition that is not True, or for which a node reports a difference from what was decided. */
 async function troubledServices(reading: Reading): Promise<ServiceKey[]> {
   const { snapshot } = reading;
   const unmet = [...(await currentConditions(reading))].flatMap(([key, list]) =>

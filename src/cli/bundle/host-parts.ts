@@ -7,7 +7,7 @@ import { limits } from '../limits.ts';
 import type { Bundle } from './bundle.ts';
 import type { Redaction } from './redaction.ts';
 
-/** The metrics of the agent of this node, where they are served as they are by default. */
+/** Adds the metrics of the agent of this node, from their default address. */
 export async function addLocalMetrics(bundle: Bundle, snapshot: Snapshot | undefined, node: string): Promise<void> {
   const addresses = snapshot?.nodes.get(node)?.internalIPs.map(formatAddress) ?? ['127.0.0.1'];
   for (const address of addresses) {
@@ -15,7 +15,7 @@ export async function addLocalMetrics(bundle: Bundle, snapshot: Snapshot | undef
     const bounds = { milliseconds: limits.bundleAnswerMilliseconds, bytes: limits.bundleFileBytes };
     const text = await httpGet(`http://${host}:${metricsPort}/metrics`, bounds);
     if (text === undefined) continue;
-    bundle.text('host/metrics.txt', text);
+    bundle.addText('host/metrics.txt', text);
     return;
   }
   throw new Error(`nobody answers at port ${metricsPort} of ${addresses.join(', ')}`);
@@ -32,26 +32,26 @@ const commands: Readonly<Record<string, CommandLine>> = {
   'routes.txt': ['ip', 'route', 'show', 'table', 'all'],
   'routes-ipv6.txt': ['ip', '-6', 'route', 'show', 'table', 'all'],
   'neighbours.txt': ['ip', 'neighbour'],
-  // Never with -i: that shows the key of each session with TCP MD5.
+  // Never with -i, which shows the key of each session with TCP MD5.
   'tcp-179.txt': ['ss', '-tnoe', '( sport = :179 or dport = :179 )'],
   'conntrack.txt': ['conntrack', '-S'],
 };
 
-/** The kernel of this host, as far as Herald has to do with it, and the command lines of its processes. */
+/** Adds the kernel state of this host that concerns Herald, and the command lines of Herald's processes. */
 export async function addHost(bundle: Bundle): Promise<void> {
   for (const [file, command] of Object.entries(commands))
-    await bundle.collect(command.join(' '), async () => bundle.text(`host/${file}`, await outputOf(command)));
+    await bundle.collect(command.join(' '), async () => bundle.addText(`host/${file}`, await outputOf(command)));
   await bundle.collect('nft tables', () => addTables(bundle));
-  await bundle.collect('settings of the kernel', async () => bundle.text('host/settings.txt', await settings()));
-  await bundle.collect('processes of Herald', async () => bundle.text('host/processes.txt', await processes(bundle.redaction)));
+  await bundle.collect('settings of the kernel', async () => bundle.addText('host/settings.txt', await settings()));
+  await bundle.collect('processes of Herald', async () => bundle.addText('host/processes.txt', await processes(bundle.redaction)));
 }
 
-/** Our tables with their rules, and the names of all others. */
+/** Adds Herald's tables with their rules, and the names of all other tables. */
 async function addTables(bundle: Bundle): Promise<void> {
   const all = await outputOf(['nft', 'list', 'tables']);
-  bundle.text('host/nft-tables.txt', all);
+  bundle.addText('host/nft-tables.txt', all);
   for (const { family, name } of heraldTables(all))
-    bundle.text(`host/nft-${family}-${name}.txt`, await outputOf(['nft', 'list', 'table', family, name]));
+    bundle.addText(`host/nft-${family}-${name}.txt`, await outputOf(['nft', 'list', 'table', family, name]));
 }
 
 function heraldTables(list: string): { readonly family: string; readonly name: string }[] {
@@ -67,7 +67,7 @@ async function outputOf(command: CommandLine): Promise<string> {
   return stdout;
 }
 
-/** docs/reference/host.md says what is wanted of them. */
+/** docs/reference/host.md says which values are needed. */
 const settingFiles = [
   'net/ipv4/ip_forward',
   'net/ipv4/fib_multipath_hash_policy',
@@ -93,22 +93,22 @@ async function settings(): Promise<string> {
   return lines.join('\n');
 }
 
-/** Command lines with "herald" in them: that is how flags are known. Environments are not looked at. */
+/** Returns command lines that contain "herald", which show the flags in use. Environment variables are not read. */
 async function processes(redaction: Redaction): Promise<string> {
   const lines = await commandLines();
-  // Word by word: behind an option that takes a secret there may be one.
+  // Word by word: the word after an option may be a secret.
   return lines.map(({ id, words }) => [id, ...(redaction.object(words) as string[])].join(' ')).join('\n');
 }
 
-/** Whether this host is a node of Herald, though nobody answers at the socket: an agent in a pod has its own in the pod. */
+/** True when this host is a node of Herald although no agent answers at the socket: an agent in a pod has its socket inside the pod. */
 export async function isNode(): Promise<boolean> {
   if ((await commandLines()).some(({ words }) => isAgent(words))) return true;
-  // An agent that has ended has left its rules.
+  // A stopped agent has left its rules.
   const tables = await outputOf(['nft', 'list', 'tables']).catch(() => '');
   return heraldTables(tables).length > 0;
 }
 
-/** "herald agent" and "herald run", and not the command that asks. */
+/** True for "herald agent" and "herald run", but not for the bundle command itself. */
 export function isAgent(words: readonly string[]): boolean {
   return words.some((word, index) => isProgram(word) && ['agent', 'run'].includes(words[index + 1] ?? ''));
 }
@@ -119,7 +119,7 @@ async function commandLines(): Promise<{ readonly id: string; readonly words: re
   const found: { id: string; words: string[] }[] = [];
   for (const id of await readdir('/proc')) {
     if (!/^\d+$/.test(id)) continue;
-    // One that ends meanwhile is none.
+    // A process that ends meanwhile is skipped.
     const words = (await readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '')).split('\0').filter((word) => word !== '');
     if (words.some(isProgram)) found.push({ id, words });
   }

@@ -1,29 +1,32 @@
 import { isRecord } from '../../lang/is-record.ts';
 
-/** Stands where a secret stood. */
+/** Replaces a secret. */
 const removed = 'REMOVED';
 
-/** Fields whose values are secrets, spelled wrongly too; and those of similar names that only say where one is. */
+/**
+ * Matches fields whose values are secrets, including misspelled names. The second pattern matches similar names that only say where a
+ * secret is.
+ */
 const secretKey = /pas+w|pwd|psk|md5|passphrase|secret|token|credential|api-?key|access-?key|private-?key|authorization/i;
 const harmlessKey = /(?:name|names|namespace|ref|file|path|seconds|type|kind)$/i;
 
-/** Shorter ones would be found in the midst of words; what holds them is removed by its name. */
+/** Shorter secrets would also match inside words. They are removed by the name of their field alone. */
 const shortestToFind = 4;
 
 /**
- * Takes secrets out of what goes into a bundle: by the names of fields, by what URLs, headers, keys and assignments look like, and wherever a
- * value that was met as a secret comes again. It removes rather too much than too little.
+ * Removes secrets from everything that goes into a bundle: by field names, by the shape of URLs, headers, keys and assignments, and
+ * wherever a known secret value appears again. It rather removes too much than too little.
  */
 export class Redaction {
   readonly #known = new Set<string>();
   #pattern: RegExp | undefined;
 
-  /** Remembers all secrets of an object, so that they are found elsewhere. Secrets of Kubernetes count as a whole. */
+  /** Remembers all secrets of an object, so that they are recognized elsewhere. All values of a Kubernetes Secret are secrets. */
   learn(raw: unknown): void {
     for (const secret of secretsIn(raw, false)) this.#remember(secret);
   }
 
-  /** An object without its secrets; undefined for one that is a secret itself. */
+  /** Returns an object without its secrets; undefined when the object is a secret itself. */
   object(raw: unknown): unknown {
     return isRecord(raw) && raw['kind'] === 'Secret' ? undefined : this.#value(raw);
   }
@@ -48,12 +51,12 @@ export class Redaction {
     return this.#value(value);
   }
 
-  /** Of a container: only where it comes from is told, never what it is. */
+  /** An environment variable of a container: keeps where its value comes from, never the value. */
   #variable(variable: unknown): unknown {
     return isRecord(variable) && 'value' in variable ? { ...variable, value: removed } : this.#value(variable);
   }
 
-  /** The word behind an option that takes a secret is one. */
+  /** The word after an option that takes a secret is a secret. */
   #array(values: readonly unknown[]): unknown[] {
     return values.map((value, index) => {
       const before = values[index - 1];
@@ -62,7 +65,7 @@ export class Redaction {
     });
   }
 
-  /** Objects as text, as kubectl's annotation of what was applied last has one, are objects. */
+  /** Text that contains JSON is redacted as an object, such as kubectl's last-applied-configuration annotation. */
   #string(text: string): string {
     if (!/^\s*[{[]/.test(text)) return this.text(text);
     try {
@@ -89,13 +92,13 @@ export class Redaction {
 const isSecretKey = (key: string): boolean => secretKey.test(key) && !harmlessKey.test(key);
 const isText = (value: unknown): value is string | number => (typeof value === 'string' && value !== '') || typeof value === 'number';
 
-/** What secrets look like in text of whatever kind. Each is bounded, so that time is linear in the length of the text. */
+/** The shapes of secrets in any text. Each pattern is bounded, so that matching takes linear time. */
 const shapes: readonly { readonly pattern: RegExp; readonly by: string }[] = [
   { pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{1,20000}?-----END [A-Z ]*PRIVATE KEY-----/g, by: removed },
-  // The user's part of a URL: "https://user:password@host".
+  // The user part of a URL: "https://user:password@host".
   { pattern: /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@"'<>]{1,512}@/gi, by: `$1${removed}@` },
   { pattern: /\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, by: `$1 ${removed}` },
-  // A JSON Web Token, and the keys of AWS.
+  // A JSON Web Token, and AWS keys.
   { pattern: /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, by: removed },
   { pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, by: removed },
   // password=..., "token": "...", --api-key=...
@@ -128,6 +131,6 @@ function* secretsInText(text: string): Generator<string> {
   try {
     yield* secretsIn(JSON.parse(text), false);
   } catch {
-    // No object: what it looks like is all there is to go by.
+    // Not JSON, so only the shapes apply.
   }
 }

@@ -5,7 +5,7 @@ import { explainServiceCommand } from './explain-service.ts';
 
 export function explainCommand(context: CommandContext): Command {
   const explain = new Command('explain')
-    .description('say why something is as it is')
+    .description('explain why an object is as it is')
     .addHelpText(
       'after',
       '\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain service shop/web --source /etc/herald     a directory\n  herald explain pool public\n  herald explain peer tor1 --node node1\n  herald explain node node1',

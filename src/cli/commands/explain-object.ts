@@ -8,13 +8,13 @@ import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { addReadingOptions, openReading, problemLines, type ReadingOptions } from '../reading/open-reading.ts';
 import { outputOption, type OutputOptions } from '../options/shared-options.ts';
 import type { Reading } from '../reading/reading.ts';
-import { unknownName } from '../context/unknown-name.ts';
+import { unknownNameError } from '../context/unknown-name.ts';
 
 interface Options extends OutputOptions, ReadingOptions {
   readonly node?: string;
 }
 
-/** What is explained, and how: as data, and as lines of it. Undefined: there is none of that name. */
+/** An explanation, as data and as lines. Undefined: there is no object of that name. */
 interface Explained {
   readonly data: object;
   readonly lines: (data: never) => string[];
@@ -22,11 +22,11 @@ interface Explained {
 
 interface Subject {
   readonly command: string;
-  /** As problems name its objects. */
+  /** The kind as problems name it. */
   readonly kind: string;
   readonly description: string;
   readonly example: string;
-  /** Those there are. */
+  /** Names of all objects of the kind. */
   readonly names: (reading: Reading) => Iterable<string>;
   readonly explain: (reading: Reading, name: string, options: Options) => Explained | undefined;
 }
@@ -34,7 +34,7 @@ interface Subject {
 export const poolSubject: Subject = {
   command: 'pool',
   kind: 'IPAddressPool',
-  description: 'what an IPAddressPool gives, to whom, who waits for it and why, and who announces it',
+  description: 'the addresses of an IPAddressPool: which Services have them, which wait and why, and which BGPAdvertisements announce them',
   example: 'herald explain pool public',
   names: ({ snapshot }) => snapshot.pools.keys(),
   explain({ snapshot }, name) {
@@ -46,13 +46,13 @@ export const poolSubject: Subject = {
 export const peerSubject: Subject = {
   command: 'peer',
   kind: 'BGPPeer',
-  description: 'the sessions of a BGPPeer, node by node: state, since when, last error, and the routes',
+  description: 'the sessions of a BGPPeer, node by node: state, duration, last error, and routes',
   example: 'herald explain peer tor1\n  herald explain peer tor1 --node node1     with every route',
   names: ({ snapshot }) => snapshot.peers.keys(),
   explain({ snapshot, now }, name, { node }) {
     const whole = explainPeer(snapshot, name, now);
     if (whole === undefined) return undefined;
-    if (node !== undefined && !snapshot.nodes.has(node)) throw unknownName('node', node, snapshot.nodes.keys());
+    if (node !== undefined && !snapshot.nodes.has(node)) throw unknownNameError('node', node, snapshot.nodes.keys());
     const data = node === undefined ? whole : { ...whole, nodes: whole.nodes.filter((one) => one.node === node) };
     return { data, lines: (of: typeof data) => renderPeer(of, node !== undefined) };
   },
@@ -61,7 +61,7 @@ export const peerSubject: Subject = {
 export const nodeSubject: Subject = {
   command: 'node',
   kind: 'Node',
-  description: 'what a node forwards and announces, its sessions, what is wrong with it, and which Services are not as decided',
+  description: 'what a node forwards and announces, its sessions and problems, and the Services that differ from what was decided',
   example: 'herald explain node node1',
   names: ({ snapshot }) => snapshot.nodes.keys(),
   explain({ snapshot, now }, name) {
@@ -81,7 +81,7 @@ export function explainObjectCommand(context: CommandContext, subject: Subject):
       reading.close();
       print(context, reading, subject, name, options);
     });
-  if (subject === peerSubject) command.option('--node <name>', 'of this node alone, with every route');
+  if (subject === peerSubject) command.option('--node <name>', 'only this node, with every route');
   return addReadingOptions(command);
 }
 
@@ -93,7 +93,7 @@ function print(context: CommandContext, reading: Reading, subject: Subject, name
   const found = subject.explain(reading, name, options);
   if (found === undefined) {
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
-    throw new UsageError(`${unknownName(subject.kind, name, subject.names(reading)).message}${because}`, 1);
+    throw new UsageError(`${unknownNameError(subject.kind, name, subject.names(reading)).message}${because}`, 1);
   }
   const data = markUndecided(found.data, unread, '');
   if (options.output === 'json') {

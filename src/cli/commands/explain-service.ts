@@ -8,7 +8,7 @@ import {
   type ServiceRecordExplanation,
 } from '../../explain/provider/provider.ts';
 import { renderService } from '../../explain/service/render-service.ts';
-import { explainService, narrowed, type ServiceExplanation } from '../../explain/service/service.ts';
+import { explainService, narrowToNodeAndPeer, type ServiceExplanation } from '../../explain/service/service.ts';
 import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
@@ -24,7 +24,7 @@ import { outputOption, type OutputOptions } from '../options/shared-options.ts';
 import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
 import { previewBy } from './provider-preview.ts';
 import type { Reading } from '../reading/reading.ts';
-import { servicesLike, thereAre } from '../context/unknown-name.ts';
+import { similarServices, knownNamesText } from '../context/unknown-name.ts';
 
 interface Options extends OutputOptions, QueryOptions, AwsFlags, ProviderFlag {
   readonly node?: string;
@@ -33,16 +33,16 @@ interface Options extends OutputOptions, QueryOptions, AwsFlags, ProviderFlag {
 
 export function explainServiceCommand(context: CommandContext): Command {
   const command = new Command('service')
-    .description('why a Service has its address or not, and who announces and forwards it: pool by pool, node by node, peer by peer')
+    .description('why a Service has an address or not, and which nodes announce and forward it: pool by pool, node by node, peer by peer')
     .addArgument(new Argument('<namespace/name>', 'the Service'))
-    .option('--node <name>', 'of this node alone')
-    .option('--peer <name>', 'what this BGPPeer is told alone')
+    .option('--node <name>', 'only this node')
+    .option('--peer <name>', 'only what is announced to this BGPPeer')
     .addOption(noAskOption())
     .addOption(providerOption())
     .addOption(outputOption())
     .addHelpText(
       'after',
-      "\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain service shop/web --node node1 --peer tor1\n  herald explain service shop/web --source /etc/herald     a directory, and what herald run has recorded there\n  herald explain service shop/web -f manifests/            what would happen to manifests\n  herald explain service shop/web --aws-cluster-name production     and what there is in AWS; nothing is changed\n  herald explain service shop/web --provider /opt/acme/provider.ts  and whether it is that provider's",
+      '\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain service shop/web --node node1 --peer tor1\n  herald explain service shop/web --source /etc/herald     a directory, with the records of herald run\n  herald explain service shop/web -f manifests/            what would happen to manifests\n  herald explain service shop/web --aws-cluster-name production     with its AWS resources; nothing is changed\n  herald explain service shop/web --provider /opt/acme/provider.ts  with a provider of your own',
     )
     .action(async (name: string, options: Options) => {
       const key = (name.includes('/') ? name : `default/${name}`) as ServiceKey;
@@ -67,7 +67,7 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   if (service === undefined || decided === undefined) {
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
     throw new UsageError(
-      `there is no valid Service ${key} in ${from}${thereAre(servicesLike(key, snapshot.services.keys()))}${because}`,
+      `there is no valid Service ${key} in ${from}${knownNamesText(similarServices(key, snapshot.services.keys()))}${because}`,
       1,
     );
   }
@@ -75,16 +75,19 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   const { live, unasked } = await queryRoutes(context, options, { node: options.node, service: key });
   const sent = { ...decided, nodes: decided.nodes.map((node) => withLiveNode(node, live)) };
   const whole = await withProviderAndRecord(context, reading, service, sent, options);
-  const explanation = markUndecided(narrowed(whole, options), unread, namespace);
+  const explanation = markUndecided(narrowToNodeAndPeer(whole, options), unread, namespace);
   if (options.output === 'json') {
     context.print(JSON.stringify({ ...explanation, problems: about, unread, unasked }, undefined, 2));
     return;
   }
-  const untold = unasked.map(({ who, why }) => `not asked, so as decided and reported: ${who}: ${why}`);
+  const untold = unasked.map(({ who, why }) => `not queried, so shown as decided and reported: ${who}: ${why}`);
   for (const line of [...renderService(explanation), ...problemLines(about), ...unreadLines(unread), ...untold]) context.print(line);
 }
 
-/** Whether a problem may be why a Service is as it is: its own, and errors of what it may need, such as a pool, a peer or a whole file. */
+/**
+ * True when a problem may affect a Service: its own problems, and errors of objects that it may need, such as a pool, a peer or a whole
+ * file.
+ */
 function concerns({ object, severity }: SourceProblem, key: ServiceKey): boolean {
   if (object === `Service/${key}`) return true;
   if (severity !== 'error') return false;
@@ -92,10 +95,10 @@ function concerns({ object, severity }: SourceProblem, key: ServiceKey): boolean
   return kind !== 'Service' && (!ofNamespaces.has(kind) || namespace === key.slice(0, key.indexOf('/')));
 }
 
-/** Kinds of which a Service needs only what is in its namespace. */
+/** A Service needs objects of these kinds only from its own namespace. */
 const ofNamespaces: ReadonlySet<string> = new Set(['EndpointSlice', 'Endpoints']);
 
-/** Of a bundle: all that is known of a Service, without asking a cloud. Undefined: there is none of this name. */
+/** For a bundle: explains a Service without a call to a cloud. Undefined: there is no Service of this name. */
 export async function serviceExplanation(
   context: CommandContext,
   reading: Reading,
@@ -132,12 +135,15 @@ function requireKnown({ nodes }: ServiceExplanation, { node, peer }: Options): v
   const peers = new Set(nodes.flatMap(({ addresses }) => addresses.flatMap((address) => address.peers.map((one) => one.peer))));
   if (peer === undefined || peers.has(peer)) return;
   throw new UsageError(
-    `no node has a session with a BGPPeer ${peer} that decides about this Service: it has ${[...peers].join(', ') || 'none'}`,
+    `no node has a session with a BGPPeer ${peer} that concerns this Service; the peers are ${[...peers].join(', ') || 'none'}`,
     1,
   );
 }
 
-/** Who serves it, and of a provider that acts outside: what it finds there and would do, where that can be told here. */
+/**
+ * Explains which provider serves the Service. For a provider with resources outside Kubernetes it adds their state and the pending changes,
+ * when they can be read.
+ */
 async function explainProvider(
   context: CommandContext,
   { snapshot }: Reading,
@@ -154,16 +160,16 @@ async function explainProvider(
   const acting = all.find((one) => one.name === name);
   if (acting === undefined) return claims;
   if (acting.name === 'aws' && options?.awsClusterName === undefined) {
-    const todo = 'say --aws-cluster-name as the controller has it, with credentials of AWS at hand, to see it, and the difference';
-    return { ...claims, noPreview: `${externalResourceText('aws')} was not looked at: ${todo}` };
+    const todo = "use --aws-cluster-name with the controller's value, and AWS credentials, to see them and the difference";
+    return { ...claims, noPreview: `${externalResourceText('aws')} were not read: ${todo}` };
   }
   const preview = await previewBy(await actor(context, acting, options), key, snapshot);
   if (preview !== undefined) return { ...claims, preview: { ...preview, provider: acting.name } };
-  const noPreview = `${externalResourceText(acting.name)}, and would do now, cannot be told: it has no preview`;
+  const noPreview = `${externalResourceText(acting.name)} and its pending changes are unknown: it has no preview`;
   return { ...claims, noPreview };
 }
 
-/** Of a claim that is known without its provider, the provider itself. */
+/** Returns the provider itself for a claim that was decided without loading the provider. */
 async function actor(context: CommandContext, claim: ClaimingProvider, aws: AwsFlags | undefined): Promise<ClaimingProvider> {
   if (!isBuiltIn(claim.name) || aws === undefined) return claim;
   const providers = await context.providers({ log: silentLog, leader: { mayWrite: () => false }, aws });

@@ -20,7 +20,7 @@ interface Options extends TableOutputOptions, WatchOptions, FindProcessesOptions
 
 type Since = { readonly ago: number } | { readonly at: number };
 
-/** Of the contract (src/live/contract.ts). */
+/** A query of the contract (src/live/contract.ts). */
 interface HistoryQuery extends Readonly<Record<string, string>> {
   readonly kind: HistoryKind;
   readonly name: string;
@@ -32,7 +32,7 @@ interface Subject {
   readonly description: string;
   readonly argument: string;
   readonly example: string;
-  /** A controller knows nothing of sessions. */
+  /** The processes to query. A controller has no sessions. */
   readonly of: readonly ('agent' | 'controller')[];
 }
 
@@ -43,7 +43,7 @@ const subjects: readonly Subject[] = [
     description: 'why a Service got and lost its addresses, was programmed, announced and withdrawn, with the object that caused it',
     argument: '<namespace/name>',
     example:
-      'herald history service shop/web --since 1h\n  herald history service shop/web --since 10m --watch       and what happens from now on\n  herald history service shop/web -o wide                  with routes peer by peer, and the versions of those who tell it\n  herald history service shop/web --node node1 -o json\n  herald history service shop/web --source /etc/herald     of the processes of this host',
+      'herald history service shop/web --since 1h\n  herald history service shop/web --since 10m --watch       and what happens from now on\n  herald history service shop/web -o wide                  with routes peer by peer, and the versions of the processes\n  herald history service shop/web --node node1 -o json\n  herald history service shop/web --source /etc/herald     of the processes of this host',
     of: ['agent', 'controller'],
   },
   {
@@ -68,10 +68,12 @@ function subjectCommand(context: CommandContext, subject: Subject): Command {
   const command = new Command(subject.command)
     .description(subject.description)
     .addArgument(new Argument(subject.argument, `the ${subject.kind}`))
-    .option('--node <name>', 'of the agent of this node, and the controllers')
-    .addOption(new Option('--since <when>', 'since a time (2026-01-31T12:00:00Z), or so long ago: 90s, 10m, 2h, 1d').argParser(readSince))
+    .option('--node <name>', 'only the agent of this node, and the controllers')
+    .addOption(
+      new Option('--since <when>', 'start at a time (2026-01-31T12:00:00Z), or so long ago: 90s, 10m, 2h, 1d').argParser(readSince),
+    )
     .addOption(tableOutputOption())
-    .addOption(watchOption('then show what happens'))
+    .addOption(watchOption('then show new entries'))
     .addOption(sourceOption())
     .addHelpText('after', `\nExample:\n  ${subject.example}`)
     .action((name: string, options: Options) => tell(context, subject, name, options));
@@ -81,7 +83,7 @@ function subjectCommand(context: CommandContext, subject: Subject): Command {
 function tell(context: CommandContext, subject: Subject, given: string, options: Options): Promise<void> {
   const { kind } = subject;
   const name = kind === 'Service' && !given.includes('/') ? `default/${given}` : given;
-  // The beginning stays where it is, however long it is watched.
+  // Fixed once: the start does not move while the command watches.
   const query = { kind, name, ...sinceIn(context, options) };
   let followed = emptyCursor;
   return poll(context, options, async () => {
@@ -109,12 +111,12 @@ function firstAnswer(history: MergedHistory, options: Options): CommandOutput {
   return { lines: options.watch === undefined ? lines : [...lines, ''], separator: [] };
 }
 
-/** `fresh`: with the entries that have come since the answer before. */
+/** The output for the next poll. `fresh` has the entries that are new since the previous output. */
 function nextAnswer(fresh: MergedHistory, options: Options): CommandOutput {
   return asDocument(options, fresh) ?? { lines: renderEntries(fresh, options.output === 'wide'), separator: [] };
 }
 
-/** What all that can be asked tell at this moment. */
+/** Queries all processes for their history. */
 async function ask(
   context: CommandContext,
   subject: Subject,
@@ -144,12 +146,12 @@ async function ask(
 async function tellingOf(source: LiveClient, query: HistoryQuery): Promise<ProcessHistory> {
   const { items, process } = await fetchAllPages<HistoryEntry>(source, livePaths.history, query, limits.liveHistory);
   const { command, node, started, version } = process;
-  // One process is both: what it says of nodes and of addresses are told apart by its words.
+  // `herald run` is agent and controller in one process. Its entries differ by their wording.
   const by = command === 'controller' ? 'controller' : (node ?? command);
   return { who: source.who, by, since: started, version, entries: items };
 }
 
-/** Of a directory: nodes whose agents run elsewhere, as far as their own hosts can tell. */
+/** Of a directory: the agents of other nodes, which may run on other hosts and do not answer here. */
 async function agentsOnOtherHosts(
   context: CommandContext,
   { source, node }: Options,
@@ -164,7 +166,7 @@ async function agentsOnOtherHosts(
     who: `the agent of ${name}`,
     node: name,
     why: 'it does not answer on this host',
-    fix: 'run the command on its host, or say its socket: --socket',
+    fix: 'run the command on its host, or name its socket: --socket',
   }));
 }
 

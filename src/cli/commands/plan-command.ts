@@ -22,21 +22,21 @@ interface Options extends OutputOptions, AwsFlags, ProviderFlag, ProposalOptions
   readonly failOn: ReadonlySet<FailureKind>;
 }
 
-/** The meaning of `terraform plan -detailed-exitcode`, and one more for pipelines. */
+/** Exit statuses as of `terraform plan -detailed-exitcode`, and one more for pipelines. */
 const status = { nothing: 0, errors: 1, changes: 2, refused: 3 } as const;
 
 export function planCommand(context: CommandContext): Command {
   const command = new Command('plan')
     .description(
-      'what would change: addresses, sessions, routes, rules and calls to AWS (exit status 0: nothing, 2: something, 1: errors, 3: something that --fail-on names)',
+      'show what would change: addresses, sessions, routes, rules and AWS calls (exit status 0: nothing, 2: something, 1: errors, 3: something that --fail-on names)',
     )
     .addOption(manifestsOption().makeOptionMandatory())
     .option(
       '--source <dir>',
-      'directory in force, in place of a cluster, whose records of assigned addresses hold; -f takes its place as a whole; none: there is none yet',
+      'compare with this directory instead of a cluster, and keep its recorded addresses; -f replaces all of its files; none: start from nothing',
     )
     .addOption(
-      new Option('--offline', 'for a cluster of which nothing is known: everything is new').conflicts([
+      new Option('--offline', 'plan for a cluster that cannot be read: everything is new').conflicts([
         'source',
         'kubeconfig',
         'context',
@@ -44,10 +44,13 @@ export function planCommand(context: CommandContext): Command {
       ]),
     )
     .addOption(
-      new Option('--prune', 'configuration of Herald in the cluster that is not in -f would be deleted').conflicts(['source', 'offline']),
+      new Option('--prune', "also delete Herald's configuration in the cluster that is not in -f").conflicts(['source', 'offline']),
     )
     .addOption(
-      new Option('--fail-on <changes>', `end with 3 where one of these would happen, with commas: ${Object.keys(failureKinds).join(', ')}`)
+      new Option(
+        '--fail-on <changes>',
+        `exit with 3 if one of these would happen, separated by commas: ${Object.keys(failureKinds).join(', ')}`,
+      )
         .argParser(readFailOn)
         .default(new Set<FailureKind>(), 'none'),
     )
@@ -55,7 +58,7 @@ export function planCommand(context: CommandContext): Command {
     .addOption(outputOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald plan -f manifests/                                 applied to the cluster of $KUBECONFIG; nothing is written\n  herald plan -f manifests/ --fail-on moved-address,session-reset\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald\n  herald plan -f manifests/ --aws-cluster-name production    and the calls to AWS; none that changes anything is made\n  herald plan -f manifests/ --provider /opt/acme/provider.ts     and which Services that provider would serve',
+      '\nExample:\n  herald plan -f manifests/                                 applied to the cluster of $KUBECONFIG; nothing is written\n  herald plan -f manifests/ --fail-on moved-address,session-reset\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald\n  herald plan -f manifests/ --aws-cluster-name production    with the AWS calls; calls that change something are not made\n  herald plan -f manifests/ --provider /opt/acme/provider.ts     and which Services that provider would serve',
     )
     .action((options: Options) => plan(context, options));
   return addAwsOptions(addCallerOptions(command));
@@ -83,7 +86,7 @@ async function plan(context: CommandContext, options: Options): Promise<void> {
       ...renderProviderChanges(providers, outside.silent),
       ...renderPreviews(previews, outside.telling),
       ...(broken ? ['The proposal has errors, listed above: objects with an error are compared as they are now.'] : []),
-      ...(blind ? ['Not everything could be read, as listed above: what would change is not sure.'] : []),
+      ...(blind ? ['Not everything could be read, as listed above: the plan may be incomplete.'] : []),
     ])
       context.print(line);
   }
@@ -94,17 +97,17 @@ async function plan(context: CommandContext, options: Options): Promise<void> {
   else context.setExitStatus(isEmptyPlan(changes) && isEmptyOutside ? status.nothing : status.changes);
 }
 
-/** Without a Secret or the reports of nodes the comparison is the same, as both sides lack them. */
+/** False for Secrets and node reports: both sides of the comparison lack them, so the result is the same. */
 function isNeeded({ why, kind }: UnreadableKind): boolean {
   return why === 'forbidden' && kind !== 'Secret' && kind !== 'NodeState';
 }
 
-/** What providers would do outside of Kubernetes: AWS where it is switched on, and those of modules. */
+/** The changes that providers would make outside Kubernetes: AWS if it is enabled, and providers of modules. */
 interface ProviderPreviews {
-  /** Which Services those of modules would serve. */
+  /** Services that providers of modules would serve. */
   readonly providers: readonly ProviderChange[];
   readonly previews: readonly ServicePreview[];
-  /** Those who say what they would do, and those who cannot. */
+  /** Providers that can preview their changes, and those that cannot. */
   readonly telling: readonly string[];
   readonly silent: readonly string[];
 }
@@ -113,7 +116,7 @@ async function previewProviders(context: CommandContext, options: Options, propo
   const { awsClusterName, awsClassless, provider: modules = [] } = options;
   const claims = modules.length === 0 ? [] : await context.claims({ awsClassless, modules });
   const others = claims.filter(({ name }) => !isBuiltIn(name));
-  // They come first, also where what they would do is not asked: a Service that is theirs is nobody else's.
+  // Built-in providers come first even when their previews are not requested: a Service that they claim belongs to no other provider.
   const first = claims.filter(({ name }) => isBuiltIn(name));
   const own =
     awsClusterName === undefined ? first : await context.providers({ log: silentLog, leader: { mayWrite: () => false }, aws: options });
@@ -126,7 +129,7 @@ async function previewProviders(context: CommandContext, options: Options, propo
   };
 }
 
-/** Service by Service. */
+/** Previews Service by Service. */
 async function previewsOf(providers: readonly ClaimingProvider[], { current, proposed }: Proposal): Promise<ServicePreview[]> {
   const previews: ServicePreview[] = [];
   const failed = new Set<string>();
@@ -134,7 +137,7 @@ async function previewsOf(providers: readonly ClaimingProvider[], { current, pro
     const before = current.services.get(service);
     const of = proposed.services.get(service) ?? before;
     const claimant = providers.find((provider) => of !== undefined && provider.claim(of, proposed).mine);
-    // Who has something for it now lets go of it, whoever's it is to be.
+    // A provider that holds something for the Service now would release it, whichever provider the Service has next.
     const has = (provider: ClaimingProvider): boolean =>
       before !== undefined && (provider.holds?.(service, before) === true || provider.claim(before, current).mine);
     const provider = claimant?.preview === undefined ? providers.find(has) : claimant;
@@ -142,7 +145,7 @@ async function previewsOf(providers: readonly ClaimingProvider[], { current, pro
     const preview = await previewBy(provider, service, proposed);
     if (preview === undefined) continue;
     previews.push({ service, provider: provider.name, ...preview });
-    // Of the next one nothing else could be told.
+    // A preview that failed would fail for the next Service as well.
     if (preview.failed !== undefined) failed.add(provider.name);
   }
   return previews;
@@ -152,6 +155,6 @@ function readFailOn(text: string): ReadonlySet<FailureKind> {
   const kinds = Object.keys(failureKinds) as FailureKind[];
   const named = text.split(',').map((name) => name.trim());
   const unknown = named.find((name) => !kinds.some((kind) => kind === name));
-  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none: write ${kinds.join(', ')}.`);
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is not one of them: write ${kinds.join(', ')}.`);
   return new Set(kinds.filter((kind) => named.includes(kind)));
 }

@@ -3,7 +3,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { Store } from '../../model/store/store.ts';
 import { clusterConfig } from '../../model/kinds/default-config.ts';
 import type { UnreadableKind } from '../../model/unreadable-kind.ts';
-import { applied } from '../../sources/kubernetes/apply-preview.ts';
+import { previewApply } from '../../sources/kubernetes/apply-preview.ts';
 import { readObjects } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';
@@ -15,30 +15,32 @@ import { readFiles, readManifestFiles } from '../reading/read-manifests.ts';
 
 export interface ProposalOptions extends CallerOptions {
   readonly file: readonly string[];
-  /** A directory in force, or "none". Absent: a cluster. */
+  /** The directory in force, or "none". Absent: a cluster. */
   readonly source?: string;
   /** Nothing is in force, and the manifests are for a cluster. */
   readonly offline?: true;
-  /** Of a cluster. */
+  /** Applies to a cluster only. */
   readonly prune?: true;
 }
 
-/** Two snapshots to be compared: what is in force, and what would be. */
+/** Two snapshots to compare: the objects in force, and the proposed ones. */
 export interface Proposal {
   readonly current: Snapshot;
   readonly proposed: Snapshot;
-  /** Of the proposal. */
+  /** Problems of the proposal. */
   readonly problems: readonly SourceProblem[];
   readonly unread: readonly UnreadableKind[];
 }
 
-/** What is broken in a proposal is compared as it is now: so would an edit leave it. */
+/**
+ * Reads both snapshots. A proposed object with an error is compared in its current version, which would stay in force after such an edit.
+ */
 export function readProposal(context: CommandContext, options: ProposalOptions): Promise<Proposal> {
   if (options.source !== undefined) return ofDirectory(context, options.file, options.source);
   return options.offline === true ? ofNothing(context, options.file) : ofCluster(context, options);
 }
 
-/** A directory takes the place of another as a whole. */
+/** The proposed directory replaces the current one as a whole. */
 async function ofDirectory(context: CommandContext, files: readonly string[], source: string): Promise<Proposal> {
   const [directory, ...others] = files;
   if (directory === undefined || directory === '-' || others.length > 0 || (await isFile(directory))) throw new UsageError(oneDirectory, 1);
@@ -52,9 +54,9 @@ async function ofDirectory(context: CommandContext, files: readonly string[], so
   return { current, proposed, problems, unread: [] };
 }
 
-/** What is in a directory counts as a whole, with the defaults of a host without Kubernetes; files are applied to a cluster, and have its defaults. */
+/** A directory is read as a whole, with the defaults of a host without Kubernetes. Files are applied to a cluster and get its defaults. */
 const oneDirectory =
-  'beside --source, -f is one directory, which takes the place of the other: put the manifests into one; for a cluster of which nothing is known, say --offline in place of --source none';
+  'with --source, -f is one directory, which replaces the other: put the manifests into one directory; for a cluster that cannot be read, use --offline instead of --source none';
 
 async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() === true;
@@ -65,12 +67,12 @@ async function ofNothing(context: CommandContext, files: readonly string[]): Pro
   return { current: new Store(clusterConfig), proposed: snapshot, problems, unread: [] };
 }
 
-/** Manifests are applied to a cluster: what they do not name stays. */
+/** Manifests are applied to a cluster: objects and fields that they do not name stay. */
 async function ofCluster(context: CommandContext, options: ProposalOptions): Promise<Proposal> {
   const files = await readFiles(context, options.file);
   const reading = await readCluster(context, options);
   reading.close();
-  const { entries, problems } = applied(reading.objects, files.objects, { prune: options.prune === true });
+  const { entries, problems } = previewApply(reading.objects, files.objects, { prune: options.prune === true });
   const proposed = readObjects(entries);
   addPlaceholderSecrets(proposed.snapshot, reading.unread);
   const ofFiles = proposed.problems.filter(({ file }) => file !== undefined);

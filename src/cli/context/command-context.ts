@@ -11,61 +11,64 @@ import type { LeaderContext } from './storage.ts';
 
 export interface ProviderRequest {
   readonly log: Log;
-  /** Absent fields: Services cannot be written to, and nobody else writes. */
+  /** Without `serviceMetadata` Services cannot be written. Without `mayWrite` and `leadershipSignal` no other process writes. */
   readonly leader: Pick<LeaderContext, 'serviceMetadata' | 'mayWrite' | 'leadershipSignal'>;
   /** Absent: nothing is measured. */
   readonly metrics?: Metrics;
-  /** Absent: the command has no options of AWS. */
+  /** Absent: the command has no AWS options. */
   readonly aws?: AwsFlags;
-  /** Paths of modules that give more of them. */
+  /** Paths of provider modules. */
   readonly modules?: readonly string[];
 }
 
 export type ClaimingProvider = Pick<Provider, 'name' | 'claim'> & Partial<ResourceHolder & Previewable>;
 
 interface ClaimRequest extends Pick<AwsFlags, 'awsClassless'> {
-  /** Paths of modules that give more of them. */
+  /** Paths of provider modules. */
   readonly modules?: readonly string[];
 }
 
-/** What a command gets from the composition root: everything of the process that it may use. */
+/** The parts of the process that a command may use. The composition root provides them. */
 export interface CommandContext extends StopSignals {
   readonly clock: Clock;
   readonly random: Random;
-  /** The log of a command that runs on, on standard output. */
+  /** The log of a command that keeps running. It is written to standard output. */
   readonly log: (level: string, format?: 'json' | 'text') => Promise<Log>;
-  /** Writes one line of a command's answer. */
+  /** Writes one line to standard output. */
   readonly print: (line: string) => void;
-  /** Writes octets of a command's answer. Resolves when there is room for more. */
+  /** Writes octets to standard output. Resolves when there is room for more. */
   readonly write: (octets: Uint8Array) => Promise<void>;
-  /** Whether the answer goes to a terminal, which can be redrawn; absent: it does not. */
+  /** True when standard output is a terminal, which can be redrawn. Absent: it is not. */
   readonly isTerminal?: boolean;
-  /** Writes one line beside the answer, to standard error. */
+  /** Writes one line to standard error. */
   readonly printError: (line: string) => void;
-  /** All of standard input. */
+  /** Returns all of standard input. */
   readonly readInput: () => Promise<string>;
-  /** The exit status of a command that has answered; 0 unless it says otherwise. */
+  /** Sets the exit status of a command that succeeds. The default is 0. */
   readonly setExitStatus: (status: number) => void;
   readonly hostname: string;
   /** The version of Node.js. */
   readonly nodejs: string;
-  /** Of the process's environment. */
+  /** The environment variables of the process. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Those that serve Services, in the order in which they are asked whose a Service is. */
+  /** Returns the providers that serve Services, in the order in which they are asked to claim a Service. */
   readonly providers: (needs: ProviderRequest) => Promise<readonly Provider[]>;
-  /** Whose a Service is, by all that there are, also those that a command has not switched on, and those of modules. Nothing is written. */
+  /**
+   * Returns every provider that can claim a Service, including those that the command has not enabled and those of modules. They write
+   * nothing.
+   */
   readonly claims: (needs: ClaimRequest) => Promise<readonly ClaimingProvider[]>;
 }
 
 /** Makes a command. The context is not used before the command runs. */
 export type MakeCommand = (context: CommandContext) => Command;
 
-/** Follows every mistake on the command line. */
+/** Follows every message about a mistake on the command line. */
 export const hint = '(herald --help lists the commands; herald COMMAND --help shows an example)';
 
-/** A command that cannot do what was asked, for a reason that the user can mend. Shown without a stack. */
+/** A command cannot do what was asked, for a reason that the user can fix. It is printed without a stack trace. */
 export class UsageError extends Error {
-  /** Undefined: that of any mistake on the command line. */
+  /** Undefined: the exit code of any mistake on the command line. */
   readonly exitCode: number | undefined;
 
   constructor(message: string, exitCode?: number) {

@@ -1,14 +1,20 @@
-/** What SIGTERM and SIGINT tell a process. */
+/** SIGTERM and SIGINT as a command sees them. */
 export interface StopSignals {
   /** Aborts at the first signal. Its reason is the name of the signal. */
   readonly stopped: AbortSignal;
-  /** Who only waits before it stops is told of a further signal. Returns what ends that. */
+  /**
+   * Registers a callback for a further signal, by which a waiting command cuts its wait short. Returns a function that removes the
+   * callback.
+   */
   readonly onHurry: OnHurry;
 }
 
 type OnHurry = (hurry: () => void) => () => void;
 
-/** The first signal asks for a graceful stop. A further one ends what is only waited for, and where nobody waits, the process at once. */
+/**
+ * The first signal asks for a graceful stop. A further signal calls the callbacks of `onHurry`, or ends the process at once when there are
+ * none.
+ */
 export function stopSignals(listen: (signal: 'SIGTERM' | 'SIGINT', heard: () => void) => void, endProcess: () => void): StopSignals {
   const controller = new AbortController();
   const waiting = new Set<() => void>();

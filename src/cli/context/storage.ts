@@ -4,35 +4,35 @@ import type { NodeState } from '../../model/objects/node-state.ts';
 import type { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { Source } from '../../sources/source.ts';
 
-/** What the one controller of a directory or a cluster has. */
+/** What the leading controller of a directory or a cluster writes with. */
 export interface LeaderContext {
   readonly writer: StatusWriter;
-  /** Absent: what happens is in the log only. */
+  /** Absent: Events are only logged. */
   readonly events?: EventSink & { stop(): Promise<void> };
-  /** Another one may take over. */
+  /** Lets another controller take over. */
   readonly release: () => Promise<void>;
-  /** Resolves when another one may have taken over already. Absent: that cannot be. */
+  /** Resolves when another controller may have taken over already. Absent: leadership cannot be lost. */
   readonly lost?: Promise<void>;
-  /** Whether another one may have taken over already. Absent: that cannot be. */
+  /** False when another controller may have taken over already. Absent: leadership cannot be lost. */
   readonly mayWrite?: () => boolean;
-  /** Aborts when that may have happened. Absent: that cannot be. */
+  /** Aborts when another controller may have taken over. Absent: leadership cannot be lost. */
   readonly leadershipSignal?: AbortSignal;
-  /** Makes HeraldConfig/default where there is none. Absent: a directory, whose manifests are its owner's. */
+  /** Creates HeraldConfig/default when it does not exist. Absent in a directory, whose manifests only their author writes. */
   readonly makeConfig?: (manifest: object, signal: AbortSignal) => Promise<void>;
-  /** Writes finalizers, of this name, and annotations to Services. Absent: nothing can be written to them (a directory). */
+  /** Writes annotations and the finalizer of this name to Services. Absent: Services cannot be written (a directory). */
   readonly serviceMetadata?: (finalizer: string) => KubernetesServiceMetadata;
 }
 
-/** What a process works on, a directory or a cluster: where objects come from, and where what Herald records goes. */
+/** Where a process reads objects and writes its records: a directory or a cluster. */
 export interface StorageBackend {
   /** Not started yet. */
   readonly source: Source;
   /**
-   * To be called by a controller, once. In a directory it rejects with UsageError where another one works there; in a cluster it waits until this
-   * one leads. Undefined: it was stopped before.
+   * A controller calls this once. In a directory it rejects with UsageError when another controller works there. In a cluster it waits
+   * until this controller leads. Undefined: the process was stopped while it waited.
    */
   acquireLeadership(): Promise<LeaderContext | undefined>;
-  /** To be called by the agent of a node, once. Rejects with UsageError where another one works here. */
+  /** The agent of a node calls this once. Rejects with UsageError when another agent works for that node in the same directory. */
   acquireNode(
     node: string,
   ): Promise<{ readonly writeNodeState: (state: NodeState) => Promise<void>; readonly release: () => Promise<void> }>;

@@ -2,7 +2,7 @@ import type { RestoredSession } from '../../explain/plan/drain-forecast.ts';
 import type { HeraldConfig } from '../../model/kinds/types.ts';
 import type { NodeDrainReport, NodeState } from '../../model/objects/node-state.ts';
 
-/** What a report tells that the one before it did not, in lines for people. `before`: absent, this is the first. */
+/** Returns lines for people about everything that has changed since the report `before`. Absent `before`: this is the first report. */
 export function progressLines(
   { drain, sessions }: NodeState,
   before: NodeDrainReport | undefined,
@@ -17,27 +17,29 @@ export function progressLines(
     const up = sessions.flatMap(({ peer, state }) => (state === 'Established' ? [peer] : []));
     const down = sessions.flatMap(({ peer, state }) => (state === 'Established' ? [] : [`${peer} (${state})`]));
     const rest = down.length === 0 ? '' : `; no session with ${down.join(', ')}`;
-    lines.push(`GRACEFUL_SHUTDOWN is raised at ${up.join(', ') || 'no peer'}${rest}: routers have ${settleSeconds} s to turn to others`);
+    lines.push(
+      `routes to ${up.join(', ') || 'no peer'} carry GRACEFUL_SHUTDOWN${rest}: routers have ${settleSeconds} s to choose other routes`,
+    );
   }
   if (phase === 'Settled' && (entered || kept !== before?.kept)) {
     lines.push(`the other routes are withdrawn; those of ${count(kept, 'Service')} stay, as no other node announces them`);
   }
   if (phase !== 'Withdrawn' && phase !== 'Drained') return lines;
   if (before?.phase !== 'Withdrawn' && before?.phase !== 'Drained') {
-    lines.push(`all routes are withdrawn; connections that still come are forwarded, for ${deadlineSeconds} s at most`);
+    lines.push(`all routes are withdrawn; connections that still arrive are forwarded, for ${deadlineSeconds} s at most`);
   }
   if (left !== undefined && phase === 'Withdrawn' && connections !== before?.connections) lines.push(left);
   if (phase === 'Drained' && entered) {
     lines.push(
       connections === 0
         ? 'drained: no connection is left'
-        : `drained: the ${deadlineSeconds} s are over, ${left ?? 'and how many connections are left is not known'}`,
+        : `drained: the ${deadlineSeconds} s are over, ${left ?? 'and the number of remaining connections is unknown'}`,
     );
   }
   return lines;
 }
 
-/** "tor1: 3 of 3 routes, tor2: Active". */
+/** Returns a line such as "tor1: 3 of 3 routes, tor2: Active". */
 export function restoredRoutesText(sessions: readonly RestoredSession[]): string {
   if (sessions.length === 0) return 'there is nothing to announce';
   const parts = sessions.map(({ peer, state, sent, wanted }) => {

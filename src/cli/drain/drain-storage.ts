@@ -14,55 +14,58 @@ import { readDirectory } from '../reading/read-directory.ts';
 import { readFiles } from '../reading/read-manifests.ts';
 import type { Reading } from '../reading/reading.ts';
 
-/** What the annotation of the Node is to say; undefined: it is to go. */
+/** The value that the drain annotation of the Node should have. Undefined: it should be removed. */
 export type DrainRequest = Node['drain'];
 
-export const drainRequestText = (wish: DrainRequest): string => (wish === 'force' ? 'force' : 'true');
+export const drainRequestText = (request: DrainRequest): string => (request === 'force' ? 'force' : 'true');
 
 interface DrainObservation {
   /** Absent: there is no report. */
   readonly state?: NodeState;
-  /** Whether the report was written by an agent that knows what is asked. */
-  readonly heeded: boolean;
+  /** True when the agent knew the request when it wrote the report. */
+  readonly acknowledged: boolean;
 }
 
-/** Where a node is drained: a cluster, or a directory of manifests, which belongs to its author and is never written. */
+/**
+ * Reads and requests the drain of a node, in a cluster or in a directory of manifests. A directory belongs to its author and is never
+ * written.
+ */
 export interface DrainStorage {
-  /** Everything that decisions read, as it is now. */
+  /** Reads everything that decisions need, as it is now. */
   read(): Promise<Reading>;
-  /** Where the annotation is to be written by hand. Absent: `write` does it. */
+  /** Returns where the user must write the annotation. Absent: `write` writes it. */
   readonly manifest?: () => Promise<string>;
-  /** Has the Node say what is asked. `before`: the report of that moment. */
-  write(wish: DrainRequest, before: NodeState | undefined): Promise<void>;
+  /** Requests the drain on the Node. `before` is the agent's report at that moment. */
+  write(request: DrainRequest, before: NodeState | undefined): Promise<void>;
   observe(signal: AbortSignal): Promise<DrainObservation>;
   close(): void;
 }
 
-/** By the caller's own credentials. */
+/** Uses the credentials of the caller. */
 export async function openClusterDrain(context: CommandContext, options: CallerOptions, node: string): Promise<DrainStorage> {
   const client = new KubeClient(await connectAsCaller(context, options), { clock: context.clock });
-  let isHeeded: (state: NodeState) => boolean = () => true;
+  let isAcknowledged: (state: NodeState) => boolean = () => true;
   return {
     async read() {
       const reading = await readCluster(context, options);
       reading.close();
       return reading;
     },
-    async write(wish, before) {
-      const version = await patchNode(client, node, wish, context.stopped);
-      isHeeded = ({ consumed, drain }) => BigInt(consumed['Node'] ?? '0') >= version || drain?.since !== before?.drain?.since;
+    async write(request, before) {
+      const version = await patchNode(client, node, request, context.stopped);
+      isAcknowledged = ({ consumed, drain }) => BigInt(consumed['Node'] ?? '0') >= version || drain?.since !== before?.drain?.since;
     },
     async observe(signal) {
       const state = await readNodeState(client, node, signal);
-      return state === undefined ? { heeded: false } : { state, heeded: isHeeded(state) };
+      return state === undefined ? { acknowledged: false } : { state, acknowledged: isAcknowledged(state) };
     },
     close: () => client.close(),
   };
 }
 
-/** Resolves to the version of the Node that has it. */
-async function patchNode(client: KubeClient, node: string, wish: DrainRequest, signal: AbortSignal): Promise<bigint> {
-  const value = wish === undefined ? null : drainRequestText(wish);
+/** Resolves to the resource version of the patched Node. */
+async function patchNode(client: KubeClient, node: string, request: DrainRequest, signal: AbortSignal): Promise<bigint> {
+  const value = request === undefined ? null : drainRequestText(request);
   try {
     const answer = await client.write(
       {
@@ -83,7 +86,7 @@ async function patchNode(client: KubeClient, node: string, wish: DrainRequest, s
   }
 }
 
-/** By its name, with the right to list alone, as everything else is read. */
+/** Lists by name, which needs only the right to list, like all other reads. */
 async function readNodeState(client: KubeClient, node: string, signal: AbortSignal): Promise<NodeState | undefined> {
   const path = `/apis/${heraldApiVersion}/nodestates`;
   for await (const { items } of listPages(client, path, { fieldSelector: `metadata.name=${node}` }, signal)) {
@@ -95,27 +98,27 @@ async function readNodeState(client: KubeClient, node: string, signal: AbortSign
   return undefined;
 }
 
-/** The report counts from when the manifest says what is asked. */
+/** A report counts once the manifest has the requested value. */
 export function openDirectoryDrain(context: CommandContext, directory: string, node: string): DrainStorage {
-  let asked: { readonly wish: DrainRequest } | undefined;
+  let asked: { readonly request: DrainRequest } | undefined;
   const read = (): Promise<Reading> => readDirectory(context, directory);
   return {
     read,
     manifest: () => manifestOf(context, directory, node),
-    async write(wish) {
-      asked = { wish };
+    async write(request) {
+      asked = { request };
     },
     async observe() {
       const { snapshot } = await read();
       const state = snapshot.nodeStates.get(node);
-      const heeded = asked === undefined || snapshot.nodes.get(node)?.drain === asked.wish;
-      return state === undefined ? { heeded: false } : { state, heeded };
+      const acknowledged = asked === undefined || snapshot.nodes.get(node)?.drain === asked.request;
+      return state === undefined ? { acknowledged: false } : { state, acknowledged };
     },
     close: () => undefined,
   };
 }
 
-/** "nodes.yaml:12", the last of that name, which is the one in force. */
+/** Returns a place such as "nodes.yaml:12": the last object of that name, which is the one in force. */
 async function manifestOf(context: CommandContext, directory: string, node: string): Promise<string> {
   const { objects } = await readFiles(context, [directory]);
   const found = objects.findLast(({ raw }) => {

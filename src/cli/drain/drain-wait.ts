@@ -17,20 +17,20 @@ interface WaitOptions {
 
 interface DrainWait extends WaitOptions {
   readonly nodeDrain: HeraldConfig['nodeDrain'];
-  /** It is enough that all routes are gone but those of Services that only this node announces. */
+  /** Finish when all routes are withdrawn except those of Services that only this node announces. */
   readonly keepLast: boolean;
 }
 
-/** kept: routes stay, as was agreed to. undone: announced as before. */
+/** kept: routes stay, as the user agreed. undone: the drain was ended and all is announced as before. */
 type WaitResult = 'drained' | 'kept' | 'undone' | 'timeout' | 'interrupted';
 
 export interface WaitOutcome {
   readonly result: WaitResult;
-  /** The last that was reported. */
+  /** The last report of the drain. */
   readonly drain?: NodeDrainReport;
 }
 
-/** Says what the agent reports until the node is drained. */
+/** Prints what the agent reports until the node is drained. */
 export async function waitUntilDrained(clock: Clock, target: DrainStorage, options: DrainWait): Promise<WaitOutcome> {
   let drain: NodeDrainReport | undefined;
   const outcome = await follow(clock, target, options, async (state) => {
@@ -43,12 +43,12 @@ export async function waitUntilDrained(clock: Clock, target: DrainStorage, optio
   return drain === undefined ? { result: outcome } : { result: outcome, drain };
 }
 
-/** Says what the agent reports until everything is announced that should be. */
-export async function waitUntilBack(clock: Clock, target: DrainStorage, options: WaitOptions): Promise<WaitOutcome> {
+/** Prints what the agent reports until everything that should be announced is announced. */
+export async function waitUntilRestored(clock: Clock, target: DrainStorage, options: WaitOptions): Promise<WaitOutcome> {
   let looked = '';
   let said = '';
   const result = await follow(clock, target, options, async (state) => {
-    // What should be announced is computed anew for each report, and not for each look at it.
+    // The expected routes are computed once for each report, not for each poll.
     if (state.drain !== undefined || state.updated === looked) return undefined;
     looked = state.updated;
     const { snapshot, now } = await target.read();
@@ -62,7 +62,7 @@ export async function waitUntilBack(clock: Clock, target: DrainStorage, options:
   return { result };
 }
 
-/** An API server may be away while the node that it runs on is drained; what it says meanwhile is no answer. */
+/** An API server may be unreachable while the node that it runs on is drained. These errors are retried. */
 const passing: ReadonlySet<KubeErrorCode> = new Set(['unreachable', 'busy', 'failing', 'stalled']);
 
 async function follow(
@@ -82,12 +82,12 @@ async function follow(
   try {
     for (;;) {
       try {
-        const { state, heeded } = await target.observe(signal);
+        const { state, acknowledged } = await target.observe(signal);
         const age = state === undefined ? undefined : reportAge(state, clock.date().getTime());
         if (age === undefined) once('none', 'there is no report of its agent: waiting for one');
         else if (age > staleAfterSeconds) once('stale', `its agent has not reported for ${age} s: waiting for it`);
         else trouble = '';
-        const result = state !== undefined && heeded ? await look(state) : undefined;
+        const result = state !== undefined && acknowledged ? await look(state) : undefined;
         if (result !== undefined) return result;
       } catch (error) {
         if (signal.aborted || !(error instanceof KubeError) || !passing.has(error.code)) throw error;

@@ -15,31 +15,31 @@ export interface FindProcessesOptions extends CallerOptions {
   readonly heraldNamespace?: string;
 }
 
-/** Of a command that asks running processes. */
+/** Adds the options of a command that queries running processes. */
 export function addFindProcessesOptions(command: Command): Command {
   return command
     .addOption(
       new Option(
         '--socket <path>',
-        `a process of this host is asked at its Unix socket; may be given several times (default: with --source ${agentSocket} and ${controllerSocket}, else agents and controllers of the cluster by the API server's pod proxy)`,
+        `query a process of this host at its Unix socket; may be given several times (default: with --source ${agentSocket} and ${controllerSocket}, else agents and controllers of the cluster through the API server's pod proxy)`,
       ).argParser((path: string, before: readonly string[] | undefined) => [...(before ?? []), readSocket(path)]),
     )
     .addOption(
-      new Option('--herald-namespace <name>', `namespace of the pods of Herald (default: ${defaultNamespace})`).conflicts([
-        'source',
-        'socket',
-      ]),
+      new Option('--herald-namespace <name>', `namespace of Herald's pods (default: ${defaultNamespace})`).conflicts(['source', 'socket']),
     );
 }
 
 interface ProcessFilter {
-  /** The agent of this node alone. */
+  /** Only the agent of this node. */
   readonly node?: string | undefined;
   /** Default: both. */
   readonly of?: readonly ('agent' | 'controller')[];
 }
 
-/** The running processes that the caller can ask about what he names. Those that he cannot are told, and why. Rejects where the API server is not there. */
+/**
+ * Finds the running processes that the caller can query. Processes that cannot be queried are returned with the reason. Rejects when the
+ * API server cannot be reached.
+ */
 export async function findProcesses(
   context: CommandContext,
   options: FindProcessesOptions,
@@ -75,7 +75,7 @@ async function findSocketClients(
         unasked.push({
           who: `the ${process.command} at ${path}`,
           why: `it reads ${reads}, and not ${directory}`,
-          fix: 'say its socket: --socket',
+          fix: 'name its socket: --socket',
         });
       } else if (isWanted && (process.command === 'controller' || node === undefined || process.node === node)) clients.push(found);
     } catch (error) {
@@ -83,7 +83,7 @@ async function findSocketClients(
       unasked.push({ who: path === controllerSocket ? 'the controller' : 'the agent of this host', why: error.message, fix: error.fix });
     }
   }
-  // `herald run` is both.
+  // `herald run` is agent and controller.
   const isBoth = clients.some(({ process }) => process.command === 'run');
   return {
     clients,

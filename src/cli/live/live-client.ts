@@ -1,19 +1,19 @@
 import { defined } from '../../lang/defined.ts';
 import type { LiveProcess, Page } from '../../live/contract.ts';
 
-/** A running process that can be asked. */
+/** A client of one running process. */
 export interface LiveClient {
   /** For people: "the agent of node1", "the controller herald-controller-5f". */
   readonly who: string;
   readonly process: LiveProcess;
-  /** The answer of a path, with its query. Rejects with LiveError. */
+  /** Queries a path of the live API. Rejects with LiveError. */
   ask(path: string, query: Readonly<Record<string, string>>): Promise<unknown>;
 }
 
-/** A process that could not be asked, and why. */
+/** A process that could not be queried, and why. */
 export interface UnreachableProcess {
   readonly who: string;
-  /** Of an agent, where its node is known. */
+  /** The node of an agent, when it is known. */
   readonly node?: string;
   readonly why: string;
   readonly fix: string;
@@ -25,7 +25,7 @@ export interface FoundProcesses {
   close(): void;
 }
 
-/** Somebody could not be asked, or has answered something else than what the contract says. */
+/** A process could not be queried, or its answer breaks the contract. */
 export class LiveError extends Error {
   readonly code = 'notAsked';
   readonly fix: string;
@@ -37,7 +37,7 @@ export class LiveError extends Error {
   }
 }
 
-/** All pages of a list, up to `most` items; `more`: there are others. Rejects with LiveError. */
+/** Fetches all pages of a list, up to `most` items. `more` is true when there are others. Rejects with LiveError. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller says what the contract has at the path
 export async function fetchAllPages<T>(
   client: Pick<LiveClient, 'ask'>,
@@ -50,17 +50,17 @@ export async function fetchAllPages<T>(
   for (;;) {
     const page = pageIn<T>(await client.ask(path, { ...query, limit: String(Math.min(5000, most)), ...defined({ after }) }));
     items.push(...page.items);
-    // One that answers the same for ever, or nothing, has no more.
+    // A process that repeats a page or sends an empty one has no more.
     if (page.next === undefined || page.next === after || page.items.length === 0) return { items, process: page.process, more: false };
     if (items.length >= most) return { items, process: page.process, more: true };
     after = page.next;
   }
 }
 
-/** Whoever answers may be of another version, or no process of Herald at all. */
+/** Checks the answer: it may come from another version of Herald, or from another program. */
 function pageIn<T>(answer: unknown): Page<T> {
   const page = answer as Partial<Page<T>> | null;
   if (page === null || typeof page !== 'object' || !Array.isArray(page.items) || page.process === undefined)
-    throw new LiveError('its answer is not what Herald would say', 'check which program answers there');
+    throw new LiveError("its answer is not one of Herald's", 'check which program answers there');
   return page as Page<T>;
 }

@@ -1,7 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { defined } from '../../lang/defined.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { Deadline } from '../../kube/client/deadline.ts';
+import { StallTimeout } from '../../kube/client/deadline.ts';
 import { KubeError } from '../../kube/error.ts';
 import { listPages } from '../../kube/reflector/list-pages.ts';
 import type { RawObject } from '../../kube/raw-object.ts';
@@ -21,13 +21,13 @@ interface Pod {
   readonly component: 'agent' | 'controller';
   readonly node: string | undefined;
   readonly port: number;
-  /** Why it cannot be asked. */
+  /** Why the pod cannot be queried. */
   readonly why?: string;
 }
 
 /**
- * The agents and controllers of a cluster, by way of the API server's pod proxy, with the caller's own rights: to list pods, and to `get`
- * `pods/proxy` in the namespace. `node`: the agent of that node alone, and the controllers.
+ * Finds the agents and controllers of a cluster, which are queried through the API server's pod proxy with the caller's own rights: to list
+ * pods, and to `get` `pods/proxy` in the namespace. `node` selects the agent of that node, and the controllers.
  */
 export async function findPodClients(
   client: KubeClient,
@@ -60,10 +60,10 @@ export async function findPodClients(
     unasked.push({
       who: 'agents and controllers',
       why: `there are no pods of Herald in the namespace ${namespace}`,
-      fix: 'say where they are: --herald-namespace',
+      fix: 'name their namespace: --herald-namespace',
     });
   if (wanted.length > asked.length)
-    unasked.push({ who: `${wanted.length - asked.length} more agents`, why: `${limits.livePods} are asked at most`, fix: 'say --node' });
+    unasked.push({ who: `${wanted.length - asked.length} more agents`, why: `at most ${limits.livePods} are queried`, fix: 'use --node' });
   const found = await atMost(asked, limits.liveAtOnce, async (pod): Promise<LiveClient | UnreachableProcess> => {
     const who = pod.component === 'controller' ? `the controller ${pod.name}` : `the agent of ${pod.node ?? pod.name}`;
     const where = pod.component === 'agent' && pod.node !== undefined ? { node: pod.node } : {};
@@ -72,7 +72,7 @@ export async function findPodClients(
     try {
       const { process } = (await ask(livePaths.index, {})) as Partial<LiveIndex>;
       if (process === undefined)
-        throw new LiveError('what answers there is no process of Herald', `check the port of metrics of pod ${pod.name}`);
+        throw new LiveError('the program that answers there is not a process of Herald', `check the metrics port of pod ${pod.name}`);
       return { who, process, ask };
     } catch (error) {
       if (!(error instanceof LiveError)) throw error;
@@ -113,13 +113,13 @@ async function askPod(
   { clock, stopped }: Pick<CommandContext, 'clock' | 'stopped'>,
 ): Promise<unknown> {
   const target = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${name}:${port}/proxy${path}`;
-  const deadline = new Deadline(clock, limits.liveMilliseconds, stopped);
+  const deadline = new StallTimeout(clock, limits.liveMilliseconds, stopped);
   try {
     return await inTurn(() => client.get(target, query, deadline.signal), clock, deadline.signal);
   } catch (error) {
     if (stopped.aborted) throw stopped.reason;
     if (deadline.signal.aborted)
-      throw new LiveError(`no answer within ${limits.liveMilliseconds / 1000} s by the API server's pod proxy`, reachFix(port), {
+      throw new LiveError(`no answer within ${limits.liveMilliseconds / 1000} s through the API server's pod proxy`, reachFix(port), {
         cause: error,
       });
     if (!(error instanceof KubeError)) throw error;
@@ -130,8 +130,8 @@ async function askPod(
 }
 
 /**
- * At its port a process answers one at a time, and others ask too: it, or the API server, says when to come again. Where there is no time left
- * for that, rejects with what was answered.
+ * Repeats a query while the process is busy. A process answers one query at a time at its port, and it, or the API server, says when to
+ * retry. When no time is left, rejects with the last answer.
  */
 async function inTurn<T>(ask: () => Promise<T>, clock: Clock, signal: AbortSignal): Promise<T> {
   const end = clock.now() + limits.liveMilliseconds;
@@ -152,16 +152,16 @@ function refusalOf(error: KubeError, namespace: string, pod: string, port: numbe
   if (error.code === 'forbidden') return new LiveError(`you may not get pods/proxy in the namespace ${namespace}`, rightsFix, options);
   if (error.code === 'notFound' && error.message.includes('not found: /metrics'))
     return new LiveError(
-      'it tells nothing at its port of metrics',
-      'it was started with --live socket, or is of an older version: ask at the socket on its host',
+      'its metrics port does not serve the live API',
+      'it was started with --live socket, or has an older version: query its socket, on its host',
       options,
     );
   if (error.code === 'busy') {
     const { retryAfterMilliseconds: later } = error;
     const when = later === undefined ? 'in a moment' : `in ${later / 1000} s`;
     return new LiveError(
-      `others are being answered (HTTP 429), and there was no turn within ${limits.liveMilliseconds / 1000} s`,
-      `ask again ${when}, or on its host at its socket: --socket`,
+      `it is busy with other queries (HTTP 429), and did not answer within ${limits.liveMilliseconds / 1000} s`,
+      `try again ${when}, or query its socket on its host: --socket`,
       options,
     );
   }
@@ -172,7 +172,7 @@ function refusalOf(error: KubeError, namespace: string, pod: string, port: numbe
 const reachFix = (port: number): string =>
   `check that the API server reaches port ${port} of the pod: --metrics-address, NetworkPolicies, the filter of the node`;
 
-/** What is the same of many is said once. */
+/** Reports many processes with the same problem once. */
 function grouped(unasked: readonly UnreachableProcess[]): UnreachableProcess[] {
   return [...Map.groupBy(unasked, ({ why, fix }) => `${why} ${fix}`).values()].flatMap((alike) => {
     const [first] = alike;

@@ -14,23 +14,27 @@ export interface QueryOptions extends ReadingOptions, FindProcessesOptions {
   readonly ask?: boolean;
 }
 
-export const noAskOption = (): Option => new Option('--no-ask', 'asks no running agent: what is decided, and reported by nodes, alone');
+export const noAskOption = (): Option =>
+  new Option('--no-ask', 'do not query running agents: show only what is decided and what nodes report');
 
 interface AskedRoutes {
   readonly live: LiveRoutes;
-  /** Why the others are told by their reports. */
+  /** Processes that could not be queried. Their nodes are shown by their reports. */
   readonly unasked: readonly UnreachableProcess[];
 }
 
 const nobody: AskedRoutes = { live: new Map(), unasked: [] };
 
-/** What agents have sent of a Service, to a peer, or at all. Nobody need be there: a command that asks tells what it knows without them. */
+/**
+ * Queries agents for the routes that they have sent for a Service, to a peer, or at all. A command works without any agent, from decisions
+ * and reports.
+ */
 export async function queryRoutes(
   context: CommandContext,
   options: QueryOptions,
   { node, ...query }: { readonly node?: string | undefined; readonly peer?: string | undefined; readonly service?: string | undefined },
 ): Promise<AskedRoutes> {
-  // Manifests alone run nowhere.
+  // Manifests have no running processes.
   if (options.ask === false || options.file !== undefined) return nobody;
   let found: FoundProcesses;
   try {
@@ -55,7 +59,7 @@ export async function queryRoutes(
               who: client.who,
               node: at,
               why: `it has more than ${limits.liveRoutes} routes`,
-              fix: 'say --peer or --service',
+              fix: 'use --peer or --service',
             });
         } catch (error) {
           if (!(error instanceof LiveError)) throw error;

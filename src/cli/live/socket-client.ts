@@ -4,14 +4,15 @@ import { requestLocal, LocalSocketError } from '../../system/http/local-socket.t
 import { limits } from '../limits.ts';
 import { LiveError, type LiveClient } from './live-client.ts';
 
-/** The process behind a socket of this host. Rejects with LiveError. */
+/** Connects to the process at a socket of this host. Rejects with LiveError. */
 export async function connectToSocket(socket: string, stopped: AbortSignal): Promise<LiveClient> {
   const ask = (path: string, query: Readonly<Record<string, string>>): Promise<unknown> => {
     const text = new URLSearchParams(query).toString();
     return askSocket(socket, text === '' ? path : `${path}?${text}`, stopped);
   };
   const { process } = (await ask(livePaths.index, {})) as Partial<LiveIndex>;
-  if (process === undefined) throw new LiveError(`what answers at ${socket} is no process of Herald`, 'say which it is: --socket');
+  if (process === undefined)
+    throw new LiveError(`the program that answers at ${socket} is not a process of Herald`, 'name the right socket: --socket');
   const { command, node } = process;
   const who = command === 'controller' ? 'the controller' : `the agent of ${node ?? 'this host'}`;
   return { who, process, ask };
@@ -23,19 +24,21 @@ async function askSocket(socket: string, target: string, stopped: AbortSignal): 
     const { status, chunks } = await requestLocal(socket, target, AbortSignal.any([stopped, late]));
     const text = await readBody(chunks);
     if (status === 200) return JSON.parse(text) as unknown;
-    throw new LiveError(`${socket} answered ${status}: ${text.trim().slice(0, 300)}`, 'the process may be of another version');
+    throw new LiveError(`${socket} answered ${status}: ${text.trim().slice(0, 300)}`, 'the process may have another version');
   } catch (error) {
     if (stopped.aborted) throw stopped.reason;
     if (late.aborted)
-      throw new LiveError(`${socket} did not answer within ${limits.liveMilliseconds / 1000} s`, 'look at the log of the process', {
+      throw new LiveError(`${socket} did not answer within ${limits.liveMilliseconds / 1000} s`, 'check the log of the process', {
         cause: error,
       });
     if (error instanceof LocalSocketError)
-      throw new LiveError(error.message, 'run it on the host of the process, as its user, and say --socket where it has another one', {
+      throw new LiveError(error.message, 'run this on the host of the process, as its user, and use --socket if it has another path', {
         cause: error,
       });
     if (error instanceof SyntaxError)
-      throw new LiveError(`what answers at ${socket} is no process of Herald`, 'say which it is: --socket', { cause: error });
+      throw new LiveError(`the program that answers at ${socket} is not a process of Herald`, 'name the right socket: --socket', {
+        cause: error,
+      });
     throw error;
   }
 }

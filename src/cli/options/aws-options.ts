@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { defined } from '../../lang/defined.ts';
 
-/** What the command line says of AWS. The provider is loaded only where there is a cluster name. */
+/** The AWS flags of the command line. The provider is loaded only when a cluster name is given. */
 export interface AwsFlags {
   readonly awsClusterName?: string;
   readonly awsRegion?: string;
@@ -23,7 +23,7 @@ export function addAwsOptions(command: Command): Command {
     .addOption(
       new Option(
         '--aws-cluster-name <name>',
-        'serve Services by load balancers of AWS; the name is in the tags of all that is made, by which Herald knows what is its own',
+        'serve Services with AWS load balancers; everything that Herald creates carries this name in its tags, by which it recognizes its own resources',
       ).argParser(readClusterName),
     )
     .addOption(new Option('--aws-region <region>', 'default: AWS_REGION, AWS_DEFAULT_REGION, else the region of the nodes'))
@@ -31,48 +31,53 @@ export function addAwsOptions(command: Command): Command {
     .addOption(
       new Option(
         '--aws-classless <mode>',
-        'Services without loadBalancerClass: off: none, legacy: those with aws-load-balancer-type, classic: all, as Classic ELBs unless their type says otherwise',
+        'Services without loadBalancerClass to serve: off: none, legacy: those with aws-load-balancer-type, classic: all, as Classic ELBs unless their type says otherwise',
       )
         .choices(['off', 'legacy', 'classic'])
         .default('off'),
     )
     .addOption(
-      new Option('--aws-default-scheme <scheme>', 'of a load balancer whose Service does not say')
+      new Option('--aws-default-scheme <scheme>', 'default scheme of load balancers whose Service does not name one')
         .choices(['internal', 'internet-facing'])
         .default('internal'),
     )
     .addOption(
-      new Option('--aws-default-target-type <type>', 'what an NLB sends to: nodes by their NodePort, or pods')
+      new Option('--aws-default-target-type <type>', 'default targets of an NLB: nodes by their NodePort, or pods')
         .choices(['instance', 'ip'])
         .default('instance'),
     )
-    .addOption(new Option('--aws-default-ssl-policy <name>', 'security policy of TLS listeners of NLBs'))
-    .addOption(new Option('--aws-default-tags <tags>', 'KEY=VALUE,... on all that is made').argParser(readTags).default({}, 'none'))
+    .addOption(new Option('--aws-default-ssl-policy <name>', 'default security policy of TLS listeners of NLBs'))
+    .addOption(
+      new Option('--aws-default-tags <tags>', 'KEY=VALUE,... tags of every resource that Herald creates')
+        .argParser(readTags)
+        .default({}, 'none'),
+    )
     .addOption(
       new Option(
         '--aws-upstream-backend-https',
-        'backend-protocol https on an NLB means plain text to the pods, as upstream has it',
+        'send plain text to the pods when an NLB has backend-protocol https, as the upstream controller does',
       ).default(false),
     )
-    .addOption(new Option('--aws-certificate-discovery', 'look for certificates in ACM by host name').default(false))
+    .addOption(new Option('--aws-certificate-discovery', 'search ACM for certificates by host name').default(false))
     .addOption(
-      new Option('--aws-node-rules <mode>', 'rules of the security groups of nodes, so that load balancers reach them')
+      new Option('--aws-node-rules <mode>', 'add rules to the security groups of nodes, so that load balancers reach them')
         .choices(['manage', 'leave'])
         .default('manage'),
     )
     .addOption(
-      new Option('--aws-retire-seconds <seconds>', 'how long a load balancer stays after another one has taken over').argParser(
+      new Option('--aws-retire-seconds <seconds>', 'how long an old load balancer stays after its replacement has taken over').argParser(
         readSeconds,
       ),
     )
     .addOption(
-      new Option('--aws-orphan-seconds <seconds>', 'how long something of ours without a Service is marked before it is deleted').argParser(
-        readSeconds,
-      ),
+      new Option(
+        '--aws-orphan-seconds <seconds>',
+        'how long a resource of Herald without a Service stays marked before it is deleted',
+      ).argParser(readSeconds),
     );
 }
 
-/** What the provider is told: only what the command line or the environment says, the rest is the provider's own. */
+/** Converts the flags and environment variables into provider options. Options that neither sets are left to the provider's defaults. */
 export function awsOptionsOf(flags: AwsFlags, clusterName: string, variables: Readonly<Record<string, string | undefined>>) {
   const region = flags.awsRegion ?? variables['AWS_REGION'] ?? variables['AWS_DEFAULT_REGION'];
   return {
@@ -91,7 +96,7 @@ export function awsOptionsOf(flags: AwsFlags, clusterName: string, variables: Re
   };
 }
 
-/** It becomes the value of a tag (at most 256 characters) and part of the name of a security group. */
+/** The cluster name becomes a tag value (at most 256 characters) and part of a security group's name. */
 function readClusterName(text: string): string {
   if (!/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$/.test(text))
     throw new InvalidArgumentError('Write at most 100 letters, digits, ".", "_" and "-".');
@@ -111,14 +116,14 @@ function readSeconds(text: string): number {
   return seconds;
 }
 
-/** AWS allows 50 tags on a thing; some are ours, some are the Service's. */
+/** AWS allows 50 tags on a resource. Some are Herald's, and some are the Service's. */
 const mostTags = 30;
 
 function readTags(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(',').map((pair): [string, string] => {
     const [, key = '', value = ''] = /^([^=]+)=(.*)$/s.exec(pair.trim()) ?? [];
     if (key === '' || key.length > 128 || value.length > 256) throw new InvalidArgumentError('Write KEY=VALUE,KEY=VALUE.');
-    if (key.startsWith('aws:') || key.startsWith('herald.dev/')) throw new InvalidArgumentError(`${key} is not for you to set.`);
+    if (key.startsWith('aws:') || key.startsWith('herald.dev/')) throw new InvalidArgumentError(`${key} is reserved for Herald.`);
     return [key, value];
   });
   if (pairs.length > mostTags) throw new InvalidArgumentError(`Write at most ${mostTags} tags.`);

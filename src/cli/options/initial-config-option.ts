@@ -3,14 +3,14 @@ import { parseObject } from '../../model/parse.ts';
 import { heraldApiVersion } from '../../model/kinds.ts';
 
 export interface InitialConfigFlag {
-  /** A manifest of HeraldConfig/default that the API server will take. */
+  /** A manifest of HeraldConfig/default that the API server will accept. */
   readonly initialConfig?: object;
 }
 
 export const initialConfigOption = (): Option =>
   new Option(
     '--initial-config <json>',
-    'a manifest of HeraldConfig/default, which the controller makes where there is none when it begins to lead; never changes one',
+    'a manifest of HeraldConfig/default; a controller that begins to lead creates it when there is none, and never changes an existing one',
   )
     .argParser(readInitialConfig)
     .conflicts('source');
@@ -25,7 +25,7 @@ function readInitialConfig(text: string): object {
     const { field, message, fix } = problem;
     throw new InvalidArgumentError(`HeraldConfig: ${field === '' ? 'it' : field} ${message} (${fix}).`);
   }
-  if (object?.kind !== 'HeraldConfig') throw new InvalidArgumentError(`It is no HeraldConfig. Write ${example}.`);
+  if (object?.kind !== 'HeraldConfig') throw new InvalidArgumentError(`It is not a HeraldConfig. Write ${example}.`);
   return raw as object;
 }
 

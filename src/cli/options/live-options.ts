@@ -3,27 +3,27 @@ import { isAbsolute } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { longestSocketPath } from '../../system/http/local-socket.ts';
 
-/** Where a process can be asked what it does at this moment (src/live/contract.ts). */
+/** Where the live API of a process is served (src/live/contract.ts). */
 export interface LiveOptions {
   /** A path, or "none". */
   readonly socket: string;
-  /** metrics: at the port of metrics as well, which the API server's pod proxy reaches. */
+  /** metrics: at the metrics port as well, which the API server's pod proxy reaches. */
   readonly live: 'metrics' | 'socket';
 }
 
-/** An agent and a controller may run on one host. */
+/** Two paths, because an agent and a controller may run on one host. */
 export const agentSocket = '/run/herald/agent.sock';
 export const controllerSocket = '/run/herald/controller.sock';
 
 export function addLiveOptions(command: Command, of: 'agent' | 'controller'): Command {
   return command
     .addOption(
-      new Option('--socket <path>', 'Unix socket at which its owner may ask this process what it does, or none; its directory is made')
+      new Option('--socket <path>', 'Unix socket where the owner may query what this process does, or none; its directory is created')
         .argParser(readSocket)
         .default(of === 'agent' ? agentSocket : controllerSocket),
     )
     .addOption(
-      new Option('--live <where>', 'where else it may be asked: metrics, at the port of metrics, or socket, nowhere else')
+      new Option('--live <where>', 'where else the same queries are answered: metrics, at the metrics port, or socket, nowhere else')
         .choices(['metrics', 'socket'])
         .default('metrics'),
     );

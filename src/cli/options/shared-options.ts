@@ -4,12 +4,12 @@ import { formatAddress, parseAddress } from '../../net/address.ts';
 import type { SocketAddress } from '../../system/http/http-listener.ts';
 
 /**
- * Where the shipped manifests and the chart put Herald: its pods, and the Lease of its controllers where neither a pod nor an option says
- * otherwise.
+ * The namespace of Herald's pods in the shipped manifests and the chart. Also the namespace of the controllers' Lease, unless a pod or an
+ * option says otherwise.
  */
 export const defaultNamespace = 'herald-system';
 
-/** Options that several commands have, with one wording. */
+/** Options that several commands share, with one wording. */
 export const sourceOption = (): Option => new Option('--source <dir>', 'directory of manifests; records are kept in its folder .herald');
 
 export interface ClusterOptions {
@@ -17,26 +17,26 @@ export interface ClusterOptions {
   readonly apiserver?: URL;
 }
 
-/** Where there is no --source. `otherwise`: whose cluster it is where none is named. */
-export function addClusterOptions(command: Command, otherwise = 'the one that this pod is in'): Command {
+/** Cluster options of a command that may have no --source. `otherwise` describes the cluster that is used when none is named. */
+export function addClusterOptions(command: Command, otherwise = 'the cluster of this pod'): Command {
   return command
     .addOption(new Option('--kubeconfig <file>', `the cluster of this file's current context (default: ${otherwise})`).conflicts('source'))
     .addOption(
       new Option(
         '--apiserver <url>',
-        'address of the API server, in place of the one that comes with the credentials: needed where the agent itself makes the ClusterIP of the API server work',
+        'address of the API server, in place of the one in the credentials: needed where the agent itself makes the ClusterIP of the API server work',
       )
         .argParser(readApiServer)
         .conflicts('source'),
     );
 }
 
-/** Of a command that a person runs: his own credentials, found as kubectl finds them. */
+/** Options of a command that uses the credentials of the person who runs it, found as kubectl finds them. */
 export interface CallerOptions extends ClusterOptions {
   readonly context?: string;
 }
 
-/** Where there is no --source. */
+/** Not allowed together with --source. */
 export function addCallerOptions(command: Command): Command {
   return addClusterOptions(command, 'as kubectl finds it: $KUBECONFIG, ~/.kube/config, else the pod').addOption(
     new Option('--context <name>', 'a context of the kubeconfig, in place of the current one').conflicts('source'),
@@ -44,19 +44,16 @@ export function addCallerOptions(command: Command): Command {
 }
 
 export interface ElectionOptions {
-  /** Absent: of an agent, which has no rivals. */
+  /** Absent for an agent, which needs no election. */
   readonly leaderElect?: 'true' | 'false';
   readonly leaderElectNamespace?: string;
 }
 
-/** Of a controller in a cluster. */
+/** Options of a controller in a cluster. */
 export function addElectionOptions(command: Command): Command {
   return command
     .addOption(
-      new Option(
-        '--leader-elect <bool>',
-        'of several controllers of a cluster one works, which a Lease tells; false: there is never another one',
-      )
+      new Option('--leader-elect <bool>', 'elect one of several controllers with a Lease; false: there is never another controller')
         .choices(['true', 'false'])
         .default('true'),
     )
@@ -68,23 +65,26 @@ export function addElectionOptions(command: Command): Command {
 }
 
 export const logLevelOption = (): Option =>
-  new Option('--log-level <level>', 'least level that is logged').choices(['debug', 'info', 'warn', 'error']).default('info');
+  new Option('--log-level <level>', 'lowest level that is logged').choices(['debug', 'info', 'warn', 'error']).default('info');
 
 export const logFormatOption = (): Option =>
-  new Option('--log-format <format>', 'json: a line of JSON for each change, for programs; text: for people')
+  new Option('--log-format <format>', 'json: one JSON object a line, for programs; text: for people')
     .choices(['json', 'text'])
     .default('json');
 
 export const outputOption = (): Option => new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text');
 
-/** Of an agent: beside another program that forwards, the defaults of HeraldConfig are what nobody may have chosen. */
+/**
+ * For agents beside another program that forwards: they must not act on the defaults of HeraldConfig before the administrator has written
+ * one.
+ */
 export const waitForConfigOption = (): Option =>
   new Option(
     '--wait-for-config',
-    'do nothing on the node while there is no HeraldConfig/default, and go on with the last one when it is deleted; without this the defaults count then, which are for nodes without kube-proxy',
+    'change nothing on the node while HeraldConfig/default does not exist, and keep using the last one when it is deleted; without this option its defaults apply, which are for nodes without kube-proxy',
   ).conflicts('source');
 
-/** Undefined where it is not given: port 179 of every address, while a BGPPeer of the node is passive. */
+/** Undefined when not given: the agent listens on port 179 of every address while a BGPPeer of the node is passive. */
 export const bgpListenOption = (): Option =>
   new Option(
     '--bgp-listen <where>',
@@ -94,7 +94,7 @@ export const bgpListenOption = (): Option =>
 export const onStopOption = (): Option =>
   new Option(
     '--on-stop <mode>',
-    'what BGP peers are told: restart lets those with graceful restart keep the routes, shutdown makes them the last resort for 5 s and withdraws them all',
+    'restart: BGP peers with graceful restart keep the routes; shutdown: routes are the last resort for 5 s, then they are withdrawn from all peers',
   )
     .choices(['restart', 'shutdown'])
     .default('restart');
@@ -103,41 +103,41 @@ export const onStopOption = (): Option =>
 export const healthzOption = (): Option =>
   new Option(
     '--healthz-bind-address <where>',
-    'ADDRESS[:PORT] where /healthz and /livez tell the health of the node, or none; 0.0.0.0 and [::] are all addresses of both families',
+    'ADDRESS[:PORT] where /healthz and /livez report the health of the node, or none; 0.0.0.0 and [::] are all addresses of both families',
   )
     .argParser(readHealthz)
     .default(readHealthz('0.0.0.0'), '0.0.0.0:10256');
 
 export const kernelSettingsOption = (): Option =>
-  new Option('--kernel-settings <mode>', 'settings of the kernel that are wrong for forwarding: set them, or report them only')
+  new Option('--kernel-settings <mode>', 'set: correct kernel settings that break forwarding; report: only report them')
     .choices(['set', 'report'])
     .default('set');
 
 export const procSysOption = (): Option =>
   new Option(
     '--proc-sys <dir>',
-    "where the kernel's settings are: containers have /proc/sys read-only, and net of the host's may be mounted below another directory",
+    "path of the kernel's settings: containers have /proc/sys read-only, and the host's net may be mounted in another directory",
   ).default('/proc/sys');
 
 export const bfdPriorityOption = (): Option =>
   new Option(
     '--bfd-priority <mode>',
-    'of the thread in which BFD runs: real-time (SCHED_FIFO) where CAP_SYS_NICE allows it, which intervals below 100 ms need, or normal',
+    'priority of the BFD thread: real-time (SCHED_FIFO) where CAP_SYS_NICE allows it, which intervals below 100 ms need, or normal',
   )
     .choices(['real-time', 'normal'])
     .default('real-time');
 
-/** A command of its own, which does not need --node. */
+/** This option makes the command do only this, and --node is not needed. */
 export const cleanupHeraldOption = (): Option =>
   new Option(
     '--cleanup',
-    'remove all that an agent which was stopped has left in the kernel of this node, and end: 0 it is gone, 1 not all of it, 3 refused (an agent runs)',
+    'remove everything that a stopped agent left in the kernel of this node, and end: 0 all is removed, 1 something is left, 3 refused (an agent runs)',
   ).implies({ node: '' });
 
 export const cleanupOption = (): Option =>
   new Option(
     '--cleanup-kube-proxy',
-    'remove what kube-proxy has left on this node, say what, and end: 0 all is gone, 1 something is left, 3 refused (it still runs, or Herald does not forward yet)',
+    'remove what kube-proxy left on this node, print it, and end: 0 all is removed, 1 something is left, 3 refused (kube-proxy still runs, or Herald does not forward yet)',
   ).implies({ node: '' });
 
 export interface AgentProcessOptions {

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatAddress, parseAddress } from '../../net/address.ts';
 import type { SocketAddress } from '../../system/http/http-listener.ts';
 
-/** Where something is served: at addresses of this host, or at those of the Node object, which are known when it was read. */
+/** Where something is served: at addresses of this host, or at those of the Node object, which are known after it was read. */
 export interface Where {
   readonly places: readonly SocketAddress[];
   /** The port at the InternalIPs of the node. */
@@ -14,11 +14,11 @@ export interface TelemetryOptions {
   readonly healthAddress: Where;
 }
 
-/** Of a process on a node: other ports than those of a controller, as both may run on one host. */
+/** Ports of a process on a node. They differ from the controller's, because both may run on one host. */
 export const agentPorts = { metrics: 10_290, health: 10_291 } as const;
 export const controllerPorts = { metrics: 10_292, health: 10_293 } as const;
 
-/** Metrics name pools and peers: where there is a node, they are for its network alone. */
+/** Metrics name pools and peers, so on a node they are served on loopback or to the node's network only. */
 export function addTelemetryOptions(command: Command, of: 'agent' | 'controller'): Command {
   const { metrics, health } = of === 'agent' ? agentPorts : controllerPorts;
   const host = of === 'agent' ? 'node' : '0.0.0.0';
@@ -27,13 +27,13 @@ export function addTelemetryOptions(command: Command, of: 'agent' | 'controller'
       new Option(
         '--metrics-address <where>',
         'ADDRESS[:PORT] where /metrics is served, or none; 0.0.0.0 and [::] are all addresses of both families' +
-          (of === 'agent' ? ', node the InternalIPs of the Node' : ''),
+          (of === 'agent' ? '; node: the InternalIPs of the Node' : ''),
       )
         .argParser((text) => readWhere(text, metrics, of === 'agent'))
         .default(readWhere(host, metrics, of === 'agent'), `${host}:${metrics}`),
     )
     .addOption(
-      new Option('--health-address <where>', 'ADDRESS[:PORT] where /livez, /readyz and /healthz tell the health of this process, or none')
+      new Option('--health-address <where>', 'ADDRESS[:PORT] where /livez, /readyz and /healthz report the health of this process, or none')
         .argParser((text) => readWhere(text, health, false))
         .default(readWhere('0.0.0.0', health, false), `0.0.0.0:${health}`),
     );

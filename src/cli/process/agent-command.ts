@@ -31,7 +31,7 @@ export function agentCommand(context: CommandContext): Command {
   const command = new Command('agent')
     .description('forward and announce on this node')
     .addOption(sourceOption())
-    .requiredOption('--node <name>', 'name of the Node object that this machine is')
+    .requiredOption('--node <name>', 'name of the Node object of this machine')
     .addOption(waitForConfigOption())
     .addOption(bgpListenOption())
     .addOption(healthzOption())
@@ -45,7 +45,7 @@ export function agentCommand(context: CommandContext): Command {
     .addOption(logFormatOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald agent --node node1 --apiserver https://192.0.2.10:6443     in a pod, with no kube-proxy on the node\n  herald agent --node node1 --source /etc/herald --healthz-bind-address 192.0.2.1:10256\n  herald agent --cleanup-kube-proxy      after kube-proxy was stopped, beside the running agent\n  herald agent --cleanup                 after the agent was stopped for good\n\nNeeds CAP_NET_ADMIN. SIGTERM leaves the rules, so that no connection breaks, and withdraws every\nroute from peers without graceful restart; with --on-stop shutdown from all, after 5 s as their last resort.',
+      '\nExample:\n  herald agent --node node1 --apiserver https://192.0.2.10:6443     in a pod, on a node without kube-proxy\n  herald agent --node node1 --source /etc/herald --healthz-bind-address 192.0.2.1:10256\n  herald agent --cleanup-kube-proxy      after kube-proxy was stopped, while the agent runs\n  herald agent --cleanup                 after the agent was stopped for good\n\nNeeds CAP_NET_ADMIN. SIGTERM keeps the forwarding rules, so that no connection breaks, and withdraws all\nroutes from peers without graceful restart. With --on-stop shutdown it withdraws them from all peers,\nafter they were the last resort for 5 s.',
     )
     .action(async (options: Options) => {
       if (options.cleanup === true) return (await import('./cleanup.ts')).cleanupHerald(context, options);

@@ -27,7 +27,7 @@ export function controllerCommand(context: CommandContext): Command {
     .addOption(logFormatOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald controller                                in a pod of the cluster\n  herald controller --source /etc/herald\n  herald controller --aws-cluster-name production      and Services of class herald.dev/aws get an NLB\n\nOne controller works on a cluster or a directory at a time: in a cluster any number may run, and one of\nthem leads. SIGTERM stops it; addresses stay.',
+      '\nExample:\n  herald controller                                in a pod of the cluster\n  herald controller --source /etc/herald\n  herald controller --aws-cluster-name production      Services of class herald.dev/aws get an NLB\n\nOne controller at a time works on a cluster or a directory. A cluster may run any number of controllers,\nand one of them leads. SIGTERM stops it; addresses stay.',
     )
     .action(async (options: Options) => {
       const { runUntilStopped } = await import('./run-until-stopped.ts');

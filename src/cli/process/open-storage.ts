@@ -10,12 +10,15 @@ import type { StorageBackend } from '../context/storage.ts';
 export interface StorageOptions extends ClusterOptions, ElectionOptions {
   /** A directory of manifests; undefined: a cluster. */
   readonly source?: string;
-  /** Of an agent. */
+  /** The node of an agent; absent for a controller. */
   readonly node?: string;
   readonly waitForConfig?: true;
 }
 
-/** Opens and reads a directory or a cluster; what is wrong in it is logged now and whenever it changes. Until all is read the process is not ready. */
+/**
+ * Opens and reads a directory or a cluster. Logs the problems of its objects now and whenever they change. The process is not ready until
+ * all is read.
+ */
 export async function openStorage(
   context: CommandContext,
   options: StorageOptions,
@@ -29,10 +32,10 @@ export async function openStorage(
     directory === undefined
       ? await openClusterStorage(context, options, log, endpoints?.api)
       : await openDirectoryStorage(context, directory, log);
-  // Before it has started: an API server that is not there is waited for, and somebody may wait with it.
+  // Before the source starts: when the API server cannot be reached, the start waits for it, and the log must say so.
   logProblems(storage.source, log);
   endpoints?.follow(storage.source);
-  awaited = () => storage.source.awaited?.();
+  awaited = () => storage.source.missingPrerequisite?.();
   await storage.source.start(context.stopped);
   isRead?.();
   return storage;

@@ -21,9 +21,9 @@ interface Options extends LogOptions, TelemetryOptions, LiveOptions, AgentProces
 
 export function runCommand(context: CommandContext): Command {
   const command = new Command('run')
-    .description('controller and agent of one host in one process, without Kubernetes')
+    .description('run controller and agent of one host in one process, without Kubernetes')
     .addArgument(new Argument('<dir>', 'directory of manifests; records are kept in its folder .herald'))
-    .option('--node <name>', 'name of the Node object that this machine is (default: the only one, or the one named as the host)')
+    .option('--node <name>', "name of the Node object of this machine (default: the only Node, or the one with the host's name)")
     .addOption(providerOption())
     .addOption(bgpListenOption())
     .addOption(healthzOption())
@@ -34,7 +34,7 @@ export function runCommand(context: CommandContext): Command {
     .addOption(logFormatOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald run /etc/herald\n  herald run /etc/herald --healthz-bind-address none      beside a kube-proxy, whose port it is\n\nNeeds CAP_NET_ADMIN. Edits of the manifests are applied as they are saved.',
+      '\nExample:\n  herald run /etc/herald\n  herald run /etc/herald --healthz-bind-address none      beside a kube-proxy, which uses the same port\n\nNeeds CAP_NET_ADMIN. Edits of the manifests take effect when they are saved.',
     )
     .action(
       async (
@@ -63,5 +63,5 @@ function ownNode(nodes: readonly string[], hostname: string): string {
   if (only !== undefined && others.length === 0) return only;
   if (nodes.includes(hostname)) return hostname;
   const found = nodes.length === 0 ? 'there is no Node manifest' : `the Node manifests are ${nodes.join(', ')}`;
-  throw new UsageError(`which node is this host? ${found}: add one named ${hostname}, or say --node NAME`);
+  throw new UsageError(`no Node is this host: ${found}. Add a Node named ${hostname}, or use --node NAME`);
 }

@@ -14,13 +14,13 @@ import type { StorageBackend } from '../context/storage.ts';
 /** A part of Herald that runs until it is stopped. */
 export interface RunningComponent {
   stop(): Promise<void>;
-  /** Resolves when it must not go on: another process does its work by now. */
+  /** Resolves when the component must stop because another process may do its work already. */
   readonly lost?: Promise<void>;
 }
 
 export interface RunningOptions extends LogOptions, TelemetryOptions, LiveOptions, StorageOptions, Pick<LiveProcess, 'command'> {}
 
-/** What every command that runs on does: read what there is, start its parts, wait for a signal, stop them in reverse order. */
+/** Runs a long-running command: reads the objects, starts the components, waits for a signal, stops the components in reverse order. */
 export async function runUntilStopped(
   context: CommandContext,
   { logLevel, logFormat, metricsAddress, healthAddress, command, socket, live, ...options }: RunningOptions,
@@ -28,17 +28,17 @@ export async function runUntilStopped(
 ): Promise<void> {
   if (options.source !== undefined) {
     await requireDirectory(options.source);
-    // Another process has not only the directory, but the ports as well.
+    // A process that holds the directory holds the ports as well. This message says so better than a failed bind.
     await requireFree(options.source, options.node);
   }
   const log = await context.log(logLevel, logFormat);
-  // Before everything else: an API server that is not there is waited for, and whoever probes must not take that for death.
+  // First of all: the start may wait for an API server, and a liveness probe must not fail meanwhile.
   const endpoints = new ProcessEndpoints(context, { metricsAddress, healthAddress, command, socket, live }, log);
   let storage: StorageBackend | undefined;
   const running: RunningComponent[] = [];
   try {
     storage = await openStorage(context, options, log, endpoints);
-    // Once it is known to be there. Whoever asks may have another name for it.
+    // After the directory was found. The real path, because clients may use another name for the directory.
     if (options.source !== undefined) endpoints.live.setProcess({ directory: await realpath(options.source) });
     for await (const part of start(storage, log, endpoints)) if (part !== undefined) running.unshift(part);
     const lost = running.flatMap((part) => part.lost ?? []);
@@ -51,9 +51,9 @@ export async function runUntilStopped(
   }
 }
 
-/** With what this process knows nobody should work any more: whoever starts it again has it begin anew (docs/adr/0014). */
+/** Ends the process: its state may be stale, so it must not work on. A restarted process begins afresh (docs/adr/0014). */
 function exitAfterLeadershipLoss(): never {
-  throw new KubeError('notLeading', 'the Lease was lost: another controller may lead by now, and this one ends');
+  throw new KubeError('notLeading', 'the Lease was lost: another controller may lead already, and this one ends');
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@ import type { Log } from '../../system/log.ts';
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 type Level = (typeof levels)[number];
 
-/** A log for people: time, level, message, and the fields as key=value. `write` gets a line. */
+/** A log for people: time, level, message, and the fields as key=value. `write` receives one line. */
 export function textLog(level: string, now: () => Date, write: (line: string) => void): Log {
   const least = levels.indexOf(level as Level);
   const at =
@@ -16,7 +16,7 @@ export function textLog(level: string, now: () => Date, write: (line: string) =>
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** One line, whatever the value is: what has spaces or quotes is quoted as in JSON. */
+/** Returns one line for any value. A value with spaces or quotes is quoted as in JSON. */
 function valueText(value: unknown): string {
   if (value instanceof Error) return JSON.stringify(value.stack ?? value.message);
   if (typeof value === 'string') return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);

@@ -12,27 +12,30 @@ export interface ReadingOptions extends CallerOptions {
   readonly file?: readonly string[];
 }
 
-/** Where a command that answers and ends reads from: a cluster unless it is told otherwise. */
+/** Adds the options that choose what to read. The default is a cluster. */
 export function addReadingOptions(command: Command): Command {
   return addCallerOptions(
     command.addOption(sourceOption()).addOption(manifestsOption().conflicts(['source', 'kubeconfig', 'apiserver', 'context'])),
   );
 }
 
-/** It may be given several times. */
+/** May be given several times. */
 export const manifestsOption = (): Option =>
   new Option('-f, --file <path>', 'a file, a directory of manifests, or - for standard input; may be given several times').argParser(
     (path: string, before: readonly string[] | undefined) => [...(before ?? []), path],
   );
 
-/** `namespace`: where the caller may not read all of a cluster, he is asked for this one. Rejects with KubeError, SourceError or UsageError. */
+/**
+ * Reads what the options name. A caller who may not read the whole cluster reads `namespace` alone. Rejects with KubeError, SourceError or
+ * UsageError.
+ */
 export function openReading(context: CommandContext, options: ReadingOptions, namespace?: string): Promise<Reading> {
   if (options.file !== undefined) return readManifestFiles(context, options.file);
   if (options.source !== undefined) return readDirectory(context, options.source);
   return readCluster(context, options, namespace);
 }
 
-/** Lines for people: what is wrong, and what is only odd. */
+/** Returns a line for each problem and each warning. */
 export function problemLines(problems: readonly SourceProblem[]): string[] {
   return problems.map((problem) => `${problem.severity === 'error' ? 'problem' : 'warning'}: ${problemText(problem)}`);
 }

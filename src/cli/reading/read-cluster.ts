@@ -19,7 +19,7 @@ import { recordedConditions } from './recorded-conditions.ts';
 import { isUnavailable } from '../storage/access-refused.ts';
 import type { PastEvent, Reading, RecordedService } from './reading.ts';
 
-/** Reads a cluster once, with what the caller may read. `namespace`: the one that is asked for where he may not read all. */
+/** Reads from a cluster, once, everything that the caller may read. A caller who may not read all namespaces reads `namespace` alone. */
 export async function readCluster(context: CommandContext, options: CallerOptions, namespace?: string): Promise<Reading> {
   const { clock, stopped: signal } = context;
   const client = new KubeClient(await connectAsCaller(context, options), { clock });
@@ -49,7 +49,7 @@ export async function readCluster(context: CommandContext, options: CallerOption
   }
 }
 
-/** That somebody may not read a Secret says nothing of whether it is there: nobody is told that his session lacks a password. */
+/** Adds a placeholder for each Secret that the caller may not read. It may well exist, so no session is reported to lack its password. */
 export function addPlaceholderSecrets(snapshot: Store, unread: readonly UnreadableKind[]): void {
   for (const { kind, resource } of unread) {
     if (kind !== 'Secret') continue;
@@ -90,7 +90,7 @@ async function recordOf(
   };
 }
 
-/** Events are a courtesy: who may not read them is told everything else. */
+/** Returns the warning Events of a Service. A caller who may not read Events gets none, and everything else. */
 async function eventsOf(client: KubeClient, namespace: string, name: string, signal: AbortSignal): Promise<PastEvent[]> {
   const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
   const fieldSelector = `regarding.kind=Service,regarding.name=${name},type=Warning`;

@@ -6,7 +6,7 @@ import { requireDirectory } from '../storage/directory-storage.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import type { Reading, RecordedService } from './reading.ts';
 
-/** Reads a directory once. `replacement`: another one, whose files take the place of all of its, while its records stay. */
+/** Reads a directory once. `replacement` is a directory whose files replace all files of the first one, while the records stay. */
 export async function readDirectory({ clock, stopped }: CommandContext, directory: string, replacement?: string): Promise<Reading> {
   await requireDirectory(directory);
   if (replacement !== undefined) await requireDirectory(replacement);
@@ -25,13 +25,13 @@ export async function readDirectory({ clock, stopped }: CommandContext, director
     pods: async () => undefined,
     record: (service) => recordIn(directory, service),
     conditions: async () => (await readRecordedAddresses(directory)).conditions ?? new Map(),
-    // A directory has a lock in place of a Lease.
+    // A directory has a lock instead of a Lease.
     leadership: async () => undefined,
     close: () => undefined,
   };
 }
 
-/** Events of a directory are in the log of its controller only. */
+/** A directory has no Events: its controller only logs them. */
 async function recordIn(directory: string, service: ServiceKey): Promise<RecordedService> {
   const { conditions } = await readRecordedAddresses(directory);
   return { conditions: conditions?.get(service) ?? [], events: [] };

@@ -9,7 +9,7 @@ import { readLease } from '../../kube/election/lease-object.ts';
 import { leaseName } from '../storage/leader-election.ts';
 import { isUnavailable } from '../storage/access-refused.ts';
 
-/** Who may not read the Lease is told everything else. */
+/** Reads the Lease of the controllers. Undefined: the caller may not read it. */
 export async function leadershipIn(
   client: Pick<KubeClient, 'get'>,
   namespace: string,

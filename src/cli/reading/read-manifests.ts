@@ -7,7 +7,7 @@ import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { recordedConditions } from './recorded-conditions.ts';
 import type { Reading } from './reading.ts';
 
-/** Objects of files, directories and standard input ("-"), undecided what they are. */
+/** Reads the objects of files, directories and standard input ("-") without interpreting them. */
 export async function readFiles(context: CommandContext, paths: readonly string[]): Promise<RawObjects> {
   const found: RawObjects[] = [];
   for (const path of paths)
@@ -18,8 +18,8 @@ export async function readFiles(context: CommandContext, paths: readonly string[
 }
 
 /**
- * Manifests for a cluster, or what `kubectl get -o yaml` wrote: then the records and reports are in them. Reports of nodes are as old as
- * they are beside the newest.
+ * Reads manifests for a cluster, or the output of `kubectl get -o yaml`, which includes records and reports. The age of a node's report is
+ * its distance from the newest report.
  */
 export async function readManifestFiles(context: CommandContext, paths: readonly string[]): Promise<Reading> {
   const files = await readFiles(context, paths);

@@ -8,45 +8,44 @@ import type { RawEntry } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 
 /**
- * What a command that answers and ends has read, wherever that was: a cluster, a directory with what Herald recorded there, or manifests
- * alone. Nothing is followed: it is how things were at one moment.
+ * Everything that a command has read once, at one moment: from a cluster, from a directory with Herald's records, or from manifests alone.
  */
 export interface Reading {
   /**
-   * cluster: with the records and reports that are in its objects. directory: with those in its folder .herald. manifests: as
-   * they are written, which may be all there is.
+   * cluster: objects include Herald's records and reports. directory: records and reports are in its folder .herald. manifests: the objects
+   * as written, which may lack records and reports.
    */
   readonly kind: 'cluster' | 'directory' | 'manifests';
   /** For messages: "the cluster at 192.0.2.1:6443", "/etc/herald". */
   readonly from: string;
   readonly snapshot: Snapshot;
   readonly problems: readonly SourceProblem[];
-  /** What the caller may not read, or the cluster does not have: what follows from its absence is not known. */
+  /** Kinds that the caller may not read or the cluster does not have. Decisions that rest on their absence are unknown. */
   readonly unread: readonly UnreadableKind[];
-  /** By which reports of nodes are judged, in milliseconds since the epoch. */
+  /** The time by which the age of node reports is measured, in milliseconds since the epoch. */
   readonly now: number;
-  /** As they were written, for who changes them. Empty for a directory. */
+  /** The objects as they were written, for callers that edit them. Empty for a directory. */
   readonly objects: readonly RawEntry[];
-  /** The Pods of a namespace. Undefined: nobody can tell (there are none in a directory, or the caller may not list them). */
+  /** Returns the Pods of a namespace. Undefined: unknown (a directory has none, or the caller may not list them). */
   pods(namespace: string): Promise<readonly Pod[] | undefined>;
-  /** What Herald has written about a Service. */
+  /** Returns what Herald has recorded about a Service. */
   record(service: ServiceKey): Promise<RecordedService>;
-  /** The conditions that Herald has written, of all Services that have any. */
+  /** Returns the recorded conditions of all Services that have any. */
   conditions(): Promise<ReadonlyMap<ServiceKey, readonly Condition[]>>;
-  /** Who leads among the controllers; `namespace`: of their Lease. Undefined: nobody can tell. */
+  /** Returns which controller leads. `namespace` is that of the Lease. Undefined: unknown. */
   leadership(namespace: string): Promise<Leadership | undefined>;
-  /** To be called when nothing more is asked. */
+  /** Called when the reading is no longer needed. */
   close(): void;
 }
 
 export interface RecordedService {
   readonly conditions: readonly DatedCondition[];
-  /** Warnings about the Service, the newest first, a few. */
+  /** A few warnings about the Service, the newest first. */
   readonly events: readonly PastEvent[];
 }
 
 interface DatedCondition extends Condition {
-  /** RFC 3339; absent where the record does not say. */
+  /** RFC 3339; absent when the record does not say. */
   readonly since?: string;
 }
 

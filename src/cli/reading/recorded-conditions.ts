@@ -4,7 +4,7 @@ import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { RawObject } from '../../kube/raw-object.ts';
 import { ourConditions } from '../../sources/kubernetes/records/service-status.ts';
 
-/** What the status of Services says, as far as Herald has written it. */
+/** Returns the conditions that Herald has written to the status of Services. */
 export function recordedConditions(objects: readonly unknown[]): ReadonlyMap<ServiceKey, readonly Condition[]> {
   const found = objects.flatMap((raw): (readonly [ServiceKey, readonly Condition[]])[] => {
     if (!isRecord(raw) || raw['kind'] !== 'Service' || !isRecord(raw['metadata'])) return [];

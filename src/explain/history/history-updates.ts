@@ -2,27 +2,27 @@ import type { HistoryEntry } from '../../live/contract.ts';
 import { limits } from '../limits.ts';
 import type { ProcessHistory, UnreachableProcess } from './merged-history.ts';
 
-/** What looks at a history have brought so far. A value: the next look makes another one. */
+/** The state of a watched history after a poll. It is immutable: the next poll returns a new one. */
 interface HistoryCursor {
-  /** The latest of each process, also of those that do not answer at the moment. */
+  /** The latest history of each process, including processes that do not answer at the moment. */
   readonly tellings: readonly ProcessHistory[];
-  /** Who of them did not answer the last look. */
+  /** Processes that did not answer the last poll. */
   readonly silent: ReadonlySet<string>;
-  /** Who could not be asked then, and why. */
+  /** Processes that could not be queried in the last poll, and why. */
   readonly unasked: readonly UnreachableProcess[];
 }
 
 interface HistoryUpdate {
   readonly followed: HistoryCursor;
-  /** Of each process that answers: what it had not told before. */
+  /** For each process that answers: the entries that are new since the previous poll. */
   readonly fresh: readonly ProcessHistory[];
-  /** Processes that were started again, have come, or do not answer any more, each as a sentence. */
+  /** Processes that were restarted, appeared, or do not answer any more, one sentence each. */
   readonly notes: readonly string[];
 }
 
 export const emptyCursor: HistoryCursor = { tellings: [], silent: new Set(), unasked: [] };
 
-/** What a look brings that the looks before have not brought. */
+/** Returns what a poll adds to the previous polls. */
 export function updateHistory(
   before: HistoryCursor,
   tellings: readonly ProcessHistory[],
@@ -44,12 +44,15 @@ export function updateHistory(
   };
 }
 
-/** The same process, and not one that has taken its place. */
+/** Finds the earlier history of the same process. A restarted process has another start time and does not match. */
 function processIn({ tellings }: HistoryCursor, { who, since }: ProcessHistory): ProcessHistory | undefined {
   return tellings.find((one) => one.who === who && one.since === since);
 }
 
-/** A process forgets its oldest and adds to the end. Two of one moment may be alike, so that they are counted. */
+/**
+ * Returns the entries that are new. A process drops its oldest entries and appends new ones. Two entries of one moment may be equal, so
+ * equal entries are counted.
+ */
 function newEntries(before: readonly HistoryEntry[], now: readonly HistoryEntry[]): HistoryEntry[] {
   const known = new Map<string, number>();
   for (const entry of before) known.set(JSON.stringify(entry), (known.get(JSON.stringify(entry)) ?? 0) + 1);
@@ -64,11 +67,9 @@ function returnText(before: HistoryCursor, telling: ProcessHistory): string | un
   const { who, since } = telling;
   if (processIn(before, telling) !== undefined) return before.silent.has(who) ? `${who} answers again` : undefined;
   const had = before.tellings.some((one) => one.who === who);
-  return had
-    ? `${who} was started again at ${since}: what happened before it does not know`
-    : `${who} answers, and tells what happened since ${since}`;
+  return had ? `${who} was restarted at ${since}: it knows nothing from before` : `${who} answers, and knows what happened since ${since}`;
 }
 
 function unaskedText({ who, why }: UnreachableProcess): string {
-  return `not asked: ${who}: ${why}`;
+  return `not queried: ${who}: ${why}`;
 }

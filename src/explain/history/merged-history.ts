@@ -1,29 +1,29 @@
 import type { HistoryEntry } from '../../live/contract.ts';
 
-/** What happened to an object, as several processes tell it. Plain data. */
+/** What happened to an object, merged from the histories of several processes. Plain data. */
 export interface MergedHistory {
   readonly kind: HistoryEntry['kind'];
   readonly name: string;
-  /** Oldest first, by the clocks of those who tell it. */
+  /** Oldest first, by the clocks of the processes. */
   readonly entries: readonly AttributedEntry[];
   readonly told: readonly HistorySource[];
   readonly unasked: readonly UnreachableProcess[];
 }
 
 export interface AttributedEntry extends HistoryEntry {
-  /** Of the teller. */
+  /** The process that recorded the entry. */
   readonly by: string;
 }
 
-/** A process that has told what it knows. */
+/** A process whose history was read. */
 export interface HistorySource {
   /** "the agent of node1". */
   readonly who: string;
   /** "node1", or "controller". */
   readonly by: string;
-  /** When it was started, RFC 3339. What happened before it does not know. */
+  /** When the process was started, RFC 3339. It knows nothing from before. */
   readonly since: string;
-  /** Of Herald. */
+  /** The version of Herald. */
   readonly version: string;
 }
 
@@ -34,7 +34,7 @@ export interface UnreachableProcess {
   readonly fix: string;
 }
 
-/** What one process tells of an object. */
+/** The history of an object from one process. */
 export interface ProcessHistory extends HistorySource {
   /** Oldest first. */
   readonly entries: readonly HistoryEntry[];
@@ -50,6 +50,6 @@ export function mergeHistory(
   return { kind, name, entries: entries.toSorted(byTime), told: told.toSorted(byWho), unasked };
 }
 
-/** Those of one process come in the order in which they happened, which the sort leaves as it is. */
+/** A stable sort keeps entries of one process in the order in which they happened. */
 const byTime = (a: HistoryEntry, b: HistoryEntry): number => (a.at === b.at ? 0 : a.at < b.at ? -1 : 1);
 const byWho = (a: HistorySource, b: HistorySource): number => (a.who < b.who ? -1 : 1);

@@ -1,7 +1,7 @@
 import type { HistoryCause, HistoryRoute } from '../../live/contract.ts';
 import type { MergedHistory, HistorySource, AttributedEntry, UnreachableProcess } from './merged-history.ts';
 
-/** `wide`: also the routes of an entry peer by peer, and the version of each process. */
+/** Returns the history in lines. `wide` adds the routes of each entry peer by peer, and the version of each process. */
 export function renderHistory(history: MergedHistory, wide: boolean): string[] {
   const { kind, name, told, unasked } = history;
   const entries = renderEntries(history, wide);
@@ -16,12 +16,12 @@ export function renderHistory(history: MergedHistory, wide: boolean): string[] {
 }
 
 function nothingText({ kind, name, told }: MergedHistory): string {
-  if (told.length === 0) return 'Nobody could be asked.';
+  if (told.length === 0) return 'No process could be queried.';
   const subject = kind === 'Service' ? 'service' : 'peer';
-  return `Nothing has happened to it as far as those who were asked know. Whether there is one of this name: herald explain ${subject} ${name}`;
+  return `The queried processes know of nothing that happened to it. To check its name: herald explain ${subject} ${name}`;
 }
 
-/** The entries alone, below each other also with those of an answer before, where the same processes have told it. */
+/** Returns the entries alone, aligned with those of earlier outputs of the same processes. */
 export function renderEntries({ entries, told }: Pick<MergedHistory, 'entries' | 'told'>, wide: boolean): string[] {
   const width = Math.max(0, ...told.map(({ by }) => by.length));
   return entries.flatMap((entry) => renderEntry(entry, width, wide));
@@ -51,11 +51,11 @@ function renderRoutes(routes: readonly HistoryRoute[], more = 0): string[] {
 }
 
 function tellerText({ who, since, version }: HistorySource, wide: boolean): string {
-  return `${who}${wide ? `, Herald ${version},` : ''} tells what happened since ${since}, the latest of each object`;
+  return `${who}${wide ? `, Herald ${version},` : ''} knows what happened since ${since}, the latest of each object`;
 }
 
 function renderUnasked({ who, why, fix }: UnreachableProcess): string[] {
-  return [`not asked: ${who}: ${why}`, ...(fix === '' ? [] : [`    fix: ${fix}`])];
+  return [`not queried: ${who}: ${why}`, ...(fix === '' ? [] : [`    fix: ${fix}`])];
 }
 
 function causeText({ kind, name, resourceVersion, deleted }: HistoryCause): string {

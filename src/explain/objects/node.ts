@@ -11,7 +11,7 @@ import { limits } from '../limits.ts';
 import { sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
 import { withFix } from '../text/reason-lines.ts';
 
-/** What a node does for all Services, and what differs from that. Plain data. */
+/** What a node does for all Services, and how that differs from what was decided. Plain data. */
 interface NodeOverview {
   readonly node: string;
   readonly addresses: readonly string[];
@@ -20,21 +20,21 @@ interface NodeOverview {
   readonly host: readonly Reason[];
   readonly drain?: string;
   readonly sessions: readonly (SessionExplanation & { readonly routes: number })[];
-  /** Why there are none. */
+  /** Why the node has no sessions. */
   readonly noSessions?: Reason;
-  /** Services that it forwards, and their frontends. */
+  /** Services that the node forwards, and their frontends. */
   readonly forwards: { readonly services: number; readonly frontends: number };
-  /** Services that it announces addresses of. */
+  /** Services with an address that the node announces. */
   readonly announces: number;
-  /** Why it does not announce the others of those with an address, each reason with the Services that have it. */
+  /** Reasons why the node does not announce other Services with an address, each with those Services. */
   readonly silent: readonly { readonly reason: Reason; readonly services: readonly ServiceKey[] }[];
-  /** What its agent reports of Services that are not as they should be. */
+  /** Services that differ from what was decided, as the agent reports. */
   readonly differing: readonly { readonly service: ServiceKey; readonly reason: Reason }[];
-  /** More differ than it can tell. */
+  /** True when more Services differ than the agent can list. */
   readonly truncated: boolean;
 }
 
-/** `now`: milliseconds since the epoch, by which the agent's report is judged. */
+/** `now` is in milliseconds since the epoch. The age of the agent's report is measured by it. */
 export function explainNode(snapshot: Snapshot, node: string, now: number): NodeOverview | undefined {
   const object = snapshot.nodes.get(node);
   const last = snapshot.nodeStates.get(node);

@@ -9,28 +9,28 @@ import { routeText, type SentRoute } from '../routes/route-text.ts';
 import { sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
 import { withFix } from '../text/reason-lines.ts';
 
-/** The sessions of a BGPPeer, node by node, and what they carry. Plain data. */
+/** The sessions of a BGPPeer, node by node, and the routes that they carry. Plain data. */
 interface PeerOverview {
   readonly peer: string;
   readonly address: string;
   readonly settings: readonly string[];
-  /** Why not every session is there that should be. */
+  /** Why a session that should exist is missing. */
   readonly reason?: Reason;
   readonly nodes: readonly PeerNode[];
-  /** Nodes that its nodeSelectors do not select. */
+  /** Nodes that the nodeSelectors of the peer do not select. */
   readonly unselected: readonly string[];
 }
 
 interface PeerNode {
   readonly node: string;
-  /** Why nothing is known of the session. */
+  /** Why the state of the session is unknown. */
   readonly problem?: Reason;
   readonly session: SessionExplanation;
-  /** What it should be told. */
+  /** Routes that the node should announce to the peer. */
   readonly routes: readonly SentRoute[];
 }
 
-/** `now`: milliseconds since the epoch, by which the agents' reports are judged. */
+/** `now` is in milliseconds since the epoch. The age of agents' reports is measured by it. */
 export function explainPeer(snapshot: Snapshot, name: string, now: number): PeerOverview | undefined {
   const peer = snapshot.peers.get(name);
   if (peer === undefined) return undefined;
@@ -59,7 +59,7 @@ export function explainPeer(snapshot: Snapshot, name: string, now: number): Peer
       `our AS ${peer.localASN ?? peer.myASN}`,
       `its AS ${peer.peerASN ?? `any that is ${peer.dynamicASN ?? 'external'}`}`,
       `hold time ${peer.holdTimeSeconds} s`,
-      ...(peer.passive ? ['passive: it connects to us'] : []),
+      ...(peer.passive ? ['passive: the peer connects'] : []),
       ...(peer.passwordSecret === undefined ? [] : [`password of Secret ${peer.passwordSecret.namespace}/${peer.passwordSecret.name}`]),
       ...(peer.bfdProfile === undefined ? [] : [`BFD by profile ${peer.bfdProfile}`]),
       ...(peer.enableGracefulRestart ? ['graceful restart'] : []),
@@ -70,7 +70,7 @@ export function explainPeer(snapshot: Snapshot, name: string, now: number): Peer
   };
 }
 
-/** `whole`: with every route. Otherwise they are counted. */
+/** Returns the explanation in lines. `whole` lists every route; otherwise routes are counted. */
 export function renderPeer({ peer, address, settings, reason: because, nodes, unselected }: PeerOverview, whole: boolean): string[] {
   return [
     `BGPPeer ${peer} (${address})`,

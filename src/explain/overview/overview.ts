@@ -8,27 +8,27 @@ import { reason } from '../../model/reasons.ts';
 import { poolReport, type PoolReport } from '../pools/pool-report.ts';
 import { isUp, sessionCounts, sessionReport, type SessionRow } from '../sessions/session-report.ts';
 
-/** How everything is. Plain data. */
+/** The state of everything. Plain data. */
 export interface Overview {
-  /** Absent: nobody could tell. */
+  /** Absent: unknown. */
   readonly controller?: Leadership;
   readonly nodes: {
     readonly total: number;
     readonly reporting: number;
-    /** What is wrong with them, in order of their names. */
+    /** Problems of nodes, sorted by node name. */
     readonly troubled: readonly { readonly node: string; readonly reason: Reason; readonly reportedSecondsAgo?: number }[];
     readonly draining: readonly { readonly node: string; readonly phase: string }[];
   };
   readonly sessions: { readonly established: number; readonly expected: number; readonly down: readonly SessionRow[] };
   readonly services: {
-    /** Of type LoadBalancer. */
+    /** Services of type LoadBalancer. */
     readonly total: number;
-    /** Of them, those that Herald serves, or has served. */
+    /** How many of them Herald serves or has served. */
     readonly ours: number;
-    /** The conditions of ours, each with how many have it. */
+    /** How many of Herald's Services have each condition. */
     readonly conditions: readonly ConditionCount[];
   };
-  /** Configuration objects that are left out, or do not do what they are there for; not those of which sessions or problems tell. */
+  /** Configuration objects that are refused or not ready. Those that the sessions or problems report already are left out. */
   readonly objects: readonly UnhealthyObject[];
   readonly pools: PoolReport['pools'];
 }
@@ -36,7 +36,7 @@ export interface Overview {
 export interface UnhealthyObject {
   /** "BGPAdvertisement/public". */
   readonly object: string;
-  /** Of its condition Accepted or Ready, whichever is False first. */
+  /** The reason of the condition Accepted or Ready, the first of them that is False. */
   readonly reason: Reason;
 }
 
@@ -48,24 +48,24 @@ interface ConditionCount {
   readonly services: readonly ServiceKey[];
 }
 
-/** What the Lease of the controllers says. */
+/** The state of the controllers' Lease. */
 export interface Leadership {
   readonly lease: string;
-  /** "": nobody leads. */
+  /** "": no controller leads. */
   readonly holder: string;
   readonly renewedSecondsAgo?: number;
-  /** For how long it holds unless it is renewed. */
+  /** How long the Lease is valid after it was renewed. */
   readonly durationSeconds: number;
 }
 
 interface OverviewFacts {
   readonly snapshot: Snapshot;
-  /** Of the Services that have any. */
+  /** Only Services that have conditions. */
   readonly conditions: ReadonlyMap<ServiceKey, readonly Condition[]>;
   readonly controller?: Leadership;
   /** BGPAdvertisements and BGPPeers. */
   readonly objects: readonly UnhealthyObject[];
-  /** Milliseconds since the epoch, by which the agents' reports are judged. */
+  /** Milliseconds since the epoch. The age of agents' reports is measured by it. */
   readonly now: number;
 }
 
@@ -88,7 +88,7 @@ export function overviewOf({ snapshot, conditions, controller, objects, now }: O
       }),
       draining: states.flatMap(({ node, state }) => (state?.drain === undefined ? [] : [{ node, phase: state.drain.phase }])),
     },
-    // A node that is silent was told of; what its sessions are nobody knows.
+    // Sessions of silent nodes are left out: the node is listed already, and its sessions are unknown.
     sessions: { ...sessionCounts(table), down: table.sessions.filter((one) => !isUp(one) && isOfItself(one)) },
     services: {
       total: [...snapshot.services.values()].filter(({ type }) => type === 'LoadBalancer').length,
@@ -108,7 +108,7 @@ function isOfItself({ reason: why }: SessionRow): boolean {
 
 const order = ['AddressAssigned', 'Programmed', 'Announced'];
 
-/** In the order in which a Service gets them; what is wrong first. */
+/** Sorted in the order in which a Service gets its conditions; False comes first. */
 function countConditions(conditions: OverviewFacts['conditions']): ConditionCount[] {
   const all = [...conditions].flatMap(([service, list]) => list.map((one) => ({ service, one })));
   const groups = Map.groupBy(all, ({ one }) => `${one.type} ${one.status} ${one.reason}`);

@@ -5,7 +5,7 @@ import type { Overview } from './overview.ts';
 import { renderPools } from '../pools/render-pools.ts';
 import { tableLines } from '../text/table-text.ts';
 
-/** One screen. `wide`: every name, where it lists a few otherwise. */
+/** Returns one screen of lines. `wide` lists all names where a few are listed otherwise. */
 export function renderOverview(overview: Overview, wide: boolean): string[] {
   const { controller, nodes, sessions, services, objects, pools } = overview;
   const some = wide ? Number.POSITIVE_INFINITY : limits.names;
@@ -39,7 +39,7 @@ function renderConditions(conditions: Overview['services']['conditions'], some: 
   return tableLines(
     ['Condition', 'Status', 'Reason', 'Services', 'Which'],
     conditions.map(({ condition, status, reason, services }) => {
-      // Of those that are well nobody wants a list.
+      // Healthy Services are not listed.
       const named = status === 'True' ? '' : nameSome(services, some);
       return [condition, status, reason, String(services.length), named];
     }),

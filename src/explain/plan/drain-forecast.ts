@@ -7,23 +7,25 @@ import { formatAddress } from '../../net/address.ts';
 import { announcementsOfNode } from '../routes/node-announcements.ts';
 import { valuesOf } from './plan.ts';
 
-/** A Service that nobody but one node announces, with the addresses of which that is so. */
+/** A Service that only one node announces, with the addresses that only this node announces. */
 interface SoleAnnouncement {
   readonly service: ServiceKey;
   readonly addresses: readonly string[];
 }
 
-/** What the drain of a node would mean, whether or not it is drained already. Plain data. */
+/** The effect of draining a node, whether or not it is drained already. Plain data. */
 export interface DrainForecast {
-  /** Services of which the node announces an address while it is not drained. */
+  /** Services with an address that the node announces while it is not drained. */
   readonly announces: number;
-  /** Peers that would be told, by name. */
+  /** Names of the peers that receive its routes. */
   readonly peers: readonly string[];
-  /** Of those Services, the ones whose routes would stay, or go for good if it is forced; in order of their names. */
+  /** Those Services that no other node announces, sorted by name. Their routes stay, or are withdrawn if the drain is forced. */
   readonly lastNextHops: readonly SoleAnnouncement[];
 }
 
-/** The decision that the agent will take, asked before. `now`: milliseconds since the epoch, by which reports of other nodes are judged. */
+/**
+ * Computes the agent's decision in advance. `now` is in milliseconds since the epoch; the age of other nodes' reports is measured by it.
+ */
 export function forecastDrain(snapshot: Snapshot, node: string, now: number): DrainForecast {
   const before = announcementsOfNode(withDrain(snapshot, node, undefined), node, now);
   const asked = withDrain(snapshot, node, 'keepLast');
@@ -41,7 +43,7 @@ export function forecastDrain(snapshot: Snapshot, node: string, now: number): Dr
   };
 }
 
-/** How far a node is with what it should announce when it is not drained, session by session. */
+/** How many of the routes that an undrained node should announce are announced again, for one session. */
 export interface RestoredSession {
   readonly peer: string;
   readonly state: string;
@@ -57,13 +59,16 @@ export function restoredSessions(snapshot: Snapshot, node: string, state: NodeSt
   });
 }
 
-/** Everything that can go out has: sessions that are down have reasons of their own, but one at least must stand. */
+/**
+ * True when all sessions that are up have sent all their routes, and at least one session is up. Sessions that are down have reasons of
+ * their own.
+ */
 export function isRestored(sessions: readonly RestoredSession[]): boolean {
   const up = sessions.filter(({ state }) => state === 'Established');
   return sessions.length === 0 || (up.length > 0 && up.every(({ sent, wanted }) => sent >= wanted));
 }
 
-/** Whether the agent of the node lives: nobody else would carry a drain out. */
+/** True when the agent of the node reports. Without an agent a drain would not happen. */
 export function isReporting(snapshot: Snapshot, node: string, now: number): boolean {
   return currentReport(snapshot.nodeStates, node, now) !== undefined;
 }

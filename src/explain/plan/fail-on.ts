@@ -1,22 +1,22 @@
 import type { Plan } from './plan.ts';
 import type { ServicePreview } from '../provider/provider.ts';
 
-/** What a pipeline may refuse, by the name it has on the command line, with what it means. */
+/** Changes that a pipeline may refuse, by their name on the command line, with their meaning. */
 export const failureKinds = {
-  'moved-address': 'a Service gets another address in place of one that it has',
+  'moved-address': 'a Service gets another address in place of its current one',
   'lost-address': 'a Service loses its addresses',
-  'no-address': 'a Service that asks for an address gets none',
+  'no-address': 'a Service that requests an address gets none',
   'session-reset': 'a BGP session resets',
   'session-stop': 'a BGP session ends',
   'route-withdrawn': 'a route is withdrawn',
-  'rule-removed': 'a forwarding rule goes',
-  'aws-call': 'a call to AWS would change something there',
-  'aws-delete': 'something in AWS would be deleted',
+  'rule-removed': 'a forwarding rule is removed',
+  'aws-call': 'an AWS call would change something',
+  'aws-delete': 'an AWS resource would be deleted',
 } as const;
 
 export type FailureKind = keyof typeof failureKinds;
 
-/** A change that was to be refused: "session-reset: node1 tor1 (holdTime)". */
+/** A change that the pipeline refuses, such as "session-reset: node1 tor1 (holdTime)". */
 interface Failure {
   readonly kind: FailureKind;
   readonly what: string;

@@ -14,7 +14,7 @@ import { frontendKey } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { expectedAddresses, type ExpectedAddresses } from '../pools/allocation.ts';
 
-/** What would differ if one snapshot took the place of another. Plain data, sorted. */
+/** The differences that would follow if one snapshot replaced another. Plain data, sorted. */
 export interface Plan {
   readonly addresses: readonly AddressChange[];
   readonly routes: readonly NodeChange[];
@@ -26,7 +26,7 @@ interface AddressChange {
   readonly service: ServiceKey;
   readonly before: readonly string[];
   readonly after: readonly string[];
-  /** Why it does not get what it asks for. */
+  /** Why the Service does not get the address that it requests. */
   readonly reason?: Reason;
 }
 
@@ -45,15 +45,15 @@ export interface SessionChange {
   readonly fields: readonly string[];
 }
 
-/** How a session would take a change of its settings; undefined: they are equal. */
+/** Classifies a change of a session's settings; undefined: the settings are equal. */
 type ClassifySession = (
   before: SessionIntent,
   after: SessionIntent,
 ) => { readonly change: 'reset' | 'live'; readonly fields: readonly string[] } | undefined;
 
 /**
- * Compares what all nodes would do. Services that `current` has keep the addresses recorded there. The cost follows the
- * number of Services times that of nodes.
+ * Compares what all nodes would do. Services of `current` keep the addresses that are recorded there. The cost is proportional to the
+ * number of Services times the number of nodes.
  */
 export function planChanges(current: Snapshot, proposed: Snapshot, classify: ClassifySession): Plan {
   const recorded = withIngress({ ...valuesOf(proposed), nodeStates: current.nodeStates }, (key) => current.services.get(key)?.ingress);
@@ -74,7 +74,7 @@ export function isEmptyPlan({ addresses, routes, rules, sessions }: Plan): boole
   return [addresses, routes, rules, sessions].every((changes) => changes.length === 0);
 }
 
-/** The snapshot with other records of what was assigned; Services for which `ingressOf` answers undefined keep theirs. */
+/** Returns the snapshot with other assigned addresses. Services for which `ingressOf` returns undefined keep theirs. */
 function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonly Ingress[] | undefined): Snapshot {
   const services = new Map(
     [...snapshot.services].map(([key, service]): [ServiceKey, Service] => {
@@ -85,7 +85,7 @@ function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonl
   return { ...valuesOf(snapshot), services, holdersOf: holdersIn(services) };
 }
 
-/** A snapshot as a plain object, which can be spread. */
+/** Copies a snapshot to a plain object, which can be spread. */
 export function valuesOf(snapshot: Snapshot): Snapshot {
   const { services, nodes, namespaces, secrets, pools, peers, advertisements, communities } = snapshot;
   const { serviceCIDRs, externalIPPolicies, bfdProfiles, nodeStates, config } = snapshot;
@@ -108,7 +108,7 @@ export function valuesOf(snapshot: Snapshot): Snapshot {
   };
 }
 
-/** `unchanged`: what would happen anyway, with the manifests as they are. That a Service still waits as before is no change. */
+/** `unchanged` is what the current manifests lead to anyway. A Service that waits now and would go on waiting is not a change. */
 function changedAddresses(current: Snapshot, unchanged: ExpectedAddresses, expected: ExpectedAddresses): AddressChange[] {
   return [...expected.keys()].toSorted().flatMap((key): AddressChange[] => {
     const service = current.services.get(key);
@@ -124,7 +124,7 @@ function recordedAddresses(service: Service): string[] {
   return service.ingress.flatMap((ingress) => (ingress.address === undefined ? [] : [formatAddress(ingress.address)]));
 }
 
-/** Text of every route of a node, with its attributes. */
+/** Returns the text of every route of a node, with its attributes. */
 function routes(snapshot: Snapshot, node: string): Map<string, string> {
   const announcements: ServiceAnnouncement[] = [...snapshot.services.values()].map((service) =>
     decideAnnouncement(snapshot, service, node),
@@ -136,7 +136,7 @@ function routes(snapshot: Snapshot, node: string): Map<string, string> {
   return texts;
 }
 
-/** Text of every frontend of a node, and of its settings. */
+/** Returns the text of every frontend of a node, and of its settings. */
 function rules(snapshot: Snapshot, node: string): Map<string, string> {
   const texts = nodeSettings(snapshot, node);
   for (const service of snapshot.services.values()) {
@@ -152,7 +152,7 @@ function rules(snapshot: Snapshot, node: string): Map<string, string> {
   return texts;
 }
 
-/** Nothing for an empty setting: it is no rule. */
+/** An empty setting has no entry, because it makes no rule. */
 function nodeSettings(snapshot: Snapshot, node: string): Map<string, string> {
   if (!snapshot.nodes.has(node)) return new Map();
   const {

@@ -3,7 +3,10 @@ import { isEmptyPlan, type NodeChange, type Plan, type SessionChange } from './p
 
 const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset: '!', live: '~' } as const;
 
-/** A plan as lines for a terminal: + comes, - goes, ~ changes in place, ! resets a session. What nodes have in common is said once. `unsure`: not everything could be read. */
+/**
+ * Returns a plan as lines for a terminal: + adds, - removes, ~ changes in place, ! resets a session. Changes that nodes share are listed
+ * once. `unsure`: not everything could be read.
+ */
 export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: boolean } = {}): string[] {
   if (isEmptyPlan(plan)) return [unsure ? 'Of what could be read, nothing would change.' : 'Nothing would change.'];
   const { addresses, routes, rules, sessions } = plan;
@@ -26,7 +29,7 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [title, ...lines, ''];
 }
 
-/** Where many nodes do the same, their number says more than their names. */
+/** When more nodes than this share a change, the line gives their number instead of their names. */
 const namedNodes = 3;
 
 function byNode<C extends { readonly node: string }>(changes: readonly C[], textOf: (change: C) => string): string[] {

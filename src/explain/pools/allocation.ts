@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { createAllocator, type Allocator } from '../../decisions/allocation/allocator.ts';
-import { decideAllocationClaim, keepsHolding } from '../../decisions/allocation/claim.ts';
+import { decideAllocationClaim, keepsAddress } from '../../decisions/allocation/claim.ts';
 import { inOrderOfPrecedence } from '../../decisions/allocation/held-twice.ts';
 import { inOrderOfService } from '../../decisions/allocation/order.ts';
 import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
@@ -14,11 +14,11 @@ import { formatAddress } from '../../net/address.ts';
 export interface AllocationExplanation {
   readonly addresses: readonly { readonly address: string; readonly pool?: string }[];
   readonly reason?: Reason;
-  /** Pool by pool in the order they are tried; only where there is a reason. */
+  /** Pool by pool, in the order in which the pools are tried. Empty when there is no reason. */
   readonly pools: readonly { readonly pool: string; readonly reason?: Reason }[];
 }
 
-/** The allocator as it stands after reading the record: what the controller decides from. */
+/** The allocator in the state that the recorded addresses give it, as in the controller. */
 export function allocatorOf(snapshot: Snapshot): Allocator {
   const { pools, refused } = effectivePools(snapshot.pools);
   const allocator = createAllocator(pools, [...refused.values()]);
@@ -46,8 +46,8 @@ export function explainAllocation(snapshot: Snapshot, service: Service): Allocat
 export type ExpectedAddresses = ReadonlyMap<ServiceKey, { readonly addresses: readonly string[]; readonly reason?: Reason }>;
 
 /**
- * What every Service will hold after a controller that stands at `current` has worked through `proposed`. Services that
- * cease to be ours are there without an address; those that never were are not there.
+ * Returns the addresses of every Service after a controller whose state is `current` has reconciled `proposed`. A Service that is no longer
+ * Herald's is listed without addresses. A Service that never was is not listed.
  */
 export function expectedAddresses(current: Snapshot, proposed: Snapshot): ExpectedAddresses {
   const allocator = allocatorOf(current);
@@ -59,7 +59,7 @@ export function expectedAddresses(current: Snapshot, proposed: Snapshot): Expect
     const key = serviceKey(service.metadata);
     const after = proposed.services.get(key);
     const claim = after === undefined ? undefined : decideAllocationClaim(after, proposed.config);
-    if (after === undefined || claim === undefined || claim.mine || !keepsHolding(service, after, claim)) continue;
+    if (after === undefined || claim === undefined || claim.mine || !keepsAddress(service, after, claim)) continue;
     expected.set(key, { addresses: assignedAddresses(service).map(formatAddress), reason: claim.reason });
     kept.add(key);
   }
@@ -73,7 +73,7 @@ export function expectedAddresses(current: Snapshot, proposed: Snapshot): Expect
   return expected;
 }
 
-/** In the order of a controller that starts. */
+/** In the order in which a starting controller reconciles them. */
 function ourServices(snapshot: Snapshot): Service[] {
   return inOrderOfService(snapshot, new Map())
     .flatMap((key) => snapshot.services.get(key) ?? [])

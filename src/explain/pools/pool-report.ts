@@ -12,30 +12,30 @@ import { allocatorOf } from './allocation.ts';
 import { waitingServices } from './pool.ts';
 import { countsOf } from '../text/table-text.ts';
 
-/** What an IPAddressPool has given, and has left. Plain data. */
+/** How many addresses of an IPAddressPool are given, and how many are free. Plain data. */
 export interface PoolRow {
   readonly pool: string;
   readonly addresses: readonly string[];
-  /** By family that it has; counts as text, as IPv6 pools are larger than a number can say. */
+  /** One entry for each family of the pool. Counts are text, because IPv6 pools exceed the range of numbers. */
   readonly usage: readonly { readonly family: string; readonly given: number; readonly free: string; readonly total: string }[];
-  /** Services without an address to which it says no, by reason. */
+  /** Services without an address that this pool refuses, counted by reason. */
   readonly pending: readonly { readonly code: string; readonly count: number }[];
-  /** BGPAdvertisements that its addresses are announced by. */
+  /** BGPAdvertisements that announce addresses of the pool. */
   readonly advertisements: readonly string[];
-  /** Why they are announced by none. */
+  /** Why no BGPAdvertisement announces them. */
   readonly unannounced?: Reason;
-  /** Why it gives nothing, or no more. */
+  /** Why the pool gives no addresses, or no more. */
   readonly reason?: Reason;
 }
 
 export interface PoolReport {
-  /** In order of their names. */
+  /** Sorted by name. */
   readonly pools: readonly PoolRow[];
-  /** Services that wait for an address, whatever pool might give it. */
+  /** Services that wait for an address from any pool. */
   readonly waiting: number;
 }
 
-/** `pool`: that one alone. */
+/** `pool` restricts the report to one pool. */
 export function poolReport(snapshot: Snapshot, pool?: string): PoolReport {
   const allocator = allocatorOf(snapshot);
   const { refused } = effectivePools(snapshot.pools);

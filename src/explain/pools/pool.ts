@@ -17,22 +17,25 @@ import { allocatorOf } from './allocation.ts';
 import { limits } from '../limits.ts';
 import { withFix } from '../text/reason-lines.ts';
 
-/** What an IPAddressPool gives, to whom, and why not more. Plain data. */
+/** Which Services have addresses of an IPAddressPool, and why others get none. Plain data. */
 interface PoolExplanation {
   readonly pool: string;
   readonly addresses: readonly string[];
-  /** By family that it has: how many are given, and how many there are, as text, as IPv6 pools are larger than a number can say. */
+  /** One entry for each family of the pool. Counts are text, because IPv6 pools exceed the range of numbers. */
   readonly usage: readonly { readonly family: string; readonly assigned: number; readonly free: string; readonly total: string }[];
-  /** Why it gives nothing, or no more. */
+  /** Why the pool gives no addresses, or no more. */
   readonly reason?: Reason;
-  /** BGPAdvertisements that its addresses are announced by. */
+  /** BGPAdvertisements that announce addresses of the pool. */
   readonly advertisements: readonly string[];
-  /** Why they are announced by none. */
+  /** Why no BGPAdvertisement announces them. */
   readonly unannounced?: Reason;
   readonly holders: readonly { readonly service: ServiceKey; readonly addresses: readonly string[] }[];
-  /** Services without an address, in the order in which they wait: why this pool gives them none. Absent reason: it would. */
+  /**
+   * Services without an address, in the order in which they wait, and why this pool gives them none. Without a reason, it would give them
+   * one.
+   */
   readonly waiting: readonly { readonly service: ServiceKey; readonly reason?: Reason }[];
-  /** Holders and waiting ones beyond what is listed. */
+  /** Holders and waiting Services that are not listed. */
   readonly more: number;
 }
 
@@ -77,7 +80,7 @@ export function explainPool(snapshot: Snapshot, name: string): PoolExplanation |
   };
 }
 
-/** Ours without an address, in the order in which they wait. */
+/** Herald's Services without an address, in the order in which they wait. */
 export function waitingServices(snapshot: Snapshot): ServiceKey[] {
   return inOrderOfService(snapshot, new Map()).filter((key) => {
     const service = snapshot.services.get(key);
@@ -98,7 +101,7 @@ export function renderPool(explanation: PoolExplanation): string[] {
     ...(because === undefined ? [] : withFix('Gives      nothing more: ', because)),
     ...(unannounced === undefined
       ? [`Announced  by BGPAdvertisement ${advertisements.join(', ')}`]
-      : withFix('Announced  by nobody: ', unannounced)),
+      : withFix('Announced  by no BGPAdvertisement: ', unannounced)),
     ...holders.map(({ service, addresses: held }) => `Held by    ${service}: ${held.join(', ')}`),
     ...waiting.flatMap(({ service, reason: why }) =>
       why === undefined ? [`Waits      ${service}: this pool would give it one`] : withFix(`Waits      ${service}: `, why),
@@ -107,7 +110,7 @@ export function renderPool(explanation: PoolExplanation): string[] {
   ];
 }
 
-/** Of IPv6 nobody reads twenty digits. */
+/** Shortens a large count of IPv6 addresses to a power of two. */
 export function shortCount(count: string): string {
   if (count.length <= 12) return count;
   const digits = BigInt(count).toString(2);

@@ -5,7 +5,7 @@ import { countsText, tableLines, type Cell } from '../text/table-text.ts';
 
 const titles = ['Pool', 'Family', 'Addresses', 'Given', 'Free', 'Announced By', 'Pending'];
 
-/** One row for each family of each pool. `wide`: with its ranges, and why it gives no more. */
+/** Returns one row for each family of each pool. `wide` adds the ranges, and why the pool gives no more. */
 export function renderPools({ pools, waiting }: PoolReport, wide: boolean): string[] {
   if (pools.length === 0) return ['There are no IPAddressPools.', ...waitingLine(waiting)];
   const all = wide ? [...titles, 'Ranges', 'Gives No More'] : titles;
@@ -18,7 +18,7 @@ export function renderPools({ pools, waiting }: PoolReport, wide: boolean): stri
   ];
 }
 
-/** A Service counts in each pool that says no to it: the sum of the column says nothing. */
+/** A Service counts in each pool that refuses it, so the sum of that column is not the number of waiting Services. */
 function waitingLine(waiting: number): string[] {
   if (waiting === 0) return [];
   return ['', waiting === 1 ? '1 Service waits for an address.' : `${waiting} Services wait for an address.`];

@@ -4,14 +4,14 @@ import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 
-/** What a provider that acts outside of Kubernetes finds there for one Service, and would do. */
+/** The resources of one Service outside Kubernetes: what a provider observes there, and what it would do. */
 export interface PreviewedService {
   readonly observed: readonly string[];
   readonly desired: readonly string[];
   readonly actions: readonly { readonly id: string; readonly operation: string; readonly reason: string }[];
   readonly waits: readonly string[];
   readonly reasons: readonly Reason[];
-  /** Why it cannot be told. */
+  /** Why the preview failed. */
   readonly failed?: Reason;
 }
 
@@ -20,25 +20,25 @@ export interface ServicePreview extends PreviewedService {
   readonly provider: string;
 }
 
-/** Who gives the Service its address, why it is he, and what he has said of it. Plain data. */
+/** Which provider serves a Service, why, and what it has recorded. Plain data. */
 export interface ProviderExplanation {
-  /** Absent: nobody does. */
+  /** Absent: no provider serves it. */
   readonly provider?: string;
-  /** Why it is he, in words. */
+  /** Why this provider serves it, in words. */
   readonly because?: string;
-  /** Why the others are not, by name. */
+  /** Why other providers do not, by name. */
   readonly others: readonly { readonly provider: string; readonly reason: Reason }[];
-  /** Those who claim it as well, and do not get it: they come later. */
+  /** Other providers that claim the Service too, but come later in the order. */
   readonly rivals?: readonly string[];
-  /** Another one, that has not let go yet of what it had made for the Service. */
+  /** Another provider that has not released yet what it created for the Service. */
   readonly holder?: string;
-  /** Of a provider that acts outside of Kubernetes. */
+  /** The preview of a provider with resources outside Kubernetes. */
   readonly preview?: PreviewedService & { readonly provider: string };
-  /** Why there is no preview, with what to do, as a sentence. */
+  /** Why there is no preview and what to do about it, as a sentence. */
   readonly noPreview?: string;
 }
 
-/** What is on record about a Service. */
+/** The recorded conditions and Events of a Service. */
 export interface ServiceRecordExplanation {
   readonly conditions: readonly (Condition & { readonly secondsAgo?: number })[];
   readonly events: readonly { readonly reason: string; readonly note: string; readonly count: number; readonly secondsAgo?: number }[];
@@ -62,26 +62,26 @@ export function explainClaims(
   return { provider: owner, because: whyClaimed(service, owner, classless), others, ...(rivals.length === 0 ? {} : { rivals }) };
 }
 
-/** Whether a provider is Herald's, and not of a module. */
+/** True for Herald's own providers, false for providers of modules. */
 export function isBuiltIn(provider: string): boolean {
   return provider === 'bare-metal' || provider === 'aws';
 }
 
-/** What a provider has outside of Kubernetes, in words. */
+/** Names the resources that a provider has outside Kubernetes. */
 export function externalResourceText(provider: string): string {
-  return provider === 'aws' ? 'what is in AWS' : `what provider ${provider} has made`;
+  return provider === 'aws' ? 'resources in AWS' : `resources of provider ${provider}`;
 }
 
 function whyClaimed({ loadBalancerClass, metadata }: Service, provider: string, classless: string): string {
   if (loadBalancerClass !== undefined) return `spec.loadBalancerClass is ${loadBalancerClass}`;
-  if (!isBuiltIn(provider)) return 'its module says so';
+  if (!isBuiltIn(provider)) return 'its module claims it';
   if (provider !== 'aws') return 'it has no loadBalancerClass, and defaultClass of HeraldConfig gives such Services to the pools';
   const held = (metadata.finalizers ?? []).find((name) => name.startsWith('herald.dev/'));
-  if (held !== undefined) return `it has no loadBalancerClass, and the finalizer ${held} says who serves it`;
+  if (held !== undefined) return `it has no loadBalancerClass, and the finalizer ${held} names its provider`;
   return `it has no loadBalancerClass, and --aws-classless is ${classless}`;
 }
 
-/** Used where nobody claims a Service: the one reason that matters to whoever expects Herald to serve it. */
+/** For a Service that no provider claims, returns the reason that matters to a user who expects Herald to serve it. */
 export function unclaimed({ provider, others }: ProviderExplanation): Reason | undefined {
   if (provider !== undefined) return undefined;
   return (

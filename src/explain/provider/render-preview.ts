@@ -1,12 +1,12 @@
 import { remedyText, reasonText } from '../../model/reasons.ts';
 import { externalResourceText, type PreviewedService, type ServicePreview } from './provider.ts';
 
-/** Not so where nothing can be told. */
+/** False when a preview failed: its changes are unknown. */
 export function isEmptyPreview({ actions, failed }: ServicePreview): boolean {
   return actions.length === 0 && failed === undefined;
 }
 
-/** Of each provider, call by call in their order, each with why. Services of which there is nothing to say are left out. */
+/** Lists the calls of each provider in order, with the reason for each. Services without calls or problems are left out. */
 export function renderPreviews(previews: readonly ServicePreview[], providers: readonly string[]): string[] {
   return providers.flatMap((provider) =>
     renderCalls(
@@ -26,14 +26,14 @@ function renderCalls(previews: readonly ServicePreview[], whose: string): string
     ...renderActions(actions, waits).map((line) => `    ${line}`),
   ]);
   const [failed] = previews.flatMap((preview) => preview.failed ?? []);
-  if (failed !== undefined) return [`Calls ${whose}`, ...lines, '', `They cannot be told: ${remedyText(failed)}.`];
+  if (failed !== undefined) return [`Calls ${whose}`, ...lines, '', `They are unknown: ${remedyText(failed)}.`];
   return [`Calls ${whose}`, ...lines, '', `${calls} calls ${whose} would be made first; what follows depends on their outcome.`];
 }
 
-/** What there is, what there should be, and the difference, with what is wrong. */
+/** Lists the observed state, the desired state, the difference and the problems. */
 export function renderPreview({ observed, desired, actions, waits, reasons, failed }: PreviewedService, provider: string): string[] {
   const wrong = reasons.flatMap((one) => [`  ! ${reasonText(one)}`, ...(remedyText(one) === '' ? [] : [`    fix: ${remedyText(one)}`])]);
-  if (failed !== undefined) return [...wrong, `  ${externalResourceText(provider)} cannot be told`];
+  if (failed !== undefined) return [...wrong, `  ${externalResourceText(provider)} are unknown`];
   return [
     ...wrong,
     '  observed',

@@ -11,20 +11,20 @@ export function renderProvider(explanation: ProviderExplanation): string[] {
   const ofModules = others.filter((other) => !isBuiltIn(other.provider) && other.reason !== nobody);
   return [
     ...whose,
-    ...rivals.map((rival) => `           ${rival} claims it too, and does not get it: of one Service one provider may say so`),
+    ...rivals.map((rival) => `           ${rival} claims it too, but comes later: a Service has one provider`),
     ...ofModules.flatMap((other) => withFix(`           not ${other.provider}: `, other.reason)),
     ...renderLeft(explanation),
     ...renderOutside(explanation),
   ];
 }
 
-/** Of a Service that needs no provider: what it has of one from before. */
+/** For a Service that needs no provider: lists what an earlier provider still holds for it. */
 export function renderFormer(explanation: ProviderExplanation): string[] {
   return explanation.holder === undefined ? [] : [...renderLeft(explanation), ...renderOutside(explanation)];
 }
 
 function renderLeft({ holder }: ProviderExplanation): string[] {
-  return holder === undefined ? [] : [`Left with  ${holder}: what was made for the Service before, and is not let go yet`];
+  return holder === undefined ? [] : [`Held by    ${holder}: resources that it created for the Service and has not released yet`];
 }
 
 function renderOutside({ preview, noPreview }: ProviderExplanation): string[] {
@@ -34,7 +34,7 @@ function renderOutside({ preview, noPreview }: ProviderExplanation): string[] {
   ];
 }
 
-/** What is on record: conditions that are not met, or all of them where nothing else tells, and warnings of late. */
+/** Lists recorded conditions that are not True (all of them if `all`), and recent warnings. */
 export function renderRecord({ conditions, events }: ServiceRecordExplanation, all: boolean): string[] {
   const ago = (seconds: number | undefined): string => (seconds === undefined ? '' : ` for ${ageText(seconds)}`);
   const told = conditions.filter(({ status }) => all || status !== 'True');

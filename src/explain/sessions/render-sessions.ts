@@ -5,7 +5,10 @@ import { tableLines, type Cell } from '../text/table-text.ts';
 
 const titles = ['Node', 'Peer', 'Local AS', 'Peer AS', 'Peer Address', 'Session', 'Uptime', 'Family', 'Received', 'Advertised'];
 
-/** One row for each family of each session; what concerns the session is in the first of them. `wide`: with BFD, the age of the report and why it is down. */
+/**
+ * Returns one row for each family of each session; the first row also has the session's own columns. `wide` adds BFD, the age of the
+ * report, and why the session is down.
+ */
 export function renderSessions({ sessions }: SessionReport, wide: boolean): string[] {
   if (sessions.length === 0) return ['There are no sessions.'];
   const all = wide ? [...titles, 'BFD', 'Reported', 'Why Not'] : titles;
@@ -18,7 +21,7 @@ export function renderSessions({ sessions }: SessionReport, wide: boolean): stri
 function rowsOf(row: SessionRow): Cell[][] {
   const { node, peer, localASN, peerASN, address, state, secondsInState, reason, families, prefixesSent } = row;
   const up = state === 'Established' ? secondsInState : undefined;
-  // Of an agent that does not tell them apart, the sum belongs to the only family.
+  // Older agents report only a sum. It belongs to the family when there is only one.
   const sum = families.length === 1 ? prefixesSent : undefined;
   const counts = families.map(({ family, sent = sum, received }) => [family, text(received), text(sent)]);
   const [first = ['', '', text(prefixesSent)], ...others] = counts;

@@ -8,22 +8,25 @@ import { sessionsOfNode, type SessionExplanation } from './session.ts';
 /** A session of a node, and why it is not up. Plain data. */
 export interface SessionRow extends SessionExplanation {
   readonly node: string;
-  /** Age of the report that tells of it; absent: there is none. */
+  /** Age of the report; absent: there is none. */
   readonly reportedSecondsAgo?: number;
 }
 
 export interface SessionReport {
-  /** In order of nodes, then of peers. */
+  /** Sorted by node, then by peer. */
   readonly sessions: readonly SessionRow[];
 }
 
-/** Those that are asked for; absent: all. */
+/** Restricts a table to a node and a peer. Absent: all. */
 export interface TableFilter {
   readonly node?: string;
   readonly peer?: string;
 }
 
-/** Every session that the BGPPeers ask of the nodes. `now`: milliseconds since the epoch, by which the agents' reports are judged. */
+/**
+ * Reports every session that BGPPeers require of the nodes. `now` is in milliseconds since the epoch; the age of agents' reports is
+ * measured by it.
+ */
 export function sessionReport(snapshot: Snapshot, now: number, wanted: TableFilter = {}): SessionReport {
   const nodes = [...snapshot.nodes.keys()].filter((node) => wanted.node === undefined || node === wanted.node).toSorted();
   return {
@@ -35,7 +38,7 @@ export function sessionReport(snapshot: Snapshot, now: number, wanted: TableFilt
   };
 }
 
-/** Of those that nobody has shut down, how many there are and how many are up. */
+/** Counts sessions that are expected and sessions that are up. Sessions that were shut down on purpose are left out. */
 export function sessionCounts({ sessions }: SessionReport): { readonly established: number; readonly expected: number } {
   const expected = sessions.filter(({ reason: why }) => why?.code !== 'PeerAdminDown');
   return { established: expected.filter(isUp).length, expected: expected.length };

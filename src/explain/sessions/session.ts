@@ -9,25 +9,25 @@ import { ageText, secondsSince } from '../text/age.ts';
 /** A session of a node as its agent reports it, or why there is none. Plain data. */
 export interface SessionExplanation {
   readonly peer: string;
-  /** The router, as BGPPeer or the agent has it. */
+  /** The address of the router, by the agent's report or the BGPPeer. */
   readonly address: string;
   readonly localASN: number;
-  /** A number, or internal or external; what the router has said where that is known. */
+  /** A number, "internal" or "external". The number in the router's OPEN, if known. */
   readonly peerASN: number | string;
-  /** Why the node is to have no session. */
+  /** Why the node should have no session. */
   readonly reason?: Reason;
-  /** Absent: nobody reports it. */
+  /** Absent: not reported. */
   readonly state?: SessionStatus['state'];
   readonly secondsInState?: number;
-  /** Why it is down, or went down last; the router's own text is quoted, and what it probably means is said. */
+  /** Why the session is down or went down last. It quotes the router's own text and names the probable cause. */
   readonly lastError?: string;
   readonly prefixesSent?: number;
-  /** That it carries, or should; counts where the agent reports them. */
+  /** Families that the session carries, or should. Counts are those that the agent reports. */
   readonly families: readonly { readonly family: string; readonly sent?: number; readonly received?: number }[];
   readonly bfd?: { readonly state: string; readonly reason?: string };
 }
 
-/** By name of the peer. `now`: milliseconds since the epoch. */
+/** Sorted by peer name. `now` is in milliseconds since the epoch. */
 export function sessionsOfNode(snapshot: Snapshot, node: string, now: number): SessionExplanation[] {
   const reported = new Map(currentReport(snapshot.nodeStates, node, now)?.sessions.map((session) => [session.peer, session]));
   return peersOfNode(snapshot, node).map((peer) => explainSession(snapshot, peer, reported.get(peer.peer), now));

@@ -1,4 +1,4 @@
-/** "45 s", "12 min", "3 h", "9 d": how long something has been so, short. */
+/** Formats a duration for sentences: "45 s", "12 min", "3 h", "9 d". */
 export function ageText(seconds: number): string {
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 120 * 60) return `${Math.floor(seconds / 60)} min`;
@@ -6,7 +6,7 @@ export function ageText(seconds: number): string {
   return `${Math.floor(seconds / 86_400)} d`;
 }
 
-/** "45s", "12m30s", "3h5m", "9d4h": the same as one word, for tables. */
+/** Formats a duration as one word for tables: "45s", "12m30s", "3h5m", "9d4h". */
 export function shortAge(seconds: number): string {
   const units = [
     ['d', 86_400],
@@ -27,7 +27,10 @@ export function shortAge(seconds: number): string {
     .join('');
 }
 
-/** Whole seconds since a time of RFC 3339, at `now` in milliseconds since the epoch; undefined where it is no time. Never negative, as clocks differ. */
+/**
+ * Returns whole seconds from an RFC 3339 time to `now`, which is in milliseconds since the epoch. Undefined when the text is not a time.
+ * Never negative, although clocks differ.
+ */
 export function secondsSince(text: string | undefined, now: number): number | undefined {
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
   const at = Date.parse(text ?? '');

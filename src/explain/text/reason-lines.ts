@@ -1,6 +1,6 @@
 import { remedyText, reasonText, type Reason } from '../../model/reasons.ts';
 
-/** A reason behind its lead, and what to do about it in a line below, indented a little more. */
+/** Returns a reason after its lead, and the fix in an indented line below. */
 export function withFix(lead: string, because: Reason): string[] {
   const todo = remedyText(because);
   const margin = lead.length - lead.trimStart().length;

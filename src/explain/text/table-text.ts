@@ -1,7 +1,7 @@
-/** A cell of a table: "" is shown as "-", undefined says what the row above says. */
+/** A cell of a table. "" is shown as "-"; undefined stays blank, because the row above applies. */
 export type Cell = string | undefined;
 
-/** A table as lines: columns as wide as their widest cell, two spaces apart. Cells that a row lacks at its end are undefined. */
+/** Formats a table: columns are as wide as their widest cell, two spaces apart. Missing cells at the end of a row are undefined. */
 export function tableLines(titles: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
   const shown = [titles, ...rows].map((row) => titles.map((_, column) => cellText(row[column])));
   const widths = titles.map((_, column) => shown.reduce((widest, row) => Math.max(widest, (row[column] ?? '').length), 0));
@@ -17,12 +17,12 @@ function cellText(cell: Cell): string {
   return cell === '' ? '-' : (cell ?? '');
 }
 
-/** "PoolFull 3, AgentSilent 1": what occurs how often, the most frequent first. */
+/** Formats counts, the most frequent first: "PoolFull 3, AgentSilent 1". */
 export function countsText(counts: readonly { readonly code: string; readonly count: number }[]): string {
   return counts.map(({ code, count }) => `${code} ${count}`).join(', ');
 }
 
-/** How often each is there, the most frequent first, then by name. */
+/** Counts equal codes: the most frequent first, then by name. */
 export function countsOf(codes: Iterable<string>): { readonly code: string; readonly count: number }[] {
   const counts = Map.groupBy(codes, (code) => code);
   return [...counts]

@@ -151,10 +151,10 @@ test('plan and explain report an unreadable folder instead of reading it as empt
 describe.concurrent('missing --source', patient, () => {
   test.each([
     [
-      'outside of a pod it is asked where objects come from',
+      'an agent outside a pod, without --source',
       ['agent', '--node', 'n', ...deaf],
       2,
-      'say --source DIR for a directory of manifests, or --kubeconfig FILE',
+      'Use --source DIR for a directory of manifests, or --kubeconfig FILE',
     ],
     ['a kubeconfig that is missing', ['controller', '--kubeconfig', '/no/such/file', ...deaf], 1, '/no/such/file cannot be used: ENOENT'],
   ] as const)('a command without cluster or directory says what to add: %s', async (_, command, status, told) => {

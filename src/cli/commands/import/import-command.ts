@@ -16,24 +16,24 @@ interface Options extends CallerOptions {
   readonly output: 'yaml' | 'report';
 }
 
-/** In the order in which they are applied: what others name comes first. */
+/** In the order in which they are applied: referenced objects come first. */
 const kinds = ['Community', 'BFDProfile', 'IPAddressPool', 'BGPPeer', 'BGPAdvertisement'];
 
 export function importCommand(context: CommandContext): Command {
   const metallb = new Command('metallb')
     .description(
-      'objects of MetalLB as manifests of Herald, with a report of what is not the same (exit status 0: nothing, 2: something, 1: an object is refused)',
+      'convert the objects of MetalLB to manifests of Herald, with a report of the differences (exit status 0: none, 2: some, 1: an object is refused)',
     )
     .addOption(manifestsOption().conflicts(['kubeconfig', 'apiserver', 'context']))
-    .option('--namespace <name>', 'the namespace of MetalLB (default: metallb-system, or the only one that the files have)')
+    .option('--namespace <name>', 'namespace of MetalLB (default: metallb-system, or the only one in the files)')
     .addOption(
-      new Option('-o, --output <format>', 'yaml: manifests, with the report on standard error; report: the report alone')
+      new Option('-o, --output <format>', 'yaml: manifests, with the report on standard error; report: only the report')
         .choices(['yaml', 'report'])
         .default('yaml'),
     )
     .addHelpText(
       'after',
-      '\nExample:\n  herald import metallb > herald.yaml                          from the cluster of $KUBECONFIG\n  herald import metallb -f metallb/ -o report                  what would not be the same\n  kubectl get -n metallb-system ipaddresspools,bgppeers,bgpadvertisements,communities,bfdprofiles,l2advertisements -o yaml |\n    herald import metallb -f - > herald.yaml\n\nNothing is changed. Services are not in the output: the report has the commands that annotate them.',
+      '\nExample:\n  herald import metallb > herald.yaml                          from the cluster of $KUBECONFIG\n  herald import metallb -f metallb/ -o report                  what would differ\n  kubectl get -n metallb-system ipaddresspools,bgppeers,bgpadvertisements,communities,bfdprofiles,l2advertisements -o yaml |\n    herald import metallb -f - > herald.yaml\n\nNothing is changed. Services are not in the output: the report has the commands that annotate them.',
     )
     .action(async (options: Options) => {
       const { inputs, problems } = await read(context, options);
@@ -50,7 +50,7 @@ export function importCommand(context: CommandContext): Command {
       context.setExitStatus(problems.length > 0 || levels.has('refused') ? 1 : levels.has('differs') ? 2 : 0);
     });
   return new Command('import')
-    .description('take over the configuration of another program')
+    .description('import the configuration of another program')
     .addCommand(addCallerOptions(metallb).exitOverride().showHelpAfterError(hint))
     .addHelpText('after', '\nExample:\n  herald import metallb -f metallb/ > herald.yaml');
 }
@@ -66,11 +66,11 @@ async function read(
   const namespace = options.namespace ?? 'metallb-system';
   const inputs = await readMetalLBObjects(context, options, namespace);
   if (inputs.length === 0)
-    throw new UsageError(`there is no object in namespace ${namespace} of this cluster: say --namespace if MetalLB runs elsewhere`, 1);
+    throw new UsageError(`there is no object in namespace ${namespace} of this cluster: use --namespace if MetalLB runs elsewhere`, 1);
   return { inputs, problems: [] };
 }
 
-/** For readers of YAML 1.1 as well, to whom 64512:10 is a number in base 60, and yes is true. */
+/** Also correct for readers of YAML 1.1, which take 64512:10 for a number in base 60, and yes for true. */
 const yaml = { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 } as const;
 
 function manifests(imported: readonly Imported[]): string[] {

@@ -1,7 +1,7 @@
 import type { Imported, Remark } from '../../../model/metallb/import.ts';
 import type { ImportedService, ServiceImport } from '../../../model/metallb/import-services.ts';
 
-/** The report of an import, line by line: what is refused first, as it needs somebody. */
+/** Returns the report of an import in lines. Refused objects come first, because a person must fix them. */
 export function renderImport(objects: readonly Imported[], { services, classes }: ServiceImport): string[] {
   const verdicts = ['refused', 'differs', 'exact'] as const;
   const inOrder = verdicts.flatMap((verdict) => objects.filter((one) => one.verdict === verdict));
@@ -33,19 +33,19 @@ function renderRemark({ level, field, message, fix }: Remark): string {
   return `  ${level === 'note' ? 'note: ' : ''}${field}: ${message}${fix === '' ? '' : ` (${fix})`}`;
 }
 
-/** HeraldConfig says which Services are Herald's; MetalLB has --lb-class for that. */
+/** Notes which Services Herald would serve. HeraldConfig decides that; in MetalLB it is --lb-class. */
 function renderClasses(classes: ReadonlyMap<string, number>): string[] {
   return [...classes]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, count]) => {
       const those = `${count} Service${count === 1 ? '' : 's'} of type LoadBalancer`;
       if (name === '')
-        return `note: ${those} without a class: they are Herald's where HeraldConfig has defaultClass: true or compat: metallb`;
-      return `note: ${those} of class ${name}: they are Herald's where HeraldConfig has loadBalancerClass: ${name}`;
+        return `note: ${those} without a class: Herald serves them if HeraldConfig has defaultClass: true or compat: metallb`;
+      return `note: ${those} of class ${name}: Herald serves them if HeraldConfig has loadBalancerClass: ${name}`;
     });
 }
 
-/** As a shell reads it back. */
+/** Quotes a word for a shell. */
 function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -7,7 +7,10 @@ import { connectAsCaller } from '../../storage/caller-connection.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import type { CallerOptions } from '../../options/shared-options.ts';
 
-/** MetalLB's objects in its namespace, and the Services of all. A kind whose CRD is not there has no objects. Throws KubeError. */
+/**
+ * Reads MetalLB's objects in its namespace, and the Services of all namespaces. A kind whose CRD is not installed has no objects. Throws
+ * KubeError.
+ */
 export async function readMetalLBObjects(context: CommandContext, options: CallerOptions, namespace: string): Promise<RawInput[]> {
   const { clock, stopped } = context;
   const client = new KubeClient(await connectAsCaller(context, options), { clock });

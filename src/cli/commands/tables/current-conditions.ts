@@ -8,21 +8,22 @@ import { reason } from '../../../model/reasons.ts';
 import type { Reading } from '../../reading/reading.ts';
 
 /**
- * The conditions of Services as they are at this moment, before the controller has let them settle: by its own function for those that take
- * addresses from pools. On record are those of other providers; and of all where not everything could be read, as decisions would be wrong then.
+ * Returns the conditions of Services as they are now, before the controller's hold time. For pool Services they are computed by the
+ * controller's own function. For other providers, and whenever objects could not be read, the recorded conditions are returned, because
+ * computed ones would be wrong.
  */
 export async function currentConditions(reading: Reading): Promise<ReadonlyMap<ServiceKey, readonly Condition[]>> {
   const { snapshot, unread, now } = reading;
   // A record may outlive its Service.
   const recorded = new Map([...(await reading.conditions())].filter(([key]) => snapshot.services.has(key)));
-  // What a Secret holds is taken for granted.
+  // Unreadable Secrets do no harm: placeholders stand in for them.
   if (unread.some(({ why, kind }) => why === 'forbidden' && kind !== 'Secret')) return recorded;
   const allocator = allocatorOf(snapshot);
   const present = new Map(recorded);
   for (const [key, service] of snapshot.services) {
     if (!decideAllocationClaim(service, snapshot.config).mine) continue;
     const { reason: refusal } = allocator.decide(allocationRequest(service, snapshot));
-    // It would get one: the controller has not come to it yet.
+    // The Service would get an address, but the controller has not reconciled it yet.
     const isLate = refusal === undefined && service.ingress.length === 0;
     const unmet = isLate ? reason('NoAddress', undefined) : refusal;
     present.set(key, serviceConditions(snapshot, service, { reason: unmet, details: [] }, now));

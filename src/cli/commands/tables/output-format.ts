@@ -7,11 +7,11 @@ export interface TableOutputOptions {
 }
 
 export const tableOutputOption = (): Option =>
-  new Option('-o, --output <format>', 'text, wide (with more of everything), json or yaml')
+  new Option('-o, --output <format>', 'text, wide (with more columns and all names), json or yaml')
     .choices(['text', 'wide', 'json', 'yaml'])
     .default('text');
 
-/** An answer for programs: a document, of which several can follow each other. Undefined: the answer is for people. */
+/** Returns the output as a JSON or YAML document; several documents can follow each other. Undefined: the output is for people. */
 export function asDocument({ output }: TableOutputOptions, data: object): CommandOutput | undefined {
   if (output === 'json') return { lines: [JSON.stringify(data, undefined, 2)], separator: [] };
   if (output === 'yaml') return { lines: [stringify(data, yaml).trimEnd()], separator: ['---'] };

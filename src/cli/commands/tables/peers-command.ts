@@ -12,7 +12,7 @@ export function peersCommand(context: CommandContext): Command {
     examples: [
       'herald peers                               in the cluster of $KUBECONFIG',
       'herald peers -o wide --node node1          with BFD, and why a session is not up',
-      'herald peers --peer tor1 --watch           again whenever something changes',
+      'herald peers --peer tor1 --watch           again whenever it changes',
       'herald peers --source /etc/herald -o json  a directory',
     ],
     options: [nodeOption(), peerOption()],

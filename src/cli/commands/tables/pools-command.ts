@@ -3,7 +3,7 @@ import { poolReport, type PoolReport } from '../../../explain/pools/pool-report.
 import { renderPools } from '../../../explain/pools/render-pools.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
-import { unknownName } from '../../context/unknown-name.ts';
+import { unknownNameError } from '../../context/unknown-name.ts';
 
 interface Options extends TableOptions {
   readonly pool?: string;
@@ -12,16 +12,16 @@ interface Options extends TableOptions {
 export function poolsCommand(context: CommandContext): Command {
   return tableCommand<Options, PoolReport>(context, {
     command: 'pools',
-    description: 'the IPAddressPools: addresses, how many are given and free, who announces them, and why Services wait',
+    description: 'the IPAddressPools: addresses, how many are given and free, their BGPAdvertisements, and why Services wait',
     examples: [
       'herald pools                           in the cluster of $KUBECONFIG',
       'herald pools -o wide                   with the ranges, and why a pool gives no more',
-      'herald pools --pool public --watch 10  looked at every ten seconds',
+      'herald pools --pool public --watch 10  read again every ten seconds',
       'herald pools --source /etc/herald      a directory',
     ],
     options: [new Option('--pool <name>', 'this IPAddressPool alone')],
     data({ snapshot }, { pool }) {
-      if (pool !== undefined && !snapshot.pools.has(pool)) throw unknownName('IPAddressPool', pool, snapshot.pools.keys());
+      if (pool !== undefined && !snapshot.pools.has(pool)) throw unknownNameError('IPAddressPool', pool, snapshot.pools.keys());
       return poolReport(snapshot, pool);
     },
     lines: renderPools,

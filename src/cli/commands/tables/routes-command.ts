@@ -9,7 +9,7 @@ import { withLiveRoutes } from '../../../explain/service/live-routes.ts';
 import { queryRoutes, noAskOption, type QueryOptions } from '../../live/query-routes.ts';
 import { addFindProcessesOptions } from '../../live/find-processes.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
-import { unknownName } from '../../context/unknown-name.ts';
+import { unknownNameError } from '../../context/unknown-name.ts';
 
 interface Options extends TableOptions, NameOptions, QueryOptions {
   readonly service?: string;
@@ -18,19 +18,19 @@ interface Options extends TableOptions, NameOptions, QueryOptions {
 export function routesCommand(context: CommandContext): Command {
   const command = tableCommand<Options, RouteReport>(context, {
     command: 'routes',
-    description: 'the routes that nodes announce, to whom, with their attributes as they are sent, and for which Service',
+    description: 'the routes that nodes announce: to which peers, with which attributes, and for which Service',
     examples: [
       'herald routes                                   in the cluster of $KUBECONFIG',
       'herald routes -o wide --node node1 --peer tor1  with every attribute, and why a route is not sent',
-      'herald routes --service shop/web --watch        again whenever something changes',
-      'herald routes -f manifests/                     what would be announced of manifests',
+      'herald routes --service shop/web --watch        again whenever it changes',
+      'herald routes -f manifests/                     routes that manifests would announce',
     ],
-    options: [nodeOption(), peerOption(), new Option('--service <namespace/name>', 'for this Service alone'), noAskOption()],
+    options: [nodeOption(), peerOption(), new Option('--service <namespace/name>', 'only this Service'), noAskOption()],
     async data({ snapshot, now }, options) {
       const { node, peer, service } = options;
       requireKnownNames(snapshot, { ...defined({ node, peer }) });
       const key = service === undefined || service.includes('/') ? service : `default/${service}`;
-      if (key !== undefined && !snapshot.services.has(key as ServiceKey)) throw unknownName('Service', key, snapshot.services.keys());
+      if (key !== undefined && !snapshot.services.has(key as ServiceKey)) throw unknownNameError('Service', key, snapshot.services.keys());
       const wanted = { ...defined({ peer }), ...(key === undefined ? {} : { service: key as ServiceKey }) };
       const decided = routeReport(snapshot, now, { ...defined({ node }), ...wanted });
       const { live, unasked } = await queryRoutes(context, options, { node, peer, service: key });

@@ -15,11 +15,11 @@ interface Options extends TableOptions {
 export function statusCommand(context: CommandContext): Command {
   return tableCommand<Options, Overview>(context, {
     command: 'status',
-    description: 'how everything is, on one screen: controller, nodes, sessions, Services by condition and reason, pools',
+    description: 'the state of everything on one screen: controller, nodes, sessions, Services by condition and reason, pools',
     examples: [
       'herald status                      in the cluster of $KUBECONFIG',
       'herald status --watch',
-      'herald status -o wide              with every name, where it lists a few otherwise',
+      'herald status -o wide              with all names, where a few are listed otherwise',
       'herald status --source /etc/herald a directory',
     ],
     options: [

@@ -8,18 +8,18 @@ import { answerAndWatch, watchOption, type CommandOutput, type WatchOptions } fr
 
 export interface TableOptions extends ReadingOptions, WatchOptions, TableOutputOptions {}
 
-/** What a command shows: data of a reading, and lines of the data. */
+/** A table: its data, computed from a reading, and its lines. */
 interface Table<O extends TableOptions, D extends object> {
   readonly command: string;
   readonly description: string;
   readonly examples: readonly string[];
   readonly options: readonly Option[];
-  /** Throws UsageError for a name that is none. */
+  /** Throws UsageError for an unknown name. */
   readonly data: (reading: Reading, options: O) => D | Promise<D>;
   readonly lines: (data: D, wide: boolean) => string[];
 }
 
-/** A command that shows a table of what it has read, once or until it is stopped. */
+/** Makes a command that prints a table once, or under --watch until it is stopped. */
 export function tableCommand<O extends TableOptions, D extends object>(context: CommandContext, table: Table<O, D>): Command {
   const command = new Command(table.command).description(table.description);
   for (const option of [...table.options, tableOutputOption(), watchOption()]) command.addOption(option);

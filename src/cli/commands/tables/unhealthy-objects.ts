@@ -1,4 +1,4 @@
-import { PeerSessions } from '../../../controller/configuration/peer-session-counts.ts';
+import { PeerSessionCounts } from '../../../controller/configuration/peer-session-counts.ts';
 import { advertisementStatus } from '../../../decisions/configuration/advertisement-status.ts';
 import type { ObjectStatus } from '../../../decisions/configuration/object-status.ts';
 import { peerStatus } from '../../../decisions/configuration/peer-status.ts';
@@ -8,23 +8,23 @@ import { originText } from '../../../model/objects/metadata.ts';
 import type { ReasonCode } from '../../../model/reasons.ts';
 import type { Reading } from '../../reading/reading.ts';
 
-/** A peer that is down says so in its sessions, and one that was switched off is as it is wanted. */
+/** A peer that is down is reported with its sessions, and a peer that was switched off is as the user wants it. */
 const toldElsewhere: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['SessionsMissing', 'PeerAdminDown']);
 
 /**
- * BGPAdvertisements and BGPPeers of which a condition is False at this moment, by the controller's own functions. Not here are pools, whose
- * reason is in the table of them, and objects that could not be read, which are problems of the reading.
+ * Returns the BGPAdvertisements and BGPPeers with a condition that is False now, by the controller's own functions. Pools are left out,
+ * because their table has the reason, and so are objects that could not be read, which are problems of the reading.
  */
 export function unhealthyObjects({ snapshot, now }: Pick<Reading, 'snapshot' | 'now'>): UnhealthyObject[] {
-  const sessions = new PeerSessions();
-  sessions.lookAtAll(snapshot, now);
+  const sessions = new PeerSessionCounts();
+  sessions.updateAllNodes(snapshot, now);
   return [
     ...inOrder(snapshot.advertisements).flatMap((one) => troubleOf(one, advertisementStatus(one, snapshot))),
     ...inOrder(snapshot.peers).flatMap((one) => troubleOf(one, peerStatus(one, sessions.of(one.metadata.name)))),
   ];
 }
 
-/** What is refused is told once, whatever follows from it. */
+/** A refusal is reported once, without the conditions that follow from it. */
 function troubleOf({ kind, metadata }: BGPAdvertisement | BGPPeer, { refused, unready }: ObjectStatus): UnhealthyObject[] {
   const object = metadata.origin === undefined ? `${kind}/${metadata.name}` : originText(metadata.origin);
   const because = refused ?? unready;

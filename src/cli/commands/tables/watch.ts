@@ -6,22 +6,22 @@ import { UsageError, type CommandContext } from '../../context/command-context.t
 import { limits } from '../../limits.ts';
 
 export interface WatchOptions {
-  /** Seconds between two readings; absent: there is one. */
+  /** Seconds between two readings; absent: read once. */
   readonly watch?: number;
 }
 
 export const watchOption = (shows = 'show it again when it has changed'): Option =>
-  new Option('-w, --watch [seconds]', `${shows}, looking every so many seconds (${limits.watchSeconds}), until Ctrl-C`)
+  new Option('-w, --watch [seconds]', `${shows}, checking every few seconds (${limits.watchSeconds}), until Ctrl-C`)
     .argParser(readSeconds)
     .preset(String(limits.watchSeconds));
 
-/** An answer and how it is separated from the one before it, where there is no terminal to redraw. */
+/** The lines of an output, and the separator from the previous output when there is no terminal to redraw. */
 export interface CommandOutput {
   readonly lines: readonly string[];
   readonly separator: readonly string[];
 }
 
-/** Gives an answer, and under --watch a new one whenever it differs. */
+/** Prints the output, and under --watch prints it again whenever it changes. */
 export async function answerAndWatch(
   context: CommandContext,
   options: WatchOptions,
@@ -41,8 +41,9 @@ export async function answerAndWatch(
 }
 
 /**
- * Looks once, and under --watch again and again, until the signal or until a look says that it was the last. The pause is at least as long as looking
- * took, so that a large cluster is not read all the time. What fails once is told and tried again; the first time it is the answer.
+ * Calls `look` once, and under --watch repeatedly, until the signal aborts or `look` returns 'last'. The pause is at least as long as the
+ * last call took, so that a large cluster is not read all the time. A first call that fails ends the command; a later failure is printed
+ * and retried.
  */
 export async function poll(
   { clock, printError, stopped }: CommandContext,
@@ -57,7 +58,7 @@ export async function poll(
       if (stopped.aborted) return;
       const known = error instanceof KubeError || error instanceof SourceError || error instanceof UsageError;
       if (isFirst || !known) throw error;
-      printError(`herald: ${error.message} (looked at again in ${watch} s)`);
+      printError(`herald: ${error.message} (trying again in ${watch} s)`);
     }
     if (watch === undefined) return;
     await sleep(clock, Math.max(watch * 1000, clock.now() - began), stopped).catch(() => undefined);
@@ -65,17 +66,17 @@ export async function poll(
   }
 }
 
-/** Clears a terminal and goes to its upper left corner (ECMA-48 ED, CUP). */
-const anew = '\u001B[2J\u001B[H';
+/** Clears a terminal and moves to its upper left corner (ECMA-48 ED, CUP). */
+const clearScreen = '\u001B[2J\u001B[H';
 
 function show(context: CommandContext, answer: CommandOutput, isFirst: boolean, title: string | undefined): void {
   const { print, clock, isTerminal } = context;
   if (isTerminal !== true || title === undefined) return append(context, answer, isFirst);
-  print(`${anew}${title}  ${clock.date().toISOString()}\n`);
+  print(`${clearScreen}${title}  ${clock.date().toISOString()}\n`);
   for (const line of answer.lines) print(line);
 }
 
-/** Prints an answer below those before it. */
+/** Prints an output below the previous ones. */
 export function append({ print }: CommandContext, { lines, separator }: CommandOutput, isFirst: boolean): void {
   for (const line of isFirst ? lines : [...separator, ...lines]) print(line);
 }

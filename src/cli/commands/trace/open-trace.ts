@@ -8,25 +8,25 @@ import { limits } from '../../limits.ts';
 interface TraceRequest {
   readonly socket: string;
   readonly peer: string;
-  /** The node that is meant. Absent: whichever the agent is of. */
+  /** The expected node of the agent. Absent: any. */
   readonly node?: string;
 }
 
 export interface OpenTrace {
-  /** Whose sessions these are. */
+  /** The node of the sessions. */
   readonly node: string;
-  /** Until the signal aborts, the peer is removed, or the agent ends. */
+  /** Ends when the signal aborts, the peer is removed, or the agent ends. */
   readonly events: AsyncIterable<Streamed<TraceEvent>>;
 }
 
-/** Asks the agent of this host for a trace. Rejects with UsageError where it cannot be had. */
+/** Requests a trace from the agent of this host. Rejects with UsageError when it is not available. */
 export async function openTrace({ socket, peer, node }: TraceRequest, signal: AbortSignal): Promise<OpenTrace> {
   try {
     const { process } = JSON.parse(await readBody(await requestLocal(socket, livePaths.index, signal))) as LiveIndex;
-    if (process.command === 'controller') throw new UsageError(`${socket} is of a controller: sessions are those of agents`, 1);
+    if (process.command === 'controller') throw new UsageError(`${socket} belongs to a controller, but only agents have sessions`, 1);
     const here = process.node ?? '';
     if (node !== undefined && node !== here)
-      throw new UsageError(`the agent at ${socket} is of node ${here}: run this on ${node}, as messages do not leave their host`, 1);
+      throw new UsageError(`the agent at ${socket} is of node ${here}: run this on ${node}, because traces do not leave their host`, 1);
     const answer = await requestLocal(socket, `${debugPaths.bgpTrace}?peer=${encodeURIComponent(peer)}`, signal);
     if (answer.status !== 200) throw new UsageError(await refusalOf(answer), 1);
     return { node: here, events: eventsOf(answer) };
@@ -38,7 +38,7 @@ export async function openTrace({ socket, peer, node }: TraceRequest, signal: Ab
 
 async function refusalOf(answer: LocalAnswer): Promise<string> {
   const text = await readBody(answer);
-  if (answer.contentType !== 'application/json') return `the agent answers ${answer.status}: it may be of a version without traces`;
+  if (answer.contentType !== 'application/json') return `the agent answers ${answer.status}: its version may have no traces`;
   const { error, fix } = JSON.parse(text) as LiveProblem;
   return `${error} (${fix})`;
 }

@@ -31,12 +31,12 @@ export function bgpCommand(context: CommandContext): Command {
 function traceCommand(context: CommandContext): Command {
   return new Command('trace')
     .description(
-      'the messages of a BGP session as they pass, a line each, or a file for Wireshark; of the agent of this host, until Ctrl-C. The session is never delayed: who reads too slowly misses messages, and is told how many',
+      "show the messages of a BGP session of this host's agent as they pass, one a line, or write a file for Wireshark, until Ctrl-C. The session is never delayed: a reader that is too slow misses messages, and their number is shown",
     )
     .requiredOption('--peer <name>', 'the BGPPeer')
-    .option('--node <name>', 'the node that is meant: an error where the agent of this host is of another')
-    .option('--pcap <file>', 'write a capture file (pcapng) as well, which Wireshark, tshark and tcpdump read; - for standard output')
-    .addOption(new Option('--count <n>', 'end after so many messages').argParser(readCount))
+    .option('--node <name>', 'expected node: an error if the agent of this host is of another node')
+    .option('--pcap <file>', 'also write a capture file (pcapng), which Wireshark, tshark and tcpdump read; - for standard output')
+    .addOption(new Option('--count <n>', 'end after this number of messages').argParser(readCount))
     .addOption(new Option('--duration <duration>', 'end after this time: 30s, 10m').argParser(readDuration))
     .addOption(new Option('--socket <path>', 'Unix socket of the agent').argParser(readSocket).default(agentSocket))
     .addOption(outputOption())
@@ -72,7 +72,7 @@ async function trace(context: CommandContext, options: Options): Promise<void> {
     if (!signal.aborted && messages !== options.count)
       printError('herald: the trace has ended: the BGPPeer was removed, or the agent was stopped');
   } catch (error) {
-    // To be stopped is how a trace ends.
+    // Stopping is the normal end of a trace.
     if (!signal.aborted) throw error;
   } finally {
     cancel?.();
@@ -87,7 +87,7 @@ interface CaptureFile {
   close(): Promise<void>;
 }
 
-/** Its head is written at once: a reader that waits for it sees that it has begun. */
+/** Opens the capture file and writes its head at once, so that a waiting reader sees that the capture has begun. */
 async function openCapture({ write }: CommandContext, { pcap, peer }: Options): Promise<CaptureFile | undefined> {
   if (pcap === undefined) return undefined;
   const capture = new Capture({ application: `herald ${version}`, name: peer });

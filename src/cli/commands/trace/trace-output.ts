@@ -2,7 +2,7 @@ import { defined } from '../../../lang/defined.ts';
 import { messageFacts, messageText, type Streamed, type TracedConnection, type TraceEvent } from '../../../bgp/index.ts';
 import { formatAddress } from '../../../net/address.ts';
 
-/** An event in one line, as it passes. */
+/** Returns one line for an event. */
 export function traceText(event: Streamed<TraceEvent>): string {
   if (event.type === 'lost') return `... ${event.count} messages are missing here: they came faster than they were read`;
   const { at, connection } = event;
@@ -15,7 +15,7 @@ export function traceText(event: Streamed<TraceEvent>): string {
     case 'message':
       return `${begin} ${event.direction === 'sent' ? '->' : '<-'} ${messageText(messageFacts(event.octets, event.session))}`;
     case 'unreadable':
-      return `${begin} <- no message of BGP (${event.problem}): ${Buffer.from(event.octets.subarray(0, 32)).toString('hex')}`;
+      return `${begin} <- not a BGP message (${event.problem}): ${Buffer.from(event.octets.subarray(0, 32)).toString('hex')}`;
     case 'closed':
       if (connection.ends === undefined) return `${begin} no connection: ${event.problem ?? `given up by ${event.by}`}`;
       return `${begin} connection closed by ${event.by}${event.problem === undefined ? '' : `: ${event.problem}`}`;
@@ -26,13 +26,13 @@ function endsText({ ends }: TracedConnection): string {
   return ends === undefined ? '' : `, ${endText(ends.local)} to ${endText(ends.remote)}`;
 }
 
-/** As RFC 5952 6 has it: 192.0.2.1:179, [2001:db8::1]:179. */
+/** Formats an address and port as RFC 5952 6: 192.0.2.1:179, [2001:db8::1]:179. */
 function endText({ address, port }: NonNullable<TracedConnection['ends']>['local']): string {
   const host = formatAddress(address);
   return `${address.family === 6 ? `[${host}]` : host}:${port}`;
 }
 
-/** The same as plain data. `octets` in hexadecimal, so that a message that is read wrongly can be looked at. */
+/** Returns the event as plain data. `octets` is hexadecimal, so that a message that was decoded wrongly can be examined. */
 export function traceFacts(event: Streamed<TraceEvent>): object {
   if (event.type === 'lost') return event;
   const { number, openedBy, ends } = event.connection;

@@ -11,22 +11,22 @@ interface NodeListenersOptions {
 
 const loopback = ['127.0.0.1', '::1'];
 
-/** What is served at the addresses of a Node, which may get them after its agent has begun, and others later. */
+/** Listeners at the addresses of a Node. The addresses may appear after the agent has started, and may change. */
 export class NodeListeners {
   readonly #options: NodeListenersOptions;
   readonly #listeners = new Map<string, RetryingListener>();
-  /** By address: the same one may be wanted again before its port is free. */
+  /** By address. The same address may be needed again before its port is free. */
   readonly #closing = new Map<string, Promise<void>>();
 
   constructor(options: NodeListenersOptions) {
     this.#options = options;
   }
 
-  /** The addresses of the Node, as they are now. The same ones again change nothing. */
-  set(addresses: readonly string[]): void {
+  /** Listens at the current addresses of the Node and closes the listeners of others. Repeating the same addresses changes nothing. */
+  replaceAddresses(addresses: readonly string[]): void {
     const { port, log } = this.#options;
     if (addresses.length === 0) {
-      // A Node that loses its addresses for a moment is still scraped where it was.
+      // A Node that loses its addresses for a moment is still scraped at the old ones.
       if (this.#listeners.size > 0) return;
       log.warn({ port }, 'the Node has no InternalIP yet: metrics are served on the loopback addresses alone until it has one');
     }
@@ -48,7 +48,7 @@ export class NodeListeners {
     const listener = this.#listeners.get(address);
     if (listener === undefined) return;
     this.#listeners.delete(address);
-    // Where it waits for the one before it, so does its end.
+    // The listener may still wait for an earlier one at this address. Then its close waits too.
     const closed = listener.close();
     this.#closing.set(address, closed);
     void this.#forget(address, closed);

@@ -26,20 +26,20 @@ import { NodeListeners } from './node-listeners.ts';
 import type { TelemetryOptions } from '../../options/telemetry-options.ts';
 import { version } from '../../version.ts';
 
-/** What a process tells of itself by HTTP: metrics, its health, and what it does at this moment. From its first moment to its last. */
+/** The HTTP endpoints of a process: metrics, health, and the live API. They serve from the start of the process to its end. */
 export class ProcessEndpoints {
   readonly metrics: Metrics;
-  /** Asked at the socket, and at the port of metrics unless that was switched off. */
+  /** Served at the Unix socket, and at the metrics port unless that is switched off. */
   readonly live: LiveApi;
-  /** What happened to objects since the process began. */
+  /** What happened to objects since the process started. */
   readonly history: History;
-  /** Asked at the socket: on this host alone. */
+  /** Served at the Unix socket, on this host alone. */
   readonly local: SocketRequestHandler;
   readonly health = new Health();
   readonly api: ApiServerMetrics;
   readonly #components: ListenerComponents;
   readonly #listeners: RetryingListener[] = [];
-  /** Undefined: metrics are not asked for at the addresses of a Node. */
+  /** Undefined: metrics are not served at the addresses of a Node. */
   readonly #atNode: NodeListeners | undefined;
   readonly #socket: RetryingListener | undefined;
 
@@ -70,16 +70,16 @@ export class ProcessEndpoints {
     if (port !== undefined) this.#atNode = new NodeListeners({ port, log, listen: (more) => this.#listen(answer, more) });
   }
 
-  /** Metrics are served at the addresses of the Node, where that was asked for, and follow them. The result ends the following. */
+  /** Serves metrics at the addresses of the Node, if the options say so, and follows their changes. The result stops that. */
   followNode(source: Pick<Source, 'snapshot' | 'onChange'>, node: string): () => void {
-    const follow = (): void => this.#atNode?.set(source.snapshot.nodes.get(node)?.internalIPs.map(formatAddress) ?? []);
+    const follow = (): void => this.#atNode?.replaceAddresses(source.snapshot.nodes.get(node)?.internalIPs.map(formatAddress) ?? []);
     follow();
     return source.onChange((changes) => {
       if (changes.some(({ kind, key }) => kind === 'Node' && key === node)) follow();
     });
   }
 
-  /** Exposes what a source has read. */
+  /** Exposes how many objects and problems a source has read. */
   follow(source: Source): void {
     const problems = { error: 0, warning: 0 };
     const count = (): void => {
@@ -110,15 +110,17 @@ export class ProcessEndpoints {
   }
 }
 
-/** Answers at a socket, as soon as nobody else does: the one that has it may be the process before this one. A process without it does its work all the same. */
+/**
+ * Answers at a Unix socket as soon as it is free: the previous process may still hold it. A process without its socket works all the same.
+ */
 function listenOnSocket({ clock, log }: { readonly clock: Clock; readonly log: Log }, path: string, answer: AnswerLocal): RetryingListener {
   const { connections, headerBytes, requestMilliseconds, idleMilliseconds, retryMilliseconds } = liveLimits;
   return new RetryingListener(clock, {
     listen: () => listenLocal(path, answer, { connections, headerBytes, requestMilliseconds, idleMilliseconds }),
     retryMilliseconds,
     onProblemChanged: (problem) => {
-      if (problem === undefined) log.info({ socket: path }, 'can be asked at its socket now');
-      else log.warn({ socket: path, problem }, 'cannot be asked at its socket, it is tried again (--socket says where)');
+      if (problem === undefined) log.info({ socket: path }, 'answers at its socket now');
+      else log.warn({ socket: path, problem }, 'cannot answer at its socket; trying again (--socket sets the path)');
     },
   });
 }

@@ -4,8 +4,8 @@ import type { AnswerLocal, LocalRequest } from '../../../system/http/local-socke
 const plain = { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' } as const;
 
 /**
- * All that is answered at the socket of a process: what it tells elsewhere too (/live), and what must not leave the host (/debug), which may be
- * an answer that goes on.
+ * Routes the requests at the Unix socket of a process: the live API (/live), which the metrics port may serve too, and debug endpoints
+ * (/debug), which must not leave the host. A debug response may be a stream.
  */
 export class SocketRequestHandler {
   readonly #live: LiveApi;
@@ -15,7 +15,7 @@ export class SocketRequestHandler {
     this.#live = live;
   }
 
-  /** On this host alone. The result takes it away. */
+  /** Adds a debug endpoint, on this host alone. The result removes it. */
   handle(path: `/debug/${string}`, answer: AnswerLocal): () => void {
     this.#debug.set(path, answer);
     return () => void this.#debug.delete(path);

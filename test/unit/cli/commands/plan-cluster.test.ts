@@ -224,7 +224,7 @@ describe('plan without a cluster', patient, () => {
 
   test('plan without cluster or directory says what is missing', async () => {
     const { code, stderr } = await inProcess(planCommand, ['-f', join(root, 'examples/one-host')]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('which cluster?')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no cluster was found')]);
   });
 
   test.each([

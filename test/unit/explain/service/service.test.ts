@@ -239,7 +239,7 @@ describe('explainService', () => {
     expect(onNode(explanation, 'n1').addresses[0]?.peers[0]?.reason).toMatchObject({ code: 'BFDAwaited' });
     const told = renderService(explanation).join('\n');
     expect(told).toContain('the session with "tor4" waits for BFD (bfdStrict): it is Down, control detection time expired');
-    expect(told).toMatch(/fix: .*UDP 3784.*bfdStrict from BGPPeer "tor4"/);
+    expect(told).toMatch(/fix: .*UDP port 3784.*bfdStrict from BGPPeer "tor4"/);
   });
 
   const quarantined = (frontend: string): NodeState['differing'][number] => ({

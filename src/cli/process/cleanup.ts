@@ -1,0 +1,51 @@
+import type { LogOptions } from '../options/shared-options.ts';
+import { DataplaneError } from '../../dataplane/dataplane.ts';
+import { NftablesDataplane } from '../../dataplane/nftables/nftables.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { cleanupKubeProxy, commandRunner, forwardsClusterIPs } from '../../dataplane/kube-proxy/cleanup.ts';
+import { machinePorts } from '../../dataplane/nftables/ports.ts';
+import { runningKubeProxy } from '../../dataplane/kube-proxy/running.ts';
+import { systemHost } from '../../system/host.ts';
+
+/** Exit status: nothing was changed. */
+const refused = 3;
+
+/** `herald agent --cleanup` removes everything that a stopped agent left in the kernel. It succeeds when there is nothing. */
+export async function cleanupHerald({ clock, log, print }: CommandContext, { logLevel }: LogOptions): Promise<void> {
+  try {
+    await new NftablesDataplane(machinePorts(clock, await log(logLevel), { own: false })).cleanup();
+  } catch (error) {
+    if (!(error instanceof DataplaneError)) throw error;
+    if (error.code !== 'permission') throw new UsageError(`not everything was removed: ${error.message}`, 1);
+    throw new UsageError(
+      `an agent that runs on this node owns the tables of Herald, or CAP_NET_ADMIN is missing: stop the agent first, and run this as root (${error.message})`,
+      refused,
+    );
+  }
+  print('the kernel of this node has no tables, routes, rules or tunnels of Herald any more');
+}
+
+/** `herald agent --cleanup-kube-proxy` prints what it removes. The exit status says whether something is left. */
+export async function removeKubeProxyRules({ print, setExitStatus }: CommandContext): Promise<void> {
+  const running = await runningKubeProxy();
+  if (running !== undefined) {
+    throw new UsageError(
+      `a kube-proxy runs on this node (${running}) and would create its rules again: remove its DaemonSet first; its rules stay until then, and so does the traffic`,
+      refused,
+    );
+  }
+  const run = commandRunner();
+  if (!(await forwardsClusterIPs(run))) {
+    throw new UsageError(
+      'Herald forwards no ClusterIPs on this node, so traffic would stop when the rules of kube-proxy are removed: set services: all in HeraldConfig and start the agent first',
+      refused,
+    );
+  }
+  const host = systemHost();
+  const { removed, kept, left } = await cleanupKubeProxy({ run, legacyTables: (family) => host.legacyTables(family) });
+  for (const what of removed) print(`removed ${what}`);
+  for (const what of kept) print(`kept ${what}`);
+  for (const what of left) print(`left ${what}`);
+  if (removed.length === 0 && left.length === 0) print('this node has nothing of kube-proxy');
+  setExitStatus(left.length === 0 ? 0 : 1);
+}
