@@ -32,7 +32,7 @@ export function exampleSubject(
       const api = new MemoryApi();
       return {
         createProvider: (components) => make(api, components),
-        left: () => [...api.balancers.keys()],
+        resources: () => [...api.balancers.keys()],
         fail: () => {
           api.fails = true;
           return () => void (api.fails = false);

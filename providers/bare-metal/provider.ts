@@ -20,7 +20,7 @@ import { inOrderOfPrecedence } from '../../src/decisions/allocation/held-twice.t
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
 import { effectivePools } from '../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../src/decisions/allocation/request.ts';
-import { AddressQueue } from '../../src/decisions/allocation/waiting-line.ts';
+import { AddressQueue } from '../../src/decisions/allocation/address-queue.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/objects/metadata.ts';
 import { sameAddress, type Address } from '../../src/net/address.ts';
 import type { ReleasedAddress } from '../../src/model/parse/released-address.ts';
@@ -185,7 +185,7 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
   }
 }
 
-/** The request that holds addresses of a Service of which only the record is readable. It shares them with no Service. */
+/** Returns a request that holds recorded addresses of a Service whose manifest is unreadable. They are shared with no other Service. */
 function reservation(service: ServiceKey, addresses: readonly Address[]): AllocationRequest {
   return {
     service,

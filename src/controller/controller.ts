@@ -157,8 +157,8 @@ export class Controller {
     if (changes.some(({ kind }) => kind === 'HeraldConfig')) this.#competingWriters.forgetAll();
     // Waiting Services come before changed ones, whichever change the source reports first.
     for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addPriority(key);
-    const told = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
-    for (const key of inOrderOfCreation(told, source.snapshot)) this.#queue.add(key);
+    const changed = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
+    for (const key of inOrderOfCreation(changed, source.snapshot)) this.#queue.add(key);
     for (const key of this.#affected.afterChanges(changes, source.snapshot, this.#awaitingAgents)) this.#queue.add(key);
     this.#unreadable.recheck();
     this.#configuration.changed(changes);
@@ -213,7 +213,7 @@ export class Controller {
     }
   }
 
-  /** Whether another program keeps overwriting the addresses of the Service, so that Herald has yielded. */
+  /** Returns true when Herald yields to another program that keeps overwriting the addresses of the Service. */
   #hasCompetingWriter(key: ServiceKey, service: Service): boolean {
     const { writer, clock } = this.#components;
     if (writer.overwritten?.(key, service.metadata) === true) this.#competingWriters.recordOverwrite(key, clock.now());
@@ -225,18 +225,18 @@ export class Controller {
     const { source, writer } = this.#components;
     const claim = before?.provider.claim(service, source.snapshot);
     const keeps = before !== undefined && claim !== undefined && !claim.mine && keepsAddress(before.service, service, claim);
-    const wouldBe = this.#served.claimantByRecord(key, source.snapshot);
-    if (writer.disownService !== undefined && wouldBe !== undefined && (keeps || before === undefined)) {
+    const byRecord = this.#served.claimantByRecord(key, source.snapshot);
+    if (writer.disownService !== undefined && byRecord !== undefined && (keeps || before === undefined)) {
       await writer.disownService(key, service.metadata);
       this.#forgetService(key);
       this.#statuses.disown(key);
       // Resources outside the cluster are released all the same: the other controller does not know them.
-      const outside = this.#served.holders(key, service).filter(({ remote }) => remote === true);
+      const remote = this.#served.holders(key, service).filter((holder) => holder.remote === true);
       const free = service.ingress.length === 0;
-      await this.#releaseFromAll(key, service, free ? new Set([wouldBe, ...outside]) : outside, 'the Service is of another class');
-      // The other controller may change the addresses. Herald assigns them to nobody else.
+      await this.#releaseFromAll(key, service, free ? new Set([byRecord, ...remote]) : remote, 'the Service is of another class');
+      // The other controller may change the addresses. Herald assigns them to no other Service.
       if (free) return;
-      return this.#adopt(wouldBe, service, assignedAddresses(service), 'always');
+      return this.#adopt(byRecord, service, assignedAddresses(service), 'always');
     }
     if (keeps && before.ingress.length > 0) {
       await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
@@ -292,18 +292,18 @@ export class Controller {
     // A Service that gets the same name from now on is a new one, even while the record still exists.
     for (const provider of providers) provider.disown(key);
     // The addresses stay assigned until the record no longer shows them.
-    const isTold = await this.#removeStatus(key, service);
+    const isReported = await this.#removeStatus(key, service);
     await this.#releaseFromAll(key, service, providers, why);
-    const isLeft = service !== undefined && this.#unreleased.conditionOf(key, service) !== undefined;
-    if (isTold && !isLeft) await this.#removeStatus(key, service);
+    const hasRemaining = service !== undefined && this.#unreleased.conditionOf(key, service) !== undefined;
+    if (isReported && !hasRemaining) await this.#removeStatus(key, service);
     // A second write after the first would be refused; the next reconcile writes the condition.
-    if (isLeft && !isTold) this.#queue.add(key);
+    if (hasRemaining && !isReported) this.#queue.add(key);
     this.#forgetService(key);
     this.#statuses.forget(key, why);
     this.#unreadable.forgetRecord(key);
   }
 
-  /** How the Service was served last. Undefined when that was an earlier Service of the same name; then its memory is dropped. */
+  /** Returns how the Service was served last. Forgets an earlier Service of the same name, and then returns undefined. */
   #servedBefore(key: ServiceKey, service: Service): Served | undefined {
     const before = this.#served.lastServed(key, service);
     if (before === undefined && this.#served.get(key) !== undefined) this.#forgetService(key);
@@ -316,16 +316,16 @@ export class Controller {
    */
   async #removeStatus(key: ServiceKey, service: Service | undefined): Promise<boolean> {
     const { writer } = this.#components;
-    const left = service === undefined ? undefined : this.#unreleased.conditionOf(key, service);
-    if (service === undefined || left === undefined) await writer.releaseService(key, service?.metadata);
-    else await writer.writeService(key, { ingress: [], conditions: [left] }, service.metadata);
-    return left !== undefined;
+    const remaining = service === undefined ? undefined : this.#unreleased.conditionOf(key, service);
+    if (service === undefined || remaining === undefined) await writer.releaseService(key, service?.metadata);
+    else await writer.writeService(key, { ingress: [], conditions: [remaining] }, service.metadata);
+    return remaining !== undefined;
   }
 
   async #releaseFromAll(key: ServiceKey, service: Service | undefined, providers: Iterable<CompleteProvider>, why: string): Promise<void> {
-    let left: Reason | undefined;
-    for (const provider of providers) left = (await this.#releaseFrom(key, provider, why)) ?? left;
-    this.#unreleased.recordAttempt(key, service, left);
+    let remaining: Reason | undefined;
+    for (const provider of providers) remaining = (await this.#releaseFrom(key, provider, why)) ?? remaining;
+    this.#unreleased.recordAttempt(key, service, remaining);
   }
 
   /** Releases the Service from one provider. Resolves to why something remains, or undefined. */

@@ -7,23 +7,21 @@ export const limits = {
   /** First and longest wait before a Service whose reconciliation failed is retried. */
   retryMinimumMilliseconds: 100,
   retryMaximumMilliseconds: 60_000,
-  /** How often the ages of agents' reports are checked and what was kept for a time is ended. */
+  /** Interval at which the ages of agents' reports are checked and addresses kept long enough are freed. */
   reportWatchMilliseconds: 10_000,
   /** Pools whose code the condition of a Service lists. */
   detailsInCondition: 10,
   /** Characters of the message of a condition of a Service. */
   conditionMessage: 2048,
-  /** How long a Service must lack announcement or programming before its condition and an Event say so. */
+  /** Time for which a Service must not be announced, or not be programmed, before its condition and an Event say so. */
   conditionHoldMilliseconds: 30_000,
   /** The status of a configuration object is written at most this often. */
   objectStatusMilliseconds: 5000,
   /** After addresses were assigned or released, the counts of the pools are updated once for all changes of this time. */
   usageMilliseconds: 1000,
-  /**
-   * How often another program may overwrite the addresses of a Service within competingWriterMilliseconds before Herald yields. Herald
-   * writes again after that time without an overwrite.
-   */
+  /** Overwrites of a Service's addresses by another program, within competingWriterMilliseconds, after which Herald yields. */
   overwrites: 3,
+  /** Time without an overwrite after which Herald writes again. */
   competingWriterMilliseconds: 600_000,
   /** Pools whose figures a scrape has. */
   measuredPools: 500,

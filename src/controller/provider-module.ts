@@ -29,7 +29,7 @@ export { serviceKey } from '../model/objects/metadata.ts';
 export { reason, type Reason } from '../model/reasons.ts';
 export { formatAddress, parseAddress } from '../net/address.ts';
 
-/** What the process gives a provider. Time and randomness come only from here, so that the checks control them. */
+/** The parts of the process that a provider uses. Time and randomness come only from here, so that the checks control them. */
 export interface ProviderComponents {
   readonly clock: Clock;
   readonly random: Random;

@@ -12,8 +12,8 @@ export type RecordedAddresses = ReadonlyMap<ServiceKey, readonly Address[]>;
 /** For a provider that takes over state of an earlier process. */
 export interface Recovery {
   /**
-   * Takes over what the records say. Called once, before any `reconcile`, with a complete snapshot, which may be older than the records. The records
-   * include Services of other classes, because HeraldConfig may have changed, and Services that are gone: nobody else gets a recorded address.
+   * Takes over the records. Called once, before any `reconcile`, with a complete snapshot, which may be older than the records. The records
+   * include Services of other classes, because HeraldConfig may have changed, and Services that are gone: a recorded address is assigned to no other Service.
    * `uids`: the Service that each record belongs to, where it is known.
    */
   adopt(snapshot: Snapshot, recorded: RecordedAddresses, uids: ReadonlyMap<ServiceKey, string>): void;
@@ -22,7 +22,7 @@ export interface Recovery {
 /** For a provider whose resources outlive its memory, or which is not always done with `release` at the first attempt. */
 export interface ResourceHolder {
   /**
-   * Whether the provider holds something for the Service, whichever provider claims it now. Reads only the object (`service`, undefined when the
+   * Returns true when the provider holds something for the Service, whichever provider claims it now. Reads only the object (`service`, undefined when the
    * Service is gone) and memory; calls no API.
    */
   holds(key: ServiceKey, service: Service | undefined): boolean;
@@ -65,9 +65,9 @@ export interface AddressPools {
   disown(key: ServiceKey): void;
   /** Restores what was kept for Services that had released it before the restart. Called once, after `adopt`. */
   restoreKept(released: readonly ReleasedAddress[]): void;
-  /** Addresses that are kept for Services that are gone, with their pool. */
+  /** Returns the addresses that are kept for Services that are gone, with their pool. */
   keptAddresses(): readonly KeptInPool[];
-  /** How much of each pool is assigned. Its cost does not grow with the number of Services. */
+  /** Returns how much of each pool is assigned. Its cost does not grow with the number of Services. */
   usage(): readonly PoolUsage[];
 }
 
@@ -80,11 +80,11 @@ export interface Previewable {
   preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview>;
 }
 
-/** What a provider would do for a Service outside Kubernetes. */
+/** The calls that a provider would make for a Service outside Kubernetes. */
 export interface Preview {
-  /** What exists, as lines for people. */
+  /** The existing resources, as lines for people. */
   readonly observed: readonly string[];
-  /** What should exist, as lines for people. */
+  /** The desired resources, as lines for people. */
   readonly desired: readonly string[];
   /** The calls that would be made, in order, each with its reason. */
   readonly actions: readonly { readonly id: string; readonly operation: string; readonly reason: string; readonly input: object }[];

@@ -32,7 +32,7 @@ export interface Provider extends OptionalParts {
   release(key: ServiceKey, snapshot: Snapshot, now: number): Promise<Released>;
 }
 
-/** Whether a provider serves a Service. */
+/** A provider's answer to whether it serves a Service. */
 export type Claim = { readonly mine: true } | { readonly mine: false; readonly reason: Reason };
 
 export interface Reconciliation {

@@ -20,7 +20,7 @@ export class PeerSessionCounts {
   /** Nodes whose report was current at the last update. */
   readonly #reporting = new Set<string>();
 
-  /** Counts the node anew and returns the peers whose counts changed. */
+  /** Recounts the sessions of the node and returns the peers whose counts changed. */
   updateNode(snapshot: Snapshot, node: string, now: number): Set<string> {
     const before = this.#nodes.get(node) ?? new Map<string, PeerOnNode>();
     const after = peersOnNode(snapshot, node, now);

@@ -13,11 +13,11 @@ interface Check {
   /** The rule that a correct provider keeps. */
   readonly name: string;
   /** The feature of the subject's world that the check needs; without it the check is left out. */
-  readonly needs?: 'left' | 'fail';
+  readonly needs?: 'resources' | 'fail';
   /** The optional part that is checked; without it the check is left out. */
   readonly part?: PartName;
   /** Rejects with AssertionError when the provider breaks the rule. */
-  readonly run: (bed: InMemoryCluster, subject: ProviderSubject) => Promise<void>;
+  readonly run: (cluster: InMemoryCluster, subject: ProviderSubject) => Promise<void>;
 }
 
 const strangers = ['ClusterIP', 'NodePort'] as const;
@@ -25,8 +25,8 @@ const strangers = ['ClusterIP', 'NodePort'] as const;
 export const checks: readonly Check[] = [
   {
     name: 'the provider has exactly the optional parts that its subject names, each completely',
-    async run(bed, { parts = [] }) {
-      const provider = await bed.makeProvider();
+    async run(cluster, { parts = [] }) {
+      const provider = await cluster.makeProvider();
       assert.deepStrictEqual(missingMethods(provider), [], 'it lacks methods');
       const has = partNames.filter((part) => partMethods[part].every((method: keyof OptionalParts) => provider[method] !== undefined));
       assert.deepStrictEqual(has.toSorted(), parts.toSorted(), 'the subject names other parts');
@@ -34,22 +34,22 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'claim returns the same result each time and changes nothing',
-    async run(bed) {
-      const provider = await bed.makeProvider();
-      const before = [structuredClone(bed.served), structuredClone(bed.snapshot.config), bed.resources] as const;
-      const claims = [1, 2, 3].map(() => provider.claim(bed.served, bed.snapshot));
+    async run(cluster) {
+      const provider = await cluster.makeProvider();
+      const before = [structuredClone(cluster.served), structuredClone(cluster.snapshot.config), cluster.resources] as const;
+      const claims = [1, 2, 3].map(() => provider.claim(cluster.served, cluster.snapshot));
       for (const claim of claims) {
         assert(claim.mine, 'it does not claim the Service of the subject each time');
         assert.deepStrictEqual(claim, claims[0], 'the next result differs');
       }
-      assert.deepStrictEqual([bed.served, bed.snapshot.config, bed.resources], before, 'claim changed something');
+      assert.deepStrictEqual([cluster.served, cluster.snapshot.config, cluster.resources], before, 'claim changed something');
     },
   },
   {
     name: 'claim refuses other Service types and other classes, with a reason of the catalogue',
-    async run(bed) {
-      const provider = await bed.makeProvider();
-      const { served, snapshot } = bed;
+    async run(cluster) {
+      const provider = await cluster.makeProvider();
+      const { served, snapshot } = cluster;
       const others: Service[] = [
         ...strangers.map((type) => ({ ...served, type })),
         { ...served, loadBalancerClass: 'example.com/of-nobody' },
@@ -64,9 +64,9 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'no other provider claims a Service that it claims',
-    async run(bed, { beside = [] }) {
-      const provider = await bed.makeProvider();
-      const { served, snapshot } = bed;
+    async run(cluster, { beside = [] }) {
+      const provider = await cluster.makeProvider();
+      const { served, snapshot } = cluster;
       const pools = { name: 'bare-metal', claim: (service: Service): Claim => decideAllocationClaim(service, snapshot.config) };
       const all = [provider, ...[pools, ...beside].filter(({ name }) => name !== provider.name)];
       const classes = [undefined, served.loadBalancerClass, snapshot.config.loadBalancerClass, 'herald.dev/aws', 'example.com/of-nobody'];
@@ -80,167 +80,170 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'reconcile gives the Service its ingress, and a second call changes nothing',
-    async run(bed) {
-      await bed.start();
-      await given(bed);
-      const [ingress, left] = [bed.ingress, bed.resources];
-      await bed.apply({ metadata: { labels: { touched: 'yes' } } });
-      await bed.advance(600);
-      assert.deepStrictEqual([bed.ingress, bed.resources], [ingress, left], 'the second call changed something');
+    async run(cluster) {
+      await cluster.start();
+      await given(cluster);
+      const [ingress, resources] = [cluster.ingress, cluster.resources];
+      await cluster.apply({ metadata: { labels: { touched: 'yes' } } });
+      await cluster.advance(600);
+      assert.deepStrictEqual([cluster.ingress, cluster.resources], [ingress, resources], 'the second call changed something');
     },
   },
   {
     name: 'a restart of the process changes nothing',
-    async run(bed) {
-      await bed.start();
-      await given(bed);
-      const [ingress, left] = [bed.ingress, bed.resources];
-      await bed.start();
-      await bed.advance(600);
-      assert.deepStrictEqual([bed.ingress, bed.resources], [ingress, left], 'the restart changed something');
+    async run(cluster) {
+      await cluster.start();
+      await given(cluster);
+      const [ingress, resources] = [cluster.ingress, cluster.resources];
+      await cluster.start();
+      await cluster.advance(600);
+      assert.deepStrictEqual([cluster.ingress, cluster.resources], [ingress, resources], 'the restart changed something');
     },
   },
   {
     name: 'holds is true for the served Service and false for an unknown one',
     part: 'ResourceHolder',
-    async run(bed) {
-      await bed.start();
-      await given(bed);
-      assert(bed.part('holds')(bed.key, bed.served), 'holds is false for the Service that it serves');
-      assert(!bed.part('holds')('elsewhere/unknown', undefined), 'holds is true for an unknown Service');
+    async run(cluster) {
+      await cluster.start();
+      await given(cluster);
+      assert(cluster.part('holds')(cluster.key, cluster.served), 'holds is false for the Service that it serves');
+      assert(!cluster.part('holds')('elsewhere/unknown', undefined), 'holds is true for an unknown Service');
     },
   },
   {
     name: 'a deleted Service goes and leaves no resource',
-    async run(bed) {
-      await bed.start();
-      await given(bed);
-      await bed.delete();
-      await gone(bed);
+    async run(cluster) {
+      await cluster.start();
+      await given(cluster);
+      await cluster.delete();
+      await gone(cluster);
     },
   },
   {
     name: 'a Service that stops being a load balancer leaves no address and no resource',
-    async run(bed) {
-      await bed.start();
-      await given(bed);
-      await bed.apply({ spec: { type: 'NodePort', loadBalancerClass: undefined } });
-      await bed.until('no resource remains', () => bed.ingress.length === 0 && bed.resources.length === 0 && !holds(bed));
-      assert.deepStrictEqual(bed.served.metadata.finalizers ?? [], [], 'a finalizer remains');
+    async run(cluster) {
+      await cluster.start();
+      await given(cluster);
+      await cluster.apply({ spec: { type: 'NodePort', loadBalancerClass: undefined } });
+      await cluster.until('no resource remains', () => cluster.ingress.length === 0 && cluster.resources.length === 0 && !holds(cluster));
+      assert.deepStrictEqual(cluster.served.metadata.finalizers ?? [], [], 'a finalizer remains');
     },
   },
   {
     name: 'a Service that was deleted while no process ran goes after the start',
-    needs: 'left',
-    async run(bed) {
-      await bed.start();
-      await given(bed);
-      await bed.stop();
-      await bed.delete();
-      await bed.start();
-      await gone(bed);
+    needs: 'resources',
+    async run(cluster) {
+      await cluster.start();
+      await given(cluster);
+      await cluster.stop();
+      await cluster.delete();
+      await cluster.start();
+      await gone(cluster);
     },
   },
   {
     name: 'a Service that stopped being a load balancer while no process ran leaves no resource after the start',
-    needs: 'left',
-    async run(bed) {
-      await bed.start();
-      await given(bed);
-      await bed.stop();
-      await bed.apply({ spec: { type: 'NodePort', loadBalancerClass: undefined } });
-      await bed.start();
-      await bed.until('no resource remains', () => bed.resources.length === 0 && (bed.served.metadata.finalizers ?? []).length === 0);
+    needs: 'resources',
+    async run(cluster) {
+      await cluster.start();
+      await given(cluster);
+      await cluster.stop();
+      await cluster.apply({ spec: { type: 'NodePort', loadBalancerClass: undefined } });
+      await cluster.start();
+      await cluster.until(
+        'no resource remains',
+        () => cluster.resources.length === 0 && (cluster.served.metadata.finalizers ?? []).length === 0,
+      );
     },
   },
   {
     name: 'release of an unknown Service succeeds',
-    async run(bed) {
-      await bed.start();
-      const { addresses = [], requeue = [], remaining } = await bed.provider.release('elsewhere/unknown', bed.snapshot, 0);
+    async run(cluster) {
+      await cluster.start();
+      const { addresses = [], requeue = [], remaining } = await cluster.provider.release('elsewhere/unknown', cluster.snapshot, 0);
       assert.deepStrictEqual([[...addresses], [...requeue], remaining], [[], [], undefined]);
     },
   },
   {
     name: 'affected returns no Service when nothing has changed',
     part: 'ChangeListener',
-    async run(bed) {
-      await bed.start();
-      await given(bed);
-      assert.deepStrictEqual([...bed.part('affected')([], bed.snapshot)], []);
+    async run(cluster) {
+      await cluster.start();
+      await given(cluster);
+      assert.deepStrictEqual([...cluster.part('affected')([], cluster.snapshot)], []);
     },
   },
   {
     name: 'runDue returns no Service before one was reconciled',
     part: 'PeriodicWork',
-    async run(bed) {
-      await bed.start();
-      assert.deepStrictEqual([...bed.part('runDue')(bed.clock.date().getTime())], []);
+    async run(cluster) {
+      await cluster.start();
+      assert.deepStrictEqual([...cluster.part('runDue')(cluster.clock.date().getTime())], []);
     },
   },
   {
     name: 'disown and statusWritten of an unknown Service do nothing',
     part: 'AddressPools',
-    async run(bed) {
-      await bed.start();
-      bed.part('disown')('elsewhere/unknown');
-      assert.deepStrictEqual([...bed.part('statusWritten')('elsewhere/unknown')], []);
+    async run(cluster) {
+      await cluster.start();
+      cluster.part('disown')('elsewhere/unknown');
+      assert.deepStrictEqual([...cluster.part('statusWritten')('elsewhere/unknown')], []);
     },
   },
   {
     name: 'a disowned Service keeps its address assigned until release',
     part: 'AddressPools',
-    async run(bed) {
-      await bed.start();
-      const before = assigned(bed);
-      await given(bed);
-      const during = assigned(bed);
+    async run(cluster) {
+      await cluster.start();
+      const before = assigned(cluster);
+      await given(cluster);
+      const during = assigned(cluster);
       assert(during > before, 'usage does not count the address of the Service');
-      bed.part('disown')(bed.key);
-      assert.equal(assigned(bed), during, 'disown freed the address');
-      const { addresses = [] } = await bed.provider.release(bed.key, bed.snapshot, bed.clock.date().getTime());
-      assert.deepStrictEqual(addresses.map(formatAddress), bed.ingress, 'release does not return what the Service had');
-      assert.equal(assigned(bed), before, 'usage counts an address that was released');
+      cluster.part('disown')(cluster.key);
+      assert.equal(assigned(cluster), during, 'disown freed the address');
+      const { addresses = [] } = await cluster.provider.release(cluster.key, cluster.snapshot, cluster.clock.date().getTime());
+      assert.deepStrictEqual(addresses.map(formatAddress), cluster.ingress, 'release does not return what the Service had');
+      assert.equal(assigned(cluster), before, 'usage counts an address that was released');
     },
   },
   {
     name: 'a Service gets no address but the reason while allocation is suspended',
     part: 'AddressPools',
-    async run(bed) {
-      await bed.makeProvider();
-      bed.part('adopt')(bed.snapshot, new Map(), new Map());
+    async run(cluster) {
+      await cluster.makeProvider();
+      cluster.part('adopt')(cluster.snapshot, new Map(), new Map());
       const why = reason('RecordUnreadable', { file: 'web.yaml' });
-      bed.part('suspendAllocation')(why);
-      const suspended = await bed.provider.reconcile(bed.served, bed.snapshot);
+      cluster.part('suspendAllocation')(why);
+      const suspended = await cluster.provider.reconcile(cluster.served, cluster.snapshot);
       assert.deepStrictEqual([suspended.ingress, suspended.reason], [[], why]);
-      bed.part('suspendAllocation')(undefined);
-      const { ingress } = await bed.provider.reconcile(bed.served, bed.snapshot);
+      cluster.part('suspendAllocation')(undefined);
+      const { ingress } = await cluster.provider.reconcile(cluster.served, cluster.snapshot);
       assert.notDeepStrictEqual(ingress, [], 'the Service gets no address after allocation was resumed');
     },
   },
   {
     name: 'preview changes nothing, lists the calls to make, and lists none afterwards',
     part: 'Previewable',
-    async run(bed) {
-      await bed.makeProvider();
-      const proposed = await bed.part('preview')(bed.key, bed.snapshotWithService());
+    async run(cluster) {
+      await cluster.makeProvider();
+      const proposed = await cluster.part('preview')(cluster.key, cluster.snapshotWithService());
       assert.notDeepStrictEqual(proposed.actions, [], 'preview lists no call');
-      assert.deepStrictEqual(bed.resources, [], 'preview created something');
-      await bed.start();
-      await given(bed);
-      const { resources: left } = bed;
-      const { actions } = await bed.part('preview')(bed.key, bed.snapshot);
-      assert.deepStrictEqual([actions, bed.resources], [[], left], 'preview lists a call for a finished Service, or made one');
+      assert.deepStrictEqual(cluster.resources, [], 'preview created something');
+      await cluster.start();
+      await given(cluster);
+      const { resources } = cluster;
+      const { actions } = await cluster.part('preview')(cluster.key, cluster.snapshot);
+      assert.deepStrictEqual([actions, cluster.resources], [[], resources], 'preview lists a call for a finished Service, or made one');
     },
   },
   {
     name: 'an outside failure becomes a reason or an error with a code',
     needs: 'fail',
-    async run(bed) {
-      await bed.start();
-      bed.world.fail?.();
-      await bed.apply();
-      const answer = await bed.provider.reconcile(bed.served, bed.snapshot).catch((error: unknown) => error);
+    async run(cluster) {
+      await cluster.start();
+      cluster.world.fail?.();
+      await cluster.apply();
+      const answer = await cluster.provider.reconcile(cluster.served, cluster.snapshot).catch((error: unknown) => error);
       if (answer instanceof Error) {
         const { code } = answer as { readonly code?: unknown };
         assert.equal(typeof code, 'string', `"${answer.message}" has no code`);
@@ -253,52 +256,52 @@ export const checks: readonly Check[] = [
   {
     name: 'a Service keeps its ingress while the outside fails, and is retried',
     needs: 'fail',
-    async run(bed) {
-      const repair = bed.world.fail?.();
-      await bed.start();
-      await bed.apply();
-      await bed.advance(60);
-      assert.deepStrictEqual(bed.ingress, [], 'the Service has an address although the outside does not answer');
+    async run(cluster) {
+      const repair = cluster.world.fail?.();
+      await cluster.start();
+      await cluster.apply();
+      await cluster.advance(60);
+      assert.deepStrictEqual(cluster.ingress, [], 'the Service has an address although the outside does not answer');
       repair?.();
-      await bed.until('a retry gives the Service its ingress', () => bed.ingress.length > 0);
-      const { ingress } = bed;
-      const repairAgain = bed.world.fail?.();
-      await bed.apply({ metadata: { labels: { touched: 'yes' } } });
-      await bed.advance(600);
-      assert.deepStrictEqual(bed.ingress, ingress, 'the Service lost its ingress');
+      await cluster.until('a retry gives the Service its ingress', () => cluster.ingress.length > 0);
+      const { ingress } = cluster;
+      const repairAgain = cluster.world.fail?.();
+      await cluster.apply({ metadata: { labels: { touched: 'yes' } } });
+      await cluster.advance(600);
+      assert.deepStrictEqual(cluster.ingress, ingress, 'the Service lost its ingress');
       repairAgain?.();
-      await bed.advance(600);
-      assert.deepStrictEqual(bed.ingress, ingress, 'the Service lost its ingress');
+      await cluster.advance(600);
+      assert.deepStrictEqual(cluster.ingress, ingress, 'the Service lost its ingress');
     },
   },
   {
     name: 'a deletion that the outside refused is retried and not treated as done',
     needs: 'fail',
-    async run(bed, { withoutMetadata }) {
-      await bed.start();
-      await given(bed);
-      const repair = bed.world.fail?.();
-      await bed.delete();
-      await bed.advance(60);
-      assert.notDeepStrictEqual(bed.resources, [], 'the outside did not fail');
-      if (withoutMetadata !== true) assert(bed.snapshot.services.has(bed.key), 'the Service is gone while resources remain');
+    async run(cluster, { withoutMetadata }) {
+      await cluster.start();
+      await given(cluster);
+      const repair = cluster.world.fail?.();
+      await cluster.delete();
+      await cluster.advance(60);
+      assert.notDeepStrictEqual(cluster.resources, [], 'the outside did not fail');
+      if (withoutMetadata !== true) assert(cluster.snapshot.services.has(cluster.key), 'the Service is gone while resources remain');
       repair?.();
-      await gone(bed);
+      await gone(cluster);
     },
   },
 ];
 
-async function given(bed: InMemoryCluster): Promise<void> {
-  await bed.apply();
-  await bed.until('the Service has its ingress', () => bed.ingress.length > 0);
+async function given(cluster: InMemoryCluster): Promise<void> {
+  await cluster.apply();
+  await cluster.until('the Service has its ingress', () => cluster.ingress.length > 0);
   // Waits for operations that are still in progress outside the cluster.
-  await bed.advance(600);
+  await cluster.advance(600);
 }
 
-async function gone(bed: InMemoryCluster): Promise<void> {
-  await bed.until(
+async function gone(cluster: InMemoryCluster): Promise<void> {
+  await cluster.until(
     'the Service is gone and no resource remains',
-    () => !bed.snapshot.services.has(bed.key) && bed.resources.length === 0 && !holds(bed),
+    () => !cluster.snapshot.services.has(cluster.key) && cluster.resources.length === 0 && !holds(cluster),
   );
 }
 
@@ -306,9 +309,9 @@ function holds({ provider, key, snapshot }: InMemoryCluster): boolean {
   return provider.holds?.(key, snapshot.services.get(key)) === true;
 }
 
-/** How many addresses of all pools are assigned. */
-function assigned(bed: InMemoryCluster): number {
-  return bed
+/** Returns the number of assigned addresses of all pools. */
+function assigned(cluster: InMemoryCluster): number {
+  return cluster
     .part('usage')()
     .reduce((sum, usage) => sum + usage.assigned, 0);
 }

@@ -73,7 +73,7 @@ export class InMemoryCluster implements Source {
   }
 
   get resources(): readonly string[] {
-    return [...(this.world.left?.() ?? [])].toSorted();
+    return [...(this.world.resources?.() ?? [])].toSorted();
   }
 
   /** Makes a provider as a starting process does, but starts no controller. */

@@ -28,11 +28,11 @@ export function providerChecks(subject: ProviderSubject): readonly ProviderCheck
   return applicable.map(({ name, run }) => ({
     name,
     run: async () => {
-      const bed = new InMemoryCluster(subject);
+      const cluster = new InMemoryCluster(subject);
       try {
-        await run(bed, subject);
+        await run(cluster, subject);
       } finally {
-        await bed.stop();
+        await cluster.stop();
       }
     },
   }));

@@ -21,7 +21,7 @@ export interface ProviderWorld {
   /** Makes a provider as a starting process does. Called again after a restart; the world is then as the earlier process left it. */
   readonly createProvider: CreateProvider;
   /** Returns the names of all resources that exist outside for Services, in any order. Absent: the provider creates none. */
-  readonly left?: () => readonly string[];
+  readonly resources?: () => readonly string[];
   /**
    * Makes the outside fail every call with an operating error, until the returned function is called. Absent: the provider calls no API.
    */

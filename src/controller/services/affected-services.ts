@@ -76,7 +76,7 @@ function addAnnounced(snapshot: Snapshot, affected: Set<ServiceKey>): void {
   for (const [key, service] of snapshot.services) if (isAnnounced(service)) affected.add(key);
 }
 
-/** Clients reach a load balancer with a hostname without the nodes, so none of its conditions depends on nodes. */
+/** The nodes do not serve a load balancer with a hostname, so its conditions do not depend on them. */
 function isAnnounced(service: Service | undefined): boolean {
   return service !== undefined && assignedAddresses(service).length > 0;
 }

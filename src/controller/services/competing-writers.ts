@@ -23,7 +23,7 @@ export class CompetingWriters {
     this.#contests.set(key, { times: counted ? recent : [...recent, now].slice(-limits.overwrites), open: true });
   }
 
-  /** Whether Herald yields: there were too many overwrites, and the last one is too recent. */
+  /** Returns true while Herald yields: there were too many overwrites, and the last one is recent. */
   hasYielded(key: ServiceKey, now: number): boolean {
     const times = this.#contests.get(key)?.times ?? [];
     return times.length >= limits.overwrites && now - (times.at(-1) ?? 0) < limits.competingWriterMilliseconds;

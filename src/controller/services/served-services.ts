@@ -39,12 +39,12 @@ export class ServedServices {
     }
   }
 
-  /** How the name was served last, even if another Service has the name now. */
+  /** Returns how the Service of this name was served last, even if another Service has the name now. */
   get(key: ServiceKey): Served | undefined {
     return this.#served.get(key);
   }
 
-  /** How this Service was served last. Undefined when that was an earlier Service of the same name. */
+  /** Returns how this Service was served last; undefined when that was an earlier Service of the same name. */
   lastServed(key: ServiceKey, { metadata }: Service): Served | undefined {
     const before = this.#served.get(key);
     return before?.service.metadata.uid === metadata.uid ? before : undefined;
@@ -82,7 +82,7 @@ export class ServedServices {
     return this.#providers.filter((provider) => provider.holds(key, service));
   }
 
-  /** Whether a reconcile of the Service may call an API outside the cluster. */
+  /** Returns true when a reconcile of the Service may call an API outside the cluster. */
   isRemote(key: ServiceKey, snapshot: Snapshot): boolean {
     const service = snapshot.services.get(key);
     return this.#providers.some(

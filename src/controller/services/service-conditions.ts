@@ -48,7 +48,7 @@ function addressAssigned({ reason, details }: UnmetRequest): Condition {
   return { ...negativeCondition(type, reason), message: `${conditionText(reason)}: ${each.join(', ')}` };
 }
 
-/** Whether some live agent has not yet processed this version of the Service, so that its report is about an older one. */
+/** Returns true when some live agent has not processed this version of the Service: its report is about an older one. */
 export function hasUnobservedGeneration(snapshot: Snapshot, service: Service, now: number): boolean {
   const wanted = BigInt(service.metadata.resourceVersion || '0');
   return liveReports(snapshot, now).some(({ consumed }) => BigInt(consumed['Service'] ?? '0') < wanted);

@@ -18,7 +18,7 @@ import { DelayedRequeue } from '../queue/delayed-requeue.ts';
 import type { Condition, RecordedStatus, StatusWriter } from '../status-writer.ts';
 import { holdCondition, conditionHoldOf, type ConditionHold } from './condition-hold.ts';
 
-/** What is known of one Service beside its object. */
+/** The last status of a Service and what was reported of it. */
 interface KnownStatus {
   /** As recorded, as text. */
   readonly addresses: readonly string[];
@@ -45,10 +45,10 @@ export class ServiceStatuses {
   /** The warnings that were reported of each Service that has any, as sentences. */
   readonly #warnings = new Map<ServiceKey, ReadonlySet<string>>();
 
-  /** `lookAgain` is called for Services whose held condition may be due although nothing changed. */
-  constructor(components: ServiceStatusesComponents, lookAgain: (key: ServiceKey) => void) {
+  /** `requeue` is called for Services whose held condition may be due although nothing changed. */
+  constructor(components: ServiceStatusesComponents, requeue: (key: ServiceKey) => void) {
     this.#components = components;
-    this.#requeues = new DelayedRequeue(components.clock, lookAgain);
+    this.#requeues = new DelayedRequeue(components.clock, requeue);
   }
 
   /** Takes over what another controller or an earlier process recorded, without reporting it again. */

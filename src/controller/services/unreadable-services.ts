@@ -17,7 +17,7 @@ interface UnreadableServicesComponents {
   readonly log: Log;
 }
 
-/** What the controller does when something becomes readable again. */
+/** Callbacks of the controller for when something becomes readable again. */
 interface UnreadableServicesEffects {
   requeue(key: ServiceKey, when: 'first' | 'inTurn'): void;
   adopt(provider: CompleteProvider, service: Service, addresses: readonly Address[]): void;
@@ -52,12 +52,12 @@ export class UnreadableServices {
     }
   }
 
-  /** Whether the Service has an unreadable record, which a write would destroy for people who could still read it. */
+  /** Returns true when the record of the Service is unreadable. A write would destroy text that a person could still read. */
   hasBrokenRecord(key: ServiceKey): boolean {
     return this.#unreadable.has(key);
   }
 
-  /** Whether a Service that the source does not show may exist. */
+  /** Returns true when a Service that the source does not show may exist. */
   mayBeThere(key: ServiceKey): boolean {
     return (
       this.#reserved.has(key) || (this.#unreadable.has(key) && hiddenByErrors(this.#components.source, this.#unreadable.values())(key))

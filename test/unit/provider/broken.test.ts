@@ -221,7 +221,11 @@ class ActsInPreview extends InMemoryCloudProvider {
 const poolsSubject = (provider: BareMetalProvider): ProviderSubject => ({ ...pools, world: () => ({ createProvider: () => provider }) });
 const mistakesInParts: readonly { readonly what: string; readonly found: RegExp; readonly subject: ProviderSubject }[] = [
   { what: 'a disown that frees the address', found: /^a disowned Service keeps/, subject: poolsSubject(new FreesOnDisown()) },
-  { what: 'a statusWritten that requeues an unknown Service', found: /^disown and statusWritten/, subject: poolsSubject(new RequeuesUnknown()) },
+  {
+    what: 'a statusWritten that requeues an unknown Service',
+    found: /^disown and statusWritten/,
+    subject: poolsSubject(new RequeuesUnknown()),
+  },
   {
     what: 'a suspension that is ignored',
     found: /^a Service gets no address but the reason/,

@@ -49,7 +49,7 @@ const cloud: ProviderSubject = {
           random,
           log,
         }),
-      left: () => [...fake.world.loadBalancers.keys(), ...fake.world.targetGroups.keys()],
+      resources: () => [...fake.world.loadBalancers.keys(), ...fake.world.targetGroups.keys()],
       fail: () => {
         fails = true;
         return () => void (fails = false);

@@ -132,7 +132,7 @@ export function cloudSubject(
       const cloud = new InMemoryCloud();
       return {
         createProvider: (components) => make(cloud, components),
-        left: () => [...cloud.loadBalancers.keys()],
+        resources: () => [...cloud.loadBalancers.keys()],
         fail: () => {
           cloud.isDown = true;
           return () => void (cloud.isDown = false);

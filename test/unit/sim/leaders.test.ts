@@ -7,9 +7,9 @@ import { World } from './two-controllers.ts';
  */
 interface Run {
   readonly world: World;
-  /** Whether the first process reached the point at which it pauses. */
+  /** True when the first process reached the point at which it pauses. */
   readonly stopped: boolean;
-  /** Whether the other process reached the point at which the first resumes. */
+  /** True when the other process reached the point at which the first resumes. */
   readonly woken: boolean;
 }
 
@@ -57,7 +57,7 @@ function problems({ world }: Run): string[] {
   const { history, doubled, violations } = world;
   const addresses = names.map((name) => world.addressesOf(name).join());
   const found = [...violations];
-  if (addresses.some((address) => address === '')) found.push(`somebody has no address: ${addresses.join(' ')}`);
+  if (addresses.some((address) => address === '')) found.push(`a Service has no address: ${addresses.join(' ')}`);
   if (new Set(addresses).size < names.length) found.push(`an address is given twice: ${addresses.join(' ')}`);
   for (const [name, had] of history) if (had.length > 1 && !doubled.has(name)) found.push(`${name} was moved: ${had.join(' ')}`);
   return found;

@@ -11,7 +11,7 @@ import type { Service } from '../../../src/model/objects/service.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { Store } from '../../../src/model/store/store.ts';
 import { formatAddress } from '../../../src/net/address.ts';
-import { KubernetesStatusWriter } from '../../../src/sources/kubernetes/records/records.ts';
+import { KubernetesStatusWriter } from '../../../src/sources/kubernetes/records/status-writer.ts';
 import type { Clock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
@@ -22,7 +22,7 @@ import { TestSource } from '../test-source.ts';
 
 /** Pauses a process, as SIGSTOP or a paused virtual machine does. Nothing of it continues until it is resumed. */
 class Gate {
-  /** How often the process passed it. */
+  /** Number of times that the process passed it. */
   passed = 0;
   /** The pass at which the process pauses. Undefined: never. */
   stopAt: number | undefined;

@@ -126,7 +126,7 @@ test.each([
   expect(world.address('shop/waits')).toBe('192.0.2.1');
 });
 
-test('no provider releases a hostname load balancer when HeraldConfig gives its Service to another class', async () => {
+test('a hostname load balancer is kept when HeraldConfig gives its Service to another class', async () => {
   world = new TwoControllers();
   world.metallbRuns = false;
   world.compat('metallb');
@@ -234,7 +234,7 @@ describe('two controllers that disagree', () => {
     expect(world.conditions('shop/a')).toContain(assigned);
   });
 
-  test('Herald keeps an address that the other controller removes, and writes it again after a quiet time', async () => {
+  test('an address that the other controller removes is kept, and written again after a quiet time', async () => {
     await disagreeing();
     world.metallb.pool = [];
     world.metallbRuns = true;

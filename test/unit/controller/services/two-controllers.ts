@@ -2,7 +2,7 @@ import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts'
 import { Controller } from '../../../../src/controller/controller.ts';
 import type { Compat } from '../../../../src/model/kinds/types.ts';
 import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
-import { KubernetesStatusWriter } from '../../../../src/sources/kubernetes/records/records.ts';
+import { KubernetesStatusWriter } from '../../../../src/sources/kubernetes/records/status-writer.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
@@ -46,7 +46,7 @@ export class TwoControllers {
   readonly #toMetalLB: Event[] = [];
   #compat: Compat = 'none';
   #controller: Controller | undefined;
-  /** Whether MetalLB's controller runs. When it starts, it sees every Service. */
+  /** True while MetalLB's controller runs. When it starts, it sees every Service. */
   metallbRuns = true;
 
   constructor(size = 8) {
