@@ -40,10 +40,10 @@ export function openAws({ metadata, term, ...components }: OpenComponents, { ver
     log,
     async connect(nodes) {
       const region = options.region ?? regionOfNodes(nodes);
-      if (region === undefined) throw unknownLocation('which region? No Node tells');
+      if (region === undefined) throw unknownLocation('which region? No Node has a spec.providerID of AWS');
       const cloud = new SdkCloud({ ...components, stopped }, { region, version });
       const vpcId = options.vpcId ?? (await vpcOfNodes(cloud, nodes));
-      log.info({ region, vpcId, cluster: options.clusterName }, 'serving Services by load balancers of AWS');
+      log.info({ region, vpcId, cluster: options.clusterName }, 'serving Services with AWS load balancers');
       return { cloud, settings: { ...defaultSettings, ...options, region, vpcId } };
     },
   });

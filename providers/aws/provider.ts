@@ -201,7 +201,10 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   #retry(key: ServiceKey, because: Reason): void {
     const seconds = this.#backoff.recordFailure(key, retryClassOf(because) ?? 'transient');
     const failures = this.#backoff.failuresOf(key);
-    this.#components.log.debug({ service: key, code: because.code, failures, retryInSeconds: Math.round(seconds) }, 'retrying with back-off');
+    this.#components.log.debug(
+      { service: key, code: because.code, failures, retryInSeconds: Math.round(seconds) },
+      'retrying with back-off',
+    );
     this.#requeueAfter(key, seconds);
   }
 

@@ -93,7 +93,7 @@ async function previewStacks(
   const later = input.members.length === 0 ? '' : `, when ${input.stack.key} serves`;
   return {
     observed: [planInput, ...others.map((other) => other.planInput)].flatMap(({ observed }) => describeObserved(observed)),
-    desired: isKnown ? describeDesired(planInput.desired) : ['not known, because of what is wrong'],
+    desired: isKnown ? describeDesired(planInput.desired) : ['unknown because of errors'],
     actions: [
       ...actions,
       ...(rules?.plan.actions ?? []),
@@ -121,7 +121,7 @@ type StackPreview = Awaited<ReturnType<typeof previewStack>>;
 function waitsForOthers({ planInput, movedMembers, outcome }: StackPreview): string[] {
   if (outcome !== undefined || movedMembers.length === 0) return [];
   const services = movedMembers.map(({ service }) => serviceKey(service.metadata)).toSorted();
-  return [`${services.join(', ')} to leave ${planInput.stack} as well: what is left of it is deleted with the last of them`];
+  return [`${services.join(', ')} to leave ${planInput.stack} as well: its shared resources are deleted with the last of them`];
 }
 
 /** The node rules that the stack needs in addition, or those that no other stack needs when it is deleted. */

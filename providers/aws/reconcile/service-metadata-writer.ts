@@ -40,7 +40,7 @@ export class ServiceMetadataWriter {
   async remove(key: ServiceKey, { services }: Snapshot): Promise<Reason | undefined> {
     const hasFuture = services.get(key)?.metadata.deleting === false;
     if (hasFuture && (await this.#metadata?.annotate(key, { [arnAnnotation]: undefined })) === false)
-      return reason('AwsProvisioning', { waitsFor: 'the annotation of its Service to be removed' });
+      return reason('AwsProvisioning', { waitsFor: 'the ARN annotation of the Service to be removed' });
     await this.#metadata?.removeFinalizer(key);
     return undefined;
   }

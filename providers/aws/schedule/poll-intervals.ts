@@ -32,7 +32,7 @@ export class PollIntervals {
     { previousStackSeconds: seconds, isMetadataWritten: isKept }: OtherWaits,
     now: number,
   ): { readonly seconds: number; readonly warnings: readonly Reason[] } {
-    const successor = 'each port to have a healthy target in the new load balancer, before the former one goes';
+    const successor = 'each port to have a healthy target in the new load balancer, before the previous one is deleted';
     const waits: readonly Wait[] = [...plan.waits, ...(seconds === undefined ? [] : [{ for: successor, seconds }])];
     const soonest = Math.min(requeueSeconds, ...secondsOf(waits), isKept ? limits.driftSeconds : limits.pollSeconds);
     // A wait with a known end is not polled.

@@ -48,10 +48,10 @@ export class DepartedServices {
    */
   hasRemainingParts(state: StackState, settings: AwsSettings, snapshot: Snapshot): boolean {
     const { identity, services, tagged } = state;
-    const isLeaving = this.movedAway(identity.key, settings, snapshot);
+    const movedAway = this.movedAway(identity.key, settings, snapshot);
     return (
       [...services].some((key) => snapshot.services.has(key) || this.releasing.has(key)) ||
-      [...tagged].some((key) => isLeaving(key) !== undefined)
+      [...tagged].some((key) => movedAway(key) !== undefined)
     );
   }
 

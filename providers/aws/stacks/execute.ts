@@ -36,7 +36,7 @@ export async function execute(
   for (const action of actions) {
     const ready: boolean = !stopped && action.needs.every((need) => outcomes.get(need)?.result === 'done');
     const outcome: Outcome = ready ? await attempt(cloud, action, created) : { action, result: 'skipped' };
-    assert(!outcomes.has(action.id), `two actions are called ${action.id}`);
+    assert(!outcomes.has(action.id), `two actions have the id ${action.id}`);
     outcomes.set(action.id, outcome);
     stopped ||= outcome.result === 'failed' && fatalForPlan.has(outcome.error.code);
     onOutcome(outcome);

@@ -135,9 +135,9 @@ function hasUnfinishedAction({ execution }: StackResult): boolean {
 }
 
 function disowning({ identity }: StackState): Reason {
-  return reason('AwsProvisioning', { waitsFor: `AWS to take the tags off ${identity.key}` });
+  return reason('AwsProvisioning', { waitsFor: `AWS to remove the tags of ${identity.key}` });
 }
 
 function deleting({ identity, blockedDeletion }: StackState): Reason {
-  return blockedDeletion ?? reason('AwsProvisioning', { waitsFor: `AWS to delete what is left of ${identity.key}` });
+  return blockedDeletion ?? reason('AwsProvisioning', { waitsFor: `AWS to delete the remaining resources of ${identity.key}` });
 }

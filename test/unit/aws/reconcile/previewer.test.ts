@@ -91,7 +91,7 @@ test('a preview of a Service that leaves a shared load balancer names the other 
       ['elbv2:DeleteListener', `${key} no longer uses it, when ${key} serves`],
       ['elbv2:DeleteTargetGroup', `${key} no longer uses it, when ${key} serves`],
     ]);
-    expect(told.waits).toContain(`${other} to leave shared:default/edge as well: what is left of it is deleted with the last of them`);
+    expect(told.waits).toContain(`${other} to leave shared:default/edge as well: its shared resources are deleted with the last of them`);
   }
   expect((await made(cluster)).filter((operation) => operation === 'elbv2:DeleteLoadBalancer')).toHaveLength(1);
 });
