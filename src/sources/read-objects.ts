@@ -7,10 +7,10 @@ import { Store } from '../model/store/store.ts';
 import { shadowProblems } from './shadow-problems.ts';
 import type { SourceProblem } from './source.ts';
 
-/** An object as it was written. */
+/** An object as written. */
 export interface RawEntry {
   readonly raw: unknown;
-  /** "pools.yaml:7", for messages. Absent: the API server has it. */
+  /** "pools.yaml:7", for messages. Absent for an object of the API server. */
   readonly where?: string;
 }
 
@@ -20,8 +20,8 @@ interface ReadObjects {
 }
 
 /**
- * A snapshot of objects of a cluster that were read once, or that one is to be given. Of several objects of one name the last one counts.
- * What is broken is a problem, and not in the snapshot.
+ * Builds a snapshot of objects that were read once, or of proposed ones. Of several objects of one name the last counts. A broken object is
+ * a problem and not in the snapshot.
  */
 export function readObjects(entries: readonly RawEntry[]): ReadObjects {
   const store = new Store(clusterConfig);
@@ -39,7 +39,10 @@ export function readObjects(entries: readonly RawEntry[]): ReadObjects {
   return { snapshot: store, problems: [...problems, ...shadowProblems(objects)] };
 }
 
-/** An API server has taken what it has by a CRD that may be newer than this program; a file that says what nobody knows is mistaken. */
+/**
+ * The API server accepted its objects by a CRD that may be newer than this program, so an unknown field is a warning. In a file it is a
+ * mistake.
+ */
 function optionsFor({ where }: RawEntry): ParseOptions {
   return where === undefined ? { unknownFields: 'warned of' } : { unchosen: 'left open' };
 }

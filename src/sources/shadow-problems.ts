@@ -2,7 +2,7 @@ import type { MergedObjects } from '../model/metallb/merge.ts';
 import { originText } from '../model/objects/metadata.ts';
 import type { SourceProblem } from './source.ts';
 
-/** Objects that are valid, and not used because of their name. */
+/** Reports objects that are valid but unused because of their name. */
 export function shadowProblems(objects: MergedObjects): SourceProblem[] {
   return objects.shadowed().map(({ origin, by }) => ({
     severity: 'warning',

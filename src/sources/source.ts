@@ -1,21 +1,21 @@
 import type { VersionedReference } from '../model/objects/object-event.ts';
 import type { Change, Snapshot } from '../model/store/snapshot.ts';
 
-/** Where objects come from: a directory of manifests, or the API server. Both produce the same snapshot and change stream. */
+/** A source of objects: a directory of manifests or the API server. Both produce the same snapshot and change stream. */
 export interface Source {
-  /** A live view: complete once `start` has resolved. */
+  /** A live view, complete once `start` has resolved. */
   readonly snapshot: Snapshot;
-  /** Resolves when the first full read is in the snapshot. Rejects (SourceError) when there is nothing that could be read. */
+  /** Resolves when the first full read is in the snapshot. Rejects with SourceError when nothing could be read. */
   start(signal?: AbortSignal): Promise<void>;
-  /** What `start` waits for that somebody has to make, in a few words. Undefined: nothing, or answers of where the objects come from. */
+  /** The object that `start` waits for and that a user must create, in a few words. Undefined when none is missing. */
   missingPrerequisite?(): string | undefined;
-  /** Called after the snapshot has taken the changes, once a batch, never with an empty one. The result ends it. */
+  /** Calls the listener after the snapshot took the changes, once a batch, never with an empty one. The result unsubscribes. */
   onChange(listener: (changes: readonly Change[]) => void): () => void;
-  /** Called with all problems whenever they have changed. The result ends it. */
+  /** Calls the listener with all problems when they change. The result unsubscribes. */
   onProblem(listener: (problems: readonly SourceProblem[]) => void): () => void;
-  /** What is wrong at present, in order of file and line. */
+  /** Returns the present problems, ordered by file and line. */
   problems(): readonly SourceProblem[];
-  /** Listeners are not called afterwards; the snapshot stays as it is. */
+  /** Stops the calls to listeners. The snapshot stays as it is. */
   close(): Promise<void>;
 }
 
@@ -23,12 +23,12 @@ export interface SourceProblem {
   readonly severity: 'error' | 'warning';
   /** Relative to the directory. */
   readonly file?: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly line?: number;
   readonly column?: number;
   /** "IPAddressPool/main", "Service/default/web". */
   readonly object?: string;
-  /** The same as the API server has it, in the version that has the problem. */
+  /** The same object at the API server, in the version that has the problem. */
   readonly about?: VersionedReference;
   /** "spec.ports[0].port". */
   readonly field?: string;
@@ -36,7 +36,7 @@ export interface SourceProblem {
   readonly fix: string;
 }
 
-/** One line for people: "pools.yaml:7:5: IPAddressPool/main: spec.autoAssign: must be true or false (...)". */
+/** Formats a problem as one line: "pools.yaml:7:5: IPAddressPool/main: spec.autoAssign: must be true or false (...)". */
 export function problemText({ file, line, column, object, field, message, fix }: SourceProblem): string {
   const where = [file, line, column].filter((part) => part !== undefined).join(':');
   const parts = [where, object, field, message].filter((part) => part !== undefined && part !== '');

@@ -1,8 +1,8 @@
-/** Those who want to hear of something. */
+/** A list of listeners for values. */
 export class Subscribers<T> {
   readonly #listeners = new Set<(value: T) => void>();
 
-  /** The result ends it. */
+  /** The result unsubscribes. */
   subscribe(listener: (value: T) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -10,7 +10,7 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { PoolRefusal, RefusedPool } from './pools/pools.ts';
 import { createNamespaceUse } from './ledger/namespace-use.ts';
 import { quotaOf } from './ledger/quota.ts';
-import { firstConflict, recheckHeld, termsDiffer, whyAddressNotInPool } from './reconsider.ts';
+import { firstConflict, recheckHeld, termsDiffer, whyAddressNotInPool } from './recheck-held.ts';
 import type { AllocationRequest } from './request.ts';
 import { createReservations } from './ledger/reservations.ts';
 import { findAddresses, surveyPools } from './search.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../system/clock.ts';
 import type { ClientObserver } from './client-observer.ts';
 import type { Connection } from './connection.ts';
-import { StallTimeout } from './deadline.ts';
+import { StallTimeout } from './stall-timeout.ts';
 import { answerError, KubeError } from '../error.ts';
 import { limits } from '../limits.ts';
 import { HttpTransport, type HttpRequest, type HttpResponse } from './transport.ts';

@@ -2,7 +2,7 @@ import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 import type { KubeClient } from '../client/client.ts';
-import { StallTimeout } from '../client/deadline.ts';
+import { StallTimeout } from '../client/stall-timeout.ts';
 import { KubeError } from '../error.ts';
 import { initialLeaseState, leadsUntil, step, type LeaseEffect, type LeaseEvent, type LeaseState, type LeaseTiming } from './lease.ts';
 import { leaseManifest, readLease, type Lease, type LeaseName } from './lease-object.ts';

@@ -6,7 +6,7 @@ import { BackOff } from '../../system/back-off.ts';
 import { retryDelays } from './retry-delays.ts';
 import type { KubeClient, Query } from '../client/client.ts';
 import type { WatchObserver } from '../client/client-observer.ts';
-import { StallTimeout } from '../client/deadline.ts';
+import { StallTimeout } from '../client/stall-timeout.ts';
 import { KubeError } from '../error.ts';
 import { LineFramer } from './line-framer.ts';
 import { limits } from '../limits.ts';

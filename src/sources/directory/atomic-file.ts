@@ -2,7 +2,7 @@ import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, basename, join } from 'node:path';
 import { SourceError } from '../source.ts';
 
-/** The text of a file, or undefined when there is none. */
+/** Returns the text of a file, or undefined when it does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -13,12 +13,12 @@ export async function readIfThere(path: string): Promise<string | undefined> {
 }
 
 /**
- * Replaces a file as a whole, so that no reader ever sees half of it, and after a crash either version is there. Folders are
- * made as needed. The temporary name begins with a dot, so the source does not read it. Rejects with SourceError.
+ * Replaces a whole file: readers never see half of it, and after a crash one of the two versions exists. Creates folders as needed. The
+ * temporary name begins with a dot, so the source does not read it. Rejects with SourceError.
  */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const folder = dirname(path);
-  // There is one writer per file, which writes one version at a time: a fixed name leaves at most one file behind.
+  // Each file has one writer, which writes one version at a time. A fixed name therefore leaves at most one file behind.
   const temporary = join(folder, `.${basename(path)}.tmp`);
   try {
     await mkdir(folder, { recursive: true, mode: 0o755 });
@@ -36,7 +36,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** Removing what is not there succeeds. */
+/** Removes a file. Succeeds when it does not exist. */
 export async function removeFile(path: string): Promise<void> {
   try {
     await rm(path, { force: true });

@@ -23,9 +23,9 @@ interface DirectorySourceComponents {
 }
 
 /**
- * A directory of manifests as a source of objects: every *.yaml, *.yml and *.json below it, watched. Beside them it reads
- * what Herald recorded in .herald/: assigned addresses and the states of nodes. Level-based: an event only says that a
- * file deserves a look, and what the file then holds is compared with what is in force.
+ * Reads objects from a directory: every *.yaml, *.yml and *.json below it, watched. Also reads Herald's records in .herald/: assigned
+ * addresses and the states of nodes. Level-based: an event only says that a file may have changed, and the source compares the file's
+ * content with the objects in force.
  */
 export class DirectorySource implements Source {
   #root: string;
@@ -43,10 +43,10 @@ export class DirectorySource implements Source {
   readonly #batch: PathBatch;
   #watch: FolderWatch | undefined;
   #cancelRescan: Cancel | undefined;
-  /** How the manifests in force were read. */
+  /** The mode in which the manifests in force were read. */
   #mode = readingModeOf(undefined);
   #problems: readonly SourceProblem[] = [];
-  /** Folders that could not be read of the directory whose place was taken. */
+  /** Unreadable folders of the replaced directory. */
   #replaced: readonly SourceProblem[] = [];
   #closed = false;
 
@@ -82,8 +82,8 @@ export class DirectorySource implements Source {
   }
 
   /**
-   * For a preview: reads another directory once, as if all its files took the place of those of this one at the same moment.
-   * What is broken there is as an edit would leave it. Changes of either directory are no longer followed.
+   * Reads another directory once, as if its files replaced those of this directory at the same moment. For previews. A broken file there
+   * acts as a broken edit would. Changes of either directory are no longer followed.
    */
   async replaceBy(root: string): Promise<void> {
     this.#cancelRescan?.();
@@ -125,7 +125,7 @@ export class DirectorySource implements Source {
     this.#log.error({ error: String((error as NodeJS.ErrnoException).code ?? error) }, 'the directory cannot be watched');
   };
 
-  /** A folder, which ends in "/", stands for the files that were in it, and for whether it can be read. */
+  /** A path that ends in "/" is a folder: it stands for the files in it and for whether it can be listed. */
   #onPathChanged(path: string): void {
     this.#batch.add(path);
     if (!path.endsWith('/')) return;
@@ -136,14 +136,14 @@ export class DirectorySource implements Source {
     const affected = new Set<string>();
     const changes: Change[] = [];
     await this.#readFiles(paths, affected, changes);
-    // How objects are read is itself in a manifest. Nobody sees any of them before all are read in one way.
+    // A manifest, HeraldConfig, decides how objects are read. Subscribers see objects only after all were read in one mode.
     for (let mode = this.#nextMode(); !this.#closed && !sameReadingMode(mode, this.#mode); mode = this.#nextMode()) {
       this.#mode = mode;
       for (const id of this.#applied.keys()) affected.add(id);
       await this.#readFiles(this.#versions.keys(), affected, changes);
     }
     if (this.#closed) return;
-    // Only after all files were read: an object that moved from one file to another was never away.
+    // After all files were read, so that an object moved between files is never seen as deleted.
     for (const id of affected) changes.push(...this.#apply(id));
     this.#notify(changes);
   }
@@ -186,7 +186,7 @@ export class DirectorySource implements Source {
   #apply(id: string): Change[] {
     const before = this.#applied.get(id) ?? [];
     const settled = this.#manifests.settle(id);
-    // Of a file that is broken the last good version stays; not beyond what HeraldConfig says of whose objects are read.
+    // A broken file keeps its last good version, unless HeraldConfig no longer allows MetalLB's objects.
     const foreign = this.#mode.compat === 'none' && settled.some(({ metadata }) => metadata.origin !== undefined);
     const after = foreign ? [] : settled;
     if (before === after) return [];
@@ -216,7 +216,7 @@ export class DirectorySource implements Source {
     if (changes.length > 0) for (const listener of this.#changeListeners) listener(changes);
   }
 
-  /** The kernel's queue of events is bounded; what it dropped shows in the files themselves. */
+  /** The kernel's event queue is bounded, so a rescan finds files whose events were dropped. */
   #scheduleRescan(): void {
     this.#cancelRescan = this.#clock.after(limits.rescanMilliseconds, () => {
       void this.#rescan().then(() => (this.#closed ? undefined : this.#scheduleRescan()));
@@ -237,7 +237,7 @@ export class DirectorySource implements Source {
   }
 }
 
-/** What is in them is not known. `prefix`: what stands before their paths. */
+/** The content of these folders is unknown. `prefix` is put before their paths. */
 function unreadableFolders(watch: FolderWatch | undefined, prefix = ''): SourceProblem[] {
   return [...(watch?.unreadable ?? [])].map(([folder, code]) => ({
     severity: 'error',

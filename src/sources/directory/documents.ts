@@ -9,19 +9,19 @@ export interface Position {
 }
 
 export interface DecodedDocument {
-  /** What could be decoded; not to be used as an object where `errors` is not empty. */
+  /** The decoded value. Not an object to use when `errors` is not empty. */
   readonly raw: unknown;
   readonly errors: readonly (Position & { readonly message: string })[];
-  /** Where the field is written; of a field that is absent, where the innermost thing around it is. From 1. */
+  /** Returns where a field is written, or the innermost existing parent of an absent field. Lines and columns start at 1. */
   readonly locate: (path: FieldPath) => Position;
 }
 
-/** Decodes the documents of a YAML or JSON file; empty ones are left out. Never throws. No message holds a value of the file. */
+/** Decodes the documents of a YAML or JSON file, without empty ones. Never throws. No message contains a value of the file. */
 export function decodeDocuments(text: string, isJson: boolean): DecodedDocument[] {
   if (isJson) {
     try {
       const raw: unknown = JSON.parse(text);
-      // JSON.parse is much faster, and knows no positions: whoever wants some has the YAML parser read it, once.
+      // JSON.parse is much faster but has no positions. The YAML parser reads the text, once, when a caller needs a position.
       let decoded: DecodedDocument | undefined;
       return [{ raw, errors: [], locate: (path) => (decoded ??= decodeYaml(text)[0])?.locate(path) ?? { line: 1, column: 1 } }];
     } catch {
@@ -48,7 +48,7 @@ function decodeYaml(text: string): DecodedDocument[] {
     try {
       raw = document.toJS({ maxAliasCount: limits.aliases });
     } catch {
-      // toJS throws for aliases that expand beyond the bound, and for aliases that nothing defines.
+      // toJS throws for aliases that expand beyond the bound and for undefined aliases.
       if (errors.length === 0)
         errors.push({ ...position(document.range[0]), message: `has undefined aliases, or more than ${limits.aliases}` });
     }
@@ -67,7 +67,7 @@ function decodeYaml(text: string): DecodedDocument[] {
   return decoded;
 }
 
-/** Undefined when the nesting exhausts the stack, the one thing for which the parser throws. */
+/** Returns undefined when the nesting exhausts the stack, the only case in which the parser throws. */
 function parseDocuments(text: string, lineCounter: LineCounter): readonly Document.Parsed[] | undefined {
   try {
     const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false, stringKeys: true, merge: true, logLevel: 'error' });

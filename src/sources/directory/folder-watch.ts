@@ -5,9 +5,9 @@ import { limits } from './limits.ts';
 import { mayHoldFiles, roleOf } from './layout.ts';
 
 /**
- * Watches a directory and the folders below it, one inotify watch each. Reports paths of files, relative to the root, that
- * deserve a look: never what happened to them, and perhaps more often than something did; of a folder, with "/" at its end. A folder
- * is watched before it is listed, so that nothing that appears in between is missed. Symbolic links to folders are not followed.
+ * Watches a directory and its subfolders, one inotify watch each. Reports paths relative to the root that may have changed, sometimes more
+ * often than they did; a folder's path ends in "/". A folder is watched before it is listed, so that nothing is missed in between. Symbolic
+ * links to folders are not followed.
  */
 export class FolderWatch {
   readonly #root: string;
@@ -24,17 +24,17 @@ export class FolderWatch {
     this.#onError = onError;
   }
 
-  /** Resolves when every folder that exists is watched and every file in it was reported. */
+  /** Resolves when every folder is watched and every file was reported. */
   start(): Promise<void> {
     return this.#next(() => this.#enter(''));
   }
 
-  /** Lists every file, and watches folders whose appearance the kernel did not tell: its queue is bounded. */
+  /** Lists every file and watches new folders whose events were lost: the kernel's queue is bounded. */
   rescan(onFile: (path: string) => void): Promise<void> {
     return this.#next(() => this.#list('', onFile));
   }
 
-  /** Folders that could not be listed when they were last looked at, with the code of the error. "" is the directory itself. */
+  /** Folders that could not be listed at the last attempt, with the error code. "" is the directory itself. */
   get unreadable(): ReadonlyMap<string, string> {
     return this.#unreadable;
   }
@@ -46,7 +46,7 @@ export class FolderWatch {
     await this.#work;
   }
 
-  /** Folders are looked at one after the other, in the order of their events. */
+  /** Folders are processed one after the other, in the order of their events. */
   #next(work: () => Promise<void>): Promise<void> {
     this.#work = this.#work.then(() => (this.#closed ? undefined : work())).catch(this.#onError);
     return this.#work;
@@ -61,7 +61,7 @@ export class FolderWatch {
     else if (event === 'rename' && mayHoldFiles(path)) void this.#next(() => this.#lookAtFolder(path));
   }
 
-  /** A folder appeared, went away, or is another one under the same name: the watch of the old one is worth nothing. */
+  /** A folder appeared, vanished or was replaced under the same name, so the old watch is useless. */
   async #lookAtFolder(path: string): Promise<void> {
     const found = await lstat(join(this.#root, path)).catch(() => undefined);
     this.#leave(path);
@@ -85,8 +85,7 @@ export class FolderWatch {
       watcher.on('error', this.#onError);
       this.#folders.set(folder, watcher);
     } catch (error) {
-      // ENOSPC: no inotify watches are left. What is there is read all the same, and a rescan finds changes.
-      // EACCES: nor can it be listed.
+      // ENOSPC: no inotify watches are left; the folder is read, and a rescan finds changes. EACCES: the folder cannot be listed either.
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'ENOENT' && code !== 'EACCES') this.#onError(error);
     }

@@ -2,13 +2,13 @@ import { isSubdomainName } from '../../model/parse/metadata.ts';
 import type { NamespacedName } from '../../model/objects/metadata.ts';
 import { SourceError } from '../source.ts';
 
-/** The folder that Herald writes, inside the directory of manifests. It is never read as manifests. */
+/** The folder inside the directory of manifests that Herald writes. It is never read as manifests. */
 const ownFolder = '.herald';
 export const statusFolder = `${ownFolder}/status/services`;
 export const objectStatusFolder = `${ownFolder}/status/objects`;
 export const nodesFolder = `${ownFolder}/nodes`;
 
-/** What a file is, by its path relative to the directory. */
+/** The role of a file, by its path relative to the directory. */
 type FileRole = { readonly kind: 'manifest' } | { readonly kind: 'nodeState' } | ({ readonly kind: 'record' } & NamespacedName);
 
 export function roleOf(path: string): FileRole | undefined {
@@ -26,14 +26,14 @@ export function roleOf(path: string): FileRole | undefined {
   return parts.some((part) => part.startsWith('.')) ? undefined : { kind: 'manifest' };
 }
 
-/** Whether files that matter can be in this folder. "" is the directory itself. */
+/** True when the folder may contain relevant files. "" is the directory itself. */
 export function mayHoldFiles(folder: string): boolean {
   if (folder === '' || folder === ownFolder || folder === `${ownFolder}/status` || folder === nodesFolder) return true;
   if (folder === statusFolder || folder.startsWith(`${statusFolder}/`)) return true;
   return !folder.split('/').some((part) => part.startsWith('.'));
 }
 
-/** Throws SourceError for a name that is not a name of Kubernetes: nothing else ever becomes part of a path. */
+/** Throws SourceError for an invalid Kubernetes name, because only valid names may become part of a path. */
 export function fileOf(folder: string, ...names: readonly string[]): string {
   for (const name of names) {
     if (!isSubdomainName(name)) throw new SourceError('invalidName', 'a name that is not an RFC 1123 subdomain cannot be part of a path');

@@ -7,17 +7,17 @@ export const limits = {
   aliases: 100,
   /** Files read at the same time. */
   reads: 32,
-  /** Problems that are kept of one file, and of the whole directory. */
+  /** Problems kept for one file and for the whole directory. */
   problemsPerFile: 200,
   problems: 2000,
   /** Folders below the directory. */
   depth: 16,
-  /** A batch begins this long after the last event, so that a program has finished writing... */
+  /** A batch begins this long after the last event, so that writers have finished... */
   quietMilliseconds: 20,
   /** ...and at the latest this long after the first. */
   latestMilliseconds: 200,
-  /** Files whose events the kernel dropped are found after this at the latest. */
+  /** Files whose events the kernel dropped are found within this time. */
   rescanMilliseconds: 60_000,
-  /** Attempts to take a lock that other processes take and give up meanwhile. */
+  /** Attempts to take a lock that other processes take and release meanwhile. */
   lockTurns: 100,
 } as const;

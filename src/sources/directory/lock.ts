@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { readIfThere } from './atomic-file.ts';
 import { limits } from './limits.ts';
 
-/** Who holds a lock: a process of a boot of a host. A process id alone is reused. */
+/** The process that holds a lock, with its host and boot. A process id alone may be reused. */
 interface Holder {
   readonly host: string;
   readonly boot: string;
@@ -28,30 +28,30 @@ interface DirectoryLock {
 }
 
 /**
- * One writer per record: takes the lock file, or rejects with LockedError. A lock whose process is gone is taken over; of
- * several processes that try so at once, one succeeds. Needs a file system with hard links.
+ * Takes the lock file, or rejects with LockedError, so that each record has one writer. The lock of a dead process is taken over; of
+ * several processes that try at once, one succeeds. Needs a file system with hard links.
  */
 export async function acquireLock(file: string): Promise<DirectoryLock> {
   await mkdir(dirname(file), { recursive: true });
   return await take(file, await thisProcess(), file);
 }
 
-/** Rejects with LockedError where a process that lives has the lock. Nothing is taken: another one may come between. */
+/** Rejects with LockedError when a live process holds the lock. Takes nothing, so another process may still take it. */
 export async function requireUnlocked(file: string): Promise<void> {
   const found = await readIfThere(file);
   const holder = found === undefined ? undefined : holderIn(found);
   if (holder !== undefined && (await isAlive(holder, await thisProcess()))) throw new LockedError(file, holder);
 }
 
-/** How often this process has tried to take a lock. */
+/** Attempts of this process to take a lock. */
 let attempts = 0;
 
-/** `path` is the file to be taken, `lock` the one to name when that is not possible. */
+/** `path` is the file to take; errors name `lock`. */
 async function take(path: string, me: Holder, lock: string): Promise<DirectoryLock> {
   attempts++;
-  // No two attempts ever write the same text, so a text that was read tells one holding of the lock from all others.
+  // No two attempts write the same text, so a text identifies one holding of the lock.
   const text = JSON.stringify({ ...me, attempt: attempts });
-  // Written aside and linked, so that the lock is never seen half written, and is never written over.
+  // Written to another file and linked, so that the lock is never seen half written and never overwritten.
   const aside = `${path}.${me.pid}-${me.started}-${attempts}`;
   await writeFile(aside, text);
   try {
@@ -61,8 +61,8 @@ async function take(path: string, me: Holder, lock: string): Promise<DirectoryLo
       if (found === undefined) continue;
       const holder = holderIn(found);
       if (holder !== undefined && (await isAlive(holder, me))) throw new LockedError(lock, holder);
-      // Between finding a stale lock and replacing it, another process may do the same and be the rightful holder. Who
-      // replaces this one must hold a lock on it, which is taken by the same rules: its holder may die as well.
+      // Between finding a stale lock and replacing it, another process may do the same and become the rightful holder. A process that
+      // replaces a lock must therefore hold a lock on it, by the same rules, because that holder may die too.
       const guard = await take(`${path}.${digest(found)}`, me, lock);
       try {
         if ((await readIfThere(path)) !== found) continue;
@@ -86,7 +86,7 @@ function held(path: string, text: string): DirectoryLock {
   };
 }
 
-/** False: there is a file of that name. */
+/** Returns false when the file exists already. */
 async function linked(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
@@ -97,7 +97,7 @@ async function linked(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Undefined for text that no Herald wrote as a whole: nobody's. */
+/** Returns undefined for text that Herald did not write completely: such a lock has no holder. */
 function holderIn(text: string): Holder | undefined {
   try {
     return JSON.parse(text) as Holder;
@@ -110,7 +110,7 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** A process of another host cannot be looked up, so its lock stands. */
+/** A process of another host cannot be checked, so its lock is respected. */
 async function isAlive(holder: Holder, me: Holder): Promise<boolean> {
   if (holder.host !== me.host) return true;
   return holder.boot === me.boot && (await startOf(holder.pid)) === holder.started;
@@ -124,7 +124,7 @@ async function thisProcess(): Promise<Holder> {
 async function startOf(pid: number): Promise<string | undefined> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the name in parentheses and may contain spaces: count from behind it.
+    // The second field is the name in parentheses, which may contain spaces, so counting starts behind it.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
   } catch {
     return undefined;

@@ -7,27 +7,27 @@ import type { Manifests } from './manifests.ts';
 
 interface Held {
   readonly identity: ObjectIdentity;
-  /** Empty where there never was a good version. */
+  /** Empty when there was never a good version. */
   readonly objects: readonly HeraldObject[];
   readonly good: boolean;
   readonly at: Position;
 }
 
 /**
- * The manifests of all files: which file an object comes from, and which version of it is in force. An object that several
- * files have stays that of the file that had it first; where none did, as at a start, it is the first file by path. Of an object that was edited into something broken, the last good
- * version stays; a file that became empty says what it said before. Pure state: it reads nothing.
+ * The manifests of all files: decides which file an object comes from and which version of it is in force. An object in several files stays
+ * with the file that had it first; at a start, with the first file by path. After an edit that breaks an object its last good version
+ * stays, and an emptied file keeps its former objects. Pure state: reads no files.
  */
 export class ManifestSet {
   readonly #files = new Map<string, Map<string, Held>>();
-  /** Files that claim an object, by its identity. */
+  /** Files that contain an object, by object identity. */
   readonly #claims = new Map<string, Set<string>>();
   readonly #contested = new Set<string>();
-  /** The file that an object is taken from, and what it says, by identity. */
+  /** The file that an object is taken from, and its objects, by identity. */
   readonly #inForce = new Map<string, { readonly file: string; readonly objects: readonly HeraldObject[] }>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
 
-  /** Takes what a file says now (undefined: it is gone); returns the identities whose objects may differ. */
+  /** Records a file's present content (undefined: deleted). Returns the identities whose objects may differ. */
   update(file: string, manifests: Manifests | undefined): ReadonlySet<string> {
     if (manifests?.empty !== undefined && this.#keepEmptied(file)) return new Set();
     const before = this.#files.get(file) ?? new Map<string, Held>();
@@ -59,14 +59,14 @@ export class ManifestSet {
     return new Set([...before.keys(), ...after.keys()]);
   }
 
-  /** A file that cannot be read at all: everything that it had stays. */
+  /** Records that a file cannot be read: all its objects stay. */
   keep(file: string, problem: SourceProblem): void {
     this.#problems.set(file, [problem]);
   }
 
   /**
-   * Decides which file an object is taken from, and returns what that file holds. To be called when all files that changed
-   * together were read: a copy that was saved beside the original must not take over, whatever its path.
+   * Decides which file an object is taken from and returns that file's objects. Callers first read all files that changed together, so that
+   * a copy saved beside the original does not take over, whatever its path.
    */
   settle(id: string): readonly HeraldObject[] {
     const last = this.#inForce.get(id);
@@ -81,7 +81,7 @@ export class ManifestSet {
     return chosen?.held.objects ?? [];
   }
 
-  /** An object that went to another file and broke on the way: the last good version goes along. */
+  /** When an object moves to another file and breaks there, its last good version moves along. */
   #adopt(id: string, claimants: readonly { readonly file: string; readonly held: Held }[], objects: readonly HeraldObject[]) {
     const [first] = claimants;
     if (first === undefined || first.held.good || objects.length === 0) return undefined;
@@ -106,12 +106,12 @@ export class ManifestSet {
   }
 
   /**
-   * Many programs truncate a file before they write it (`kubectl get -o yaml > file`), and may take long or fail in between: that
-   * a file is empty does not say that its objects are to go. Deleting the file does.
+   * Many programs truncate a file before they write it (`kubectl get -o yaml > file`) and may be slow or fail in between. So an empty file
+   * does not delete its objects; deleting the file does.
    */
   #keepEmptied(file: string): boolean {
     if ((this.#files.get(file)?.size ?? 0) === 0) return false;
-    // What was broken still is: an address that is reserved because of it must stay so.
+    // An earlier error still counts, so that an address reserved because of it stays reserved.
     const broken = this.#problems.get(file)?.some((problem) => problem.severity === 'error') ?? false;
     const severity = broken ? 'error' : 'warning';
     const message = 'has become empty: what it said before stays in force until this process ends';
@@ -141,7 +141,7 @@ export function compareProblems(a: SourceProblem, b: SourceProblem): number {
   return byFile || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
-/** Nothing is known of what an empty file held before this process started; something was meant to be in one without a comment. */
+/** After a restart the former content of an empty file is unknown; a file without a comment was probably meant to hold objects. */
 function emptyProblem(file: string, empty: Manifests['empty']): SourceProblem[] {
   if (empty === undefined) return [];
   const fix = 'write its manifests again, or delete the file';

@@ -6,28 +6,28 @@ import type { HeraldObject } from '../../model/store/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
 import { decodeDocuments, type DecodedDocument, type Position } from './documents.ts';
 
-/** One object of a file: what it is, and what it yields. */
+/** One object of a file: its identity and its parsed form. */
 interface Entry {
   readonly identity: ObjectIdentity;
-  /** False: broken, and whoever has an earlier version goes on using it. */
+  /** False when the object is broken; an earlier version then stays in force. */
   readonly usable: boolean;
   readonly objects: readonly HeraldObject[];
   readonly at: Position;
 }
 
-/** What one file says. */
+/** The content of one file. */
 export interface Manifests {
-  /** Why there is nothing to say; undefined: there are documents. */
+  /** Why the file has no documents. Undefined when it has. */
   readonly empty: 'blank' | 'comments' | undefined;
   readonly entries: readonly Entry[];
   readonly problems: readonly SourceProblem[];
-  /** Something is broken that does not say which object it is: any earlier object that is missing may be it. */
+  /** A broken document does not reveal its object: any earlier object that is now missing may be it. */
   readonly unidentified: boolean;
   /** Objects of kinds that Herald does not read. */
   readonly ignored: number;
 }
 
-/** Reads the objects of a file. `role`: a NodeState is there only in the files of agents, and nothing else is. Pure; never throws. */
+/** Reads the objects of a file. `role`: only agents' files contain NodeStates, and nothing else. Pure; never throws. */
 export function readManifests(
   file: string,
   role: 'manifest' | 'nodeState',
@@ -57,7 +57,7 @@ export function readManifests(
         const usable = !broken && (result.object !== undefined || result.problems.length === 0);
         entries.push({ identity: result.identity, usable, objects, at: document.locate(path) });
       }
-      // What follows from broken syntax would only hide it.
+      // Further errors would hide the broken syntax that caused them.
       if (broken) continue;
       const object = result.identity === undefined ? undefined : identityText(result.identity);
       for (const problem of result.problems) problems.push(locate('error', file, object, problem, document, path));

@@ -12,7 +12,7 @@ export interface RawObjects {
   readonly problems: readonly SourceProblem[];
 }
 
-/** Every object of a file, or of the manifests below a directory, undecided what it is: for commands that look at others' objects. */
+/** Reads every object of a file, or of the manifests below a directory, of any kind. For commands that read other programs' objects. */
 export async function readRawObjects(path: string): Promise<RawObjects> {
   const found = await stat(path).catch((error: unknown) => error as NodeJS.ErrnoException);
   if (found instanceof Error) throw new SourceError('unreadable', `${path} cannot be read: ${found.code ?? ''}`, { cause: found });
@@ -30,7 +30,7 @@ export async function readRawObjects(path: string): Promise<RawObjects> {
   return { objects: all.flatMap(({ objects }) => objects), problems: all.flatMap(({ problems }) => problems) };
 }
 
-/** `file`: what messages call the text. */
+/** `file` names the text in messages. */
 export function decodeObjects(file: string, text: string): RawObjects {
   const documents = decodeDocuments(text, file.endsWith('.json'));
   return {
@@ -45,7 +45,7 @@ export function decodeObjects(file: string, text: string): RawObjects {
 
 async function manifestsBelow(directory: string): Promise<string[]> {
   const files = new Set<string>();
-  // That it cannot be watched does not matter: it is read once.
+  // The directory is read once, so a failed watch does not matter.
   const watch = new FolderWatch(
     directory,
     (path) => void files.add(path),

@@ -7,11 +7,11 @@ export type FileContent =
   | { readonly kind: 'gone' }
   | { readonly kind: 'unreadable'; readonly message: string; readonly version: string };
 
-/** Reads a file within the bound on its size. `version` is its modification time in nanoseconds. Never rejects. */
+/** Reads a file up to the size bound. `version` is its modification time in nanoseconds. Never rejects. */
 export async function readBounded(path: string): Promise<FileContent> {
   let version = '';
   try {
-    // Without blocking, as opening a FIFO waits for its writer.
+    // Opened without blocking, because opening a FIFO waits for its writer.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stats = await file.stat({ bigint: true });

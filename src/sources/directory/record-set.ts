@@ -7,7 +7,7 @@ import type { SourceProblem } from '../source.ts';
 import { decodeDocuments } from './documents.ts';
 import type { FileContent } from './read-file.ts';
 
-/** The recorded addresses of Services, from .herald/status: read into the store. A broken record leaves the last one in force. */
+/** Reads the recorded addresses of Services from .herald/status into the store. A broken record leaves the last one in force. */
 export class RecordSet {
   readonly #store: Store;
   readonly #problems = new Map<string, readonly SourceProblem[]>();
@@ -22,7 +22,7 @@ export class RecordSet {
     if (content.kind === 'gone') return this.#store.setIngress(key, undefined);
     if (content.kind === 'unreadable') return this.#refuse(file, content.message);
     const [document] = decodeDocuments(content.text, false);
-    // Herald renames whole files into place, so only people make an empty one; the last record stays, as for any broken one.
+    // Herald renames whole files into place, so only a person can empty one. The last record stays, as for any broken one.
     if (document === undefined || document.errors.length > 0 || !isRecord(document.raw)) {
       return this.#refuse(file, document?.errors[0]?.message ?? 'is no record of a Service', document?.errors[0]?.line);
     }

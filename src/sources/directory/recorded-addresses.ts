@@ -13,18 +13,18 @@ import { readBounded } from './read-file.ts';
 
 export interface RecordedAddresses {
   readonly addresses: ReadonlyMap<ServiceKey, readonly Address[]>;
-  /** Of which Service each record is, where records are parts of Services. */
+  /** The UID of each record's Service, when records are parts of Services. */
   readonly uids?: ReadonlyMap<ServiceKey, string>;
-  /** The Services of records that say nothing certain, with their files, relative to the directory. */
+  /** Services whose records cannot be trusted, with the file relative to the directory. */
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
-  /** What pools keep for Services that let it go. */
+  /** Released addresses that pools keep. */
   readonly released?: readonly ReleasedAddress[];
-  /** Since when Services lack what they ask for, RFC 3339 in UTC. */
+  /** Since when each Service lacks what it asks for, RFC 3339 in UTC. */
   readonly waitingSince?: ReadonlyMap<ServiceKey, string>;
   readonly conditions?: ReadonlyMap<ServiceKey, readonly Condition[]>;
 }
 
-/** The addresses on record under a directory. A record with any mistake counts as unreadable as a whole, as the source sees it. */
+/** Reads the recorded addresses below a directory. A record with any mistake counts as unreadable as a whole, as in the source. */
 export async function readRecordedAddresses(root: string): Promise<RecordedAddresses> {
   const recorded = new Map<ServiceKey, readonly Address[]>();
   const unreadable = new Map<ServiceKey, string>();
@@ -54,7 +54,7 @@ export async function readRecordedAddresses(root: string): Promise<RecordedAddre
   return { addresses: recorded, unreadable, waitingSince, conditions, released: await readReleases(root) };
 }
 
-/** A pool whose status cannot be read keeps nothing: that costs nobody an address that he has. */
+/** A pool with an unreadable status keeps no released addresses. No Service loses an address that it holds. */
 async function readReleases(root: string): Promise<ReleasedAddress[]> {
   const folder = join(root, objectStatusFolder, 'ipaddresspool');
   const released: ReleasedAddress[] = [];
@@ -66,7 +66,7 @@ async function readReleases(root: string): Promise<ReleasedAddress[]> {
   return released;
 }
 
-/** Undefined where there is any mistake. */
+/** Returns undefined when the record has a mistake. */
 function recordIn(text: string): ServiceRecord | undefined {
   const [document] = decodeDocuments(text, false);
   if (document === undefined || document.errors.length > 0 || !isRecord(document.raw)) return undefined;

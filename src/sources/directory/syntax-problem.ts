@@ -1,6 +1,6 @@
 import type { ErrorCode } from 'yaml';
 
-/** Our own words for YAML's errors: the parser's own quote the text at fault, which may be a password. */
+/** Herald's own words for YAML errors. The parser's messages quote the text, which may contain a password. */
 const texts: Partial<Record<ErrorCode, string>> = {
   BAD_ALIAS: 'an alias (*name) that is not written properly',
   BAD_COLLECTION_TYPE: 'a tag that does not fit its value',

@@ -7,17 +7,17 @@ import { threeWayMerge, type KeyOf } from './three-way-merge.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 interface ApplyPreview {
-  /** Those of the cluster, and after them what manifests make of them: where that is broken, the former stay. */
+  /** The cluster's objects, followed by the applied ones. A broken manifest leaves the cluster's object. */
   readonly entries: readonly RawEntry[];
-  /** What the API server would refuse. */
+  /** Problems that the API server would refuse. */
   readonly problems: readonly SourceProblem[];
 }
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * The objects of a cluster after manifests were applied to it, as near as can be told without writing: what the API server and other controllers
- * have filled in stays. `prune`: configuration of Herald that no manifest has any more goes.
+ * Predicts a cluster's objects after `kubectl apply`, without writing: fields that the API server and other controllers filled in stay.
+ * With `prune`, Herald's configuration objects without a manifest are removed.
  */
 export function previewApply(
   current: readonly RawEntry[],
@@ -47,18 +47,18 @@ export function previewApply(
 function mergeObject(manifest: Fields, live: Fields): Fields {
   const annotations = isRecord(live['metadata']) && isRecord(live['metadata']['annotations']) ? live['metadata']['annotations'] : {};
   const merged = threeWayMerge(parsed(annotations[lastApplied]), manifest, live, live['kind'] === 'Service' ? servicePorts : noKeys);
-  // Nobody applies a status.
+  // Manifests do not change the status.
   const whole = { ...merged, status: live['status'] };
   return live['kind'] === 'Service' ? ofItsType(whole, manifest, live) : whole;
 }
 
 const noKeys: KeyOf = () => undefined;
 
-/** As the API server tells ports apart, so that each keeps its NodePort. */
+/** Identifies ports as the API server does, so that each keeps its NodePort. */
 const servicePorts: KeyOf = (path) =>
   path === 'spec.ports' ? ({ port, protocol = 'TCP' }) => `${String(port)}/${String(protocol)}` : undefined;
 
-/** A Service that becomes of another type loses what the API server had chosen for the former one. */
+/** A Service whose type changes loses what the API server chose for the former type. */
 function ofItsType(merged: Fields, manifest: Fields, live: Fields): Fields {
   const [spec, wanted, before] = [merged, manifest, live].map((one) => (isRecord(one['spec']) ? one['spec'] : {}));
   if (spec === undefined || wanted === undefined || before?.['type'] === spec['type']) return merged;
@@ -76,7 +76,7 @@ function ofItsType(merged: Fields, manifest: Fields, live: Fields): Fields {
   return { ...result, spec: { ...result.spec, ports: without } };
 }
 
-/** The few fields of a Service that a proposal is likely to change, and the API server does not let anybody change. */
+/** Reports changes of immutable Service fields that a proposal is likely to contain. */
 function immutable(id: string, before: Fields, after: Fields, where: string | undefined): SourceProblem | undefined {
   const [old, next] = [before, after].map((one) => (isRecord(one['spec']) ? one['spec'] : {}));
   if (before['kind'] !== 'Service' || old?.['type'] !== 'LoadBalancer' || next?.['type'] !== 'LoadBalancer') return undefined;
@@ -92,14 +92,14 @@ function immutable(id: string, before: Fields, after: Fields, where: string | un
   };
 }
 
-/** Not what agents report. */
+/** True for configuration, false for agents' reports. */
 function isConfiguration({ apiVersion, kind }: Fields): boolean {
   return apiVersion === heraldApiVersion && kind !== 'NodeState';
 }
 
 const withoutNamespace = new Set<unknown>(['Node', 'Namespace', 'ServiceCIDR']);
 
-/** "v1 Service/shop/web". */
+/** Returns "v1 Service/shop/web". */
 function identity({ apiVersion, kind, metadata }: Fields): string {
   const { namespace = 'default', name } = isRecord(metadata) ? metadata : {};
   const isCluster = withoutNamespace.has(kind) || apiVersion === heraldApiVersion;

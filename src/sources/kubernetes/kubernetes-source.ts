@@ -12,8 +12,8 @@ import { shadowProblems } from '../shadow-problems.ts';
 import { problemText, type Source, type SourceProblem } from '../source.ts';
 import { Subscribers } from '../subscribers.ts';
 import { Collection, type CollectionEvents } from './collections/collection.ts';
-import { CompatModeSwitch } from './collections/config-gate.ts';
-import { ConfigWaiter } from './collections/config-presence.ts';
+import { CompatModeSwitch } from './collections/compat-mode-switch.ts';
+import { ConfigWaiter } from './collections/config-waiter.ts';
 import { WatchedCollection } from './collections/watched-collection.ts';
 import {
   configKind,
@@ -29,18 +29,20 @@ import { MetalLBCollection } from './collections/metallb-collection.ts';
 import { PeerSecrets } from './collections/peer-secrets.ts';
 
 export interface KubernetesSourceOptions {
-  /** The node whose agent reads. Undefined: the controller, which reads more. */
+  /** The node whose agent reads. Undefined for the controller, which reads more. */
   readonly node?: string;
-  /** No settings count but those of a HeraldConfig: reading waits for the first one, and the last one counts when it is deleted. */
+  /**
+   * Only a HeraldConfig's settings count, never the defaults: reading waits for the first HeraldConfig, and a deleted one stays in force.
+   */
   readonly waitForConfig?: boolean;
 }
 
-/** Kinds that decide which Secrets are wanted. */
+/** Kinds that decide which Secrets are read. */
 const naming: ReadonlySet<KindName> = new Set<KindName>(['BGPPeer', 'Node']);
 
 /**
- * The API server as a source of objects. `start` waits for it as long as it takes; from then on the snapshot stays whatever
- * happens to the connection, and catches up when it is back.
+ * The API server as a source of objects. `start` waits for it as long as necessary. Afterwards the snapshot survives any loss of the
+ * connection and catches up when it is back.
  */
 export class KubernetesSource implements Source {
   readonly #store = new Store(clusterConfig);
@@ -54,16 +56,16 @@ export class KubernetesSource implements Source {
   readonly #presence: ConfigWaiter;
   readonly #services: WatchedCollection;
   readonly #others: WatchedCollection[];
-  /** Only while HeraldConfig says so. */
+  /** Present only while HeraldConfig asks for it. */
   #metallb: readonly WatchedCollection[] = [];
   /** How Services are read at present. */
   #mode: ReadingMode;
   readonly #secrets: PeerSecrets;
   #complete = false;
   #closed = false;
-  /** What agents report, if that is still to be read. */
+  /** Agents' reports, while they still have to be read. */
   #reports: WatchedCollection | undefined;
-  /** Whose agent reads. */
+  /** The node whose agent reads. */
   readonly #node: string | undefined;
 
   constructor(components: ReflectorComponents, { node, waitForConfig = false }: KubernetesSourceOptions = {}) {
@@ -117,7 +119,7 @@ export class KubernetesSource implements Source {
   }
 
   missingPrerequisite(): string | undefined {
-    return this.#presence.awaited();
+    return this.#presence.missingPrerequisite();
   }
 
   onChange(listener: (changes: readonly Change[]) => void): () => void {
@@ -136,7 +138,7 @@ export class KubernetesSource implements Source {
       ...shadowProblems(this.#objects),
     ];
     const once = new Map(all.map((problem) => [problemText(problem), problem]));
-    // A cluster full of warnings must not hide that something cannot be used.
+    // Errors come first, so that many warnings do not hide an unusable object.
     const errorsFirst = [...once.values()].toSorted((a, b) => Number(a.severity === 'warning') - Number(b.severity === 'warning'));
     return errorsFirst.slice(0, limits.problems);
   }
@@ -155,7 +157,7 @@ export class KubernetesSource implements Source {
 
   async #readAll(): Promise<void> {
     await Promise.all(this.#followed().map(({ collection }) => collection.read));
-    // Reports may be among them by now: a node that is drained goes on where its own says that it was.
+    // Reports may be among them by now: a draining node resumes where its own report says it was.
     await Promise.all(this.#others.map(({ collection }) => collection.read));
     this.#secrets.follow();
     await this.#secrets.read();
@@ -194,8 +196,8 @@ export class KubernetesSource implements Source {
   }
 
   /**
-   * Direct server return is decided by what all nodes report, and so is whether a node that is drained may withdraw. Each report is written
-   * twice a minute: nobody reads them without need.
+   * Direct server return needs all nodes' reports, and so does the decision whether a draining node may withdraw. Each report is written
+   * twice a minute, so they are read only when needed.
    */
   #needsReports({ kind, key }: Change): boolean {
     const { config, nodes } = this.#store;

@@ -1,14 +1,14 @@
 /** Bounds of the API server as a source. */
 export const limits = {
-  /** Secrets that are watched because BGPPeers name them, each by a watch of its own. */
+  /** Secrets watched because BGPPeers name them, one watch each. */
   secrets: 64,
-  /** Problems that are kept of all objects. */
+  /** Problems kept for all objects. */
   problems: 2000,
-  /** Writes of ours about one Service that the watch may be behind; with more, they wait until it has caught up. */
+  /** Our own writes to one Service that the watch may lag behind. Further writes wait until the watch has caught up. */
   ownWrites: 100,
-  /** How long a controller that begins to lead waits for the watch to come as far as a list, and how many lists it reads. */
+  /** How long a new leader waits for the watch to reach a list's version, and how many lists it reads. */
   catchUpMilliseconds: 1000,
   catchUpLists: 10,
-  /** Attempts to write a status whose object others write at the same time; then it waits like any other failure. */
+  /** Attempts to write a status while other programs write the object. Afterwards the write waits like any other failure. */
   statusAttempts: 3,
 } as const;

@@ -10,23 +10,23 @@ import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import { configKind, kindsOfController, kindsOfMetalLB, serviceKind, type WatchedKind } from './collections/watched-kinds.ts';
 
 interface ListedObjects {
-  /** With apiVersion and kind, which elements of a list do not have. */
+  /** With apiVersion and kind, which list elements lack. */
   readonly objects: readonly RawObject[];
   readonly unread: readonly UnreadableKind[];
 }
 
 interface ListOptions {
-  /** Where a caller may not list all namespaces, he is asked for this one alone. */
+  /** The namespace to list when the caller may not list all. */
   readonly namespace?: string;
   readonly signal: AbortSignal;
 }
 
-/** Kinds of which a caller may be allowed one namespace. */
+/** Kinds that a caller may be allowed to list in one namespace only. */
 const namespaced: ReadonlySet<KindName> = new Set<KindName>(['Service', 'EndpointSlice']);
 
 /**
- * Everything that decisions read, once, by one list a kind: no watch stays open. What the caller may not read is told by its name, and the rest is
- * read. Rejects with KubeError where the API server does not answer.
+ * Reads everything that decisions need, once, with one list a kind and no watch. Kinds that the caller may not read are returned by name,
+ * and the rest is read. Rejects with KubeError when the API server does not answer.
  */
 export async function listObjects(client: Pick<KubeClient, 'get'>, options: ListOptions): Promise<ListedObjects> {
   const configs = await listKind(client, configKind, options);
@@ -39,7 +39,7 @@ export async function listObjects(client: Pick<KubeClient, 'get'>, options: List
   return { objects: [...found.objects, ...secrets.objects], unread: [...found.unread, ...secrets.unread] };
 }
 
-/** Of how the others are read. */
+/** Returns the mode in which other kinds are read. */
 function modeIn(configs: readonly RawObject[]): ReadingMode {
   const config = configs.map((raw) => parseObject(raw, { unknownFields: 'warned of' }).object).find((one) => one?.kind === 'HeraldConfig');
   return readingModeOf(config);
@@ -80,7 +80,7 @@ function unreadBecause(error: unknown, { kind, label, resource }: WatchedKind): 
   return { kind, resource: label === undefined ? name : `${name} (${label})`, why, message: error.message };
 }
 
-/** The Secrets that BGPPeers name, one by one: nobody needs the right to list them all. */
+/** Reads the Secrets that BGPPeers name, one by one, so that no right to list all Secrets is needed. */
 async function getSecrets(client: Pick<KubeClient, 'get'>, objects: readonly RawObject[], signal: AbortSignal): Promise<ListedObjects> {
   const names = new Set<string>();
   for (const raw of objects) {

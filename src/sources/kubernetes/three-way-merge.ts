@@ -2,12 +2,12 @@ import { isRecord } from '../../lang/is-record.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** How the elements of a list are told apart; undefined: the list is one value. */
+/** Returns how the elements of a list are identified. Undefined when the list is one value. */
 export type KeyOf = (path: string) => ((element: Fields) => string) | undefined;
 
 /**
- * What `kubectl apply` makes of an object: a field of the manifest counts; one that the manifest had when it was applied last, and has no more, goes;
- * any other stays as it is. Lists are one value, unless `keyOf` says how their elements are told apart.
+ * Merges as `kubectl apply` does: a manifest's field wins; a field of the last applied manifest that is missing now is removed; every other
+ * field stays. Lists are one value unless `keyOf` identifies their elements.
  */
 export function threeWayMerge(last: Fields, manifest: Fields, live: Fields, keyOf: KeyOf, path = ''): Record<string, unknown> {
   const merged: Record<string, unknown> = {};

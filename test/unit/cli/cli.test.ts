@@ -31,26 +31,26 @@ describe.concurrent('mistakes on the command line', patient, () => {
   test.each([
     ['an unknown command', ['controler'], 'Did you mean controller?'],
     ['an unknown option', ['explain', 'service', 'a', '--source', '.', '--outptu', 'x'], 'Did you mean --output?'],
-    ['an option that is required', ['agent', '--source', '.'], '--node <name>'],
-    ['an argument that is required', ['explain', 'service', '--source', '.'], 'namespace/name'],
-    ['a port that is none', ['agent', '--bgp-listen', '99999'], '[2001:db8::1]:179'],
-    ['a way to stop that does not exist', ['run', '.', '--on-stop', 'abruptly'], 'restart, shutdown'],
-    ['a format that does not exist', ['explain', 'service', '--source', '.', 'a', '-o', 'xml'], 'text, json'],
+    ['a missing required option', ['agent', '--source', '.'], '--node <name>'],
+    ['a missing argument', ['explain', 'service', '--source', '.'], 'namespace/name'],
+    ['an invalid port', ['agent', '--bgp-listen', '99999'], '[2001:db8::1]:179'],
+    ['an unknown --on-stop mode', ['run', '.', '--on-stop', 'abruptly'], 'restart, shutdown'],
+    ['an unknown format', ['explain', 'service', '--source', '.', 'a', '-o', 'xml'], 'text, json'],
     [
       'a directory and a cluster',
       ['controller', '--source', '.', '--kubeconfig', 'x'],
       "'--kubeconfig <file>' cannot be used with option '--source <dir>'",
     ],
-    ['a way to elect that is none', ['controller', '--leader-elect=maybe'], 'true, false'],
+    ['an invalid --leader-elect', ['controller', '--leader-elect=maybe'], 'true, false'],
     [
       'the namespace of a Lease for a directory',
       ['controller', '--source', '.', '--leader-elect-namespace', 'x'],
       'cannot be used with option',
     ],
-    ['an API server that is no URL', ['agent', '--node', 'n', '--apiserver', '192.0.2.10'], 'https://192.0.2.10:6443'],
+    ['an API server without a URL', ['agent', '--node', 'n', '--apiserver', '192.0.2.10'], 'https://192.0.2.10:6443'],
     // For plan, exit status 2 says that something would change.
-    ['of plan, an unknown option', ['plan', '--fle', 'x', '-f', 'y'], 'Did you mean --file?', 1],
-    ['of plan, an option that is required', ['plan'], '-f, --file <path>', 1],
+    ['an unknown option of plan', ['plan', '--fle', 'x', '-f', 'y'], 'Did you mean --file?', 1],
+    ['a missing option of plan', ['plan'], '-f, --file <path>', 1],
   ])('%s gives exit status 2 and a hint', async (_, command, told, status = 2) => {
     const { code, stdout, stderr } = await herald(...command);
     expect({ code, stdout }).toEqual({ code: status, stdout: '' });
@@ -156,7 +156,7 @@ describe.concurrent('missing --source', patient, () => {
       2,
       'Use --source DIR for a directory of manifests, or --kubeconfig FILE',
     ],
-    ['a kubeconfig that is missing', ['controller', '--kubeconfig', '/no/such/file', ...deaf], 1, '/no/such/file cannot be used: ENOENT'],
+    ['a missing kubeconfig', ['controller', '--kubeconfig', '/no/such/file', ...deaf], 1, '/no/such/file cannot be used: ENOENT'],
   ] as const)('a command without cluster or directory says what to add: %s', async (_, command, status, told) => {
     const { code, stdout, stderr } = await herald(...command);
     expect({ code, stdout }).toEqual({ code: status, stdout: '' });
@@ -265,9 +265,9 @@ describe('a broken manifest', () => {
   });
 
   test.each([
-    ['in its file', '30-web.yaml', 'port: 80, ', 'port: eighty, '],
-    ['in a file of another name', '35-moved.yaml', 'port: 80, ', 'port: eighty, '],
-    ['in a file without any sense', '30-web.yaml', 'kind: Service', 'kind: [Service'],
+    ['in the same file', '30-web.yaml', 'port: 80, ', 'port: eighty, '],
+    ['in a renamed file', '35-moved.yaml', 'port: 80, ', 'port: eighty, '],
+    ['in an unreadable file', '30-web.yaml', 'kind: Service', 'kind: [Service'],
     ['in a file that was emptied', '30-web.yaml', /^[^]*$/, ''],
   ])('plan compares a broken object in its current version, as an edit would leave it: %s', async (_, file, from, to) => {
     directory = await scratch(...fabric);

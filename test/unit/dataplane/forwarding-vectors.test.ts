@@ -9,7 +9,7 @@ const families: readonly Family[] = [4, 6];
 const protocols: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
 const cells = families.flatMap((family) => protocols.map((protocol) => ({ family, protocol })));
 
-describe.each(cells)('what the planner makes of packets, IPv$family $protocol', ({ family, protocol }) => {
+describe.each(cells)('forwarding by the planner, IPv$family $protocol', ({ family, protocol }) => {
   test.each(scenarios)('$name', (scenario) => {
     const played = play(scenario, family, protocol);
     const fates = played.packets.map(({ text, from, to, port, protocol }) => {
@@ -21,6 +21,6 @@ describe.each(cells)('what the planner makes of packets, IPv$family $protocol', 
   });
 });
 
-test('no two scenarios have the same name', () => {
+test('scenario names are unique', () => {
   expect(new Set(scenarios.map(({ name }) => name)).size).toBe(scenarios.length);
 });

@@ -7,7 +7,7 @@ import { runCommand } from '../../../src/dataplane/run-command.ts';
 const module = join(import.meta.dirname, '../../../src/dataplane/run-command.ts');
 const bounds = { timeout: 10_000, outputBytes: 1000 };
 
-test('a command that ends is an outcome, whatever its status', async () => {
+test('a command that ends resolves, whatever its status', async () => {
   expect(await runCommand(['sh', '-c', 'cat; echo no >&2; exit 3'], 'yes', bounds)).toEqual({ status: 3, stdout: 'yes', stderr: 'no\n' });
 });
 
@@ -15,11 +15,11 @@ test.each([
   ['unavailable', ['/no/such/program']],
   ['permission', ['/dev/null']],
   ['failed', ['sh', '-c', 'yes']],
-] as const)('a command that cannot run to its end is an error: %s', async (code, command) => {
+] as const)('a command that cannot run to its end rejects: %s', async (code, command) => {
   await expect(runCommand(command, '', bounds)).rejects.toMatchObject({ name: 'DataplaneError', code });
 });
 
-test('a command that cannot be started leaves nothing behind that a process at its end would wait for', async () => {
+test('a command that cannot start leaves no timer behind', async () => {
   const program = `
     import { runCommand } from ${JSON.stringify(module)};
     await runCommand(['/no/such/program'], '', { timeout: 3_600_000, outputBytes: 1000 }).catch((error) => console.log(error.code));
@@ -29,7 +29,7 @@ test('a command that cannot be started leaves nothing behind that a process at i
   expect(stdout).toBe('unavailable\n0\n');
 });
 
-test('a process without file descriptors left gets errors, and does not end', async () => {
+test('a process without free file descriptors gets errors and goes on', async () => {
   const program = `
     import { openSync } from 'node:fs';
     import { followCommand, runCommand } from ${JSON.stringify(module)};

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { BackOff } from '../../../src/system/back-off.ts';
 import { retryDelays } from '../../../src/kube/reflector/retry-delays.ts';
-import { StallTimeout } from '../../../src/kube/client/deadline.ts';
+import { StallTimeout } from '../../../src/kube/client/stall-timeout.ts';
 import { answerError } from '../../../src/kube/error.ts';
 import { limits } from '../../../src/kube/limits.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';

@@ -11,7 +11,7 @@ export interface CollectionEvents {
   readonly problemsChanged: () => void;
 }
 
-/** Where objects are filed: the store, or what stands before it. */
+/** Receives the objects: the store, or a stage before it. */
 export interface Destination {
   upsert(object: HeraldObject): Change[];
   remove(kind: KindName, key: string): Change[];
@@ -20,13 +20,13 @@ export interface Destination {
 export interface CollectionKind {
   readonly kind: KindName;
   readonly apiVersion: string;
-  /** In messages, where it is not the kind. */
+  /** Replaces the kind in messages. */
   readonly label?: string;
 }
 
 /**
- * The objects of one kind on their way from the API server into the store. Each is reduced to what decisions use, in the moment it
- * arrives. Of an object that was edited into something that cannot be used, the last good version stays.
+ * Passes the objects of one kind from the API server into the store, reduced on arrival to the fields that decisions use. When an edit
+ * makes an object unusable, its last good version stays.
  */
 export class Collection implements ReflectorSink {
   readonly #kind: KindName;
@@ -35,10 +35,10 @@ export class Collection implements ReflectorSink {
   readonly #destination: Destination;
   readonly #parse: (raw: RawObject) => ParseResult;
   readonly #events: CollectionEvents;
-  /** The uid of the version in the store. */
+  /** The UID of each object in the store. */
   readonly #good = new Map<string, unknown>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
-  /** Objects that were there when reading began anew, and have not been said since. */
+  /** Objects from before a relist that the new list has not confirmed yet. */
   readonly #unconfirmed = new Set<string>();
   #answered = Promise.withResolvers<void>();
   #isAnswered = false;
@@ -60,12 +60,12 @@ export class Collection implements ReflectorSink {
     this.#events = events;
   }
 
-  /** Resolves when every object has been read, once more after `begin`. */
+  /** Resolves when every object has been read. `begin` starts a new wait. */
   get read(): Promise<void> {
     return this.#answered.promise;
   }
 
-  /** Another reflector says from here on what there is. What it does not say by the time it is complete is gone. */
+  /** Starts a relist: objects that the new list has not confirmed when it is complete are deleted. */
   begin(): void {
     for (const key of [...this.#good.keys(), ...this.#problems.keys()]) this.#unconfirmed.add(key);
     if (this.#isAnswered) this.#answered = Promise.withResolvers<void>();
@@ -79,7 +79,7 @@ export class Collection implements ReflectorSink {
   present(key: string, raw: RawObject): void {
     const { uid } = raw.metadata;
     this.#unconfirmed.delete(key);
-    // Elements of a list do not say what they are.
+    // Elements of a list lack apiVersion and kind.
     const { object, problems, warnings } = this.#parse({ ...raw, apiVersion: this.#apiVersion, kind: this.#kind });
     this.#note(key, [
       ...problems.map((problem) => this.#located('error', key, raw, problem)),
@@ -117,21 +117,21 @@ export class Collection implements ReflectorSink {
     this.#events.problemsChanged();
   }
 
-  /** Nobody wants them any more. */
+  /** Deletes all objects, because the kind is no longer needed. */
   clear(): void {
     for (const key of [...this.#good.keys(), ...this.#problems.keys()]) this.deleted(key);
     this.flush();
   }
 
   #remove(key: string): void {
-    // What was never good is not there.
+    // An object that was never good is not in the store.
     if (!this.#good.delete(key)) return;
     this.#changes.push(...this.#destination.remove(this.#kind, key));
   }
 
   #note(key: string, problems: readonly SourceProblem[]): void {
     const before = this.#problems.get(key) ?? [];
-    // Most changes of an object leave what is wrong with it as it was.
+    // Most changes of an object leave its problems as they were.
     if (sameProblems(before, problems)) return;
     if (problems.length === 0) this.#problems.delete(key);
     else this.#problems.set(key, problems);
@@ -154,13 +154,13 @@ export class Collection implements ReflectorSink {
   }
 }
 
-/** The version of the object counts where something is wrong with it, as its status says which version that is about. */
+/** A problem's object version matters, because the status reports the version that has the problem. */
 function sameProblems(a: readonly SourceProblem[], b: readonly SourceProblem[]): boolean {
   const version = ({ severity, about }: SourceProblem): string | undefined => (severity === 'error' ? about?.resourceVersion : about?.uid);
   return sameContent(a, b) && a.every((problem, index) => version(problem) === version(b[index] ?? problem));
 }
 
-/** What concerns all kinds alike is one problem, said once. */
+/** Errors that concern all kinds alike are reported as one problem. */
 const ofTheServer: ReadonlySet<KubeErrorCode> = new Set<KubeErrorCode>([
   'unreachable',
   'untrusted',

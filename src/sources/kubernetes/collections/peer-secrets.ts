@@ -12,8 +12,7 @@ interface Watched {
 }
 
 /**
- * The Secrets with passwords of BGP sessions: those that BGPPeers name, and no other. Each is watched by its name, which is all that
- * a Role needs to allow.
+ * Reads the Secrets with BGP passwords: only those that BGPPeers name. Each is watched by name, which is all that a Role must allow.
  */
 export class PeerSecrets {
   readonly #store: Store;
@@ -23,7 +22,7 @@ export class PeerSecrets {
   readonly #watched = new Map<string, Watched>();
   #leftOut: readonly string[] = [];
 
-  /** `node`: only of peers that this node has sessions with; undefined: of all. */
+  /** `node` limits it to peers of this node. Undefined means all peers. */
   constructor(store: Store, node: string | undefined, events: CollectionEvents, components: ReflectorComponents) {
     this.#store = store;
     this.#node = node;
@@ -31,7 +30,7 @@ export class PeerSecrets {
     this.#events = events;
   }
 
-  /** Watches what BGPPeers name now, and forgets what none names any more. */
+  /** Watches the Secrets that BGPPeers name now and forgets the others. */
   follow(): void {
     const named = [...this.#named()].toSorted();
     const wanted = new Set(named.slice(0, limits.secrets));
@@ -48,7 +47,7 @@ export class PeerSecrets {
     this.#events.problemsChanged();
   }
 
-  /** Resolves when the API server has said of each Secret what it holds, or that we may not know. */
+  /** Resolves when the API server has answered for each Secret, if only that reading is forbidden. */
   async read(): Promise<void> {
     await Promise.all([...this.#watched.values()].map(({ collection }) => collection.read));
   }
@@ -89,7 +88,7 @@ export class PeerSecrets {
   }
 }
 
-/** A Secret that we may not read must not keep the node from forwarding: its session alone waits. */
+/** A forbidden Secret must not stop the node's forwarding: only its session waits. */
 class NamedSecret extends PermittedCollection {
   readonly #key: string;
 

@@ -1,11 +1,11 @@
 import { KubeError } from '../../../kube/error.ts';
 import { Collection } from './collection.ts';
 
-/** Objects that we may not be allowed to read: then they are reported, and nothing else waits for them. */
+/** Objects that we may be forbidden to read. That is reported, and nothing waits for them. */
 export abstract class PermittedCollection extends Collection {
   readonly #refused = Promise.withResolvers<void>();
 
-  /** What whoever runs Herald can do, and what it is about. */
+  /** The affected feature, and the fix for operators. */
   protected abstract forbidden(): { readonly about: string; readonly fix: string };
 
   override get read(): Promise<void> {

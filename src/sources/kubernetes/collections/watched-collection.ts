@@ -2,7 +2,7 @@ import { Reflector, type ReflectorComponents } from '../../../kube/reflector/ref
 import type { Collection } from './collection.ts';
 import type { WatchedKind } from './watched-kinds.ts';
 
-/** One kind of objects on its way into the store: begun, ended, and begun anew where it is to be read in another way. */
+/** Runs the reflector of one kind: begins, ends and relists when the kind must be read in another way. */
 export class WatchedCollection {
   readonly collection: Collection;
   readonly #resource: WatchedKind['resource'];
@@ -16,22 +16,22 @@ export class WatchedCollection {
     this.#components = components;
   }
 
-  /** The result rejects for a mistake of ours only, or of whoever listens. */
+  /** The result rejects only for programming errors here or in a listener. */
   begin(): Promise<void> {
     this.#stop = new AbortController();
     const running = new Reflector(this.#resource, this.collection, this.#components).run(this.#stop.signal);
-    // Nobody catches what comes of a mistake once reading goes on by itself, and the process ends.
+    // After the first read such an error is unhandled on purpose, and ends the process.
     this.#running = running.finally(() => undefined);
     return running;
   }
 
-  /** Nothing is said any more once it has resolved; what is known stays. */
+  /** After it resolves, nothing is reported any more; known objects stay. */
   async end(): Promise<void> {
     this.#stop.abort();
     await this.#running;
   }
 
-  /** Resolves when everything has been read anew. */
+  /** Resolves when everything was read again. */
   async relist(): Promise<void> {
     await this.end();
     this.collection.begin();

@@ -4,7 +4,7 @@ import { heraldApiVersion, pluralOf } from '../../../model/kinds.ts';
 import type { KindName } from '../../../model/store/snapshot.ts';
 import type { CollectionKind } from './collection.ts';
 
-/** A kind of which every object is read. */
+/** A kind whose objects are all read. */
 export interface WatchedKind extends CollectionKind {
   readonly resource: Resource;
 }
@@ -17,21 +17,21 @@ const grouped = (kind: KindName, apiVersion: string, plural: string, optional: b
   resource: { path: `/apis/${apiVersion}/${plural}`, optional },
 });
 
-/** Our own kinds are there once their CRDs are installed, which may be after us. */
+/** Herald's kinds exist after their CRDs are installed, which may happen after a start. */
 const ours = (kind: KindName): WatchedKind => grouped(kind, heraldApiVersion, pluralOf(kind), true);
 
-/** Says how others are read, and is read before them. */
+/** HeraldConfig decides how other kinds are read and is read before them. */
 export const configKind = ours('HeraldConfig');
 
-/** What MetalLB's annotations are on. */
+/** Services carry MetalLB's annotations. */
 export const serviceKind = core('Service', 'services');
 
-/** What every agent and the controller read besides; Secrets are read by name. */
+/** Further kinds that every agent and the controller read. Secrets are read by name. */
 const common: readonly WatchedKind[] = [
   core('Node', 'nodes'),
   core('Namespace', 'namespaces'),
   grouped('EndpointSlice', 'discovery.k8s.io/v1', 'endpointslices', false),
-  // Since Kubernetes 1.33.
+  // Exists since Kubernetes 1.33.
   grouped('ServiceCIDR', 'networking.k8s.io/v1', 'servicecidrs', true),
   ours('IPAddressPool'),
   ours('BGPPeer'),
@@ -43,12 +43,12 @@ const common: readonly WatchedKind[] = [
 
 export const kindsOfAgent = common;
 
-/** What agents report. The controller reads it; agents do only while they need to know what other nodes can do. */
+/** Agents' reports. The controller reads them; agents only while they need to know the abilities of other nodes. */
 export const reports = ours('NodeState');
 
 export const kindsOfController: readonly WatchedKind[] = [...common, reports];
 
-/** Kinds of MetalLB, in the one namespace that counts. Their CRDs need not be there. */
+/** MetalLB's kinds, in its one namespace. Their CRDs may be missing. */
 export const kindsOfMetalLB = (namespace: string): WatchedKind[] =>
   watchedKinds.map(({ kind, apiVersion, plural, label }) => ({
     kind: kind as KindName,

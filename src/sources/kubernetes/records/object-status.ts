@@ -2,10 +2,10 @@ import { isRecord } from '../../../lang/is-record.ts';
 import type { RawObject } from '../../../kube/raw-object.ts';
 import type { Condition } from '../../../model/objects/condition.ts';
 import { sameContent } from '../../../model/store/same-content.ts';
-import type { RecordedObjectStatus } from '../../directory/records.ts';
+import type { RecordedObjectStatus } from '../../directory/status-writer.ts';
 import { conditionsOf, dated } from './service-status.ts';
 
-/** The status of an object of ours as a merge patch: all of it, as there is no other writer. Undefined: it is so already. */
+/** Builds a merge patch for the whole status of one of our objects, which has no other writer. Undefined when nothing differs. */
 export function objectPatch(object: RawObject, { conditions, fields }: RecordedObjectStatus, now: Date): object | undefined {
   const before = isRecord(object['status']) ? object['status'] : {};
   const status = { ...fields, conditions: conditions.map((condition) => dated(condition, conditionsOf(object), now)) };
@@ -14,7 +14,7 @@ export function objectPatch(object: RawObject, { conditions, fields }: RecordedO
   return { metadata: { uid, resourceVersion }, status };
 }
 
-/** Those that can be understood. */
+/** Returns the recorded conditions that can be parsed. */
 export function recordedConditions(object: RawObject): readonly Condition[] {
   return conditionsOf(object).flatMap(({ type, status, reason, message }) => {
     if (typeof type !== 'string' || typeof reason !== 'string' || (status !== 'True' && status !== 'False' && status !== 'Unknown'))
@@ -23,7 +23,7 @@ export function recordedConditions(object: RawObject): readonly Condition[] {
   });
 }
 
-/** What we read of an int64 is the nearest number of JavaScript. */
+/** An int64 is read as the nearest JavaScript number. */
 function asRead(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value);
   if (Array.isArray(value)) return value.map(asRead);

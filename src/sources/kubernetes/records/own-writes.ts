@@ -1,7 +1,7 @@
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { limits } from '../limits.ts';
 
-/** Of which object, in which form, something is true. */
+/** One version of one object. */
 export interface ObjectVersion {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -9,24 +9,24 @@ export interface ObjectVersion {
 
 interface Chain {
   readonly uid: string;
-  /** Versions one after the other, of which each but the first is what we made of the one before, and nobody else anything. */
+  /** Successive versions: each but the first is the result of our write on the one before. */
   readonly before: Set<string>;
   readonly last: string;
 }
 
 /**
- * What came of our own writes, until the watch has caught up with them: a decision that was taken from the version before a write of ours is as
- * good for the one after it, as they differ by nothing but what we wrote. Without that, each second of two quick writes would be refused.
+ * Tracks our own writes until the watch has caught up. A decision based on the version before our write is as good for the version after
+ * it, because only our write differs. Without this, each second of two quick writes would be refused.
  */
 export class OwnWrites {
   readonly #chains = new Map<ServiceKey, Chain>();
 
-  /** The version that a write must name so that it fails where anybody but us came between. */
+  /** Returns the version that a write must name to fail after a write of another program. */
   resourceVersionFor(key: ServiceKey, from: ObjectVersion): string {
     return this.isLatest(key, from) ? (this.#chains.get(key)?.last ?? from.resourceVersion) : from.resourceVersion;
   }
 
-  /** Whether nobody has written since our last write, as far as was known when `from` was seen. */
+  /** True when no other program wrote after our last write, as far as was known when `from` was read. */
   isLatest(key: ServiceKey, { uid, resourceVersion }: ObjectVersion): boolean {
     const chain = this.#chains.get(key);
     return chain !== undefined && chain.uid === uid && (chain.last === resourceVersion || chain.before.has(resourceVersion));
@@ -35,7 +35,7 @@ export class OwnWrites {
   recordWrite(key: ServiceKey, from: ObjectVersion, last: string): void {
     const chain = this.isLatest(key, from) ? this.#chains.get(key) : undefined;
     const behind = chain !== undefined && chain.last !== from.resourceVersion && chain.before.size < limits.ownWrites;
-    // What was seen in one version will not be seen in an earlier one.
+    // After one version was seen, no earlier one will be seen.
     const before = new Set(behind ? [...chain.before, chain.last] : [from.resourceVersion]);
     this.#chains.set(key, { uid: from.uid, before, last });
   }

@@ -4,9 +4,9 @@ import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
 
 /**
- * What Herald keeps on a Service itself: a finalizer, by which it hears of a deletion before the Service is gone, and annotations. A write
- * touches only what it names, whatever others write at the same time, and fails where another Service of that name has come. That the
- * Service is gone is no error where something is taken away.
+ * Writes Herald's metadata on Services: a finalizer, so that a deletion is noticed before the Service is gone, and annotations. A write
+ * touches only the fields that it names and fails when a new Service has the name. When something is removed, a missing Service is no
+ * error.
  */
 export class KubernetesServiceMetadata {
   readonly #client: Requests;
@@ -19,7 +19,10 @@ export class KubernetesServiceMetadata {
     this.#finalizer = finalizer;
   }
 
-  /** Resolves when it is there. Rejects with `conflict` where the Service is gone: nothing may be made for it, for nobody would hear of its deletion. */
+  /**
+   * Resolves when the finalizer is set. Rejects with `conflict` when the Service is gone: nothing may be made for it, because its deletion
+   * would not be noticed.
+   */
   async addFinalizer(service: ServiceKey): Promise<void> {
     if (this.#has(service)) return;
     if (!(await this.#patch(service, { finalizers: [this.#finalizer] }))) throw new KubeError('conflict', `Service ${service} is gone`);
@@ -27,11 +30,14 @@ export class KubernetesServiceMetadata {
 
   async removeFinalizer(service: ServiceKey): Promise<void> {
     if (!this.#has(service)) return;
-    // Strategic merge patch: the list of others stays as it is.
+    // A strategic merge patch leaves other programs' entries as they are.
     await this.#patch(service, { '$deleteFromPrimitiveList/finalizers': [this.#finalizer] });
   }
 
-  /** Undefined removes one. What is so already is not written. False: somebody has written to the Service since, so that it is to be decided anew. */
+  /**
+   * Sets annotations; undefined removes one. Writes nothing that is set already. Returns false when the Service changed meanwhile and must
+   * be decided again.
+   */
   async annotate(service: ServiceKey, annotations: Readonly<Record<string, string | undefined>>): Promise<boolean> {
     const { annotations: there = {}, resourceVersion } = this.#snapshot.services.get(service)?.metadata ?? {};
     const different = Object.entries(annotations).filter(([key, value]) => there[key] !== value);
@@ -52,7 +58,7 @@ export class KubernetesServiceMetadata {
     return this.#snapshot.services.get(service)?.metadata.finalizers?.includes(this.#finalizer) ?? false;
   }
 
-  /** False: there is no such Service. */
+  /** Returns false when the Service does not exist. */
   async #patch(service: ServiceKey, metadata: object): Promise<boolean> {
     const uid = this.#snapshot.services.get(service)?.metadata.uid;
     if (uid === undefined) return false;

@@ -17,14 +17,14 @@ describe('an invalid provider module', () => {
   const renamed = (name: unknown) => ({ createProvider: () => Object.defineProperty(right(), 'name', { value: name }) });
   test.each([
     ['an empty module', {}, 'it must export a function `createProvider`'],
-    ['a provider that is none', { createProvider: () => undefined }, 'createProvider must return a provider'],
+    ['a createProvider that returns nothing', { createProvider: () => undefined }, 'createProvider must return a provider'],
     [
       'a provider without methods',
       { createProvider: () => ({ name: 'acme', claim: () => ({ mine: true }) }) },
       'its provider lacks reconcile, release (',
     ],
-    ['a name that is no label', renamed('ACME 1'), 'the `name` of its provider must be lower-case letters'],
-    ['a name that is taken', renamed('aws'), 'its provider is called "aws", and another provider has that name'],
+    ['a name that is not a label', renamed('ACME 1'), 'the `name` of its provider must be lower-case letters'],
+    ['a name in use', renamed('aws'), 'its provider is called "aws", and another provider has that name'],
     [
       'a failure',
       {

@@ -59,10 +59,10 @@ const pausing = (milliseconds: number, times = 1): Promise<unknown> => until('a 
 
 describe('a busy process (429)', () => {
   test.each([
-    ['is asked again when it says', '2', 2000],
-    ['is asked again after a moment, where it says nothing', undefined, limits.liveBusyMilliseconds],
-    ['is not asked all the time, whatever it says', '0', limits.liveBusyMilliseconds],
-    ['is asked again after a moment, where it says what is no number', 'Wed, 21 Oct 2026 07:28:00 GMT', limits.liveBusyMilliseconds],
+    ['a number of seconds', '2', 2000],
+    ['none, so a short pause', undefined, limits.liveBusyMilliseconds],
+    ['0 seconds, so a short pause', '0', limits.liveBusyMilliseconds],
+    ['a date, so a short pause', 'Wed, 21 Oct 2026 07:28:00 GMT', limits.liveBusyMilliseconds],
   ])('the client retries after the pause that the answer names: %s', async (_, retryAfter, pause) => {
     server.next(busy(retryAfter), busy(retryAfter));
     const answered = pod.ask(livePaths.history, {});

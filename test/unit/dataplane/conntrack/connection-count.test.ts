@@ -20,7 +20,7 @@ function counted(kernel: FakeConntrack, settings: Settings = usual): Promise<num
   return connectionCounter(new VirtualClock(), read, () => kernel)(frontends);
 }
 
-describe.each(families)('connections to %s that go on', (at) => {
+describe.each(families)('active connections to %s', (at) => {
   const one = (secondsLeft: number, settings?: Settings): Promise<number | undefined> =>
     counted(new FakeConntrack([tcp(at, secondsLeft)]), settings);
 
@@ -31,24 +31,24 @@ describe.each(families)('connections to %s that go on', (at) => {
     ['a transfer with data on its way', 300, 1],
     ['data on its way, and nothing heard for two minutes', 180, 1],
     ['data on its way, and nothing heard for longer', 179, 0],
-  ])('%s: %i s left', async (_, secondsLeft, count) => {
+  ])('%s with %i s left', async (_, secondsLeft, count) => {
     expect(await one(secondsLeft)).toBe(count);
   });
 
-  test('in doubt one counts: of two times either may be the one', async () => {
+  test('a connection counts when one of two possible timeouts makes it active', async () => {
     const settings = { ...usual, unacknowledged: '300', max_retrans: '600' };
     expect([await one(600, settings), await one(300, settings)]).toEqual([1, 1]);
     expect([await one(479, settings), await one(179, settings)]).toEqual([0, 0]);
   });
 
-  test('in doubt one counts: a setting was lowered, or cannot be read', async () => {
+  test('a connection counts when a setting was lowered or cannot be read', async () => {
     expect(await one(80_000, { ...usual, established: '3600' })).toBe(1);
     for (const name of ['established', 'unacknowledged', 'max_retrans']) {
       expect(await one(100, Object.fromEntries(Object.entries(usual).filter(([each]) => each !== name)))).toBe(1);
     }
   });
 
-  test('neither closed ones nor those to other frontends; UDP once it was answered', async () => {
+  test('closed TCP connections and other frontends do not count, UDP counts once it was answered', async () => {
     const udp = tcp(at, 20, { protocol: 'UDP' });
     const kernel = new FakeConntrack([
       tcp(at, 86_400),
@@ -61,16 +61,16 @@ describe.each(families)('connections to %s that go on', (at) => {
     expect(kernel.closed).toBe(1);
   });
 
-  test('each is counted once, though the list is read again', async () => {
+  test('each connection is counted once when the list is read again', async () => {
     expect(await counted(new FakeConntrack([tcp(at, 300), tcp(at, 86_400)], 2))).toBe(2);
   });
 
-  test('what is no flow as we know it cannot be counted, and is no reason to fail', async () => {
+  test('the count is undefined when the kernel lists a malformed flow', async () => {
     expect(await counted(new FakeConntrack([tcp(at, 300, { replySource: new Uint8Array(5) })]))).toBeUndefined();
   });
 });
 
-test('a kernel that refuses, or is none of ours, cannot be asked', async () => {
+test('the count is undefined when the kernel refuses the socket or FFI is missing', async () => {
   const read = async (): Promise<undefined> => undefined;
   const refuses = connectionCounter(new VirtualClock(), read, () => {
     throw new NetlinkError('socket', 1);

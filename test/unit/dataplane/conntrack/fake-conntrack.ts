@@ -9,16 +9,16 @@ export interface FlowLiteral {
   readonly destination: Address;
   readonly port: number;
   readonly secondsLeft: number;
-  /** The number of the state of a TCP connection; default: ESTABLISHED. */
+  /** The state number of a TCP connection. Default: ESTABLISHED. */
   readonly tcpState?: number;
   readonly replied?: boolean;
-  /** Octets of the address of the server, instead of those that it has. */
+  /** Octets to write as the server's address, instead of the right ones. */
   readonly replySource?: Uint8Array;
 }
 
 const protocolNumbers = { TCP: 6, UDP: 17, SCTP: 132 } as const;
 
-/** A kernel that lists flows: those of the family that is asked for. It is cut off in the first `interruptions` lists. */
+/** A kernel that lists the flows of the requested family. The first `interruptions` lists are reported as interrupted. */
 export class FakeConntrack implements NetlinkSocket {
   readonly port = 1;
   readonly #flows: readonly FlowLiteral[];
@@ -60,7 +60,7 @@ export class FakeConntrack implements NetlinkSocket {
   }
 }
 
-/** As ctnetlink_fill_info of the kernel writes it, with what Herald reads. */
+/** Writes what Herald reads of a flow, in the format of the kernel's ctnetlink_fill_info. */
 function writeFlow(writer: MessageWriter, flow: FlowLiteral): void {
   const { protocol, destination, port, secondsLeft, tcpState = 3, replied = true, replySource = addressBytes(destination) } = flow;
   const client = addressBytes({ ...destination, value: destination.value + 1n });

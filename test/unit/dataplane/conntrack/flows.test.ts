@@ -42,7 +42,7 @@ function frontend({ at, port = 80, protocol = 'UDP', backends = [], local = [], 
   };
 }
 
-/** "UDP 172.30.0.1:80 10.1.0.1:8080": where the client sent it, who answers. */
+/** "UDP 172.30.0.1:80 10.1.0.1:8080": the client's destination, and the address that replies. */
 const text = ({ protocol, destination, port, replySource, replyPort, ...rest }: StaleFlows | Flow): string => {
   const unreplied = 'unreplied' in rest ? ' unreplied' : '';
   return `${protocol} ${destination === undefined ? '*' : formatAddress(destination)}:${port} ${formatAddress(replySource)}:${replyPort ?? '*'}${unreplied}`;
@@ -66,7 +66,7 @@ const flow = (line: string): Flow => {
   };
 };
 
-describe('the flows of a frontend that changes', () => {
+describe('stale flows of a changed frontend', () => {
   const web = (rest: Omit<Literal, 'at'> = {}): Frontend => frontend({ at: '172.30.0.1', ...rest });
   const two = ['10.1.0.1:8080', '10.1.0.2:8080'];
 
@@ -146,8 +146,8 @@ describe('the flows of a frontend that changes', () => {
   });
 });
 
-describe('the flows that an agent finds when it starts', () => {
-  // Three endpoints, of which the second has gone and the third serves without new flows.
+describe('flows that an agent finds at start', () => {
+  // Three endpoints: the second is gone, and the third serves without new flows.
   const frontends = (protocol: Protocol): Frontend[] =>
     ['172.30.0.1', '192.0.2.1', '198.51.100.1', 'node'].map((at) =>
       frontend({ at, port: at === 'node' ? 30_001 : 80, protocol, backends: ['10.1.0.1:8080'], retained: ['10.1.0.3:8080'] }),
@@ -161,34 +161,34 @@ describe('the flows that an agent finds when it starts', () => {
   const gone = (protocol: Protocol): string[] =>
     ['172.30.0.1:80', '192.0.2.1:80', '198.51.100.1:80', '10.99.0.1:30001'].map((to) => `${protocol} ${to} 10.1.0.2:8080`);
 
-  test.each(['UDP', 'SCTP'] as const)('%s: those to an endpoint that neither is used nor serves go, and no others', (protocol) => {
+  test.each(['UDP', 'SCTP'] as const)('%s flows to an endpoint that is neither used nor serving are deleted, and no others', (protocol) => {
     expect(strayFlows(all(protocol), frontends(protocol), nodePortAddresses).map(text).toSorted()).toEqual(gone(protocol).toSorted());
   });
 
-  test('those to an old port of an endpoint go', () => {
+  test('flows to an old port of an endpoint are deleted', () => {
     const old = ['UDP 172.30.0.1:80 10.1.0.1:9090', 'UDP 10.99.0.1:30001 10.1.0.1:9090'];
     expect(strayFlows(old.map(flow), frontends('UDP'), nodePortAddresses).map(text)).toEqual(old);
   });
 
-  test('those that began before the frontend was there go, and only on its own addresses', () => {
+  test('flows that began before the frontend are deleted, and only on its own addresses', () => {
     const before = ['UDP 172.30.0.1:80 172.30.0.1:80', 'UDP 10.99.0.1:30001 10.99.0.1:30001'];
     const foreign = ['UDP 203.0.113.9:30001 203.0.113.9:30001', 'UDP 203.0.113.9:80 203.0.113.9:80'];
     expect(strayFlows([...before, ...foreign].map(flow), frontends('UDP'), nodePortAddresses).map(text)).toEqual(before);
   });
 
-  test('those of TCP go that nobody has answered, because they began before the frontend was there', () => {
+  test('unanswered TCP flows that began before the frontend are deleted', () => {
     const stray = ['TCP 172.30.0.1:80 172.30.0.1:80 unreplied', 'TCP 10.99.0.1:30001 10.99.0.1:30001 unreplied'];
     const others = ['TCP 172.30.0.1:80 172.30.0.1:80', 'TCP 172.30.0.1:80 10.1.0.2:8080 unreplied', 'TCP 172.30.0.1:80 10.1.0.2:8080'];
     expect(strayFlows([...stray, ...others].map(flow), frontends('TCP'), nodePortAddresses).map(text)).toEqual(stray);
   });
 
-  test('without an endpoint the translated ones go, unlike in kube-proxy, and the others have nowhere else to go', () => {
+  test('without an endpoint, translated flows are deleted (unlike kube-proxy) and the others stay', () => {
     const empty = [frontend({ at: '172.30.0.1' })];
     const flows = ['UDP 172.30.0.1:80 10.1.0.1:8080', 'UDP 172.30.0.1:80 172.30.0.1:80'].map(flow);
     expect(strayFlows(flows, empty, []).map(text)).toEqual(['UDP 172.30.0.1:80 10.1.0.1:8080']);
   });
 
-  test('flows of one protocol are none of the other', () => {
+  test('a flow of one protocol does not match a frontend of another', () => {
     expect(strayFlows(all('UDP'), frontends('SCTP'), nodePortAddresses)).toEqual([]);
   });
 });
@@ -203,13 +203,13 @@ describe('a line of conntrack -L', () => {
       'udp      17 29 src=fd99::2 dst=fd09::1 sport=40000 dport=80 [UNREPLIED] src=fd09::1 dst=fd99::2 sport=80 dport=40000 mark=0 use=1',
       'UDP fd09::1:80 fd09::1:80',
     ],
-  ])('%s', (line, expected) => {
+  ])('reads %s', (line, expected) => {
     const read = readFlow('UDP', line);
     expect(read === undefined ? undefined : text(read)).toBe(expected);
   });
 
   test.each(['', 'conntrack v1.4.7 (conntrack-tools): 1 flow entries have been shown.', 'unknown 47 5 src=10.0.0.1 dst=10.0.0.2'])(
-    'none: %j',
+    'ignores %j',
     (line) => {
       expect(readFlow('UDP', line)).toBeUndefined();
     },

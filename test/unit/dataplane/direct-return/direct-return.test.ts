@@ -51,7 +51,7 @@ function setup(): {
   clock: VirtualClock;
   repaired: string[];
   changes: () => number;
-  /** Lets time pass, and what it starts come to its end. */
+  /** Advances the clock and waits for the work that this starts. */
   pass: (milliseconds: number) => Promise<void>;
 } {
   const [paths, ingress, clock] = [new FakePaths(), new FakeIngress(), new VirtualClock()];
@@ -68,8 +68,8 @@ function setup(): {
   return { direct, paths, ingress, clock, repaired, changes: () => changed, pass };
 }
 
-describe('paths', () => {
-  test('a link needs a rule and a route, a tunnel the link address of its end as well', () => {
+describe('planned paths', () => {
+  test('a link needs a rule and a route, a tunnel also the link address of its end', () => {
     const { items, byTarget } = planPaths(node(target('10.0.0.2', 'link'), target('fd00::3', 'vxlan')));
     const mark = (text: string): string => `0x${nodeMark(address(text)).toString(16)}`;
     const texts = items.map(itemKey);
@@ -93,7 +93,7 @@ describe('paths', () => {
     ]);
   });
 
-  test('are made from the ends of tunnels to the rules, those that catch what is lost first, and taken away in reverse', () => {
+  test('paths are created from tunnels to rules, catching rules first, and removed in reverse', () => {
     const { items } = planPaths(node(target('10.0.0.2', 'link'), target('10.0.0.3', 'vxlan')));
     const { missing } = pathDifference([], items);
     const { extra } = pathDifference(items, []);
@@ -116,7 +116,7 @@ describe('paths', () => {
     expect(pathDifference(items, items)).toEqual({ missing: [], extra: [] });
   });
 
-  test('every node has a number of its own in a family, and one without is not reached', () => {
+  test('a node whose number another node has is not reached', () => {
     const targets = Array.from({ length: 3_000 }, (_, index) => target(`10.${index >> 8}.${index & 255}.7`, 'link'));
     const { byTarget, items } = planPaths(node(...targets));
     expect(byTarget.size).toBeLessThanOrEqual(1_000);
@@ -126,7 +126,7 @@ describe('paths', () => {
   });
 });
 
-describe('what is passed on', () => {
+describe('frontends with paths to other nodes', () => {
   const far = frontend(
     backend(1, '10.0.0.1'),
     backend(2, '10.0.0.2', { ingress: true, routed: 'link' }),
@@ -134,7 +134,7 @@ describe('what is passed on', () => {
   );
   const nodes = node(target('10.0.0.2', 'link', true), target('10.0.0.3', 'vxlan'));
 
-  test('has its path before its elements', async () => {
+  test('a path is created before its elements', async () => {
     const { direct, paths } = setup();
     expect(direct.withExistingPaths(far).backends.map(({ path: passing }) => passing)).toEqual([undefined, { ingress: true }, undefined]);
     await direct.setNode(nodes);
@@ -142,7 +142,7 @@ describe('what is passed on', () => {
     expect(direct.withExistingPaths(far)).toEqual(far);
   });
 
-  test('is translated where there is no path, and again passed on when there is', async () => {
+  test('packets are translated while there is no path, and sent unchanged once there is one', async () => {
     const { direct, paths, changes, pass } = setup();
     paths.refused.add('herald-vx4');
     await direct.setNode(nodes);
@@ -154,7 +154,7 @@ describe('what is passed on', () => {
     expect(changes()).toBe(before + 1);
   });
 
-  test('keeps its path while its elements go, and loses it later', async () => {
+  test('a path stays until its elements are gone, and is removed by a later check', async () => {
     const { direct, paths, pass } = setup();
     await direct.setNode(nodes);
     await direct.setNode(node(target('10.0.0.2', 'link')));
@@ -167,7 +167,7 @@ describe('what is passed on', () => {
     );
   });
 
-  test('has its path again when somebody took it away', async () => {
+  test('a path that another program removed is created again', async () => {
     const { direct, paths, repaired, pass } = setup();
     await direct.setNode(nodes);
     const all = [...paths.items.keys()].toSorted();
@@ -177,7 +177,7 @@ describe('what is passed on', () => {
     expect(repaired).toEqual(['paths to other nodes']);
   });
 
-  test('leaves nothing', async () => {
+  test('remove leaves neither paths nor the ingress table', async () => {
     const { direct, paths, ingress } = setup();
     await direct.setNode(nodes);
     await direct.applyCommitted([[frontendKey(far.match), far]]);
@@ -188,7 +188,7 @@ describe('what is passed on', () => {
     expect(ingress.present).toBe(false);
   });
 
-  test('without any other node nothing is asked of the host, but what an earlier process has left goes', async () => {
+  test('without other nodes, only leftovers of an earlier process are removed', async () => {
     const { direct, paths, ingress, pass } = setup();
     for (const item of planPaths(nodes).items) paths.items.set(itemKey(item), item);
     ingress.present = true;
@@ -201,12 +201,12 @@ describe('what is passed on', () => {
   });
 });
 
-describe('the table of ingress', () => {
+describe('ingress table', () => {
   const key = frontendKey(frontend().match);
   const near = frontend(backend(1, '10.0.0.1'), backend(2, '10.0.0.2', { ingress: true, routed: 'link' }));
   const nodes = node(target('10.0.0.2', 'link', true));
 
-  test('has the slots of other nodes, and a change sends those that moved', async () => {
+  test('the table has the slots of other nodes, and a change sends only moved slots', async () => {
     const { direct, ingress, pass } = setup();
     await direct.setNode(nodes);
     await direct.applyCommitted([[key, near]]);
@@ -230,7 +230,7 @@ describe('the table of ingress', () => {
     ).toHaveLength(2);
   });
 
-  test('is made anew when somebody removed it, and when other nodes come', async () => {
+  test('the table is created again when it was removed and when other nodes come', async () => {
     const { direct, ingress, repaired, pass } = setup();
     await direct.setNode(nodes);
     await direct.applyCommitted([[key, near]]);
@@ -239,14 +239,14 @@ describe('the table of ingress', () => {
     ingress.present = false;
     await pass(pathCheckInterval);
     expect(ingress.scripts.at(-1)).toEqual(first);
-    expect(repaired).toEqual(['the table of ingress']);
+    expect(repaired).toEqual(['the ingress table']);
     await direct.setNode({ ...nodes, linkAddresses: ['02:00:00:00:00:02', '02:00:00:00:00:03'] });
     await direct.applyCommitted([]);
     await pass(0);
     expect(ingress.scripts.at(-1)?.join('\n')).toContain('{ 02:00:00:00:00:02 , 02:00:00:00:00:03 }');
   });
 
-  test('that the kernel refuses is tried again', async () => {
+  test('a table that the kernel refused is retried', async () => {
     const { direct, ingress, pass } = setup();
     ingress.refuses = 'no';
     await direct.setNode(nodes);
@@ -260,7 +260,7 @@ describe('the table of ingress', () => {
   });
 });
 
-test('a tunnel that the kernel does not make is told', async () => {
+test('the probe reports a tunnel that the kernel refuses', async () => {
   const { direct, paths } = setup();
   paths.refused.add('tunnel 6');
   expect(await direct.probe([], [address('10.0.0.1'), address('fd00::1')])).toEqual({
@@ -269,7 +269,7 @@ test('a tunnel that the kernel does not make is told', async () => {
   expect([...paths.items.values()].map(({ family }) => family)).toEqual([4]);
 });
 
-test('without a look at the routes there are none', async () => {
+test('the probe reports that routes cannot be listed', async () => {
   const { direct, paths } = setup();
   paths.list = () => Promise.reject(new DataplaneError('unavailable', 'cannot run ip'));
   expect(await direct.probe([], [])).toEqual({ route: 'cannot run ip' });

@@ -2,11 +2,11 @@ import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import type { IngressTable } from '../../../../src/dataplane/direct-return/ingress-set.ts';
 import { itemKey, type PathItem, type PathTable } from '../../../../src/dataplane/direct-return/paths.ts';
 
-/** Paths in a Map. Items whose key holds one of `refused` are not taken. */
+/** Paths in a Map. It refuses items whose key contains one of `refused`. */
 export class FakePaths implements PathTable {
   readonly items = new Map<string, PathItem>();
   readonly refused = new Set<string>();
-  /** "+rule 4 ...", "-rule 4 ...", in the order in which they came. */
+  /** "+rule 4 ...", "-rule 4 ...", in order of arrival. */
   readonly log: string[] = [];
 
   list(): Promise<readonly PathItem[]> {
@@ -29,7 +29,7 @@ export class FakePaths implements PathTable {
   }
 }
 
-/** A kernel that takes every line, or none. */
+/** A kernel that accepts all lines or refuses all. */
 export class FakeIngress implements IngressTable {
   readonly scripts: string[][] = [];
   refuses: string | undefined;

@@ -10,12 +10,12 @@ const text = ({ packets, action }: FilterRule): string => {
 
 const tcpPort = (right: unknown): object => ({ match: { op: '==', left: { payload: { protocol: 'tcp', field: 'dport' } }, right } });
 
-describe('nft', () => {
+describe('nft filters', () => {
   const chain = (more: object): object => ({
     chain: { family: 'inet', table: 'filter', name: 'f', handle: 1, type: 'filter', hook: 'forward', prio: 0, policy: 'drop', ...more },
   });
 
-  test('base chains on the hooks forward and input, ours and those of bridges left out', () => {
+  test('base chains on forward and input are read, except ours and those of bridges', () => {
     const json = {
       nftables: [
         { metainfo: { version: '1.0.6' } },
@@ -37,7 +37,7 @@ describe('nft', () => {
     expect(filterChains('nonsense', 'herald')).toEqual([]);
   });
 
-  /** What nft 1.0.6 prints for these rules. */
+  /** The JSON that nft 1.0.6 prints for these rules. */
   test.each<[string, readonly object[], string]>([
     ['accept', [{ accept: null }], 'all accept'],
     ['counter reject', [{ counter: { packets: 0, bytes: 0 } }, { reject: { type: 'icmp', expr: 'admin-prohibited' } }], 'all reject'],
@@ -110,13 +110,13 @@ describe('nft', () => {
     ['jump', [{ counter: null }, { jump: { target: 'DOCKER-USER' } }], 'all jump DOCKER-USER'],
     ['goto', [{ goto: { target: 'other' } }], 'all goto other'],
     ['counter', [{ counter: null }], 'all none'],
-  ])('%s', (_, expr, expected) => {
+  ])('the rule is read: %s', (_, expr, expected) => {
     expect(rulesOf({ nftables: [{ rule: { family: 'ip', table: 't', chain: 'c', handle: 1, expr } }] }).map(text)).toEqual([expected]);
   });
 });
 
-describe('legacy iptables', () => {
-  test('-S is read: policy, rules and where they lead', () => {
+describe('legacy iptables filters', () => {
+  test('policy, rules and jumps are read from -S', () => {
     const output = `-P INPUT ACCEPT
 -P FORWARD DROP
 -P OUTPUT ACCEPT

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { cleanupKubeProxy, forwardsClusterIPs, type RunCommand } from '../../../../src/dataplane/kube-proxy/cleanup.ts';
 
-/** A machine whose commands answer from a table: by the whole command, else by its beginning; a command that is not in it is not installed. */
+/**
+ * A machine whose commands answer from a table, looked up by the whole command or by its beginning. A command that is not in the table is
+ * not installed.
+ */
 function machine(answers: Record<string, string | ((input: string) => string)>) {
   const ran: string[] = [];
   const run: RunCommand = async (command, input = '') => {
@@ -17,7 +20,7 @@ function machine(answers: Record<string, string | ((input: string) => string)>) 
 
 const legacyTables = async (): Promise<string[]> => [];
 
-test('tables of nftables are deleted, and nothing else is touched', async () => {
+test("the cleanup deletes kube-proxy's nftables tables and nothing else", async () => {
   let tables = 'table ip herald\ntable ip kube-proxy\ntable ip6 kube-proxy\ntable inet kube-proxy\n';
   const gone = (family: string) => (): string => {
     tables = tables.replace(`table ${family} kube-proxy\n`, '');
@@ -33,7 +36,7 @@ test('tables of nftables are deleted, and nothing else is touched', async () => 
   expect(tables).toBe('table ip herald\ntable inet kube-proxy\n');
 });
 
-test('what does not go is left, and so is what cannot be looked at', async () => {
+test('the cleanup reports objects that it could not remove or inspect', async () => {
   const { run } = machine({ 'nft list tables': 'table ip kube-proxy\n', 'nft list chain ip nat KUBE-MARK-MASQ': 'chain' });
   const { removed, left } = await cleanupKubeProxy({ run, legacyTables: async (family) => (family === 'ip6' ? ['nat'] : []) });
   expect(removed).toEqual([]);
@@ -44,7 +47,7 @@ test('what does not go is left, and so is what cannot be looked at', async () =>
   ]);
 });
 
-test('of its ipvs mode: sets, its own virtual servers, and last the link', async () => {
+test("the cleanup removes ipvs mode: ipsets, kube-proxy's virtual servers, then the link", async () => {
   let there = true;
   const { run, ran } = machine({
     'nft list tables': '',
@@ -74,7 +77,7 @@ test('of its ipvs mode: sets, its own virtual servers, and last the link', async
   expect(ran.indexOf('ip link delete kube-ipvs0')).toBeGreaterThan(ran.indexOf('ipvsadm -D -u [fd96::1]:53'));
 });
 
-describe('Herald forwards ClusterIPs', () => {
+describe('whether Herald forwards ClusterIPs', () => {
   test.each<[string, Record<string, string>, boolean]>([
     [
       'where one of its tables holds some',

@@ -29,7 +29,7 @@ COMMIT
 COMMIT
 `;
 
-test('the chains of kube-proxy and the rules that lead to them go, those of the kubelet and of others stay', () => {
+test("the removal has kube-proxy's chains and the rules to them, not those of the kubelet and of others", () => {
   expect(iptablesRemovals(saved).map(({ script }) => script)).toEqual([
     `*filter
 :KUBE-FORWARD - [0:0]
@@ -48,7 +48,7 @@ COMMIT
   ]);
 });
 
-test('a chain that another program uses stays, and what makes it work', () => {
+test('a chain that another program uses stays, with the chain that makes it effective', () => {
   const [removal] = iptablesRemovals(`*nat
 :POSTROUTING ACCEPT [0:0]
 :CNI-HOSTPORT-SETMARK - [0:0]

@@ -4,7 +4,7 @@ import type { Family } from '../../../../src/net/address.ts';
 
 const comment = '-m comment --comment "default/web:http loadbalancer IP"';
 
-describe('a rule of kube-proxy 1.36 in iptables mode', () => {
+describe('rules of kube-proxy 1.36 in iptables mode', () => {
   test.each<[string, Family, string, string | undefined]>([
     [
       'a ClusterIP',
@@ -57,12 +57,12 @@ describe('a rule of kube-proxy 1.36 in iptables mode', () => {
     ],
     ['the way to NodePorts', 4, '-A KUBE-SERVICES -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS', undefined],
     ['masquerade', 4, `-A KUBE-SERVICES ! -s 10.0.0.0/8 -d 172.30.0.1/32 -p tcp -m tcp --dport 80 -j KUBE-MARK-MASQ`, undefined],
-  ])('%s', (_, family, rule, expected) => {
+  ])('the frontend of a rule: %s', (_, family, rule, expected) => {
     const found = frontendOfRule(family, rule);
     expect(found === undefined ? undefined : `${found.part} ${found.frontend}`).toBe(expected);
   });
 
-  test('its ipvs mode is known by its sets', () => {
+  test("a match by kube-proxy's ipsets shows the ipvs mode", () => {
     expect(isOfIpvs('-A KUBE-SERVICES -m comment --comment "x" -m set --match-set KUBE-CLUSTER-IP dst,dst -j ACCEPT')).toBe(true);
     expect(isOfIpvs('-A KUBE-SERVICES -m set --match-set mine dst -j RETURN')).toBe(false);
   });
@@ -73,7 +73,7 @@ describe('a rule of kube-proxy 1.36 in iptables mode', () => {
     ['-A KUBE-MARK-MASQ -j MARK --set-xmark 0x80000000/0x80000000', 31],
     ['-A KUBE-MARK-MASQ -j MARK --set-xmark 0x3/0x3', undefined],
     ['-A KUBE-MARK-MASQ -j RETURN', undefined],
-  ])('%s: bit %s', (rule, bit) => {
+  ])('the rule %s sets bit %s', (rule, bit) => {
     expect(markBit(rule)).toBe(bit);
   });
 });

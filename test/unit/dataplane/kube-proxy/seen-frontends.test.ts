@@ -3,7 +3,7 @@ import { frontendOfKey } from '../../../../src/dataplane/kube-proxy/nftables-map
 import { SeenFrontends } from '../../../../src/dataplane/kube-proxy/seen-frontends.ts';
 import { address, addressBytes } from '../../../../src/net/address.ts';
 
-test('a frontend is there when it is mapped and has an endpoint, and only what differs in the end has changed', () => {
+test('a frontend is present when it is mapped and has an endpoint, and changes are net changes', () => {
   const seen = new SeenFrontends();
   seen.addFrontend('mapped', 'a');
   seen.addFrontend('without', 'b');
@@ -11,7 +11,7 @@ test('a frontend is there when it is mapped and has an endpoint, and only what d
   seen.addFrontend('mapped', 'b');
   expect([seen.has('a'), seen.has('b'), ...seen.takeChanges()]).toEqual([true, false]);
   seen.removeFrontend('without', 'b');
-  // As kube-proxy replaces an element.
+  // kube-proxy replaces an element in this way.
   seen.removeFrontend('mapped', 'a');
   seen.addFrontend('mapped', 'a');
   expect([...seen.takeChanges()]).toEqual(['b']);
@@ -24,7 +24,7 @@ test.each([
   ['2001:db8::1', 17, 53, '2001:db8::1 UDP 53'],
   ['192.0.2.1', 132, 65_535, '192.0.2.1 SCTP 65535'],
   ['192.0.2.1', 1, 80, undefined],
-])('the key of an element: %s, protocol %i, port %i', (text, protocol, port, expected) => {
+])("an element's key names a frontend: %s, protocol %i, port %i", (text, protocol, port, expected) => {
   const at = address(text);
   const rest = [protocol, 0, 0, 0, port >> 8, port & 0xff, 0, 0];
   expect(frontendOfKey(at.family, Uint8Array.of(...addressBytes(at), ...rest))).toBe(expected);
@@ -32,7 +32,7 @@ test.each([
   expect(frontendOfKey(at.family, Uint8Array.of(...rest))).toBe(onNode);
 });
 
-test('another key is none', () => {
+test('a key of another length names no frontend', () => {
   expect(frontendOfKey(4, new Uint8Array(20))).toBeUndefined();
   expect(frontendOfKey(6, new Uint8Array(12))).toBeUndefined();
 });

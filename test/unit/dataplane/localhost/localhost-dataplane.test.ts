@@ -54,7 +54,7 @@ function setup() {
 }
 
 describe('NodePorts on localhost', () => {
-  test('are those of TCP, in their families, and lead to the NodePort on an address of the node', async () => {
+  test('TCP NodePorts are served in their families and lead to a NodePort address of the node', async () => {
     const { dataplane, open, own, listening } = setup();
     const web = service(clusterIP, nodePort(30_080), nodePort(30_080, 6), nodePort(30_053, 4, 'UDP'));
     await dataplane.replace(node, new Map([['web', web]]));
@@ -65,7 +65,7 @@ describe('NodePorts on localhost', () => {
     expect(open.get('127.0.0.1 30080')?.()).toBeUndefined();
   });
 
-  test('come and go with their Services, and one that two Services have goes with the last', async () => {
+  test('listeners open and close with their Services, a shared one with the last Service', async () => {
     const { dataplane, listening } = setup();
     await dataplane.replace(node, new Map([['a', service(nodePort(30_001))]]));
     await dataplane.apply(
@@ -83,7 +83,7 @@ describe('NodePorts on localhost', () => {
     expect(await listening()).toEqual([]);
   });
 
-  test('are served while the node asks for them', async () => {
+  test('NodePorts are served only while the node asks for it', async () => {
     const { dataplane, listening } = setup();
     const { localhostNodePorts: _asked, ...quiet } = node;
     await dataplane.replace(quiet, new Map([['a', service(nodePort(30_001))]]));
@@ -94,7 +94,7 @@ describe('NodePorts on localhost', () => {
     expect(await listening()).toEqual([]);
   });
 
-  test('that another program has are told of, and served when they are free', async () => {
+  test('a port that another program has is reported, and served once it is free', async () => {
     const { dataplane, taken, clock, listening } = setup();
     taken.add('127.0.0.1 30001');
     await dataplane.replace(node, new Map([['a', service(nodePort(30_001))]]));
@@ -112,12 +112,12 @@ describe('NodePorts on localhost', () => {
     expect(await listening()).toEqual([]);
   });
 
-  test('are so many at most, and change only with what the kernel has taken', async () => {
+  test('the number of listeners is limited, and a failed apply does not change them', async () => {
     const { dataplane, inner, listening } = setup();
     const all = Array.from({ length: limits.listeners + 1 }, (_, index) => nodePort(30_000 + index));
     await dataplane.replace(node, new Map([['a', service(...all)]]));
     expect(await listening()).toHaveLength(limits.listeners);
-    expect(dataplane.unserved()).toEqual([{ family: 4, port: 30_000 + limits.listeners, why: 'there are 6000 already' }]);
+    expect(dataplane.unserved()).toEqual([{ family: 4, port: 30_000 + limits.listeners, why: 'the limit of 6000 listeners is reached' }]);
     await dataplane.apply(new Map([['a', service(...all.slice(1))]]));
     expect(await listening()).toContain(`127.0.0.1 ${30_000 + limits.listeners}`);
     expect(dataplane.unserved()).toEqual([]);

@@ -10,11 +10,14 @@ interface FakeTable {
   readonly sets: Map<string, { readonly map: boolean; readonly elements: Map<string, string | undefined> }>;
 }
 
-/** As much of nf_tables as our scripts use, with its refusals: what exists cannot be added with another value, what does not cannot be deleted. */
+/**
+ * The part of nf_tables that our scripts use, with its refusals: an existing element cannot be added with another value, a missing one
+ * cannot be deleted.
+ */
 export class FakeKernel implements NftExecutor {
   tables = new Map<string, FakeTable>();
   readonly transactions: (readonly string[])[] = [];
-  /** Thrown instead of taking a transaction, when it returns an error. */
+  /** Returns an error to throw instead of accepting the transaction. */
   fault: (lines: readonly string[]) => DataplaneError | undefined = () => undefined;
   onLine: (line: string) => void = () => undefined;
   endMonitor: (why: string) => void = () => undefined;
@@ -44,7 +47,7 @@ export class FakeKernel implements NftExecutor {
     this.closed = true;
   }
 
-  /** A change by another program, with what the monitor says of it. */
+  /** Makes a change as another program, and sends the line that the monitor prints for it. */
   foreign(change: (tables: Map<string, FakeTable>) => void, line: string): void {
     change(this.tables);
     this.onLine(line);
@@ -74,7 +77,7 @@ export class FakeKernel implements NftExecutor {
     return { subscribed: this.subscribed, stop: () => Promise.resolve() };
   }
 
-  /** Every churning element as "family set key : value", sorted. */
+  /** Returns every changing element as "family set key : value", sorted. */
   contents(): string[] {
     const constant = new Set(['kinds', 'nodeport_kinds', 'draws', 'revision']);
     return [...this.tables]
@@ -124,7 +127,7 @@ function step(tables: Map<string, FakeTable>, line: string): void {
   }
 }
 
-/** The shapes of nft 1.0.6: ports are numbers, 0:0 is a word, prefixes are objects. */
+/** Converts text to the JSON of nft 1.0.6: ports are numbers, 0:0 is a word, prefixes are objects. */
 function json(text: string): unknown {
   const parts = text.split(' . ').map((part): unknown => {
     if (part === '0:0') return 'none';

@@ -67,7 +67,7 @@ function setup(kernel = new FakeKernel(), tracked: readonly Flow[] = []) {
   return { kernel, clock, dataplane, deleted, routes, repairs, paths };
 }
 
-/** Lets everything that waits for promises only run to its end. */
+/** Waits until everything that depends only on promises has run. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('batches', () => {
@@ -85,7 +85,7 @@ describe('batches', () => {
     );
   });
 
-  test('tells whether it took over the tables of an earlier process, of both families', async () => {
+  test('adopted is true only when the tables of both families were found', async () => {
     const { kernel, dataplane } = setup();
     expect(dataplane.adopted).toBe(false);
     await dataplane.replace(node, new Map());
@@ -101,7 +101,7 @@ describe('batches', () => {
     expect(last.adopted).toBe(false);
   });
 
-  test('what changes nothing sends nothing, and one endpoint replaced is two elements', async () => {
+  test('an unchanged Service sends nothing, and a replaced endpoint sends two elements', async () => {
     const { kernel, dataplane } = setup();
     const before = service(frontend('172.30.0.1', 80, [2, 4]));
     await dataplane.replace(node, new Map([['a', before]]));
@@ -115,7 +115,7 @@ describe('batches', () => {
     ]);
   });
 
-  test('of a slot table, only the slots that changed hands are sent', async () => {
+  test('a changed slot table sends only the slots that moved', async () => {
     const { kernel, dataplane } = setup();
     const hashed = (backends: readonly number[], slots: (slot: number) => number): ServiceForwarding =>
       service(
@@ -136,7 +136,7 @@ describe('batches', () => {
     for (const line of sent) expect(keys(line).toSorted()).toEqual(moved.toSorted());
   });
 
-  test('many elements are several transactions, each with whole frontends; a table that is replaced is one', async () => {
+  test('many elements become several transactions of whole frontends, a replaced table one', async () => {
     const many = Array.from({ length: 150 }, (_, index) => index + 1);
     const services = new Map(
       many.map((n) => [
@@ -165,7 +165,7 @@ describe('batches', () => {
     expect(kernel.contents()).toEqual(contents);
   });
 
-  test('an element that two frontends share goes with the last of them', async () => {
+  test('an element that two frontends share is deleted with the last of them', async () => {
     const { kernel, dataplane } = setup();
     await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [1]), frontend('172.30.0.1', 443, [1]))]]));
     await dataplane.apply(changes({ a: service(frontend('172.30.0.1', 443, [1])) }));
@@ -177,7 +177,7 @@ describe('batches', () => {
   });
 });
 
-describe('whatever the sequence of services', () => {
+describe('any sequence of changes', () => {
   const frontends = fc
     .record({
       where: fc.constantFrom('172.30.0.1', '172.30.0.2', '192.0.2.1', 'fd02::1'),
@@ -213,7 +213,7 @@ describe('whatever the sequence of services', () => {
   );
   const steps = fc.array(fc.record({ name: fc.constantFrom('a', 'b', 'c'), forwarding }), { minLength: 1, maxLength: 8 });
 
-  test('the difference leads to what a fresh start makes, and no element is added twice or deleted in vain', async () => {
+  test('incremental changes end in the state of a fresh start, without redundant elements', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (sequence) => {
         const incremental = setup();
@@ -228,14 +228,14 @@ describe('whatever the sequence of services', () => {
           const adds = elementsOf(lines, 'add');
           expect(new Set(adds).size).toBe(adds.length);
         }
-        // The kernel would refuse to delete what is not there or to add it with another value.
+        // The kernel would refuse to delete a missing element or to add an existing one with another value.
         const { quarantined } = await incremental.dataplane.apply(new Map());
         for (const { error } of quarantined.values()) expect(error).toMatch(/^belongs to/);
         const scratch = setup();
-        // Whoever asks for the same, in whatever order: after a restart, and on every node, the same service has it.
+        // Frontends have the same owner for any order of requests: after a restart, and on every node.
         expect(await scratch.dataplane.replace(node, new Map([...final].toReversed()))).toEqual({ quarantined });
         expect(incremental.kernel.contents()).toEqual(scratch.kernel.contents());
-        // And a successor has nothing to do.
+        // A new process has nothing to change.
         const count = incremental.kernel.transactions.length;
         await setup(incremental.kernel).dataplane.replace(node, final);
         expect(incremental.kernel.transactions.length).toBe(count);
@@ -252,8 +252,8 @@ describe('whatever the sequence of services', () => {
   }
 });
 
-describe('one frontend, two services', () => {
-  test('the one whose key sorts first has it, the other is reported and takes over when the first goes', async () => {
+describe('one frontend of two Services', () => {
+  test('the smallest key owns it, the other is reported and takes over when the first is removed', async () => {
     const { kernel, dataplane } = setup();
     await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [2]))]]));
     const second = await dataplane.apply(changes({ b: service(frontend('172.30.0.1', 80, [4])) }));
@@ -266,7 +266,7 @@ describe('one frontend, two services', () => {
     ]);
   });
 
-  test('it does not matter who came first: several wait for the one whose key sorts first', async () => {
+  test('the order of arrival does not matter: several wait for the smallest key', async () => {
     const { kernel, dataplane } = setup();
     await dataplane.replace(node, new Map([['c', service(frontend('172.30.0.1', 80, [2]))]]));
     await dataplane.apply(changes({ b: service(frontend('172.30.0.1', 80, [4])) }));
@@ -278,8 +278,8 @@ describe('one frontend, two services', () => {
   });
 });
 
-describe('faults', () => {
-  test('the frontend at fault is found by halving, keeps its last good form, and is tried again with the next change', async () => {
+describe('transaction failures', () => {
+  test('a faulty frontend is found by bisection, keeps its last form and is retried with a change', async () => {
     const { kernel, dataplane } = setup();
     const many = new Map(Array.from({ length: 16 }, (_, index) => [`s${index}`, service(frontend(`172.30.0.${index}`, 80, [2]))]));
     await dataplane.replace(node, many);
@@ -306,7 +306,7 @@ describe('faults', () => {
     ]);
   });
 
-  test('a fault of the first transaction does not keep the others out', async () => {
+  test('a faulty frontend in the first transaction does not hold back the others', async () => {
     const { kernel, dataplane } = setup();
     kernel.fault = (lines) => (lines.some((line) => line.includes('172.30.0.2 .')) ? failed() : undefined);
     const result = await dataplane.replace(node, new Map([1, 2, 3].map((n) => [`s${n}`, service(frontend(`172.30.0.${n}`, 80, [2]))])));
@@ -314,7 +314,7 @@ describe('faults', () => {
     expect(kernel.contents().filter((line) => line.startsWith('ip frontends'))).toHaveLength(2);
   });
 
-  test('while the kernel refuses a frontend, reading the tables again leaves the others alone, and that one as it was', async () => {
+  test('a second read leaves a refused frontend and all others as they were', async () => {
     const { kernel, dataplane } = setup();
     const forms = (backends: readonly number[]): Map<string, ServiceForwarding> =>
       new Map([1, 2, 3, 4].map((n) => [`s${n}`, service(frontend(`172.30.0.${n}`, 80, n === 2 ? backends : [2, 3]))]));
@@ -332,11 +332,11 @@ describe('faults', () => {
     expect(kernel.contents().filter((line) => line.startsWith('ip backends 172.30.0.2 '))).toHaveLength(1);
   });
 
-  test('when nobody heard what became of a transaction the tables are read, in the middle of halving, too', async () => {
+  test('an unknown outcome makes the tables be read again, also during bisection', async () => {
     const { kernel, dataplane } = setup();
     await dataplane.replace(node, new Map());
     const run = kernel.run.bind(kernel);
-    // The first is refused; the empty one that tells whether anything works is not; of the next nothing is heard.
+    // The first transaction is refused. The empty one that checks whether anything works succeeds. The outcome of the next is unknown.
     const outcomes = ['refused', 'done', 'unheard'];
     kernel.run = async (transaction) => {
       const outcome = outcomes.shift();
@@ -351,7 +351,7 @@ describe('faults', () => {
     expect(kernel.contents()).toEqual(scratch.kernel.contents());
   });
 
-  test('what cannot be expressed is quarantined with its reason', async () => {
+  test('a frontend that cannot be expressed is quarantined with its reason', async () => {
     const { dataplane } = setup();
     const result = await dataplane.replace(
       node,
@@ -364,7 +364,7 @@ describe('faults', () => {
   });
 
   test.each(['permission', 'unavailable', 'failed'] as const)(
-    'when nothing works the call rejects with %s, and the next one makes up for it',
+    'a call rejects with %s when nothing works, and the next call catches up',
     async (code) => {
       const { kernel, dataplane } = setup();
       await dataplane.replace(node, new Map());
@@ -376,7 +376,7 @@ describe('faults', () => {
     },
   );
 
-  test('a change that finds the tables gone makes them again', async () => {
+  test('a change creates missing tables again', async () => {
     const { kernel, dataplane } = setup();
     await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [2]))]]));
     kernel.tables.clear();
@@ -386,7 +386,7 @@ describe('faults', () => {
   });
 });
 
-describe('the watch', () => {
+describe('ruleset monitor', () => {
   async function started() {
     const all = setup();
     await all.dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [2]))]]));
@@ -410,7 +410,7 @@ describe('the watch', () => {
     expect(kernel.contents()).toEqual(before);
   });
 
-  test('cleared, the tables are gone and nobody brings them back, until they are wanted again', async () => {
+  test('cleared tables stay removed until they are wanted again', async () => {
     const { kernel, clock, dataplane, repairs } = await started();
     const before = kernel.contents();
     await dataplane.clear();
@@ -423,13 +423,13 @@ describe('the watch', () => {
     await dataplane.replace(node, new Map());
     expect(kernel.tables.size).toBe(2);
     expect(kernel.contents().length).toBeLessThan(before.length);
-    // It watches again.
+    // The monitor runs again.
     kernel.foreign((tables) => tables.clear(), 'delete table ip herald');
     await settleRepair(clock);
     expect(repairs).toEqual(['delete table ip herald']);
   });
 
-  test('tables of an earlier run are cleared', async () => {
+  test('clear removes tables of an earlier process', async () => {
     const { kernel } = await started();
     const { dataplane } = setup(kernel);
     await dataplane.clear();
@@ -437,7 +437,7 @@ describe('the watch', () => {
     await dataplane.close();
   });
 
-  test('a foreign element is removed and the rest left as it is', async () => {
+  test('a foreign element is removed and nothing else changes', async () => {
     const { kernel, clock, repairs } = await started();
     kernel.foreign(
       (tables) => void tables.get('ip')?.sets.get('cluster_ips')?.elements.set('9.9.9.9', undefined),
@@ -449,7 +449,7 @@ describe('the watch', () => {
     expect(kernel.transactions.at(-1)).toHaveLength(3);
   });
 
-  test('our own transactions and those on other tables are none of its business', async () => {
+  test('our own transactions and those on other tables cause no repair', async () => {
     const { kernel, clock, dataplane, repairs } = await started();
     let listed = 0;
     const list = kernel.readTable.bind(kernel);
@@ -463,7 +463,7 @@ describe('the watch', () => {
     expect([repairs, listed]).toEqual([[], 0]);
   });
 
-  test('a monitor that hears from the beginning needs no second reading, one that was started again does', async () => {
+  test('a restarted monitor causes a read, one that is subscribed at once does not', async () => {
     const kernel = new FakeKernel();
     kernel.subscribed = true;
     let read = 0;
@@ -479,7 +479,7 @@ describe('the watch', () => {
     await dataplane.close();
   });
 
-  test('a monitor that ends is started again with a growing delay, and what it missed is looked for', async () => {
+  test('a monitor that ends is restarted with growing delay, and missed changes are repaired', async () => {
     const { kernel, clock, repairs } = await started();
     kernel.endMonitor('killed');
     kernel.tables.delete('ip6');
@@ -506,7 +506,7 @@ describe('the watch', () => {
   });
 });
 
-describe('flows of UDP', () => {
+describe('UDP flows', () => {
   const udp = (backends: readonly number[]): ServiceForwarding =>
     service({
       ...frontend('172.30.0.1', 53, backends),
@@ -518,7 +518,7 @@ describe('flows of UDP', () => {
         `${each.destination === undefined ? '*' : formatAddress(each.destination)}:${each.port} ${formatAddress(each.replySource)}:${each.replyPort ?? '*'}`,
     );
 
-  test('are forgotten with the backend that goes, and with the first that comes', async () => {
+  test('flows are deleted with a removed backend, and when the first backend comes', async () => {
     const { dataplane, deleted } = setup();
     await dataplane.replace(node, new Map());
     const step = async (forwarding: ServiceForwarding | undefined): Promise<string[]> => {
@@ -540,7 +540,7 @@ describe('flows of UDP', () => {
   test.each<[readonly ('internal' | 'external')[], string[]]>([
     [['internal'], []],
     [['external'], ['172.30.0.1:53 10.244.0.1:8080']],
-  ])('stay with a frontend that is handed over to another program: %j', async (elsewhere, forgotten) => {
+  ])('flows stay when a frontend is handed over to another program: %j', async (elsewhere, forgotten) => {
     const { dataplane, deleted } = setup();
     await dataplane.replace(node, new Map([['dns', udp([1])]]));
     await dataplane.setNode({ ...node, foreignScopes: elsewhere });
@@ -549,7 +549,7 @@ describe('flows of UDP', () => {
     expect(texts(deleted)).toEqual(forgotten);
   });
 
-  test('that an agent finds when it starts are compared with its frontends', async () => {
+  test('flows found at start are compared with the frontends', async () => {
     const flow = (replySource: string): Flow => {
       return {
         protocol: 'UDP',
@@ -567,7 +567,7 @@ describe('flows of UDP', () => {
   });
 });
 
-test('unreachable routes: leftovers go, what is there is not written again', async () => {
+test('setUnreachable removes leftover routes and does not rewrite existing ones', async () => {
   const { dataplane, routes } = setup();
   routes.present = [prefix('192.0.2.0/24'), prefix('fd09::/64')];
   await dataplane.setUnreachable([prefix('fd09::/64'), prefix('198.51.100.0/24')]);
@@ -576,7 +576,7 @@ test('unreachable routes: leftovers go, what is there is not written again', asy
   expect(routes.writes.slice(2)).toEqual(['-fd09::/64']);
 });
 
-test('another masquerade bit is another table', async () => {
+test('another masquerade bit replaces the tables', async () => {
   const { kernel, dataplane } = setup();
   await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [2]))]]));
   const before = kernel.contents();
@@ -585,7 +585,7 @@ test('another masquerade bit is another table', async () => {
   expect(kernel.contents()).toEqual(before);
 });
 
-test('other interfaces of pods are another table', async () => {
+test('other pod interfaces replace the tables', async () => {
   const { kernel, dataplane } = setup();
   await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [2]))]]));
   await dataplane.setNode({ ...node, podInterfaces: ['cni0'] });

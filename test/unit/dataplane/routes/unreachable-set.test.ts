@@ -8,14 +8,14 @@ import { formatPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
-/** A routing table as `ip -force` leaves it: what can be changed is changed, also when the command fails. */
+/** A routing table that behaves like `ip -force`: it makes all possible changes, also when the command fails. */
 class FakeTable implements UnreachableRouteTable {
   readonly present = new Map<string, Prefix>();
   readonly unruled = new Set<Family>([4, 6]);
   readonly refused = new Set<string>();
   failure: DataplaneError | undefined;
 
-  /** Whether somebody tells of changes. */
+  /** Whether the table reports changes. */
   tells = false;
   changed: () => void = () => undefined;
   watching = 0;
@@ -59,7 +59,7 @@ function setup() {
 
 const both = [prefix('192.0.2.0/24'), prefix('fd09::/64')];
 
-test('one that the kernel refuses is named, and the others are there', async () => {
+test('a refused route is named and the others are set', async () => {
   const { table, set } = setup();
   table.refused.add('192.0.2.0/24');
   expect(await set.setPrefixes(both)).toEqual(new Map([['192.0.2.0/24', 'not this one']]));
@@ -68,14 +68,14 @@ test('one that the kernel refuses is named, and the others are there', async () 
   expect(await set.setPrefixes(both)).toEqual(new Map());
 });
 
-test('more than the bound: those beyond are named', async () => {
+test('routes beyond the limit are named', async () => {
   const { table, set } = setup();
   const many = Array.from({ length: maximumUnreachable + 2 }, (_, n) => prefix(`10.${n >> 8}.${n & 255}.0/24`));
   expect([...(await set.setPrefixes(many)).keys()]).toEqual(many.slice(-2).map(formatPrefix));
   expect(table.present.size).toBe(maximumUnreachable);
 });
 
-test('a route or a rule that somebody removes is set again', async () => {
+test('a route or a rule that another program removes is set again', async () => {
   const { table, repairs, set, check } = setup();
   await set.setPrefixes(both);
   await check();
@@ -89,7 +89,7 @@ test('a route or a rule that somebody removes is set again', async () => {
   expect(repairs).toEqual(['unreachable routes', 'unreachable routes']);
 });
 
-test('what could not be done is done later', async () => {
+test('a failed change is retried', async () => {
   const { table, set, check } = setup();
   await set.setPrefixes(both);
   table.failure = new DataplaneError('permission', 'not permitted');
@@ -100,7 +100,7 @@ test('what could not be done is done later', async () => {
   expect([...table.present.keys()]).toEqual([]);
 });
 
-test('looks for nothing where there is nothing to keep, or after it was closed', async () => {
+test('there are no checks without routes or after close', async () => {
   const { clock, set } = setup();
   await set.setPrefixes(both);
   await set.setPrefixes([]);
@@ -110,7 +110,7 @@ test('looks for nothing where there is nothing to keep, or after it was closed',
   expect(clock.pending).toBe(0);
 });
 
-test('where somebody tells of changes nobody looks, and several at once are one repair', async () => {
+test('with change events there is no polling, and several events cause one repair', async () => {
   const { table, clock, repairs, set } = setup();
   table.tells = true;
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -128,7 +128,7 @@ test('where somebody tells of changes nobody looks, and several at once are one 
     new Set(),
     ['unreachable routes'],
   ]);
-  // A program that goes on is answered once a second.
+  // Continued interference is repaired once a second.
   table.present.clear();
   table.changed();
   clock.advance(repairInterval - repairDelay);
@@ -142,7 +142,7 @@ test('where somebody tells of changes nobody looks, and several at once are one 
   expect([table.watching, clock.pending]).toEqual([0, 0]);
 });
 
-test('what could not be done is tried again, also where somebody tells of changes', async () => {
+test('a failed change is retried, also with change events', async () => {
   const { table, set, check } = setup();
   table.tells = true;
   table.refused.add('192.0.2.0/24');

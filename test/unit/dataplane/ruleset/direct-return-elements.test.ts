@@ -13,7 +13,7 @@ const backend = (last: number, at: string, more: Partial<Frontend['backends'][nu
   ...more,
 });
 
-/** Slots go to: this node, one that packets are routed to, one that takes frames only, one that takes nothing. */
+/** Slots lead to: this node, a node reached by routes, a node reached by frames only, a node without a path. */
 const frontend = (directReturn: Frontend['directReturn']): Frontend => {
   const plain: Frontend = {
     match: { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 80 },
@@ -37,10 +37,10 @@ function texts(of: Frontend): string[] {
 }
 const inSet = (all: readonly string[], set: string): string[] => all.filter((text) => text.startsWith(`4 ${set} `));
 
-describe('a frontend with direct server return', () => {
+describe('elements of a frontend with direct server return', () => {
   const mark = `0x${nodeMark(address('10.0.0.2')).toString(16)}`;
 
-  test('has the client’s address for slots of this node, and marks for those that are routed', () => {
+  test('local slots keep the client’s address, and routed slots have marks', () => {
     const all = texts(frontend({}));
     expect(inSet(all, 'direct_addresses')).toEqual(['4 direct_addresses 192.0.2.1']);
     expect(inSet(all, 'direct_local')).toHaveLength(63);
@@ -48,11 +48,11 @@ describe('a frontend with direct server return', () => {
     expect(inSet(all, 'passed_on')).toHaveLength(63);
     expect(inSet(all, 'passed_on')).toContain(`4 passed_on 192.0.2.1 . tcp . 80 . 0:5 : ${mark}`);
     expect(inSet(all, 'frontends')).toEqual(['4 frontends 192.0.2.1 . tcp . 80 : 43:fb']);
-    // Every slot still has a backend: what is not passed on is translated.
+    // Every slot still has a backend, because packets that are not sent on are translated.
     expect(inSet(all, 'backends')).toHaveLength(251);
   });
 
-  test('is what it was without it, but for its class', () => {
+  test('the other elements are the same as without it, except the class', () => {
     const [plain, direct] = [texts(frontend(undefined)), texts(frontend({}))];
     expect(plain.filter((text) => !direct.includes(text))).toEqual(['4 frontends 192.0.2.1 . tcp . 80 : 23:fb']);
   });
@@ -62,12 +62,12 @@ describe('a frontend with direct server return', () => {
     [1400, '4 segment_1370 192.0.2.1'],
     [9000, '4 segment_8910 192.0.2.1'],
     [536, '4 segment_536 192.0.2.1'],
-  ])('of segments of %i octets at most', (segmentSize, expected) => {
+  ])('clients are told segments of %i octets at most', (segmentSize, expected) => {
     expect(texts(frontend({ segmentSize })).filter((text) => text.includes('segment'))).toEqual([expected]);
   });
 });
 
-test('a node knows the link addresses of others in both families', () => {
+test('link addresses of other nodes are in both families', () => {
   const node = { nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 };
   const directReturn = { addresses: [], interfaces: [], targets: [], linkAddresses: ['02:00:00:00:00:02'], tunnels: false };
   const links = (elements: ReturnType<typeof nodeElements>): string[] =>

@@ -31,7 +31,7 @@ function elementText(element: Element): string {
   return `${element.set} ${keyText(element)}${value === undefined ? '' : ` = ${value}`}`;
 }
 
-describe('the elements of a frontend', () => {
+describe('elements of a frontend', () => {
   const slots = ['backends 192.0.2.1 . tcp . 80 . 0:0 = 10.0.0.1 . 8080', 'backends 192.0.2.1 . tcp . 80 . 0:1 = 10.0.0.2 . 8080'];
   const hairpin = 'hairpins 10.0.0.1 . 10.0.0.1 . tcp . 8080';
 
@@ -92,7 +92,7 @@ describe('the elements of a frontend', () => {
 
   const affinity = { seconds: 10_800, servicePort: 'shop/web http TCP' };
 
-  test('session affinity: slots as without it, and a way back by ids that do not depend on the other backends', () => {
+  test('session affinity keeps the slots and adds ids that do not depend on other backends', () => {
     const of = (...list: string[]): string[] => texts(frontend({ backends: backends(...list), affinity }));
     const three = of('10.0.0.1', '10.0.0.2', '10.0.0.3');
     expect(three).toContain('frontends 192.0.2.1 . tcp . 80 = 13:3');
@@ -104,7 +104,7 @@ describe('the elements of a frontend', () => {
     expect(byId(three)).toEqual(expect.arrayContaining(byId(of('10.0.0.1', '10.0.0.3'))));
   });
 
-  test('session affinity: all frontends of a port of a Service have one affinity id, others another one', () => {
+  test('all frontends of a Service port share one affinity id', () => {
     const id = (overrides: Partial<Frontend>): string | undefined =>
       texts(frontend({ affinity, ...overrides })).flatMap((text) => /^(?:nodeport_)?affinity_ids .* = (.*)$/.exec(text)?.[1] ?? [])[0];
     const match: Frontend['match'] = { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 };
@@ -116,7 +116,7 @@ describe('the elements of a frontend', () => {
     expect(id({ backends: [] })).toBeUndefined();
   });
 
-  test('session affinity: a backend that is also one of policy Local has the same id there', () => {
+  test('a backend has the same id in the maps for policy Local', () => {
     const list = backends('10.0.0.1', '10.0.0.2');
     const all = texts(frontend({ affinity, policy: 'Local', backends: list, localBackends: list.slice(0, 1) }));
     const local = all.find((text) => /^backends_local .* \. [^0]\w*:/.test(text));
@@ -126,7 +126,7 @@ describe('the elements of a frontend', () => {
   test.each([
     ['connection', 251, '23:fb'],
     ['client', 16_381, '33:3ffd'],
-  ] as const)('slots by hash of the %s: one element for each of %i', (hashed, size, kind) => {
+  ] as const)('slots by hash of the %s have one element for each of %i', (hashed, size, kind) => {
     const backendOf = Uint16Array.from({ length: size }, (_, slot) => slot % 2);
     const [first, ...rest] = texts(frontend({ slots: { hashed, backendOf } }));
     expect(first).toBe(`frontends 192.0.2.1 . tcp . 80 = ${kind}`);
@@ -150,7 +150,7 @@ describe('the elements of a frontend', () => {
     ['a backend of the other family', { backends: backends('fd00::1') }],
     ['port 0', { match: { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 0 } }],
     ['an internal NodePort', { match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 }, scope: 'internal' }],
-  ])('%s is a problem, not an exception', (_, overrides) => {
+  ])('%s is returned as a problem, not thrown', (_, overrides) => {
     expect(frontendElements(frontend(overrides))).toMatchObject({ ok: false });
   });
 
@@ -167,7 +167,7 @@ describe('the elements of a frontend', () => {
     expect(slotsFor(count)).toBe(slots);
   });
 
-  test('above 64 backends the slots are shared as evenly as they go', () => {
+  test('more than 64 backends share the slots as evenly as possible', () => {
     const many = Array.from({ length: 100 }, (_, index) => `10.0.1.${index}`);
     const counts = new Map<string, number>();
     for (const text of texts(frontend({ backends: backends(...many) }))) {
@@ -178,7 +178,7 @@ describe('the elements of a frontend', () => {
     expect(new Set(counts.values())).toEqual(new Set([1, 2]));
   });
 
-  test('affinity ids are those of the kernel: none is a word of nft, and the mask leaves the timeout', () => {
+  test('affinity ids are never nft words, and the mask selects the timeout', () => {
     const ids = Array.from({ length: 20_000 }, (_, index) => affinityId(index % 64, `shop/s${index} http TCP`));
     expect(new Set(ids).size).toBeGreaterThan(19_990);
     for (const [index, id] of ids.entries()) {
@@ -198,7 +198,7 @@ describe('the elements of a frontend', () => {
     expect(affinityLadder[affinityTimeout(asked)]).toBe(kept);
   });
 
-  test('affinity is never kept for less than asked, nor for more than a half longer', () => {
+  test('affinity lasts at least as long as asked, and at most half as long again', () => {
     expect(affinityLadder).toHaveLength(64);
     for (let seconds = 1; seconds <= 86_400; seconds++) {
       const kept = affinityLadder[affinityTimeout(seconds)] ?? 0;
@@ -219,7 +219,7 @@ test.each([
   expect(ports).toEqual(expected.map((key) => `nodeport_ips ${key}`));
 });
 
-test('the elements of the node hold each family apart and no overlapping prefixes', () => {
+test('node elements are separate by family and have no overlapping prefixes', () => {
   const elements = nodeElements({
     nodePortAddresses: [prefix('10.0.0.1/32'), prefix('fd00::1/128'), prefix('10.0.0.1/32')],
     podPrefixes: [prefix('10.244.1.0/24'), prefix('10.244.0.0/16'), prefix('fd01::/64')],

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatAddress, type Address } from '../../../../src/net/address.ts';
 import { createAllocator, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
-import { differs } from '../../../../src/decisions/allocation/reconsider.ts';
+import { differs } from '../../../../src/decisions/allocation/recheck-held.ts';
 import type { AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
 import { whyNotShared } from '../../../../src/decisions/allocation/ledger/sharing.ts';
 import type { IPAddressPool } from '../../../../src/model/kinds/types.ts';

@@ -3,7 +3,7 @@ import { parseObject } from '../../../../src/model/parse.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import type { ObjectVersion } from '../../../../src/sources/kubernetes/records/own-writes.ts';
 import { address } from '../../../../src/net/address.ts';
-import { KubernetesStatusWriter } from '../../../../src/sources/kubernetes/records/records.ts';
+import { KubernetesStatusWriter } from '../../../../src/sources/kubernetes/records/status-writer.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FakeServices } from './fake-services.ts';

@@ -81,12 +81,17 @@ describe('exit status of herald import metallb', patient, () => {
   test.each<[string, number, string, string]>([
     ['nothing differs', 0, pool, 'exact: IPAddressPool.metallb.io/lb/a'],
     ['something differs', 2, pool.replace('spec: {', 'spec: {serviceAllocation: {priority: -1}, '), 'differs: '],
-    ['something is refused', 1, pool.replace('192.0.2.0/24', '127.0.0.0/8'), 'refused: '],
-    ['a name appears twice', 1, `${pool}---\n${pool}`, 'appears twice'],
-    ['one is in another namespace', 1, `${pool}---\n${pool.replace('namespace: lb', 'namespace: metallb-system')}`, 'say --namespace lb'],
-    ['a file is broken', 1, 'a: [', 'problem: '],
+    ['a refused object', 1, pool.replace('192.0.2.0/24', '127.0.0.0/8'), 'refused: '],
+    ['a name that appears twice', 1, `${pool}---\n${pool}`, 'appears twice'],
     [
-      'raw configuration of FRR is there',
+      'an object of another namespace',
+      1,
+      `${pool}---\n${pool.replace('namespace: lb', 'namespace: metallb-system')}`,
+      'say --namespace lb',
+    ],
+    ['a broken file', 1, 'a: [', 'problem: '],
+    [
+      'raw FRR configuration',
       1,
       'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bgpextras, namespace: metallb-system}\ndata: {extras: x}\n',
       'is configuration of FRR',

@@ -91,7 +91,7 @@ describe('names as options of tables', patient, () => {
 describe('the controller in herald status', patient, () => {
   const first = async (): Promise<string | undefined> => (await cluster.herald(statusCommand, [])).stdout.split('\n')[0];
 
-  test('status shows the holder of the Lease, a Lease nobody held yet, and works without the right to read it', async () => {
+  test('status shows the holder of the Lease, an unused Lease, and works without the right to read it', async () => {
     expect(await first()).toBe('Controller  none leads: the Lease herald-system/herald-controller is free');
     const spec = { holderIdentity: 'c1_12', leaseDurationSeconds: 15, renewTime: '2020-01-01T00:00:00.000000Z' };
     cluster.server.put(leases, 'herald-controller', { spec }, 'herald-system');

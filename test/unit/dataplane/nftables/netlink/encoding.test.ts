@@ -32,7 +32,7 @@ async function batchOf(fill: (batch: Batch) => void | Promise<void>): Promise<re
   return readMessages(batch.end().datagram);
 }
 
-/** The elements of a batch, read as if the kernel listed them. */
+/** Reads the elements of a batch as if the kernel listed them. */
 function readBack(sent: readonly Message[], family: 4 | 6): Element[] {
   const bySet = new Map<string, ReturnType<typeof parseSetElements>>();
   const lists = sent.filter(({ type }) => type === messages.newElement);
@@ -50,14 +50,14 @@ const turn = new TimeSlice(new VirtualClock());
 const adding = (elements: Iterable<Element>): Promise<readonly Message[]> =>
   batchOf((batch) => writeElements(batch, 'add', ElementList.of(elements), turn));
 
-describe('elements', () => {
-  test.each(families)('IPv%i: elements of every set come back as they were', async (family) => {
+describe('netlink elements', () => {
+  test.each(families)('IPv%i elements of every set are read back as they were written', async (family) => {
     const elements = randomElements(family, 200);
     const sent = await adding(elements);
     expect(texts(readBack(sent, family))).toEqual(texts(elements));
   });
 
-  test('many elements are several messages, none of which exceeds an attribute', async () => {
+  test('many elements become several messages, each within the length of an attribute', async () => {
     const elements = Array.from({ length: 3_000 }, (_, port) => elementFromText(6, 'frontends', `fd00::1 . tcp . ${port + 1}`, '1:1'));
     const sent = await adding(elements);
     expect(sent.length).toBeGreaterThan(4);
@@ -65,15 +65,15 @@ describe('elements', () => {
     expect(texts(readBack(sent, 6))).toEqual(texts(elements));
   });
 
-  test('the octets of an element of a map', async () => {
+  test("a map element is encoded in the kernel's octets", async () => {
     const element = elementFromText(4, 'frontends', '192.0.2.1 . tcp . 80', '3:2');
     const [, message] = await adding([element]);
     const entry = parseSetElements(message?.payload.subarray(netfilterHeaderBytes) ?? new Uint8Array())[0];
-    // The protocol and the port begin words of their own; a class is in the byte order of the machine.
+    // Protocol and port each begin a new word. A class is in the machine's byte order.
     expect([hex(entry?.key ?? ''), hex(entry?.value ?? '')]).toEqual(['c00002010600000000500000', '02000300']);
   });
 
-  test('a prefix ends before the key that follows it, and the last one of all has no end', async () => {
+  test('a prefix ends before the next key, and the very last one has no end', async () => {
     const prefixes = ['10.0.0.0/8', '11.0.0.0/8', '255.0.0.0/8', '198.51.100.7'];
     const elements = prefixes.map((key) => elementFromText(4, 'pod_prefixes', key));
     const sent = await adding(elements);
@@ -81,7 +81,7 @@ describe('elements', () => {
     expect(texts(readBack(sent, 4))).toEqual(texts(elements));
   });
 
-  test('a range that is no prefix stays a range', () => {
+  test('a range that is no prefix is read as a range', () => {
     const elements = new ElementList();
     const entries = [
       { key: '\x0a\0\0\x01', flags: 0 },
@@ -100,11 +100,11 @@ describe('elements', () => {
     ['192.0.256.1 . tcp . 80', 'no IPv4 address'],
     ['192.0.2 . tcp . 80', 'no IPv4 address'],
     ['192.0.2.1.1 . tcp . 80', 'no IPv4 address'],
-  ])('%s is refused', (key, why) => {
+  ])('the key %s is refused', (key, why) => {
     expect(() => elementFromText(4, 'restricted', key)).toThrow(why);
   });
 
-  test('whatever octets the kernel lists, they have a text or they are not elements of the set', () => {
+  test('listed octets either have a text or are rejected as elements', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 40 }),
@@ -122,8 +122,8 @@ describe('elements', () => {
   });
 });
 
-describe('errors', () => {
-  test('the attribute at fault leads to its element', async () => {
+describe('netlink errors', () => {
+  test('the faulty attribute is traced to its element', async () => {
     const elements = randomElements(4, 900).filter(({ set }) => set === 'backends' || set === 'service_prefixes');
     const batch = new Batch(40);
     await writeElements(batch, 'add', ElementList.of(elements), turn);
@@ -139,15 +139,16 @@ describe('errors', () => {
       start += length;
       sequence++;
     }
-    // The kernel points to the element, whose header is eight octets before the octets of its key's value and their header.
+    // The kernel points to the element. Two headers are before the octets of its key's value: those of the element and of the value,
+    // together twelve octets.
     expect(batch.describe(sequence, at - start - 12)).toBe(`element ${keyText(wanted)} of ip herald backends`);
     expect(batch.describe(sequence, undefined)).toBe('elements of ip herald backends');
     expect(batch.describe(40, undefined)).toBe('the transaction');
   });
 });
 
-describe('the skeleton', () => {
-  test.each(families)('IPv%i: every rule, set and chain has a translation', async (family) => {
+describe('skeleton messages', () => {
+  test.each(families)('IPv%i: every rule, set and chain can be compiled', async (family) => {
     const wanted = skeleton(family, 14);
     let id = 0;
     const sent = await batchOf((batch) => writeSkeleton(batch, wanted, 0, () => ++id));
@@ -158,7 +159,7 @@ describe('the skeleton', () => {
     expect(count(messages.newSet)).toBeGreaterThanOrEqual(wanted.sets.size + wanted.maps.size + wanted.verdicts.size);
   });
 
-  test('names of expressions in the order in which they run', () => {
+  test('a rule is compiled to expressions in order of execution', () => {
     const names = (rule: string, family: 4 | 6 = 4): string =>
       compileRule(rule, family, () => 1)
         .expressions.map(({ name }) => name)
@@ -182,13 +183,13 @@ describe('the skeleton', () => {
     );
   });
 
-  // What "nft --debug=netlink" shows of the same rule: jhash(reg 2, 8, 0x68657261) % mod 1021 into reg 1, and so on.
+  // The output of "nft --debug=netlink" for the same rule: jhash(reg 2, 8, 0x68657261) % mod 1021 into reg 1, and so on.
   test.each([
     [4, 'ip saddr . th sport', 8],
     [4, 'ip saddr', 4],
     [6, 'ip6 saddr . th sport', 20],
     [6, 'ip6 saddr', 16],
-  ] as const)('IPv%i: the hash of %s is of %i octets, from register 2 to register 1', (family, source, length) => {
+  ] as const)('IPv%i: the hash of %s covers %i octets from register 2 and goes to register 1', (family, source, length) => {
     const compiled = compileRule(`meta priority set jhash ${source} mod 1021 seed 0x68657261`, family, () => 1);
     const [load, ...rest] = compiled.expressions;
     expect(load).toMatchObject({ name: 'payload', attributes: expect.arrayContaining([[1, 2]]) as unknown });
@@ -204,30 +205,30 @@ describe('the skeleton', () => {
   });
 
   test.each(['counter', 'ip saddr 10.0.0.1 accept', 'meta priority set', 'ip6 saddr @x drop', 'limit rate 1/second', 'th dport { 80 }'])(
-    'a rule that it does not know is a mistake of ours: %s',
+    'the compiler throws for a rule that it does not know: %s',
     (rule) => {
-      expect(() => compileRule(rule, 4, () => 1)).toThrow('has no translation');
+      expect(() => compileRule(rule, 4, () => 1)).toThrow('cannot be compiled');
     },
   );
 
-  test('registers are numbered as the kernel lists them', () => {
+  test('registers have the numbers in which the kernel lists them', () => {
     expect([0, 4, 8, 12, 16, 20, 32].map(register)).toEqual([1, 9, 10, 11, 2, 13, 3]);
   });
 
-  test('declarations of sets', () => {
+  test('set declarations are parsed, and unknown clauses throw', () => {
     const affinity = readDeclaration('type ipv4_addr . inet_proto : classid ; size 10 ; flags dynamic,timeout ; timeout 1d ;');
     expect(affinity).toEqual({ flags: 0x38, key: ['ipv4_addr', 'inet_proto'], value: ['classid'], size: 10, timeout: 86_400_000 });
     expect([typeNumber(affinity.key), typeLength(affinity.key)]).toEqual([(7 << 6) | 12, 8]);
-    expect(() => readDeclaration('type ether_type ;')).toThrow('a set of ether_type');
-    expect(() => readDeclaration('type mark ; counter ;')).toThrow('a set with counter');
+    expect(() => readDeclaration('type ether_type ;')).toThrow('unknown type of a set: ether_type');
+    expect(() => readDeclaration('type mark ; counter ;')).toThrow('unknown clause of a set: counter');
     expect(affinityLadder.length).toBeGreaterThan(0);
   });
 });
 
-describe('events', () => {
+describe('netlink events', () => {
   const generation: Message = { type: messages.newGeneration, flags: 0, sequence: 1, port: 0, payload: new Uint8Array(4) };
 
-  /** An event for elements of a set of a table. */
+  /** An event for elements of a set in a table. */
   function event(family: number, table: string, set: string, key: Uint8Array): Message {
     const writer = new MessageWriter();
     const start = writer.beginMessage({ type: messages.newElement, flags: 0, sequence: 1 });
@@ -252,7 +253,7 @@ describe('events', () => {
     return found;
   }
 
-  test('a transaction on our tables is one change, with the revision it wrote', () => {
+  test('a transaction on our tables is one change with its revisions', () => {
     const ours = [
       event(2, 'herald', 'frontends', new Uint8Array(12)),
       event(2, 'herald', 'revision', Uint8Array.of(7, 1, 0, 0)),
@@ -264,13 +265,13 @@ describe('events', () => {
     ]);
   });
 
-  test('other tables, other families and a transaction without an end are none', () => {
+  test('other tables, other families and a transaction without an end are no change', () => {
     expect(changes(event(2, 'kube-proxy', '', new Uint8Array()), generation)).toEqual([]);
     expect(changes(event(1, 'herald', 'x', new Uint8Array(4)), generation)).toEqual([]);
     expect(changes(event(2, 'herald', 'frontends', new Uint8Array(12)))).toEqual([]);
   });
 
-  test('whatever octets an event has, it is read or refused', () => {
+  test('random octets of an event are read or refused', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 120 }), fc.constantFrom(...Object.values(messages)), (payload, type) => {
         try {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { runMuted, type MutableMonitor } from '../../../../../src/dataplane/nftables/netlink/muted-transaction.ts';
 
-/** A kernel that numbers transactions, and a monitor that writes down what it is told. */
+/** A kernel that numbers transactions, and a monitor that records its calls. */
 function setup() {
   const kernel = { generation: 7 };
   const log: string[] = [];
@@ -22,20 +22,20 @@ function setup() {
   return { kernel, log, run };
 }
 
-describe('a transaction that is not listened to', () => {
-  test('counts as ours when it was the only one', async () => {
+describe('muted transaction', () => {
+  test('the transaction is reported as ours when it was the only one', async () => {
     const { kernel, log, run } = setup();
     expect(await run(async () => void kernel.generation++)).toBeUndefined();
     expect(log).toEqual(['deaf', 'work', 'hears', 'change 42']);
   });
 
-  test('another one meanwhile counts as a loss', async () => {
+  test('another transaction meanwhile is reported as a loss', async () => {
     const { kernel, log, run } = setup();
     await run(async () => void (kernel.generation += 2));
     expect(log).toEqual(['deaf', 'work', 'hears', 'loss']);
   });
 
-  test('one that is refused has no number', async () => {
+  test('a refused transaction uses no generation number', async () => {
     const { kernel, log, run } = setup();
     expect(await run(async () => 'refused')).toBe('refused');
     expect(log.at(-1)).toBe('change 42');
@@ -46,13 +46,13 @@ describe('a transaction that is not listened to', () => {
     expect(log.at(-1)).toBe('loss');
   });
 
-  test('an error is a loss, and the monitor hears again', async () => {
+  test('an error is reported as a loss, and the monitor is subscribed again', async () => {
     const { log, run } = setup();
     await expect(run(() => Promise.reject(new Error('gone')))).rejects.toThrow('gone');
     expect(log).toEqual(['deaf', 'work', 'hears', 'loss']);
   });
 
-  test('numbers go on at one after the last', async () => {
+  test('the generation after the highest is one', async () => {
     const { kernel, log, run } = setup();
     kernel.generation = 0xffff_ffff;
     await run(async () => void (kernel.generation = 1));

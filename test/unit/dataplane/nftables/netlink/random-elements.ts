@@ -4,7 +4,7 @@ import { elementFromText, keyText, valueText } from '../../../../../src/dataplan
 import { elementIdentity, type Element } from '../../../../../src/dataplane/ruleset/element.ts';
 import { allSets, type Field } from '../../../../../src/dataplane/ruleset/layout.ts';
 
-/** Elements for every set of the table, the same for the same seed. Prefixes do not overlap. */
+/** Returns elements for every set of the table, the same for the same seed. Prefixes do not overlap. */
 export function randomElements(family: Family, perSet: number, seed = 1): Element[] {
   let state = seed >>> 0;
   const below = (bound: number): number => {
@@ -19,7 +19,7 @@ export function randomElements(family: Family, perSet: number, seed = 1): Elemen
           ? `${1 + below(220)}.${below(256)}.${below(256)}.${below(256)}`
           : formatAddress(address(`fd00:${(1 + below(65_535)).toString(16)}::${(1 + below(65_535)).toString(16)}`));
       case 'source': {
-        // One /24 or /112 for each, of which some take a part.
+        // Each prefix lies in a /24 or /112 of its own, and some cover only a part of it.
         sources++;
         const [wide, whole] = family === 4 ? [24, 32] : [112, 128];
         const base =
@@ -51,7 +51,7 @@ export function randomElements(family: Family, perSet: number, seed = 1): Elemen
   return [...elements.values()];
 }
 
-/** One line each, sorted. */
+/** Returns the elements as sorted lines. */
 export function elementTexts(elements: Iterable<Element>): string[] {
   return Array.from(elements, (element) => {
     const value = valueText(element);

@@ -24,9 +24,9 @@ export interface RecordedObjectStatus {
 }
 
 /**
- * Writes what Herald records into DIR/.herald: the StatusWriter of a standalone controller, and the node state of an agent.
- * Each file is replaced as a whole and only when its content differs. Calls for the same file run one after the other.
- * All reject with SourceError: `invalidName` for a name that is none, `notWritten` when the file system refuses.
+ * Writes Herald's records into DIR/.herald: the StatusWriter of a standalone controller, and an agent's node state. Each file is replaced
+ * as a whole, and only when its content differs. Calls for the same file run one after the other. All reject with SourceError:
+ * `invalidName` for an invalid name, `notWritten` when the file system refuses.
  */
 export class DirectoryStatusWriter {
   readonly #root: string;
@@ -38,7 +38,7 @@ export class DirectoryStatusWriter {
     this.#clock = clock;
   }
 
-  /** What is on record, also of Services that no longer exist. */
+  /** Returns all records, also those of Services that no longer exist. */
   recorded(): Promise<RecordedAddresses> {
     return readRecordedAddresses(this.#root);
   }
@@ -59,7 +59,7 @@ export class DirectoryStatusWriter {
     await this.#inOrder(file, () => removeFile(join(this.#root, file)));
   }
 
-  /** Resolves to the conditions that were there before. */
+  /** Resolves to the conditions that were recorded before. */
   async writeObject({ kind, name }: ObjectReference, { conditions, fields }: RecordedObjectStatus): Promise<readonly Condition[]> {
     let recorded: readonly Condition[] = [];
     await this.#write(objectFile(kind, name), (before) => {
@@ -83,7 +83,7 @@ export class DirectoryStatusWriter {
     await this.#write(fileOf(nodesFolder, state.metadata.name), () => nodeStateManifest(state));
   }
 
-  /** A condition keeps its time of transition as long as its status is the same (metav1.Condition). */
+  /** A condition keeps its transition time while its status is the same (metav1.Condition). */
   #dated(conditions: readonly Condition[], before: unknown): object[] {
     const known = conditionsIn(before);
     const now = formatTime(this.#clock.date().getTime());
@@ -98,7 +98,7 @@ export class DirectoryStatusWriter {
     return this.#inOrder(file, async () => {
       const path = join(this.#root, file);
       const text = await readIfThere(path);
-      // aliasDuplicateObjects: anchors are for machines, and people read these files.
+      // aliasDuplicateObjects is off, because people read these files.
       const next = stringify(content(text === undefined ? undefined : decoded(text)), { aliasDuplicateObjects: false, lineWidth: 0 });
       if (next !== text) await replaceFile(path, next);
     });
@@ -129,13 +129,13 @@ function isCondition(value: Partial<Condition>): value is Condition {
   return typeof type === 'string' && typeof status === 'string' && typeof reason === 'string';
 }
 
-/** Whoever asked for the earlier write hears of its failure; the later one replaces it anyway. */
+/** The caller of the earlier write gets its error; the later write replaces the file anyway. */
 async function after(earlier: Promise<void> | undefined, work: () => Promise<void>): Promise<void> {
   await earlier?.catch(() => undefined);
   await work();
 }
 
-/** A file that somebody broke is one that holds nothing. */
+/** A broken file counts as empty. */
 function decoded(text: string): unknown {
   try {
     return parse(text);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAllocator, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
 import { allocationRequest } from '../../../../src/decisions/allocation/request.ts';
-import { AddressQueue } from '../../../../src/decisions/allocation/waiting-line.ts';
+import { AddressQueue } from '../../../../src/decisions/allocation/address-queue.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { cluster, pool, service, type ServiceLiteral } from '../fixtures.ts';
 

@@ -4,15 +4,15 @@ import type { Change, HeraldObject, KindName } from '../../../model/store/snapsh
 import type { Destination } from './collection.ts';
 
 interface ConfigGateEvents {
-  /** Reads again what is read in another way in this mode. Resolves when it is all there. */
+  /** Relists the kinds that this mode reads differently. Resolves when everything was read. */
   readonly read: (mode: ReadingMode) => Promise<void>;
   readonly changed: (changes: readonly Change[]) => void;
 }
 
 /**
- * HeraldConfig on its way into the store. It says whose objects are read, and whoever acts upon it must find them read so: a Service that
- * becomes ours before its annotations are understood would be given an address that it did not ask for. So compat comes into force when
- * everything was read, and goes out of force before.
+ * Passes HeraldConfig into the store. HeraldConfig decides how objects are read, and they must be read so before anything acts on it: a
+ * Service that becomes ours before its annotations are understood would get an address that it did not ask for. So compat comes into force
+ * after everything was read, and goes out of force before.
  */
 export class CompatModeSwitch implements Destination {
   readonly #destination: Destination;
@@ -31,7 +31,7 @@ export class CompatModeSwitch implements Destination {
     return this.#mode;
   }
 
-  /** Nothing else was read before: from here on it is. */
+  /** From here on HeraldConfig changes go through the switch; before, nothing else was read. */
   close(): void {
     this.#isOpen = false;
   }

@@ -3,15 +3,15 @@ import type { SourceProblem } from '../../source.ts';
 import type { Destination } from './collection.ts';
 
 interface ConfigPresenceOptions {
-  /** Without a HeraldConfig nobody knows what is wanted: its defaults do not count. */
+  /** True when HeraldConfig must exist; its defaults then do not count. */
   readonly required: boolean;
-  /** What is wrong has changed. */
+  /** Called when the problem changed. */
   readonly changed: () => void;
 }
 
 /**
- * Whether HeraldConfig is there, where it must be. Its defaults are for nodes on which nobody else forwards: an agent that is installed together
- * with its settings, and is faster than they are, or that sees them deleted first when all is removed, must not take a kube-proxy's place.
+ * Waits for HeraldConfig when it must exist. Its defaults are for nodes without another forwarding program. An agent that starts before its
+ * settings are installed, or sees them deleted first during removal, must not replace a kube-proxy.
  */
 export class ConfigWaiter implements Destination {
   readonly #destination: Destination;
@@ -26,7 +26,7 @@ export class ConfigWaiter implements Destination {
     this.#options = options;
   }
 
-  /** To be called when the first answer was read. Resolves when there is what is needed. */
+  /** Called after the first list was read. Resolves when the required object exists. */
   async begin(): Promise<void> {
     this.#begun = true;
     if (this.#options.required && !this.#isThere) {
@@ -44,8 +44,8 @@ export class ConfigWaiter implements Destination {
     return [{ severity: 'error', object: 'HeraldConfig/default', message, fix: 'create it, with services: external beside a kube-proxy' }];
   }
 
-  /** What `begin` waits for; undefined: nothing. */
-  awaited(): string | undefined {
+  /** Names the object that `begin` waits for. Undefined when none is missing. */
+  missingPrerequisite(): string | undefined {
     if (!this.#options.required || !this.#begun || this.#waited || this.#isThere) return undefined;
     return 'HeraldConfig/default is not there, or cannot be used: create it (--wait-for-config)';
   }

@@ -19,7 +19,7 @@ import { formatAddress, type Address } from '../../../net/address.ts';
 import type { Clock } from '../../../system/clock.ts';
 import type { Log } from '../../../system/log.ts';
 import type { RecordedAddresses } from '../../directory/recorded-addresses.ts';
-import type { RecordedObjectStatus, RecordedServiceStatus } from '../../directory/records.ts';
+import type { RecordedObjectStatus, RecordedServiceStatus } from '../../directory/status-writer.ts';
 import { limits } from '../limits.ts';
 import { objectPatch, recordedConditions } from './object-status.ts';
 import { OwnWrites, type ObjectVersion } from './own-writes.ts';
@@ -32,22 +32,22 @@ interface KubernetesRecordsComponents {
   readonly log: Log;
 }
 
-/** What we know to be on record of a Service. */
+/** The recorded status of a Service, as far as known. */
 interface Known {
   readonly ingress: readonly Ingress[];
   readonly conditions: readonly DatedCondition[];
-  /** A write is not answered, or was not: it may be there or not. */
+  /** The response to a write is missing, so the write may or may not have taken effect. */
   readonly unsure?: true;
 }
 
 /**
- * Writes what Herald records into the API server: the StatusWriter of a controller, and the node state of an agent. Every write of
- * a status names the uid and the version that it was decided from: where somebody came between, it is refused. Calls reject with
- * KubeError, for the caller to decide anew.
+ * Writes Herald's records into the API server: the StatusWriter of a controller, and an agent's node state. Every status write names the
+ * uid and version that the decision was based on, so it is refused when another program wrote in between. Calls reject with KubeError, and
+ * the caller decides again.
  */
 export class KubernetesStatusWriter {
   readonly #components: KubernetesRecordsComponents;
-  /** Services with a status of ours: what is there already is not even asked for. */
+  /** Services with a status of ours, so that an unchanged status needs no request. */
   readonly #known = new Map<ServiceKey, Known>();
   readonly #own = new OwnWrites();
   #lacksNodeState = false;
@@ -57,8 +57,8 @@ export class KubernetesStatusWriter {
   }
 
   /**
-   * What Herald has recorded, as the API server knows it at this moment, also of Services that cannot be read. Resolves when the snapshot has come as
-   * far: whoever has just begun to lead must not decide upon what another one has changed.
+   * Returns all of Herald's records as the API server has them now, also of unreadable Services. Resolves when the snapshot is as recent: a
+   * new leader must not decide from a state that another controller has changed.
    */
   async recorded(): Promise<RecordedAddresses> {
     const { clock } = this.#components;
@@ -79,7 +79,7 @@ export class KubernetesStatusWriter {
     const known = this.#known.get(key);
     const before = known?.conditions ?? [];
     const conditions = datedConditions(status.conditions, before, clock.date());
-    // Somebody may have written over ours since.
+    // Another program may have overwritten ours since.
     const there = this.#own.isLatest(key, from) ? known?.ingress : snapshot.services.get(key)?.ingress;
     if (known !== undefined && known.unsure !== true && sameConditions(before, conditions) && sameContent(there, ingress)) return;
     if (known !== undefined && known.unsure !== true && !sameContent(there, known.ingress))
@@ -91,14 +91,14 @@ export class KubernetesStatusWriter {
     this.#known.set(key, { ingress, conditions });
   }
 
-  /** Whether another one has changed the addresses since we wrote them. */
+  /** True when another program has changed the addresses since our write. */
   overwritten(key: ServiceKey, from: ObjectVersion): boolean {
     const known = this.#known.get(key);
     if (known === undefined || known.unsure === true || this.#own.isLatest(key, from)) return false;
     return !sameContent(known.ingress, this.#components.snapshot.services.get(key)?.ingress);
   }
 
-  /** Takes away our conditions: the addresses are for another controller to keep or to change. */
+  /** Removes our conditions and leaves the addresses to another controller. */
   async disownService(key: ServiceKey, from: ObjectVersion): Promise<void> {
     const known = this.#known.get(key);
     if (known !== undefined && known.conditions.length > 0)
@@ -107,7 +107,7 @@ export class KubernetesStatusWriter {
     this.#own.forgetService(key);
   }
 
-  /** Takes away what we wrote, and nothing else. */
+  /** Removes what we wrote, and nothing else. */
   async releaseService(key: ServiceKey, from: ObjectVersion | undefined): Promise<void> {
     const known = this.#known.get(key);
     if (known !== undefined && from !== undefined)
@@ -123,7 +123,7 @@ export class KubernetesStatusWriter {
     const path = `/apis/${heraldApiVersion}/${pluralOf(kind)}/${encodeURIComponent(name)}`;
     let before: readonly Condition[] | undefined;
     await this.#patchObject(path, (object, now) => {
-      // Another object of its name will be heard of.
+      // An object of the same name with another UID will be reported by the watch.
       if (object.metadata['uid'] !== uid) return undefined;
       before = recordedConditions(object);
       return objectPatch(object, { conditions, fields }, now);
@@ -132,10 +132,10 @@ export class KubernetesStatusWriter {
   }
 
   async removeObject(): Promise<void> {
-    // Its status went with it.
+    // The object is gone, and its status with it.
   }
 
-  /** Where the CRD is not installed nothing is reported, and that is said once. */
+  /** Without the CRD nothing is written, and that is logged once. */
   async writeNodeState(state: NodeState): Promise<void> {
     const { client, log } = this.#components;
     const path = `/apis/${heraldApiVersion}/nodestates/${encodeURIComponent(state.metadata.name)}`;
@@ -161,7 +161,7 @@ export class KubernetesStatusWriter {
     }
   }
 
-  /** The Services with a record of ours. */
+  /** Lists the Services with a record of ours. */
   async #list(): Promise<RawObject[]> {
     const services: RawObject[] = [];
     for await (const { items } of listPages(this.#components.client, '/api/v1/services', {}, new AbortController().signal))
@@ -169,7 +169,7 @@ export class KubernetesStatusWriter {
     return services;
   }
 
-  /** What the status of pools says is kept. */
+  /** Returns the released addresses that pools keep in their status. */
   async #released(): Promise<ReleasedAddress[]> {
     const released: ReleasedAddress[] = [];
     try {
@@ -183,7 +183,7 @@ export class KubernetesStatusWriter {
     return released;
   }
 
-  /** Of one that cannot be read the snapshot keeps an earlier form, or none. */
+  /** For an unreadable Service the snapshot has an earlier form or none. */
   #isSeen(service: RawObject): boolean {
     const seen = this.#components.snapshot.services.get(rawKey(service) as ServiceKey);
     if (seen !== undefined && BigInt(seen.metadata.resourceVersion) >= BigInt(service.metadata.resourceVersion)) return true;
@@ -213,13 +213,13 @@ export class KubernetesStatusWriter {
     return { addresses, uids, unreadable, waitingSince, conditions };
   }
 
-  /** Rejects with `conflict` where the Service is not as it was decided upon: what follows from that is for the caller to decide anew. */
+  /** Rejects with `conflict` when the Service differs from the version that was decided on; the caller decides again. */
   async #patchService(key: ServiceKey, from: ObjectVersion, change: Parameters<typeof statusPatch>[1]): Promise<void> {
     const { uid } = from;
     const body = statusPatch({ uid, resourceVersion: this.#own.resourceVersionFor(key, from) }, change);
     const { ingress = [], conditions = [] } = this.#known.get(key) ?? {};
     const added = change.conditions.filter(({ type }) => !conditions.some((known) => known.type === type));
-    // Until it is answered nobody knows what is there.
+    // Until the response arrives, the recorded status is unknown.
     this.#known.set(key, { ingress, conditions: [...conditions, ...added], unsure: true });
     try {
       const answer = await this.#components.client.write({
@@ -230,12 +230,12 @@ export class KubernetesStatusWriter {
       });
       this.#own.recordWrite(key, from, rawObject(answer).metadata.resourceVersion);
     } catch (error) {
-      // Nobody needs the status of what is gone; that it is gone will be heard of.
+      // A Service that is gone needs no status; the watch will report it.
       if (!isNotFound(error)) throw error;
     }
   }
 
-  /** An object of Herald's own, of which nobody else writes the status. */
+  /** Patches one of Herald's own objects, whose status has no other writer. */
   async #patchObject(path: string, patchOf: (object: RawObject, now: Date) => object | undefined): Promise<void> {
     const { client, clock } = this.#components;
     for (let attempt = 1; ; attempt++) {
