@@ -18,7 +18,7 @@ export async function addLocalMetrics(bundle: Bundle, snapshot: Snapshot | undef
     bundle.addText('host/metrics.txt', text);
     return;
   }
-  throw new Error(`nobody answers at port ${metricsPort} of ${addresses.join(', ')}`);
+  throw new Error(`no agent answers at port ${metricsPort} of ${addresses.join(', ')}`);
 }
 
 const metricsPort = 10_290;

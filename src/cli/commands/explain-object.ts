@@ -34,7 +34,8 @@ interface Subject {
 export const poolSubject: Subject = {
   command: 'pool',
   kind: 'IPAddressPool',
-  description: 'the addresses of an IPAddressPool: which Services have them, which wait and why, and which BGPAdvertisements announce them',
+  description:
+    'show the addresses of an IPAddressPool: which Services have them, which wait and why, and which BGPAdvertisements announce them',
   example: 'herald explain pool public',
   names: ({ snapshot }) => snapshot.pools.keys(),
   explain({ snapshot }, name) {
@@ -46,7 +47,7 @@ export const poolSubject: Subject = {
 export const peerSubject: Subject = {
   command: 'peer',
   kind: 'BGPPeer',
-  description: 'the sessions of a BGPPeer, node by node: state, duration, last error, and routes',
+  description: 'show the sessions of a BGPPeer, node by node: state, duration, last error, and routes',
   example: 'herald explain peer tor1\n  herald explain peer tor1 --node node1     with every route',
   names: ({ snapshot }) => snapshot.peers.keys(),
   explain({ snapshot, now }, name, { node }) {
@@ -61,7 +62,7 @@ export const peerSubject: Subject = {
 export const nodeSubject: Subject = {
   command: 'node',
   kind: 'Node',
-  description: 'what a node forwards and announces, its sessions and problems, and the Services that differ from what was decided',
+  description: 'show what a node forwards and announces, its sessions and problems, and the Services that differ from what was decided',
   example: 'herald explain node node1',
   names: ({ snapshot }) => snapshot.nodes.keys(),
   explain({ snapshot, now }, name) {

@@ -33,7 +33,9 @@ interface Options extends OutputOptions, QueryOptions, AwsFlags, ProviderFlag {
 
 export function explainServiceCommand(context: CommandContext): Command {
   const command = new Command('service')
-    .description('why a Service has an address or not, and which nodes announce and forward it: pool by pool, node by node, peer by peer')
+    .description(
+      'explain why a Service has an address or not, and which nodes announce and forward it: pool by pool, node by node, peer by peer',
+    )
     .addArgument(new Argument('<namespace/name>', 'the Service'))
     .option('--node <name>', 'only this node')
     .option('--peer <name>', 'only what is announced to this BGPPeer')

@@ -40,7 +40,7 @@ const subjects: readonly Subject[] = [
   {
     command: 'service',
     kind: 'Service',
-    description: 'why a Service got and lost its addresses, was programmed, announced and withdrawn, with the object that caused it',
+    description: 'show why a Service got and lost its addresses, was programmed, announced and withdrawn, with the object that caused it',
     argument: '<namespace/name>',
     example:
       'herald history service shop/web --since 1h\n  herald history service shop/web --since 10m --watch       and what happens from now on\n  herald history service shop/web -o wide                  with routes peer by peer, and the versions of the processes\n  herald history service shop/web --node node1 -o json\n  herald history service shop/web --source /etc/herald     of the processes of this host',
@@ -49,7 +49,7 @@ const subjects: readonly Subject[] = [
   {
     command: 'peer',
     kind: 'BGPPeer',
-    description: 'when the sessions with a BGPPeer came up and went down, and why',
+    description: 'show when the sessions with a BGPPeer came up and went down, and why',
     argument: '<name>',
     example: 'herald history peer tor1\n  herald history peer tor1 --node node1 --watch',
     of: ['agent'],
@@ -58,7 +58,7 @@ const subjects: readonly Subject[] = [
 
 export function historyCommand(context: CommandContext): Command {
   const history = new Command('history')
-    .description('what happened to an object and why, as running agents and controllers remember it')
+    .description('show what happened to an object and why, as running agents and controllers remember it')
     .addHelpText('after', '\nExample:\n  herald history service shop/web     in the cluster of $KUBECONFIG\n  herald history peer tor1');
   for (const subject of subjects) history.addCommand(subjectCommand(context, subject).exitOverride().showHelpAfterError(hint));
   return history;

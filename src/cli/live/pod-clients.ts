@@ -1,7 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { defined } from '../../lang/defined.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { StallTimeout } from '../../kube/client/deadline.ts';
+import { StallTimeout } from '../../kube/client/stall-timeout.ts';
 import { KubeError } from '../../kube/error.ts';
 import { listPages } from '../../kube/reflector/list-pages.ts';
 import type { RawObject } from '../../kube/raw-object.ts';

@@ -23,7 +23,7 @@ interface AskedRoutes {
   readonly unasked: readonly UnreachableProcess[];
 }
 
-const nobody: AskedRoutes = { live: new Map(), unasked: [] };
+const noRoutes: AskedRoutes = { live: new Map(), unasked: [] };
 
 /**
  * Queries agents for the routes that they have sent for a Service, to a peer, or at all. A command works without any agent, from decisions
@@ -35,7 +35,7 @@ export async function queryRoutes(
   { node, ...query }: { readonly node?: string | undefined; readonly peer?: string | undefined; readonly service?: string | undefined },
 ): Promise<AskedRoutes> {
   // Manifests have no running processes.
-  if (options.ask === false || options.file !== undefined) return nobody;
+  if (options.ask === false || options.file !== undefined) return noRoutes;
   let found: FoundProcesses;
   try {
     found = await findProcesses(context, options, { node, of: ['agent'] });

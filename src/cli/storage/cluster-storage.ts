@@ -8,7 +8,7 @@ import { InCluster, inClusterServer, podNamespace } from '../../kube/client/in-c
 import { readKubeconfig } from '../../kube/client/kubeconfig.ts';
 import { KubernetesSource, type KubernetesSourceOptions } from '../../sources/kubernetes/kubernetes-source.ts';
 import { makeConfig } from '../../sources/kubernetes/create-config.ts';
-import { KubernetesStatusWriter } from '../../sources/kubernetes/records/records.ts';
+import { KubernetesStatusWriter } from '../../sources/kubernetes/records/status-writer.ts';
 import { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { Log } from '../../system/log.ts';
 import { acquireLease } from './leader-election.ts';

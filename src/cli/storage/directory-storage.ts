@@ -2,7 +2,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DirectorySource } from '../../sources/directory/directory-source.ts';
 import { acquireLock, LockedError, requireUnlocked } from '../../sources/directory/lock.ts';
-import { DirectoryStatusWriter } from '../../sources/directory/records.ts';
+import { DirectoryStatusWriter } from '../../sources/directory/status-writer.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { StorageBackend } from '../context/storage.ts';

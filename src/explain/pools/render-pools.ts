@@ -27,7 +27,7 @@ function waitingLine(waiting: number): string[] {
 function rowsOf({ pool, usage, advertisements, unannounced, pending }: PoolRow): Cell[][] {
   const counts = usage.map(({ family, given, free, total }) => [family, shortCount(total), String(given), shortCount(free)]);
   const [first = ['', '', '', ''], ...others] = counts;
-  const announced = unannounced === undefined ? advertisements.join(',') : unannounced.code === 'Undecided' ? 'not known' : 'nobody';
+  const announced = unannounced === undefined ? advertisements.join(',') : unannounced.code === 'Undecided' ? 'not known' : 'none';
   return [[pool, ...first, announced, countsText(pending)], ...others.map((cells) => [undefined, ...cells])];
 }
 

@@ -5,10 +5,14 @@ import { withFix } from '../text/reason-lines.ts';
 
 export function renderProvider(explanation: ProviderExplanation): string[] {
   const { provider, because, others, rivals = [] } = explanation;
-  const nobody = unclaimed(explanation);
+  const noProvider = unclaimed(explanation);
   const whose =
-    provider !== undefined ? [`Provider   ${provider}: ${because}`] : nobody === undefined ? [] : withFix('Provider   none: ', nobody);
-  const ofModules = others.filter((other) => !isBuiltIn(other.provider) && other.reason !== nobody);
+    provider !== undefined
+      ? [`Provider   ${provider}: ${because}`]
+      : noProvider === undefined
+        ? []
+        : withFix('Provider   none: ', noProvider);
+  const ofModules = others.filter((other) => !isBuiltIn(other.provider) && other.reason !== noProvider);
   return [
     ...whose,
     ...rivals.map((rival) => `           ${rival} claims it too, but comes later: a Service has one provider`),

@@ -12,7 +12,7 @@ interface Options extends TableOptions {
 export function poolsCommand(context: CommandContext): Command {
   return tableCommand<Options, PoolReport>(context, {
     command: 'pools',
-    description: 'the IPAddressPools: addresses, how many are given and free, their BGPAdvertisements, and why Services wait',
+    description: 'show the IPAddressPools: addresses, how many are given and free, their BGPAdvertisements, and why Services wait',
     examples: [
       'herald pools                           in the cluster of $KUBECONFIG',
       'herald pools -o wide                   with the ranges, and why a pool gives no more',

@@ -18,7 +18,7 @@ interface Options extends TableOptions, NameOptions, QueryOptions {
 export function routesCommand(context: CommandContext): Command {
   const command = tableCommand<Options, RouteReport>(context, {
     command: 'routes',
-    description: 'the routes that nodes announce: to which peers, with which attributes, and for which Service',
+    description: 'show the routes that nodes announce: to which peers, with which attributes, and for which Service',
     examples: [
       'herald routes                                   in the cluster of $KUBECONFIG',
       'herald routes -o wide --node node1 --peer tor1  with every attribute, and why a route is not sent',

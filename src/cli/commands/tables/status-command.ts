@@ -15,7 +15,7 @@ interface Options extends TableOptions {
 export function statusCommand(context: CommandContext): Command {
   return tableCommand<Options, Overview>(context, {
     command: 'status',
-    description: 'the state of everything on one screen: controller, nodes, sessions, Services by condition and reason, pools',
+    description: 'show the state of everything on one screen: controller, nodes, sessions, Services by condition and reason, pools',
     examples: [
       'herald status                      in the cluster of $KUBECONFIG',
       'herald status --watch',

@@ -11,7 +11,7 @@ export interface WatchOptions {
 }
 
 export const watchOption = (shows = 'show it again when it has changed'): Option =>
-  new Option('-w, --watch [seconds]', `${shows}, checking every few seconds (${limits.watchSeconds}), until Ctrl-C`)
+  new Option('-w, --watch [seconds]', `${shows}, reading at this interval in seconds (default: ${limits.watchSeconds}), until Ctrl-C`)
     .argParser(readSeconds)
     .preset(String(limits.watchSeconds));
 

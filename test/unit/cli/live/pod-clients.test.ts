@@ -63,7 +63,7 @@ describe('a busy process (429)', () => {
     ['none, so a short pause', undefined, limits.liveBusyMilliseconds],
     ['0 seconds, so a short pause', '0', limits.liveBusyMilliseconds],
     ['a date, so a short pause', 'Wed, 21 Oct 2026 07:28:00 GMT', limits.liveBusyMilliseconds],
-  ])('the client retries after the pause that the answer names: %s', async (_, retryAfter, pause) => {
+  ])('the client retries after the pause in Retry-After: %s', async (_, retryAfter, pause) => {
     server.next(busy(retryAfter), busy(retryAfter));
     const answered = pod.ask(livePaths.history, {});
     for (const times of [1, 2]) {

@@ -79,8 +79,8 @@ describe('herald import metallb of a whole installation', patient, () => {
 
 describe('exit status of herald import metallb', patient, () => {
   test.each<[string, number, string, string]>([
-    ['nothing differs', 0, pool, 'exact: IPAddressPool.metallb.io/lb/a'],
-    ['something differs', 2, pool.replace('spec: {', 'spec: {serviceAllocation: {priority: -1}, '), 'differs: '],
+    ['equal objects', 0, pool, 'exact: IPAddressPool.metallb.io/lb/a'],
+    ['differing objects', 2, pool.replace('spec: {', 'spec: {serviceAllocation: {priority: -1}, '), 'differs: '],
     ['a refused object', 1, pool.replace('192.0.2.0/24', '127.0.0.0/8'), 'refused: '],
     ['a name that appears twice', 1, `${pool}---\n${pool}`, 'appears twice'],
     [
