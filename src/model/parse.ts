@@ -2,7 +2,7 @@ import { isRecord } from '../lang/is-record.ts';
 import { defined } from '../lang/defined.ts';
 import { heraldApiVersion, kinds } from './kinds.ts';
 import { limits } from './limits.ts';
-import { metallbGroup } from './metallb-group.ts';
+import { metallbGroup } from './parse/metallb-group.ts';
 import { readEndpointSlice } from './parse/kubernetes/endpoint-slice.ts';
 import { readEndpoints } from './parse/kubernetes/endpoints.ts';
 import { FieldReader } from './parse/fields.ts';

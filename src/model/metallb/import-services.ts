@@ -1,7 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { defined } from '../../lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../objects/metadata.ts';
-import { metallbAnnotation, translateAnnotations } from '../metallb-annotations.ts';
+import { metallbAnnotation, translateAnnotations } from '../parse/metallb-annotations.ts';
 import type { RawInput, Remark } from './import.ts';
 import { parseAnyObject } from './read.ts';
 

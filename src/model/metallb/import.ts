@@ -2,7 +2,7 @@ import { isRecord } from '../../lang/is-record.ts';
 import { originText, type TranslatedFrom } from '../objects/metadata.ts';
 import { parseObject } from '../parse.ts';
 import { fieldText } from '../parse/problem.ts';
-import { metallbGroup } from '../metallb-group.ts';
+import { metallbGroup } from '../parse/metallb-group.ts';
 import { metallbKinds } from './kinds.ts';
 import { translateObject, type Translation } from './translate.ts';
 

@@ -1,6 +1,6 @@
 import { advertisementRows, communityRows } from './bgp-advertisement.ts';
 import { bfdRows } from './bfd-profile.ts';
-import { metallbGroup } from '../metallb-group.ts';
+import { metallbGroup } from '../parse/metallb-group.ts';
 import { firstPeerRows, peerRows } from './bgp-peer.ts';
 import { poolRows } from './ip-address-pool.ts';
 import type { FieldRow } from './rows.ts';

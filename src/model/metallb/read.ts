@@ -6,8 +6,8 @@ import type { TranslatedFrom } from '../objects/metadata.ts';
 import { parseObject, type ParseResult } from '../parse.ts';
 import { addProblem, fieldText, type FieldPath, type FieldProblem } from '../parse/problem.ts';
 import type { ObjectIdentity, ParseOptions } from '../parse/result.ts';
-import { translateAnnotations, type TranslatedAnnotations } from '../metallb-annotations.ts';
-import { metallbGroup } from '../metallb-group.ts';
+import { translateAnnotations, type TranslatedAnnotations } from '../parse/metallb-annotations.ts';
+import { metallbGroup } from '../parse/metallb-group.ts';
 import { translateObject } from './translate.ts';
 
 /** Determines whose objects are read: HeraldConfig.spec.compat and compatNamespace. */

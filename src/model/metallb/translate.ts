@@ -1,7 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { heraldApiVersion } from '../parse.ts';
 import type { TranslatedFrom } from '../objects/metadata.ts';
-import { metallbGroup } from '../metallb-group.ts';
+import { metallbGroup } from '../parse/metallb-group.ts';
 import { metallbKinds, reportKinds } from './kinds.ts';
 import { translateFields, type Finding } from './rows.ts';
 

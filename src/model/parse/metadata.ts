@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { limits } from '../limits.ts';
 import type { Metadata } from '../objects/metadata.ts';
-import { metallbAnnotation } from '../metallb-annotations.ts';
+import { metallbAnnotation } from './metallb-annotations.ts';
 import type { FieldReader } from './fields.ts';
 import { identityText, type ParseOptions } from './result.ts';
 

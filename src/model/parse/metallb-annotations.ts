@@ -1,5 +1,5 @@
-import { annotations } from './annotations.ts';
-import type { Labels } from './objects/metadata.ts';
+import { annotations } from '../annotations.ts';
+import type { Labels } from '../objects/metadata.ts';
 
 /** One MetalLB annotation of a Service: its counterpart in Herald and its text on the reference page. */
 interface AnnotationRow {
