@@ -22,7 +22,7 @@ import type { Service, ServicePort } from '../../../src/model/objects/service.ts
 import { holdersIn } from '../../../src/model/store/address-index.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 
-/** Small literals to model objects: text where the model has addresses, and the API's defaults for what is left out. */
+/** Builds model objects from small literals: addresses are text, and absent fields have the defaults of the API. */
 
 type Overrides<T> = Partial<Omit<T, 'kind' | 'metadata'>>;
 
@@ -48,12 +48,12 @@ export interface ServiceLiteral extends Overrides<
   readonly name: string;
   readonly labels?: Labels;
   readonly clusterIPs?: readonly string[];
-  /** "80", "443/TCP", "dns:53/UDP", "http:80/TCP@30080" (the last is the nodePort). */
+  /** "80", "443/TCP", "dns:53/UDP" or "http:80/TCP@30080", where the last number is the nodePort. */
   readonly ports?: readonly string[];
   readonly externalIPs?: readonly string[];
   readonly requested?: readonly string[];
   readonly sourceRanges?: readonly string[];
-  /** Addresses of the record: "192.0.2.1", or "192.0.2.1 Proxy" with its ipMode. */
+  /** Recorded addresses: "192.0.2.1", or "192.0.2.1 Proxy" with its ipMode. */
   readonly assigned?: readonly string[];
   readonly ingress?: Service['ingress'];
 }
@@ -91,7 +91,10 @@ function ingressOf(text: string): Service['ingress'][number] {
   return { address: address(at), ipMode: mode === 'Proxy' ? 'Proxy' : 'VIP' };
 }
 
-/** "address", then any of "@node", "notready", "terminating" (which no longer serves), "draining" (terminating and serving), "zone=a,b", "nodes=n1". */
+/**
+ * Parses an endpoint: "address", then any of "@node", "notready", "terminating" (no longer serves), "draining" (terminating and serving),
+ * "zone=a,b" and "nodes=n1".
+ */
 export function endpoint(text: string): Endpoint {
   const [at = '', ...words] = text.split(' ');
   const [ip = '', nodeName] = at.split('@');
@@ -114,9 +117,9 @@ export function endpoint(text: string): Endpoint {
 
 export interface SliceLiteral {
   readonly service: string;
-  /** "8080", "http:8080/TCP": the names are the Service's. */
+  /** "8080" or "http:8080/TCP", with the port names of the Service. */
   readonly ports?: readonly string[];
-  /** See `endpoint`. All of one family, which is the slice's. */
+  /** See `endpoint`. All are of the slice's family. */
   readonly endpoints: readonly string[];
   readonly name?: string;
   readonly labels?: Labels;
@@ -146,7 +149,7 @@ export interface PoolLiteral extends Overrides<Omit<IPAddressPool, 'addresses' |
   readonly addresses: readonly string[];
   readonly labels?: Labels;
   readonly serviceAllocation?: Partial<NonNullable<IPAddressPool['serviceAllocation']>>;
-  /** Address to Service. */
+  /** Maps addresses to Services. */
   readonly reserved?: Readonly<Record<string, ServiceKey>>;
 }
 
@@ -298,17 +301,17 @@ export interface ClusterLiteral {
   readonly bfdProfiles?: readonly BfdProfileLiteral[];
   readonly advertisements?: readonly Parameters<typeof advertisement>[0][];
   readonly nodes?: readonly NodeLiteral[];
-  /** Labels by name of the namespace. */
+  /** Labels by namespace. */
   readonly namespaces?: Readonly<Record<string, Labels>>;
-  /** ServiceCIDR objects, by name. */
+  /** CIDRs by name of the ServiceCIDR object. */
   readonly serviceCIDRs?: Readonly<Record<string, readonly string[]>>;
   readonly communities?: Readonly<Record<string, string>>;
   readonly secrets?: readonly SecretLiteral[];
-  /** Sessions that nodes report, Established: addresses by name of the peer, by name of the node. */
+  /** Established sessions that nodes report: node to peer to address. */
   readonly running?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** How far the drain of nodes is, in their reports. */
+  /** Drain reports by node. */
   readonly drains?: Readonly<Record<string, NodeDrainReport>>;
-  /** Nodes whose reports do not list all Services that differ. */
+  /** Nodes with a truncated report, which does not list all Services that differ. */
   readonly cut?: readonly string[];
   readonly externalIPPolicies?: readonly { readonly cidrs: readonly string[]; readonly namespaceSelector?: LabelSelector }[];
   readonly config?: Overrides<Omit<HeraldConfig, 'podCIDRs' | 'serviceCIDRs' | 'nodePortAddresses'>> & {

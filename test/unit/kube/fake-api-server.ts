@@ -10,7 +10,7 @@ export interface FakeObject {
   readonly [field: string]: unknown;
 }
 
-/** What a test does in place of one answer. */
+/** Replaces one response. */
 export type Fault = (response: ServerResponse, query: URLSearchParams, request: IncomingMessage) => void;
 
 interface Watcher {
@@ -19,32 +19,32 @@ interface Watcher {
 }
 
 /**
- * As much of an API server as a reflector sees: lists in pages, watches, WatchList, over plain HTTP on loopback. It does right
- * unless a test has put a fault in line.
+ * The part of an API server that a reflector uses: lists in pages, watches and WatchList over plain HTTP on loopback. Behaves correctly
+ * unless a test injected a fault.
  */
 export class FakeApiServer {
   /** Every request in order: "list", "more" (a further page), "stream" (WatchList), "watch RESOURCEVERSION". */
   readonly requests: string[] = [];
-  /** What each of them was about. */
+  /** The path of each request. */
   readonly paths: string[] = [];
   /** The field selector of each, "" where it has none. */
   readonly queries: string[] = [];
   readonly methods = new Set<string | undefined>();
-  /** Every merge patch that was taken. */
+  /** Every accepted merge patch. */
   readonly patches: { readonly path: string; readonly body: unknown }[] = [];
   readonly authorizations: (string | undefined)[] = [];
-  /** That were ever made. */
+  /** Number of connections ever made. */
   connections = 0;
   streamsLists = true;
   pageItems = 2;
   compresses = false;
-  /** Requests for objects of paths that are here are answered 404. */
+  /** Paths whose objects are answered 404. */
   readonly absent = new Set<string>();
-  /** Requests of paths that are here are answered 403. */
+  /** Paths that are answered 403. */
   readonly forbidden = new Set<string>();
-  /** Requests of paths that are here get this text: a log, what a pod answers, an object. */
+  /** Paths answered with this text: a log, a pod's response, an object. */
   readonly texts = new Map<string, string>();
-  /** Requests of paths that are here are answered by these. */
+  /** Paths answered by these faults. */
   readonly faults = new Map<string, Fault>();
   /** Every request is answered 503. */
   refuseAll = false;
@@ -117,7 +117,7 @@ export class FakeApiServer {
     this.#tellAll(path, 'DELETED', { ...object, metadata: { ...object.metadata, resourceVersion: this.#next() } });
   }
 
-  /** A change that nobody who watches hears of. */
+  /** Makes a change that no watch reports. */
   silently(work: () => void): void {
     const watchers = [...this.#watchers];
     this.#watchers.clear();
@@ -129,7 +129,7 @@ export class FakeApiServer {
     this.tell(path, 'BOOKMARK', { metadata: { resourceVersion: this.version, ...defined({ annotations }) } });
   }
 
-  /** Any event, or any line, to those who watch the path. */
+  /** Sends any event or line to the watches of the path. */
   tell(path: string, type: string, object: object): void {
     this.say(path, `${JSON.stringify({ type, object })}\n`);
   }
@@ -138,7 +138,7 @@ export class FakeApiServer {
     for (const watcher of this.#watchers) if (watcher.path === path) watcher.response.write(bytes);
   }
 
-  /** Watches may no longer begin before the present version. */
+  /** Forbids watches to begin before the present version. */
   compact(): void {
     this.#expiredBefore = this.#version;
   }
@@ -154,12 +154,12 @@ export class FakeApiServer {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** The next requests are answered by these, one each. */
+  /** Answers the next requests by these faults, one each. */
   next(...faults: readonly Fault[]): void {
     this.#faults.push(...faults);
   }
 
-  /** Those who watch all namespaces, and those who watch the one of the object. */
+  /** Notifies the watches of all namespaces and of the object's namespace. */
   #tellAll(path: string, type: string, object: FakeObject): void {
     this.tell(path, type, object);
     const { namespace } = object.metadata;
@@ -216,7 +216,7 @@ export class FakeApiServer {
     this.#watchers.add(watcher);
   }
 
-  /** A merge patch of an object that has no namespace. */
+  /** Applies a merge patch to a cluster-scoped object. */
   async #patch(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [, list = '', name = ''] = /^(.*)\/([^/]+)$/.exec(path) ?? [];
     const body = JSON.parse(await textOf(request)) as object;

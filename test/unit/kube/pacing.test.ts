@@ -20,7 +20,7 @@ test('pauses double up to their bound, half of each at random', () => {
   expect(least.failed()).toBe(400);
 });
 
-test('what the API server asks for is the least, and no two ask again at the same moment', () => {
+test("the API server's pause is the minimum, and clients do not all return at once", () => {
   expect(new BackOff(() => 0, retryDelays).failed(7_000)).toBe(7_000);
   expect(new BackOff(() => 0.5, retryDelays).failed(7_000)).toBe(7_200);
   expect(answerError(429, '', '9999999').retryAfterMilliseconds).toBe(limits.retryAfterMaximumMilliseconds);

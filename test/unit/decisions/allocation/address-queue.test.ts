@@ -8,7 +8,7 @@ import { cluster, pool, service, type ServiceLiteral } from '../fixtures.ts';
 const dual = { clusterIPs: ['10.96.0.1', 'fd96::1'] };
 const required = { ...dual, ipFamilyPolicy: 'RequireDualStack' } as const;
 
-/** Looks at one Service after the other, as a controller does. */
+/** Decides one Service after the other, as a controller does. */
 class Line {
   readonly allocator: Allocator;
   readonly line: AddressQueue;
@@ -36,7 +36,7 @@ class Line {
 
 const both = ['192.0.2.1-192.0.2.1', '2001:db8::1-2001:db8::1'];
 
-test('what those that were called do not take is offered to the others', () => {
+test('an address that chosen Services do not take is offered to the others', () => {
   const line = new Line(...both);
   const six = { clusterIPs: ['fd96::1'] };
   line.look('holder', required);
@@ -45,7 +45,7 @@ test('what those that were called do not take is offered to the others', () => {
   line.look('four');
   expect(line.release('holder')).toEqual(['default/six', 'default/two']);
   line.look('six', six);
-  // Not as long as one that was called is still to be looked at.
+  // Nothing is offered while a chosen Service is still undecided.
   expect(line.written('six')).toEqual([]);
   line.look('two', required);
   expect(line.written('two')).toEqual(['default/four']);
@@ -53,14 +53,14 @@ test('what those that were called do not take is offered to the others', () => {
   expect(line.written('four')).toEqual([]);
 });
 
-test('one that was called and is gone holds up nobody', () => {
+test('a chosen Service that was deleted does not hold up the others', () => {
   const line = new Line('192.0.2.1-192.0.2.1');
   for (const name of ['holder', 'next', 'last']) line.look(name);
   expect(line.release('holder')).toEqual(['default/next']);
   expect(line.release('next')).toEqual(['default/last']);
 });
 
-test('nobody is called twice for what all of them could not use', () => {
+test('a Service that cannot use a freed address is not retried for it', () => {
   const line = new Line('192.0.2.1-192.0.2.1');
   line.look('holder');
   line.look('other', { requestedPool: 'other' });

@@ -11,7 +11,7 @@ import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { matching, pool } from '../fixtures.ts';
 import { address } from '../../../../src/net/address.ts';
 
-/** Sets of disjoint pools, tiny so that they fill up, overlapping from set to set. */
+/** Sets of disjoint pools. They are tiny, so that they fill up, and the sets overlap each other. */
 const poolSets: readonly (readonly IPAddressPool[])[] = [
   [pool({ name: 'a', addresses: ['192.0.2.0-192.0.2.2', '2001:db8::-2001:db8::1'] }), pool({ name: 'b', addresses: ['192.0.2.8/31'] })],
   [pool({ name: 'a', addresses: ['192.0.2.0-192.0.2.3', '2001:db8::/126'], avoidBuggyIPs: true })],
@@ -72,11 +72,11 @@ const operation = fc.oneof(
   { weight: 1, arbitrary: fc.record({ op: fc.constant('restart' as const) }) },
 );
 
-/** What a test knows of a Service: its request, and whether it was last told that something is amiss. */
+/** The state that the test keeps of a Service: its request, and whether the last decision gave a reason. */
 interface Known {
   readonly request: AllocationRequest;
   readonly amiss: boolean;
-  /** It has asked for something and was refused, and so may move when it can. */
+  /** True when its request changed and was refused. The Service may then move as soon as the request can be met. */
   readonly asking: boolean;
 }
 
@@ -112,7 +112,7 @@ class World {
     this.known.set(service, { request, amiss: reason !== undefined, asking: reason !== undefined && wasAsked });
   }
 
-  /** An address that was given just then. */
+  /** Checks an address that the Service got in this step. */
   expectGiven(request: AllocationRequest, given: Address): void {
     assert(this.allocator.poolOf(given) !== undefined, 'addresses come from pools');
     assert(request.families.includes(given.family));
@@ -155,7 +155,7 @@ class World {
     );
   }
 
-  /** Two Services that may not share hold one address only where the record or a change of their own made it so, and one is told. */
+  /** Checks that every address shared against the rules has a reason on at least one of its two holders. */
   expectNobodyShares(): void {
     for (const [service, { request, amiss }] of this.known) {
       for (const held of this.held(service)) {
@@ -169,8 +169,8 @@ class World {
   }
 }
 
-describe('whatever happens, in whatever order', () => {
-  test('nobody gets what another holds, nothing moves unasked, nothing leaks', () => {
+describe('an allocator after a random sequence of operations', () => {
+  test('Services never get held addresses, move only when their owner asks, and release everything', () => {
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 40 }), (operations) => {
         const world = new World();
@@ -209,7 +209,7 @@ describe('whatever happens, in whatever order', () => {
   });
 });
 
-describe('the work of one allocation', () => {
+describe('the steps of one allocation', () => {
   const simple = (name: string, rest: Partial<AllocationRequest> = {}): AllocationRequest => ({
     service: `n/${name}`,
     namespace: 'n',
@@ -230,7 +230,7 @@ describe('the work of one allocation', () => {
     ['10.0.0.0/8', { avoidBuggyIPs: false }, 4],
     ['10.0.0.0/8', { avoidBuggyIPs: true }, 4],
     ['2001:db8::/64', {}, 6],
-  ] as const)('%s %j: does not grow with the number assigned', (range, options, family) => {
+  ] as const)('%s %j: the number of steps does not grow with the number of assigned addresses', (range, options, family) => {
     const allocator = createAllocator([pool({ name: 'p', addresses: [range], ...options })]);
     const stepsOf = (name: string): number => {
       const before = allocator.steps();
@@ -245,7 +245,7 @@ describe('the work of one allocation', () => {
     expect(first).toBeLessThanOrEqual(16);
   });
 
-  test('with many gaps it grows as their logarithm', () => {
+  test('the number of steps grows with the logarithm of the number of gaps', () => {
     const allocator = createAllocator([pool({ name: 'p', addresses: ['10.0.0.0/8'] })]);
     for (let index = 0; index < 8192; index++) allocator.allocate(simple(`s${index}`));
     for (let index = 1; index < 8192; index += 2) allocator.release(`n/s${index}`, 0);
@@ -255,7 +255,7 @@ describe('the work of one allocation', () => {
   });
 });
 
-/** What the pools say is held is what is held, each address once. */
+/** Checks that the usage of each pool matches the held addresses. A shared address counts once. */
 function expectCounted(allocator: Allocator): void {
   const held = [...allocator.assignments()].flatMap(({ addresses }) => addresses);
   const counts = new Map<string, number>();

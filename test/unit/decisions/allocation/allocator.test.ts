@@ -18,7 +18,7 @@ function request(literal: ServiceLiteral | string, namespaces: Readonly<Record<s
 
 const withPools = (...pools: readonly PoolLiteral[]): Allocator => createAllocator(pools.map(pool));
 
-/** "192.0.2.1, 2001:db8::1", then "(Reason)" where there is one. */
+/** "192.0.2.1, 2001:db8::1", followed by "(Reason)" when there is one. */
 function show({ addresses, reason }: Allocation): string {
   const what = addresses.map(formatAddress).join(', ');
   return reason === undefined ? what : `${what} (${reason.code})`.trim();
@@ -35,7 +35,7 @@ describe('the order in which pools are tried', () => {
     serviceAllocation: { priority, namespaces: ['default'] },
   });
 
-  test('pinned by priority, 0 last, then by name, then the others', () => {
+  test('pools with serviceAllocation come first by priority (0 last) and name, then the others', () => {
     const allocator = withPools(
       { name: 'a-open', addresses: ['192.0.9.1-192.0.9.1'] },
       pinned('b-unset', 4, 0),
@@ -59,14 +59,14 @@ describe('the order in which pools are tried', () => {
     ['a namespace by label', { namespaceSelectors: [matching({ team: 'a' })] }, '192.0.2.1'],
     ['a name or a label', { namespaces: ['other'], namespaceSelectors: [matching({ team: 'a' })] }, '192.0.2.1'],
     ['a Service by label', { serviceSelectors: [matching({ app: 'web' })] }, '192.0.2.1'],
-    ['both must match', { namespaces: ['default'], serviceSelectors: [matching({ app: 'db' })] }, '(PoolServiceNotSelected)'],
-    ['nothing: everything matches', {}, '192.0.2.1'],
-  ])('a pool selects %s', (_, serviceAllocation, expected) => {
+    ['a namespace and a Service label', { namespaces: ['default'], serviceSelectors: [matching({ app: 'db' })] }, '(PoolServiceNotSelected)'],
+    ['no condition', {}, '192.0.2.1'],
+  ])('serviceAllocation with %s decides whether the pool serves the Service', (_, serviceAllocation, expected) => {
     const allocator = withPools({ ...small, ...defined({ serviceAllocation }) });
     expect(show(allocator.allocate(request({ name: 'web', labels: { app: 'web' } }, { default: { team: 'a' } })))).toBe(expected);
   });
 
-  test('autoAssign: false gives on request only', () => {
+  test('a pool with autoAssign: false gives addresses on request only', () => {
     const allocator = withPools({ ...small, autoAssign: false });
     expect(ask(allocator, 'web')).toBe('(PoolNotAutoAssigned)');
     expect(ask(allocator, { name: 'web', requestedPool: 'small' })).toBe('192.0.2.1');
@@ -80,7 +80,7 @@ describe('the order in which pools are tried', () => {
     expect(ask(withPools(), 'web')).toBe('(NoPools)');
   });
 
-  test('pool by pool it says why not', () => {
+  test('a refusal lists the reason of each pool', () => {
     const allocator = withPools(
       { name: 'full', addresses: ['192.0.2.1-192.0.2.1'] },
       { name: 'manual', addresses: ['192.0.3.0/24'], autoAssign: false },
@@ -110,14 +110,14 @@ describe('requested addresses', () => {
     ['another family than the Service has', { requested: ['2001:db8::1'] }, '(RequestedFamilyMismatch)'],
     ['one of two required families', { ...required, requested: ['192.0.2.2'] }, '(RequestedFamilyMismatch)'],
     ['one of two preferred families', { ...prefer, requested: ['2001:db8::1'] }, '2001:db8::1'],
-    ['both', { ...required, requested: ['2001:db8::1', '192.0.2.2'] }, '2001:db8::1, 192.0.2.2'],
-    ['of two pools', { ...required, requested: ['192.0.2.2', '2001:db8:1::1'] }, '192.0.2.2, 2001:db8:1::1'],
-    ['of one family', { requested: ['192.0.2.2', '192.0.2.3'] }, '192.0.2.2, 192.0.2.3'],
-    ['all or none', { requested: ['192.0.2.2', '192.0.2.1'] }, '(AddressTaken)'],
-    ['in another pool than requested', { requested: ['192.0.2.2'], requestedPool: 'six' }, '(AddressInOtherPool)'],
-    ['one that avoidBuggyIPs leaves out', { requested: ['192.0.2.255'] }, '(AddressAvoided)'],
-    ['something unreadable', { invalidRequest: { field: 'spec.loadBalancerIP', problem: 'no address' } }, '(InvalidRequest)'],
-  ])('%s', (_, literal, expected) => {
+    ['both families', { ...required, requested: ['2001:db8::1', '192.0.2.2'] }, '2001:db8::1, 192.0.2.2'],
+    ['addresses of two pools', { ...required, requested: ['192.0.2.2', '2001:db8:1::1'] }, '192.0.2.2, 2001:db8:1::1'],
+    ['two addresses of one family', { requested: ['192.0.2.2', '192.0.2.3'] }, '192.0.2.2, 192.0.2.3'],
+    ['a free and a taken one', { requested: ['192.0.2.2', '192.0.2.1'] }, '(AddressTaken)'],
+    ['an address in another pool than requested', { requested: ['192.0.2.2'], requestedPool: 'six' }, '(AddressInOtherPool)'],
+    ['one that avoidBuggyIPs excludes', { requested: ['192.0.2.255'] }, '(AddressAvoided)'],
+    ['an unreadable address', { invalidRequest: { field: 'spec.loadBalancerIP', problem: 'no address' } }, '(InvalidRequest)'],
+  ])('a Service that asks for %s', (_, literal, expected) => {
     const allocator = withPools(
       { name: 'four', addresses: ['192.0.2.0/24', '2001:db8::/64'], avoidBuggyIPs: true },
       { name: 'six', addresses: ['2001:db8:1::/64'] },
@@ -126,7 +126,7 @@ describe('requested addresses', () => {
     expect(ask(allocator, { name: 'web', ...literal })).toBe(expected);
   });
 
-  test('who holds it is said, and why it is not shared', () => {
+  test('AddressTaken names the holder and why the address cannot be shared', () => {
     const allocator = withPools(small);
     allocator.allocate(request('holder'));
     expect(allocator.decide(request({ name: 'web', requested: ['192.0.2.1'] })).reason).toEqual({
@@ -140,22 +140,22 @@ describe('address families', () => {
   const both: PoolLiteral = { name: 'both', addresses: ['192.0.2.1-192.0.2.2', '2001:db8::1-2001:db8::1'] };
   const four: PoolLiteral = { name: 'a-four', addresses: ['198.51.100.0/24'] };
 
-  test('SingleStack takes the first of ipFamilies', () => {
+  test('SingleStack takes only the first of ipFamilies', () => {
     expect(ask(withPools(both), { name: 'web', clusterIPs: ['fd96::1'] })).toBe('2001:db8::1');
   });
 
-  test('both come from one pool, in the order of ipFamilies', () => {
+  test('a dual-stack Service gets both addresses from one pool, in the order of ipFamilies', () => {
     expect(ask(withPools(four, both), { name: 'web', ...required, clusterIPs: ['fd96::1', '10.96.0.1'] })).toBe('2001:db8::1, 192.0.2.1');
   });
 
-  test('RequireDualStack takes both or none', () => {
+  test('RequireDualStack takes both families or none', () => {
     const allocator = withPools(both);
     expect(ask(allocator, { name: 'one', ...required })).toBe('192.0.2.1, 2001:db8::1');
     expect(ask(allocator, { name: 'two', ...required })).toBe('(PoolFull)');
     expect(ask(withPools(four), { name: 'two', ...required })).toBe('(PoolHasNoFamily)');
   });
 
-  test('PreferDualStack prefers a pool with both, then the primary family, then the other', () => {
+  test('PreferDualStack prefers a pool with both families, then the primary family, then the other', () => {
     const allocator = withPools(four, both);
     expect(ask(allocator, { name: 'one', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
     expect(ask(allocator, { name: 'two', ...prefer })).toBe('198.51.100.0');
@@ -163,7 +163,7 @@ describe('address families', () => {
     expect(ask(six, { name: 'three', ...prefer })).toBe('2001:db8::');
   });
 
-  test('the missing family comes later, from the same pool', () => {
+  test('a missing family is added later from the same pool', () => {
     const allocator = withPools(both);
     allocator.allocate(request({ name: 'six', clusterIPs: ['fd96::2'] }));
     expect(ask(allocator, { name: 'web', ...prefer })).toBe('192.0.2.1');
@@ -171,13 +171,13 @@ describe('address families', () => {
     expect(ask(allocator, { name: 'web', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
   });
 
-  test('a Service that becomes dual-stack keeps what it has, also where the rest is not to be had', () => {
+  test('a Service that becomes dual-stack keeps its address even when the second family is full', () => {
     const allocator = withPools(four, both);
     expect(ask(allocator, 'web')).toBe('198.51.100.0');
     expect(ask(allocator, { name: 'web', ...required })).toBe('198.51.100.0 (PoolHasNoFamily)');
   });
 
-  test('one that becomes single-stack lets the other address go', () => {
+  test('a Service that becomes single-stack releases the other address', () => {
     const allocator = withPools(both);
     allocator.allocate(request({ name: 'web', ...required }));
     const { addresses, freed } = allocator.allocate(request('web'));
@@ -185,10 +185,10 @@ describe('address families', () => {
   });
 });
 
-describe('a change of what is asked for', () => {
+describe('a changed request', () => {
   const other: PoolLiteral = { name: 'other', addresses: ['198.51.100.1-198.51.100.1'], autoAssign: false };
 
-  test('moves the Service when it can be had', () => {
+  test('a Service moves when the new address is available', () => {
     const allocator = withPools(small, other);
     expect(ask(allocator, 'web')).toBe('192.0.2.1');
     expect(ask(allocator, { name: 'web', requested: ['192.0.2.2'] })).toBe('192.0.2.2');
@@ -197,7 +197,7 @@ describe('a change of what is asked for', () => {
     expect([show(moved), moved.pool, moved.freed.map(formatAddress)]).toEqual(['198.51.100.1', 'other', ['192.0.2.2']]);
   });
 
-  test('keeps the old address while it cannot, and moves when it can', () => {
+  test('a Service keeps the old address until the new one is available', () => {
     const allocator = withPools(small, other);
     allocator.allocate(request({ name: 'first', requestedPool: 'other' }));
     ask(allocator, 'web');
@@ -209,14 +209,14 @@ describe('a change of what is asked for', () => {
     expect(ask(allocator, wish)).toBe('198.51.100.1');
   });
 
-  test('a request that is taken back leaves the Service where it was', () => {
+  test('withdrawing an unmet request leaves the Service where it was', () => {
     const allocator = withPools(small);
     ask(allocator, 'web');
     expect(ask(allocator, { name: 'web', requested: ['203.0.113.1'] })).toBe('192.0.2.1 (AddressNotInPools)');
     expect(ask(allocator, 'web')).toBe('192.0.2.1');
   });
 
-  test('renumbering by name: the new address comes beside the old one, which goes when it is no longer asked for', () => {
+  test('a Service that names its old and a new address holds both until it drops the old one', () => {
     const allocator = withPools({ ...small, draining: true }, { name: 'new', addresses: ['198.51.100.1-198.51.100.9'] });
     allocator.adopt(request('web'), [address('192.0.2.1')]);
     expect(ask(allocator, { name: 'web', requested: ['192.0.2.1', '198.51.100.5'] })).toBe('192.0.2.1, 198.51.100.5');
@@ -232,14 +232,14 @@ describe('a change of what is asked for', () => {
   });
 });
 
-describe('pools that change under a Service', () => {
+describe('changed pools', () => {
   test.each<[string, PoolLiteral[], string]>([
     ['deleted', [], '192.0.2.1 (HeldOutsidePools)'],
     ['shrunk', [{ name: 'small', addresses: ['192.0.2.2-192.0.2.2'] }], '192.0.2.1 (HeldOutsidePools)'],
-    ['fenced off', [{ ...small, serviceAllocation: { namespaces: ['other'] } }], '192.0.2.1 (PoolNamespaceNotSelected)'],
-    ['manual', [{ ...small, autoAssign: false }], '192.0.2.1'],
+    ['restricted to another namespace', [{ ...small, serviceAllocation: { namespaces: ['other'] } }], '192.0.2.1 (PoolNamespaceNotSelected)'],
+    ['switched to autoAssign: false', [{ ...small, autoAssign: false }], '192.0.2.1'],
     ['renamed', [{ name: 'tiny', addresses: ['192.0.2.0/30'] }], '192.0.2.1'],
-  ])('%s: it stays, before and after a restart', (_, pools, expected) => {
+  ])('a held address stays when its pool is %s, before and after a restart', (_, pools, expected) => {
     const allocator = withPools(small);
     ask(allocator, 'web');
     allocator.setPools(pools.map(pool));
@@ -250,9 +250,9 @@ describe('pools that change under a Service', () => {
   });
 
   test.each([
-    ['over a part of it', ['192.0.2.1-192.0.2.1']],
-    ['over all of it', ['192.0.0.0/16']],
-  ])('overlapped by another, %s: what was given from it stays in place, and it gives nothing more', (_, addresses) => {
+    ['in a part', ['192.0.2.1-192.0.2.1']],
+    ['in whole', ['192.0.0.0/16']],
+  ])('a pool overlapped by another %s keeps its assignments and gives no more', (_, addresses) => {
     const newcomer = pool({ name: 'aaa', addresses });
     const { pools, refused } = effectivePools(new Map([pool(small), newcomer].map((pool) => [pool.metadata.name, pool])));
     expect(pools).toEqual([newcomer]);
@@ -277,7 +277,7 @@ describe('pools that change under a Service', () => {
     expect(ask(allocator, { name: 'web', requested: ['192.0.2.1'] })).toBe('192.0.2.1');
   });
 
-  test('what it holds is not given to another when the pool comes back', () => {
+  test('a held address is not given to another Service when its pool comes back', () => {
     const allocator = withPools(small);
     ask(allocator, 'web');
     allocator.setPools([]);
@@ -285,7 +285,7 @@ describe('pools that change under a Service', () => {
     expect(ask(allocator, 'db')).toBe('192.0.2.2');
   });
 
-  test('an address that the pool has come to avoid is kept, and not given again', () => {
+  test('an address excluded later by avoidBuggyIPs is kept, and not given again after its release', () => {
     const buggy = pool({ name: 'p', addresses: ['192.0.2.255-192.0.3.1'], avoidBuggyIPs: true });
     const allocator = createAllocator([buggy]);
     expect(show(allocator.adopt(request('web'), [address('192.0.2.255')]))).toBe('192.0.2.255');
@@ -301,7 +301,7 @@ describe('sharing', () => {
   const one: PoolLiteral = { name: 'one', addresses: ['192.0.2.1-192.0.2.1'] };
   const local = { externalTrafficPolicy: 'Local' } as const;
   const key = { sharingKey: 'k' };
-  /** With another port than the Service that is given none. */
+  /** Uses another port than the Service without ports, so that the two may share. */
   const admitting = (namespace: string) => ({ sharingNamespaces: [namespace], ports: [namespace === 'default' ? '443' : '80'] });
   test.each<[string, Omit<ServiceLiteral, 'name'>, Omit<ServiceLiteral, 'name'> & { name?: string }, boolean]>([
     ['same key, other port', { ...key, ports: ['80'] }, { ...key, ports: ['443'] }, true],
@@ -319,8 +319,8 @@ describe('sharing', () => {
       { name: 'other/b', ...key, sharingNamespaces: ['*'], ports: ['443'] },
       true,
     ],
-    ['other namespace, the holder admits', { ...key, ...admitting('*') }, { name: 'other/b', ...key, ports: ['443'] }, false],
-    ['other namespace, the newcomer admits', { ...key, ports: ['80'] }, { name: 'other/b', ...key, ...admitting('default') }, false],
+    ['other namespace, admitted by the holder only', { ...key, ...admitting('*') }, { name: 'other/b', ...key, ports: ['443'] }, false],
+    ['other namespace, admitted by the newcomer only', { ...key, ports: ['80'] }, { name: 'other/b', ...key, ...admitting('default') }, false],
     ['other namespace, admitted, same port', { ...key, ...admitting('*') }, { name: 'other/b', ...key, sharingNamespaces: ['*'] }, false],
     [
       'other namespace, admitted, other key',
@@ -338,15 +338,15 @@ describe('sharing', () => {
       false,
     ],
     ['Local without selector and Cluster', { ...key, ...local, ports: ['80'], selectorText: '' }, { ...key, ports: ['443'] }, false],
-  ])('%s', (_, first, second, shared) => {
+  ])('two Services, %s', (_, first, second, shared) => {
     const allocator = withPools(one);
     expect(ask(allocator, { name: 'a', ...first })).toBe('192.0.2.1');
     expect(ask(allocator, { name: 'b', ...second })).toBe(shared ? '192.0.2.1' : '(PoolFull)');
-    // By name it is the same.
+    // A request by name follows the same rules.
     expect(ask(allocator, { name: 'b', ...second, requested: ['192.0.2.1'] })).toBe(shared ? '192.0.2.1' : '(AddressTaken)');
   });
 
-  test('across namespaces a Service that is no longer admitted moves, and the one that stays is not touched', () => {
+  test('a Service in another namespace moves when the holder no longer admits it, and the holder stays', () => {
     const allocator = withPools(small);
     const b = { name: 'other/b', ...key, ...admitting('default') };
     ask(allocator, { name: 'a', ...key, ...admitting('other') });
@@ -355,7 +355,7 @@ describe('sharing', () => {
     expect(allocator.holdersOf(address('192.0.2.1'))).toEqual(['default/a']);
   });
 
-  test('a partner is preferred to a free address', () => {
+  test('a shareable address is preferred to a free one', () => {
     const allocator = withPools(small);
     ask(allocator, { name: 'x' });
     ask(allocator, { name: 'a', ...key, ports: ['80'] });
@@ -363,7 +363,7 @@ describe('sharing', () => {
     expect(ask(allocator, { name: 'b', ...key, ports: ['443'] })).toBe('192.0.2.2');
   });
 
-  test('an address is free when the last has let go', () => {
+  test('a shared address is free after its last holder released it', () => {
     const allocator = withPools(one);
     ask(allocator, { name: 'a', ...key, ports: ['80'] });
     ask(allocator, { name: 'b', ...key, ports: ['443'] });
@@ -373,7 +373,7 @@ describe('sharing', () => {
     expect(ask(allocator, 'c')).toBe('192.0.2.1');
   });
 
-  test('a Service that may no longer share moves; where it cannot, it stays and is told; its partner is not touched', () => {
+  test('a Service that may no longer share moves when it can, and its partner always stays', () => {
     const allocator = withPools(small);
     const [a, b] = [
       { name: 'a', ...key, ports: ['80'] },
@@ -393,7 +393,7 @@ describe('sharing', () => {
   test.each([
     ['192.0.2.1', {}],
     ['2001:db8::1', { clusterIPs: ['fd96::1'] }],
-  ])('of three that share %s two change at once: both are told, or move, and the third is not touched', (only, family) => {
+  ])('two of three sharers of %s change: each moves or gets a reason, and the third stays', (only, family) => {
     const allocator = withPools({ name: 'one', addresses: [`${only}-${only}`] });
     const [a, b, c] = [
       { ...family, name: 'a', ...key, ports: ['80'] },
@@ -406,7 +406,7 @@ describe('sharing', () => {
       { ...family, name: 'b', ports: ['443'] },
     ];
     expect(ask(allocator, other)).toBe(`${only} (AddressTaken)`);
-    // That the first had left already is no excuse for leaving the third.
+    // The second Service still conflicts with the third, so it must not stay without a reason because the first asked to leave already.
     expect(ask(allocator, alone)).toBe(`${only} (AddressTaken)`);
     expect(ask(allocator, c)).toBe(only);
     allocator.release('default/c', 0);
@@ -414,7 +414,7 @@ describe('sharing', () => {
     expect(ask(allocator, alone)).toBe(only);
   });
 
-  test('where the record has one address twice, the second is given another one, and waits with the reason where there is none', () => {
+  test('a Service recorded second for an address moves, or waits with a reason when none is free', () => {
     const allocator = withPools({ name: 'two', addresses: ['192.0.2.1-192.0.2.2'] });
     const twice = [address('192.0.2.1')];
     expect(show(allocator.adopt(request('a'), twice))).toBe('192.0.2.1');
@@ -425,7 +425,7 @@ describe('sharing', () => {
     expect(ask(allocator, 'b')).toBe('192.0.2.2');
   });
 
-  test('nobody gives way to one who is about to leave', () => {
+  test('a Service does not move from an address that its other holder is about to release', () => {
     const allocator = withPools(small);
     allocator.adopt(request('a'), [address('192.0.2.1')]);
     allocator.adopt(request('b'), [address('192.0.2.1')]);
@@ -435,7 +435,7 @@ describe('sharing', () => {
     expect(show(allocator.stage(request('b')))).toBe('192.0.2.1');
   });
 
-  test('of two families only the one that another has moves, to the same pool where that has room', () => {
+  test('a dual-stack Service moves only the family whose address another Service holds', () => {
     const six = { name: 'a', clusterIPs: ['fd96::2'] };
     const web = { name: 'b', ...required };
     const both = [address('192.0.2.2'), address('2001:db8::1')];
@@ -453,7 +453,7 @@ describe('sharing', () => {
     expect(ask(full, web)).toBe('198.51.100.1, 2001:db8:1::1');
   });
 
-  test('one who shares with the first in the right stays, whatever a third has on record', () => {
+  test('a Service that shares with the rightful holder stays, even when a third holds the address too', () => {
     const allocator = withPools(small);
     const key = { sharingKey: 'k' };
     allocator.adopt(request({ ...key, name: 'a', ports: ['80'] }), [address('192.0.2.1')]);
@@ -464,7 +464,7 @@ describe('sharing', () => {
     expect(ask(allocator, { ...key, name: 'b', ports: ['443'] })).toBe('192.0.2.1');
   });
 
-  test("a record in which two share by others' rules moves nobody", () => {
+  test('two Services recorded with one sharing key across namespaces keep their address', () => {
     const allocator = withPools(small);
     const [a, b] = [
       { name: 'a', sharingKey: 'k', ports: ['80'] },
@@ -481,7 +481,7 @@ describe('renumbering to another pool', () => {
   const fresh: PoolLiteral = { name: 'fresh', addresses: ['198.51.100.1-198.51.100.9', '2001:db8::1-2001:db8::9'] };
   const moving = { name: 'web', requestedPool: 'fresh', keepsAddresses: true };
 
-  test('with herald.dev/keep-addresses the new address comes beside the old one, which goes with the annotation', () => {
+  test('herald.dev/keep-addresses keeps the old address beside the new one until it is removed', () => {
     const allocator = withPools({ ...small, draining: true }, fresh);
     allocator.adopt(request('web'), [address('192.0.2.1')]);
     expect(ask(allocator, moving)).toBe('198.51.100.1, 192.0.2.1');
@@ -491,7 +491,7 @@ describe('renumbering to another pool', () => {
     expect(reason).toBeUndefined();
   });
 
-  test('while the new address is not to be had nothing changes', () => {
+  test('nothing changes until the new address is available', () => {
     const allocator = withPools(small, { ...fresh, draining: true });
     ask(allocator, 'web');
     expect(ask(allocator, moving)).toBe('192.0.2.1 (PoolDraining)');
@@ -499,7 +499,7 @@ describe('renumbering to another pool', () => {
     expect(ask(allocator, moving)).toBe('198.51.100.1, 192.0.2.1');
   });
 
-  test('a restart in between changes nothing, neither with the annotation nor when it goes meanwhile', () => {
+  test('a restart in between changes nothing, even if the annotation was removed meanwhile', () => {
     for (const [now, expected] of [
       [moving, '198.51.100.1, 192.0.2.1'],
       [{ name: 'web', requestedPool: 'fresh' }, '198.51.100.1'],
@@ -510,7 +510,7 @@ describe('renumbering to another pool', () => {
     }
   });
 
-  test('both families, and requested addresses', () => {
+  test('both families and requested addresses can be renumbered', () => {
     const allocator = withPools({ name: 'old', addresses: ['192.0.2.1-192.0.2.1', '2001:db8:1::/64'] }, fresh);
     ask(allocator, { name: 'web', ...required, requestedPool: 'old' });
     const asked = { ...required, name: 'web', requested: ['2001:db8::7', '198.51.100.7'] };
@@ -518,7 +518,7 @@ describe('renumbering to another pool', () => {
     expect(ask(allocator, asked)).toBe('2001:db8::7, 198.51.100.7');
   });
 
-  test('has a bound', () => {
+  test('the number of addresses of one Service is limited', () => {
     const allocator = withPools({ name: 'p', addresses: ['192.0.2.0/24'] });
     const renumber = (octet: number): string => ask(allocator, { name: 'web', requested: [`192.0.2.${octet}`], keepsAddresses: true });
     for (let octet = 1; octet <= 16; octet++) expect(renumber(octet)).not.toContain('(');
@@ -530,7 +530,7 @@ describe('renumbering to another pool', () => {
 describe('a draining pool', () => {
   const draining: PoolLiteral = { ...small, draining: true };
 
-  test('gives nothing new, by no way, and what is there stays, also over a restart', () => {
+  test('it gives nothing new in any way and keeps its assignments, also after a restart', () => {
     const allocator = withPools(small);
     ask(allocator, 'old');
     ask(allocator, { name: 'sharer', sharingKey: 'k' });
@@ -546,7 +546,7 @@ describe('a draining pool', () => {
     expect(ask(restarted, 'old')).toBe('(PoolDraining)');
   });
 
-  test('does not complete a second family', () => {
+  test('it does not add a second family', () => {
     const both = { name: 'p', addresses: ['192.0.2.0/24', '2001:db8::/64'], draining: true };
     const allocator = withPools(both);
     allocator.adopt(request('web'), [address('192.0.2.1')]);
@@ -554,12 +554,12 @@ describe('a draining pool', () => {
     expect(ask(allocator, { name: 'web', ...required })).toBe('192.0.2.1 (PoolDraining)');
   });
 
-  test('leaves new Services to the others', () => {
+  test('new Services get addresses from other pools', () => {
     expect(ask(withPools(draining, { name: 'z', addresses: ['198.51.100.1-198.51.100.1'] }), 'web')).toBe('198.51.100.1');
   });
 });
 
-describe('reservations', () => {
+describe('reserved addresses', () => {
   const reserving: PoolLiteral = {
     name: 'p',
     addresses: ['192.0.2.1-192.0.2.3', '2001:db8::1-2001:db8::3'],
@@ -567,7 +567,7 @@ describe('reservations', () => {
   };
   const web = { name: 'shop/web' };
 
-  test('only the named Service gets the address, whenever it comes', () => {
+  test('only the named Service gets the address, at any time', () => {
     const allocator = withPools(reserving);
     expect(allocator.usage()[0]).toEqual({ pool: 'p', family: 4, total: 3n, free: 2n, assigned: 0 });
     expect(['a', 'b', 'c'].map((name) => ask(allocator, name))).toEqual(['192.0.2.2', '192.0.2.3', '(PoolFull)']);
@@ -578,13 +578,13 @@ describe('reservations', () => {
     expect(ask(allocator, web)).toBe('192.0.2.1');
   });
 
-  test('go before every other pool, also where the pool is not assigned automatically', () => {
+  test('a reservation beats every other pool, even in a pool with autoAssign: false', () => {
     const allocator = withPools({ name: 'a', addresses: ['198.51.100.0/24', '2001:db8:1::/64'] }, { ...reserving, autoAssign: false });
     expect(ask(allocator, { ...web, ...prefer })).toBe('192.0.2.1, 2001:db8::1');
     expect(ask(allocator, 'other')).toBe('198.51.100.0');
   });
 
-  test('whoever has the address already keeps it; afterwards it waits', () => {
+  test('an earlier holder keeps the address; after its release the address waits for the named Service', () => {
     const allocator = withPools({ ...reserving, reserved: {} });
     ask(allocator, 'early');
     allocator.setPools([pool(reserving)]);
@@ -595,7 +595,7 @@ describe('reservations', () => {
     expect(ask(allocator, { ...web, requested: ['192.0.2.1'] })).toBe('192.0.2.1');
   });
 
-  test('the owner may share what he holds, nobody joins before him', () => {
+  test('the named Service may share the address, and no Service joins before it holds it', () => {
     const allocator = withPools(reserving);
     const partner = { name: 'shop/partner', sharingKey: 'k', ports: ['443'], requested: ['192.0.2.1'] };
     expect(ask(allocator, partner)).toBe('(AddressReserved)');
@@ -603,7 +603,7 @@ describe('reservations', () => {
     expect(ask(allocator, partner)).toBe('192.0.2.1');
   });
 
-  test('a reservation that goes frees the address, one that comes keeps it', () => {
+  test('removing a reservation frees its address, and adding one withholds it', () => {
     const allocator = withPools(reserving);
     allocator.setPools([pool({ ...reserving, reserved: { '192.0.2.2': 'shop/web' } })]);
     expect([ask(allocator, 'a'), ask(allocator, 'b'), ask(allocator, 'c')]).toEqual(['192.0.2.1', '192.0.2.3', '(PoolFull)']);
@@ -613,7 +613,7 @@ describe('reservations', () => {
 describe('keepReleasedSeconds', () => {
   const keeping: PoolLiteral = { ...small, keepReleasedSeconds: 60 };
 
-  test('what a deleted Service held is kept for its name, and free for all afterwards', () => {
+  test('the address of a deleted Service is kept for its name, then free for all', () => {
     const allocator = withPools(keeping);
     ask(allocator, 'web');
     allocator.release('default/web', 1000);
@@ -625,7 +625,7 @@ describe('keepReleasedSeconds', () => {
     expect(ask(allocator, 'b')).toBe('192.0.2.1');
   });
 
-  test('a Service that comes back in time has its address, and nothing is left of the keeping', () => {
+  test('a Service that comes back in time gets its address, and the reservation ends', () => {
     const allocator = withPools(keeping);
     ask(allocator, 'other');
     ask(allocator, 'web');
@@ -637,7 +637,7 @@ describe('keepReleasedSeconds', () => {
     expect(allocator.usage()).toEqual([{ pool: 'small', family: 4, total: 2n, free: 1n, assigned: 1 }]);
   });
 
-  test('is not for an address that somebody shares, nor for a pool that drains', () => {
+  test('a still shared address and an address of a draining pool are not kept', () => {
     const allocator = withPools(keeping);
     ask(allocator, { name: 'a', sharingKey: 'k' });
     ask(allocator, { name: 'b', sharingKey: 'k', ports: ['443'] });
@@ -649,7 +649,7 @@ describe('keepReleasedSeconds', () => {
     expect(ask(allocator, 'd')).toBe('192.0.2.1');
   });
 
-  test('has a bound: what was let go first is free first', () => {
+  test('the number of kept addresses is limited: the oldest is freed first', () => {
     const allocator = withPools({ name: 'p', addresses: ['10.0.0.0/16'], keepReleasedSeconds: 60 });
     const names = Array.from({ length: limits.keptAddresses + 1 }, (_, index) => `s${index}`);
     for (const name of names) allocator.allocate(request(name));
@@ -670,7 +670,7 @@ describe('quota', () => {
   const namespaces = { big: {}, small: { tier: 'small' }, twin: { tier: 'small' } };
   const asking = (allocator: Allocator, literal: ServiceLiteral): string => show(allocator.allocate(request(literal, namespaces)));
 
-  test('each namespace that a selector selects may hold so many, the least of several', () => {
+  test('a namespace may hold the smallest of the quotas that select it', () => {
     const allocator = withPools(limited);
     expect(['small/a', 'small/b', 'twin/a'].map((name) => asking(allocator, { name }))).toEqual([
       '192.0.2.0',
@@ -688,7 +688,7 @@ describe('quota', () => {
     expect(asking(allocator, { name: 'small/b' })).toBe('192.0.2.0');
   });
 
-  test('both families count, a shared address counts once, and a Service may exchange what it has', () => {
+  test('both families count, a shared address counts once, and a Service may exchange its address', () => {
     const allocator = withPools(limited);
     expect(asking(allocator, { name: 'small/a', ...required })).toBe('(QuotaReached)');
     expect(asking(allocator, { name: 'small/a', ...prefer, sharingKey: 'k' })).toBe('192.0.2.0');
@@ -701,7 +701,7 @@ describe('quota', () => {
     expect(asking(allocator, { name: 'big/c' })).toBe('(QuotaReached)');
   });
 
-  test('that is lowered takes nothing away, and counts what was there before', () => {
+  test('lowering a quota keeps existing addresses and counts them', () => {
     const allocator = withPools({ ...limited, quota: [] });
     for (const name of ['big/a', 'big/b', 'big/c', 'big/d']) asking(allocator, { name });
     allocator.setPools([pool(limited)]);
@@ -714,7 +714,7 @@ describe('quota', () => {
   });
 });
 
-test('what was kept before a restart is kept no longer where somebody has it by now, or no pool keeps it', () => {
+test('a restart restores a kept address only if no Service holds it and its pool keeps addresses', () => {
   const allocator = withPools({ ...small, keepReleasedSeconds: 60 }, { name: 'other', addresses: ['198.51.100.1-198.51.100.1'] });
   allocator.adopt(request('holder'), [address('192.0.2.1')]);
   const kept = (text: string) => ({ service: 'default/gone', address: address(text), until: 60_000 }) as const;
@@ -725,14 +725,14 @@ test('what was kept before a restart is kept no longer where somebody has it by 
   expect(ask(allocator, 'gone')).toBe('192.0.2.2');
 });
 
-describe('a Service whose deletion waits for somebody', () => {
+describe('a Service that is being deleted', () => {
   const deleting = (literal: ServiceLiteral): AllocationRequest => ({ ...request(literal), deleting: true });
 
-  test('is given nothing', () => {
+  test('it gets no address', () => {
     expect(show(withPools(small).allocate(deleting({ name: 'a' })))).toBe('(BeingDeleted)');
   });
 
-  test('keeps what it has, and is told nothing but where it asks for more', () => {
+  test('it keeps its addresses, and gets a reason only when it asks for more', () => {
     const allocator = withPools(small);
     ask(allocator, 'a');
     expect(show(allocator.allocate(deleting({ name: 'a' })))).toBe('192.0.2.1');
@@ -741,7 +741,7 @@ describe('a Service whose deletion waits for somebody', () => {
   });
 });
 
-describe('a Service that is gone while its record is not', () => {
+describe('a Service that is gone while its record remains', () => {
   const key = { sharingKey: 'k' };
   const left = (): Allocator => {
     const allocator = withPools(small);
@@ -751,7 +751,7 @@ describe('a Service that is gone while its record is not', () => {
     return allocator;
   };
 
-  test('leaves what it held to nobody else until the record is gone', () => {
+  test('its address goes to no other Service until the record is gone', () => {
     const allocator = withPools({ name: 'one', addresses: ['192.0.2.1-192.0.2.1'] });
     ask(allocator, 'a');
     allocator.markDeleted('default/a');
@@ -762,19 +762,19 @@ describe('a Service that is gone while its record is not', () => {
     expect(ask(allocator, 'b')).toBe('192.0.2.1');
   });
 
-  test('has a successor that gets what is on record, if it may', () => {
+  test('a Service recreated under the same name gets the recorded address if its request allows it', () => {
     expect(ask(left(), { name: 'a', ...key })).toBe('192.0.2.1');
     expect(ask(left(), 'a')).toBe('192.0.2.2');
     expect(ask(left(), { name: 'a', requestedPool: 'none' })).toBe('(PoolNotFound)');
   });
 
-  test('has no claim against one that is about to share no more', () => {
+  test('a Service recreated under the same name does not get an address that its holder stops sharing', () => {
     const allocator = left();
     allocator.expect(request({ name: 'b', ports: ['443'] }));
     expect(ask(allocator, { name: 'a', ...key })).toBe('192.0.2.2');
   });
 
-  test('and whose successor takes something else, or nothing, frees it when that is written down', () => {
+  test("the recorded address is freed once the recreated Service's new decision is written", () => {
     const allocator = left();
     allocator.release('default/b', 0);
     expect(show(allocator.stage(request({ name: 'a', requested: ['192.0.2.9'] })))).toBe('(AddressNotInPools)');
@@ -784,13 +784,13 @@ describe('a Service that is gone while its record is not', () => {
   });
 });
 
-describe('who is retried when an address is freed', () => {
+describe('retries after an address was freed', () => {
   const waiting = (name: string, since: number, rest: Omit<ServiceLiteral, 'name'> = {}) => ({
     request: request({ name, ...rest }),
     since,
   });
 
-  test('the longest waiting that can use it', () => {
+  test('the Service that waited longest and can use the address is retried', () => {
     const allocator = withPools({ name: 'one', addresses: ['192.0.2.1-192.0.2.1'] });
     ask(allocator, 'holder');
     const queue = [
@@ -803,14 +803,14 @@ describe('who is retried when an address is freed', () => {
     expect(servicesToRetry(queue, allocator.release('default/holder', 0), allocator)).toEqual(['default/early']);
   });
 
-  test('sharers are asked beyond that', () => {
+  test('Services with a sharing key are retried beside the first one', () => {
     const allocator = withPools({ name: 'one', addresses: ['192.0.2.1-192.0.2.1'] });
     ask(allocator, 'holder');
     const queue = [waiting('b', 2, { sharingKey: 'k', ports: ['443'] }), waiting('a', 1, { sharingKey: 'k' }), waiting('c', 3)];
     expect(servicesToRetry(queue, allocator.release('default/holder', 0), allocator)).toEqual(['default/a', 'default/b', 'default/c']);
   });
 
-  test('one that keeps its old address while it waits for another', () => {
+  test('a Service that keeps its old address while it waits for another is retried', () => {
     const allocator = withPools(small);
     ask(allocator, 'a');
     ask(allocator, 'b');

@@ -13,7 +13,7 @@ import { advertisement, config, node, peer, pool, service, slice, type ServiceLi
 const shared = address('192.0.2.1');
 
 interface Literal extends ServiceLiteral {
-  /** The day of January 2026; absent: it does not say. */
+  /** The day of January 2026 of the creation time. Absent: the Service has no creation time. */
   readonly created?: number;
   readonly taken?: true;
 }
@@ -30,16 +30,16 @@ function snapshotOf(...literals: readonly Literal[]): Snapshot {
   return store;
 }
 
-/** Those whose address it is. */
+/** Returns the Services that hold the address rightfully. */
 function winners(snapshot: Snapshot): ServiceKey[] {
   const own = [...snapshot.services.values()].filter((one) => whyHeldTwice(snapshot, one, shared) === undefined);
   return own.map(({ metadata }) => serviceKey(metadata)).sort();
 }
 
-describe('of two Services with one address on record', () => {
+describe('Services with one recorded address', () => {
   test.each<[string, readonly Literal[], readonly ServiceKey[]]>([
     [
-      'the older has it',
+      'the older Service keeps it',
       [
         { name: 'a', created: 2 },
         { name: 'b', created: 1 },
@@ -47,16 +47,16 @@ describe('of two Services with one address on record', () => {
       ['default/b'],
     ],
     [
-      'of equal age, the first by name',
+      'the first by name keeps it at equal age',
       [
         { name: 'b', created: 1 },
         { name: 'a', created: 1 },
       ],
       ['default/a'],
     ],
-    ['who does not say how old he is comes last', [{ name: 'a' }, { name: 'b', created: 9 }], ['default/b']],
+    ['a Service without a creation time comes last', [{ name: 'a' }, { name: 'b', created: 9 }], ['default/b']],
     [
-      'who was told that he may not have it comes last, however old he is',
+      'a Service with reason AddressTaken on record comes last, however old it is',
       [
         { name: 'a', created: 1, taken: true },
         { name: 'b', created: 2 },
@@ -64,7 +64,7 @@ describe('of two Services with one address on record', () => {
       ['default/b'],
     ],
     [
-      'those who share with the first have it, too, and nobody else',
+      'Services that share with the first keep it too, and no others',
       [
         { name: 'a', created: 1, sharingKey: 'k' },
         { name: 'b', created: 2 },
@@ -74,7 +74,7 @@ describe('of two Services with one address on record', () => {
       ['default/a', 'default/c'],
     ],
     [
-      'that of another class is no rival: its addresses are not ours to judge',
+      'a Service of another class does not count, because its addresses are not Herald\'s',
       [
         { name: 'a', created: 1, loadBalancerClass: 'example.net/lb' },
         { name: 'b', created: 2 },
@@ -87,12 +87,12 @@ describe('of two Services with one address on record', () => {
   });
 });
 
-test('a controller that starts considers first whom agents hold to be in the right', () => {
+test('a starting controller considers rightful holders first, then by age', () => {
   const snapshot = snapshotOf({ name: 'a', created: 2 }, { name: 'b', created: 1, taken: true }, { name: 'c', created: 1 }, { name: 'd' });
   expect(inOrderOfPrecedence(snapshot).map(({ metadata }) => metadata.name)).toEqual(['c', 'a', 'd', 'b']);
 });
 
-test('whoever is not in the right is neither forwarded nor announced there, and says why; elsewhere he is', () => {
+test('a Service without the right to an address is neither forwarded nor announced there, with a reason', () => {
   const store = snapshotOf(
     { name: 'a', created: 1 },
     { name: 'b', created: 2, assigned: ['192.0.2.1', '192.0.2.2'], clusterIPs: ['10.96.0.2'] },
@@ -125,10 +125,10 @@ test('whoever is not in the right is neither forwarded nor announced there, and 
   });
 });
 
-describe('a change of one Service is told of those with the same address, where it may matter to them', () => {
+describe('Services affected by a change of another Service with the same address', () => {
   const told = (store: Store, change: Service): readonly ServiceKey[] => (store.upsert(change)[0]?.services ?? []).toSorted();
 
-  test('a rival that comes, changes, or goes', () => {
+  test('the other holder is affected when a Service takes, changes or leaves its address', () => {
     const store = snapshotOf({ name: 'a', created: 1 }) as Store;
     expect(told(store, made({ name: 'b', created: 2 }))).toEqual(['default/a']);
     expect(told(store, made({ name: 'b', created: 2, labels: { x: 'y' } }))).toEqual([]);
@@ -140,7 +140,7 @@ describe('a change of one Service is told of those with the same address, where 
     expect(store.holdersOf(shared)).toEqual([]);
   });
 
-  test('not of those who share, as long as nobody else is there', () => {
+  test('Services that share an address do not affect each other until another Service takes it', () => {
     const store = snapshotOf({ name: 'a', sharingKey: 'k' }, { name: 'b', sharingKey: 'k', ports: ['443'] }) as Store;
     expect(told(store, made({ name: 'c', sharingKey: 'k', ports: ['444'] }))).toEqual([]);
     expect(told(store, made({ name: 'd' }))).toEqual(['default/a', 'default/b', 'default/c']);

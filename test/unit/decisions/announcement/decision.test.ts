@@ -29,7 +29,7 @@ function route({ prefix, communities, localPref, med, asPathPrepend, aggregate }
   ].join(' ');
 }
 
-/** "address: reason", or one line for each peer. */
+/** Prints "address: reason", or one line for each peer. */
 function show({ address, result }: AddressAnnouncement): string[] {
   const where = formatAddress(address);
   if (!result.announce) return [`${where}: ${result.reason.code}`];
@@ -45,19 +45,19 @@ function decide(change: ClusterLiteral, node = 'here') {
   return decideAnnouncement(snapshot, service, node);
 }
 
-/** The load balancer addresses, as lines; the reason of the whole Service in front. */
+/** Prints the reason of the whole Service if there is one, then the load balancer addresses, one a line. */
 function balanced(change: ClusterLiteral, node?: string): string[] {
   const { addresses, reason } = decide(change, node);
   return [...(reason === undefined ? [] : [reason.code]), ...addresses.filter(({ type }) => type === 'LoadBalancer').flatMap(show)];
 }
 
-describe('the ordered rules', () => {
-  test('nothing against it: a host route to every peer', () => {
+describe('the rules of announcement in their order', () => {
+  test('a Service that breaks no rule gets a host route to every peer', () => {
     expect(balanced({})).toEqual(['192.0.2.1 tor: 192.0.2.1/32']);
     expect(balanced({}, 'two')).toEqual(['192.0.2.1 tor: 192.0.2.1/32']);
   });
 
-  // Each row breaks one rule more, from the last to the first, so that the order shows.
+  // Rows go from the last rule to the first. Each row breaks one more rule, so that the result shows the order.
   const exclude = { 'node.kubernetes.io/exclude-from-external-load-balancers': '' };
   const steps: readonly (readonly [string, ClusterLiteral])[] = [
     ['PeerFamilyNotCarried', { peers: [{ name: 'tor', peerAddress: 'fd00::254' }] }],
@@ -77,7 +77,7 @@ describe('the ordered rules', () => {
     ['NoAdvertisement', { advertisements: [] }],
     ['AddressNotFromPool', { pools: [] }],
   ];
-  test.each(steps.map(([code], index) => [code, index] as const))('%s', (code, index) => {
+  test.each(steps.map(([code], index) => [code, index] as const))('%s wins over the reasons of all later rules', (code, index) => {
     const broken = Object.assign({}, ...steps.slice(0, index + 1).map(([, change]) => change)) as ClusterLiteral;
     expect(balanced(broken)).toEqual([`192.0.2.1: ${code}`]);
   });
@@ -89,7 +89,7 @@ describe('the ordered rules', () => {
     ['Headless', web({ headless: true })],
     ['OtherProxy', web({ serviceProxyName: 'mesh' })],
     ['ExternalName', web({ type: 'ExternalName' })],
-  ])('%s is a reason of the Service', (code, change) => {
+  ])('%s is a reason of the whole Service', (code, change) => {
     expect(balanced(change)).toEqual([code]);
   });
 
@@ -97,7 +97,7 @@ describe('the ordered rules', () => {
     ['beside the address', ['192.0.2.128-192.0.2.130']],
     ['over the address', ['192.0.2.1-192.0.2.1']],
     ['over everything', ['192.0.0.0/16', '2001:db8::/32']],
-  ])('a pool that comes later, is first by name and lies %s takes nothing off the air', (_, addresses) => {
+  ])('a new overlapping pool that lies %s does not end an announcement', (_, addresses) => {
     const advertised = (pools: readonly PoolLiteral[]): string[] =>
       balanced({ pools, advertisements: [{ name: 'all', ipAddressPools: ['z'] }] });
     const alone = advertised([{ name: 'z', addresses: ['192.0.2.0/24'] }]);
@@ -110,23 +110,23 @@ describe('the ordered rules', () => {
     ).toEqual(alone);
   });
 
-  test('a node that is not ready or the last slice gone: only endpoints count', () => {
+  test('a Service without EndpointSlices has reason NoEndpoints', () => {
     expect(balanced({ slices: [] })).toEqual(['192.0.2.1: NoEndpoints']);
   });
 });
 
-describe('what a Service says of its addresses', () => {
+describe('settings of a Service about announcement', () => {
   const all = {
     advertisements: [{ name: 'ad', addressTypes: ['LoadBalancer', 'ClusterIP', 'ExternalIP'] as const }],
     externalIPPolicies: [{ cidrs: ['198.51.100.0/24'] }],
   };
-  /** Type and outcome of each address. */
+  /** Prints type and outcome of each address. */
   const each = (service: Omit<ServiceLiteral, 'name'>, config: ClusterLiteral['config'] = {}): string[] =>
     decide({ ...all, ...web({ externalIPs: ['198.51.100.1'], ...service }), config }).addresses.map(
       ({ type, result }) => `${type} ${result.announce ? 'announced' : result.reason.code}`,
     );
 
-  test('drain keeps every address of it unannounced', () => {
+  test('drain withholds every address of the Service', () => {
     expect(each({})).toEqual(['LoadBalancer announced', 'ClusterIP announced', 'ExternalIP announced']);
     expect(each({ drain: true })).toEqual(['LoadBalancer ServiceDrained', 'ClusterIP ServiceDrained', 'ExternalIP ServiceDrained']);
     expect(each({ drain: false })).toEqual(each({}));
@@ -143,7 +143,7 @@ describe('what a Service says of its addresses', () => {
     expect(each(service, config)).toEqual(['LoadBalancer announced', `ClusterIP ${clusterIP}`, `ExternalIP ${externalIP}`]);
   });
 
-  test('a Service cannot have announced what no advertisement covers, nor an external IP that no policy allows', () => {
+  test('a Service cannot force announcing without an advertisement or against ExternalIPPolicy', () => {
     const service = web({ externalIPs: ['198.51.100.1'], advertiseClusterIP: true, advertiseExternalIPs: true });
     const codes = (change: ClusterLiteral): string[] =>
       decide({ ...service, ...change }).addresses.map(
@@ -156,12 +156,12 @@ describe('what a Service says of its addresses', () => {
 describe('traffic policies', () => {
   test.each([
     ['a local ready endpoint', ['10.1.0.1@here'], true],
-    ['a local draining one, ready ones elsewhere', ['10.1.0.1@here draining', '10.1.0.2@two'], true],
-    ['a local one that is not ready', ['10.1.0.1@here notready', '10.1.0.2@two'], false],
-    ['a local one that terminates without serving', ['10.1.0.1@here terminating', '10.1.0.2@two'], false],
-    ['none here', ['10.1.0.2@two'], false],
-    ['one of the other family', ['fd01::1@here'], false],
-  ])('external Local: %s', (_, endpoints, announced) => {
+    ['a local draining endpoint and a ready one elsewhere', ['10.1.0.1@here draining', '10.1.0.2@two'], true],
+    ['a local endpoint that is not ready', ['10.1.0.1@here notready', '10.1.0.2@two'], false],
+    ['a local endpoint that terminates without serving', ['10.1.0.1@here terminating', '10.1.0.2@two'], false],
+    ['no local endpoint', ['10.1.0.2@two'], false],
+    ['a local endpoint of the other family', ['fd01::1@here'], false],
+  ])('externalTrafficPolicy Local with %s', (_, endpoints, announced) => {
     const result = balanced({ ...web({ externalTrafficPolicy: 'Local' }), slices: [{ service: 'web', endpoints }] });
     expect(result).toEqual([announced ? '192.0.2.1 tor: 192.0.2.1/32' : '192.0.2.1: NoLocalEndpoints']);
   });
@@ -196,7 +196,7 @@ describe('traffic policies', () => {
     ]);
   });
 
-  test('addresses of a type that no advertisement names stay at home', () => {
+  test('an address type that no advertisement names is not announced', () => {
     expect(decide({}).addresses.flatMap(show)).toEqual(['192.0.2.1 tor: 192.0.2.1/32', '10.96.0.1: NoAdvertisement']);
   });
 });
@@ -208,13 +208,13 @@ describe('advertisements', () => {
     ['a selector', { ipAddressPoolSelectors: [matching({ tier: 'prod' })] }, true],
     ['a name or a selector', { ipAddressPools: ['dev'], ipAddressPoolSelectors: [matching({ tier: 'prod' })] }, true],
     ['another selector', { ipAddressPoolSelectors: [matching({ tier: 'dev' })] }, false],
-  ])('select pools by %s', (_, ad, covered) => {
+  ])('an advertisement selects pools by %s', (_, ad, covered) => {
     expect(balanced({ advertisements: [{ name: 'ad', ...ad }] })).toEqual([
       covered ? '192.0.2.1 tor: 192.0.2.1/32' : '192.0.2.1: NoAdvertisement',
     ]);
   });
 
-  test('each that matches makes a prefix of its own', () => {
+  test('each matching advertisement adds its own prefix', () => {
     const advertisements = [{ name: 'host' }, { name: 'net', aggregationLength: 24, aggregationLengthV6: 64, localPref: 50 }];
     const dual = {
       ...web({ clusterIPs: ['10.96.0.1', 'fd96::1'], assigned: ['192.0.2.1', '2001:db8::1'] }),
@@ -230,7 +230,7 @@ describe('advertisements', () => {
     ]);
   });
 
-  test('on one prefix communities add up', () => {
+  test('communities of several advertisements of one prefix are united', () => {
     const advertisements = [
       { name: 'a', communities: ['65000:2', 'no-export', 'mine'], localPref: 100 },
       { name: 'b', communities: ['65000:1', '65000:2', 'large:65000:1:2'], med: 7, asPathPrepend: 2 },
@@ -243,7 +243,7 @@ describe('advertisements', () => {
   test.each([
     ['localPref', { localPref: 100 }, { localPref: 200 }],
     ['med', { med: 0 }, { med: 1 }],
-  ])('two values of %s on one prefix contradict, for the peer that gets both', (field, a, b) => {
+  ])('two values of %s for one prefix conflict only for the peer that gets both', (field, a, b) => {
     const advertisements = [
       { name: 'a', ...a },
       { name: 'b', ...b, peers: ['tor'] },
@@ -260,7 +260,7 @@ describe('advertisements', () => {
     });
   });
 
-  test('different values on different prefixes do not', () => {
+  test('different values for different prefixes do not conflict', () => {
     const advertisements = [
       { name: 'a', med: 1 },
       { name: 'b', med: 2, aggregationLength: 24 },
@@ -268,7 +268,7 @@ describe('advertisements', () => {
     expect(balanced({ advertisements })).toEqual(['192.0.2.1 tor: 192.0.2.0/24 med 2 aggregate, 192.0.2.1/32 med 1']);
   });
 
-  test('one that is in error is left out, and only that one', () => {
+  test('an advertisement in error is left out and the others count', () => {
     const advertisements = [{ name: 'good' }, { name: 'short', aggregationLength: 23 }, { name: 'unknown', communities: ['nope'] }];
     const [first] = decide({ advertisements }).addresses;
     expect(first === undefined ? [] : show(first)).toEqual(['192.0.2.1 tor: 192.0.2.1/32']);
@@ -288,7 +288,7 @@ describe('advertisements', () => {
     expect(result[0]).toMatch(fits ? /^192\.0\.2\.1 tor: 192/ : /AggregationTooShort/);
   });
 
-  test('an aggregate of ClusterIPs stays inside the service CIDR, of external IPs inside their policy', () => {
+  test('an aggregate stays inside the service CIDR or the external IP policy', () => {
     const ad = { name: 'ad', addressTypes: ['ClusterIP', 'ExternalIP'] as const, aggregationLength: 16 };
     const change = {
       advertisements: [ad],
@@ -304,7 +304,7 @@ describe('advertisements', () => {
     );
   });
 
-  test('a peer without session says why, the others get their routes', () => {
+  test('a peer without a session has a reason, and the other peers get their routes', () => {
     const peers = [
       { name: 'locked', peerAddress: '10.0.0.253', passwordSecret: { namespace: 'herald', name: 'bgp' } },
       { name: 'tor' },

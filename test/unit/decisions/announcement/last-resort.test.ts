@@ -21,7 +21,10 @@ const base: ClusterLiteral = {
 };
 const slices = (...endpoints: readonly string[]): ClusterLiteral => ({ slices: [{ service: 'web', endpoints }] });
 
-/** "192.0.2.1: last, for two", "192.0.2.1: as ever", "192.0.2.1: NoLocalEndpoints", of all addresses but those that nobody may announce. */
+/**
+ * Prints "192.0.2.1: last, for two", "192.0.2.1: as ever" or "192.0.2.1: NoLocalEndpoints" for each address that an advertisement covers.
+ * "last" is a last resort for another node, "as ever" an ordinary route.
+ */
 function decide(change: ClusterLiteral, node = 'here'): string[] {
   const snapshot = cluster({ ...base, ...change });
   const service = snapshot.services.get('default/web');
@@ -40,31 +43,31 @@ function decide(change: ClusterLiteral, node = 'here'): string[] {
   });
 }
 
-describe('under policy Local, a node whose endpoints all terminate', () => {
-  test('is a last resort where another node has a ready one and announces the address', () => {
+describe('a node under policy Local whose endpoints all terminate', () => {
+  test('it is a last resort when another node announces the address and has a ready endpoint', () => {
     expect(decide({})).toEqual(['192.0.2.1: last, for two']);
     expect(decide({}, 'two')).toEqual(['192.0.2.1: as ever']);
     expect(decide({}, 'three')).toEqual(['192.0.2.1: NoLocalEndpoints']);
   });
 
   test.each<[string, ClusterLiteral]>([
-    ['another of its endpoints is ready', slices('10.1.0.1@here draining', '10.1.0.3@here', '10.1.0.2@two')],
-    ['all others terminate too', slices('10.1.0.1@here draining', '10.1.0.2@two draining')],
-    ['the other is not ready yet', slices('10.1.0.1@here draining', '10.1.0.2@two notready')],
-    ['the other is nowhere', slices('10.1.0.1@here draining', '10.1.0.2')],
-    ['the node of the other is not known', slices('10.1.0.1@here draining', '10.1.0.2@four')],
+    ['another endpoint of the node is ready', slices('10.1.0.1@here draining', '10.1.0.3@here', '10.1.0.2@two')],
+    ['all other endpoints terminate too', slices('10.1.0.1@here draining', '10.1.0.2@two draining')],
+    ['the other endpoint is not ready yet', slices('10.1.0.1@here draining', '10.1.0.2@two notready')],
+    ['the other endpoint is on no node', slices('10.1.0.1@here draining', '10.1.0.2')],
+    ['the other node is unknown', slices('10.1.0.1@here draining', '10.1.0.2@four')],
     [
-      'the node of the other is excluded',
+      'the other node is excluded',
       { nodes: [{ name: 'here' }, { name: 'two', labels: { 'node.kubernetes.io/exclude-from-external-load-balancers': '' } }] },
     ],
-    ['no advertisement selects the node of the other', { advertisements: [{ name: 'ad', nodeSelectors: [matching({ rack: 'one' })] }] }],
-    ['the node of the other has no peer', { peers: [{ name: 'tor', nodeSelectors: [matching({ rack: 'one' })] }] }],
+    ['no advertisement selects the other node', { advertisements: [{ name: 'ad', nodeSelectors: [matching({ rack: 'one' })] }] }],
+    ['the other node has no peer', { peers: [{ name: 'tor', nodeSelectors: [matching({ rack: 'one' })] }] }],
     ['the policy is Cluster', web({ externalTrafficPolicy: 'Cluster' })],
-  ])('announces as ever where %s', (_, change) => {
+  ])('it announces an ordinary route when %s', (_, change) => {
     expect(decide(change)).toEqual(['192.0.2.1: as ever']);
   });
 
-  test('steps back for several ports only where each has a ready endpoint on a node that announces', () => {
+  test('it is a last resort for several ports only when each is ready on another announcing node', () => {
     const ports = (other: string): ClusterLiteral => ({
       ...web({ ports: ['a:80', 'b:81'] }),
       slices: [
@@ -77,7 +80,7 @@ describe('under policy Local, a node whose endpoints all terminate', () => {
     expect(decide(ports('10.1.0.3@here'))).toEqual(['192.0.2.1: as ever']);
   });
 
-  test('external IPs follow externalTrafficPolicy, ClusterIPs internalTrafficPolicy', () => {
+  test('external IPs follow externalTrafficPolicy and ClusterIPs internalTrafficPolicy', () => {
     const types: ClusterLiteral = {
       advertisements: [{ name: 'ad', addressTypes: ['ClusterIP', 'ExternalIP'] }],
       externalIPPolicies: [{ cidrs: ['198.51.100.0/24'] }],
@@ -89,7 +92,7 @@ describe('under policy Local, a node whose endpoints all terminate', () => {
   });
 });
 
-describe('a route that is a last resort', () => {
+describe('a last-resort route', () => {
   const route: RouteIntent = {
     prefix: prefix('192.0.2.1/32'),
     communities: [{ kind: 'standard', value: 1 }],
@@ -99,7 +102,7 @@ describe('a route that is a last resort', () => {
   };
   const last: RouteIntent = { ...route, lastResort: true };
 
-  test('is sent with the community of RFC 8326, the lowest preference and a longer path', () => {
+  test('it is sent with the GRACEFUL_SHUTDOWN community (RFC 8326), localPref 0 and a longer path', () => {
     const sent = withGracefulShutdownAttributes(last);
     expect(sent.communities.map(formatCommunity)).toEqual(['0:1', '65535:0']);
     expect(sent).toMatchObject({ localPref: 0, asPathPrepend: 4 });
@@ -107,11 +110,11 @@ describe('a route that is a last resort', () => {
     expect(withGracefulShutdownAttributes({ ...last, asPathPrepend: 30 }).asPathPrepend).toBe(32);
   });
 
-  test('and any other as it is', () => {
+  test('any other route is sent unchanged', () => {
     expect(withGracefulShutdownAttributes(route)).toEqual(route);
   });
 
-  test('is one for Services that share it only where it is that for all', () => {
+  test('a route shared by Services is a last resort only if it is for all of them', () => {
     expect(mergeRoutes([last, route])).toEqual([route]);
     expect(mergeRoutes([route, last])).toEqual([route]);
     expect(mergeRoutes([last, last])).toEqual([last]);

@@ -20,7 +20,7 @@ const base: ClusterLiteral = {
 };
 const drained = (phase: NodeDrainReport['phase'], since = '2026-01-01T00:00:00Z'): NodeDrainReport => ({ phase, since, kept: 0 });
 
-/** Of the Service's one address: the attributes of its routes and why they are there, or why there are none. */
+/** Prints the routes of the Service's one address with their attributes and reason, or the reason why there are none. */
 function stand(change: ClusterLiteral, node: string, view?: DrainView): string {
   const snapshot = cluster({ ...base, ...change });
   const [web] = snapshot.services.values();
@@ -41,29 +41,29 @@ function stand(change: ClusterLiteral, node: string, view?: DrainView): string {
 const usual = '192.0.2.1/32 64512:1 pref 200';
 const last = '192.0.2.1/32 64512:1 65535:0 pref 0 prepend 4';
 
-describe('a node that is drained', () => {
+describe('a draining node', () => {
   const nodes: readonly NodeLiteral[] = [{ name: 'a', drain: 'keepLast' }, { name: 'b' }];
 
-  test('is at first the last resort of routers', () => {
+  test('it first announces its routes as the last resort', () => {
     expect(stand({ nodes }, 'a')).toBe(`${last}, NodeDraining`);
     expect(stand({ nodes, drains: { a: drained('Draining') } }, 'a')).toBe(`${last}, NodeDraining`);
   });
 
-  test.each(['Settled', 'Withdrawn', 'Drained'] as const)('withdraws when its agent reports %s', (phase) => {
+  test.each(['Settled', 'Withdrawn', 'Drained'] as const)('it withdraws when its agent reports %s', (phase) => {
     expect(stand({ nodes, drains: { a: drained(phase) } }, 'a')).toBe('NodeDrained');
   });
 
-  test('knows by itself, too, whether the settle time is over', () => {
+  test("the agent's own view of the settle time wins over its report", () => {
     expect(stand({ nodes }, 'a', { settled: true })).toBe('NodeDrained');
     expect(stand({ nodes, drains: { a: drained('Withdrawn') } }, 'a', { settled: false })).toBe(`${last}, NodeDraining`);
   });
 
-  test('changes nothing for the others, and everything is as before when the wish is gone', () => {
+  test('other nodes change nothing, and the end of the drain restores its routes', () => {
     expect(stand({ nodes, drains: { a: drained('Withdrawn') } }, 'b')).toBe(usual);
     expect(stand({ nodes: [{ name: 'a' }, { name: 'b' }], drains: { a: drained('Withdrawn') } }, 'a')).toBe(usual);
   });
 
-  test('may be one with the taint that HeraldConfig names, and with no other', () => {
+  test('a node is drained by the taint that HeraldConfig names and by no other', () => {
     const tainted: readonly NodeLiteral[] = [{ name: 'a', taints: ['example.com/maintenance', 'node.kubernetes.io/unschedulable'] }];
     const nodeDrain = { settleSeconds: 10, deadlineSeconds: 300 };
     expect(stand({ nodes: tainted }, 'a')).toBe(usual);
@@ -74,16 +74,16 @@ describe('a node that is drained', () => {
   });
 });
 
-describe('the last next hop stays', () => {
+describe('a drained node that is the sole next hop', () => {
   const settled = { a: drained('Settled') };
   const two: readonly NodeLiteral[] = [{ name: 'a', drain: 'keepLast' }, { name: 'b' }];
   const kept = `${last}, LastNextHop`;
 
-  test('where there is no other node', () => {
+  test('it stays when there is no other node', () => {
     expect(stand({ nodes: [{ name: 'a', drain: 'keepLast' }], drains: settled }, 'a')).toBe(kept);
   });
 
-  test('where the policy is Local and no other node has an endpoint', () => {
+  test('it stays under policy Local when no other node has an endpoint', () => {
     const local: ClusterLiteral = {
       services: [{ name: 'web', assigned: ['192.0.2.1'], externalTrafficPolicy: 'Local' }],
       slices: [{ service: 'web', endpoints: ['10.1.0.1@a'] }],
@@ -94,49 +94,49 @@ describe('the last next hop stays', () => {
     ).toBe('NodeDrained');
   });
 
-  test('where no advertisement selects another node', () => {
+  test('it stays when no advertisement selects another node', () => {
     const advertisements = [{ name: 'ad', localPref: 200, communities: ['64512:1'], nodeSelectors: [matching({ rack: 'one' })] }];
     const nodes: readonly NodeLiteral[] = [{ name: 'a', labels: { rack: 'one' }, drain: 'keepLast' }, { name: 'b' }];
     expect(stand({ nodes, advertisements, drains: settled }, 'a')).toBe(kept);
   });
 
-  test('where the agent of the other does not report, or has no session', () => {
+  test('it stays when the other agent does not report or has no session', () => {
     expect(stand({ nodes: two, running: { a: peer }, drains: settled }, 'a')).toBe(kept);
     expect(stand({ nodes: two, running: { a: peer, b: {} }, drains: settled }, 'a')).toBe(kept);
     expect(stand({ nodes: two, running: { a: peer, b: { other: '10.0.0.253' } }, drains: settled }, 'a')).toBe(kept);
   });
 
-  test('where the report of the other does not list all Services that differ', () => {
+  test("it stays when the other node's report does not list all Services that differ", () => {
     expect(stand({ nodes: two, drains: settled, cut: ['a'] }, 'a')).toBe('NodeDrained');
     expect(stand({ nodes: two, drains: settled, cut: ['b'] }, 'a')).toBe(kept);
   });
 
-  test('where the report of the other is too old', () => {
+  test("it stays when the other node's report is too old", () => {
     // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
     const written = Date.parse('2026-01-01T00:00:00Z');
     expect(stand({ nodes: two, drains: settled }, 'a', { now: written + 90_000 })).toBe('NodeDrained');
     expect(stand({ nodes: two, drains: settled }, 'a', { now: written + 91_000 })).toBe(kept);
   });
 
-  test('unless it is drained by force', () => {
+  test('it withdraws when the drain is forced', () => {
     expect(stand({ nodes: [{ name: 'a', drain: 'force' }], drains: settled }, 'a')).toBe('NodeDrained');
   });
 
-  test('of two, that of the node which was asked last, and none comes back for it', () => {
+  test('of two drained nodes the one asked last stays, and none announces again for it', () => {
     const nodes: readonly NodeLiteral[] = [
       { name: 'a', drain: 'keepLast' },
       { name: 'b', drain: 'keepLast' },
     ];
     const drains = { a: drained('Settled', '2026-01-01T00:00:05Z'), b: drained('Settled', '2026-01-01T00:00:01Z') };
     expect([stand({ nodes, drains }, 'a'), stand({ nodes, drains }, 'b')]).toEqual([kept, 'NodeDrained']);
-    // The one that has not said yet when it was asked is the later.
+    // A node that has not yet reported when it was asked counts as asked last.
     expect([stand({ nodes, drains: settled }, 'a'), stand({ nodes, drains: settled }, 'b')]).toEqual([
       'NodeDrained',
       `${last}, NodeDraining`,
     ]);
   });
 
-  test('a node that is drained by force is nobody to rely on', () => {
+  test('it stays when the only other node is drained by force', () => {
     const nodes: readonly NodeLiteral[] = [
       { name: 'a', drain: 'keepLast' },
       { name: 'b', drain: 'force' },
@@ -145,7 +145,7 @@ describe('the last next hop stays', () => {
   });
 });
 
-describe('whatever is drained', () => {
+describe('random drains of a cluster', () => {
   const names = ['a', 'b', 'c', 'd'];
   const literal = fc.record({
     wish: fc.constantFrom(undefined, 'keepLast' as const, 'force' as const),
@@ -177,7 +177,7 @@ describe('whatever is drained', () => {
   });
   const announces = (text: string): boolean => text.startsWith('192.0.2.1/32');
 
-  test('an address that routers have of a node which need not go is still announced by one that they hear', () => {
+  test('an address announced by a node whose drain is not forced is still announced by one with a session', () => {
     fc.assert(
       fc.property(clusters, (of) => {
         const nodes = of.nodes ?? [];
@@ -190,14 +190,14 @@ describe('whatever is drained', () => {
     );
   });
 
-  test('nobody else changes what it announces, and who stays is the last resort', () => {
+  test('other nodes announce the same, and a draining node announces only a last resort', () => {
     fc.assert(
       fc.property(clusters, (of) => {
         for (const { name, drain } of of.nodes ?? []) {
           const [with_, without] = [stand(of, name), stand(undrained(of), name)];
           if (drain === undefined) expect(with_).toBe(without);
           else if (announces(with_)) expect(with_).toMatch(/65535:0 pref 0 prepend 4, (NodeDraining|LastNextHop)$/);
-          // A drain takes routes away, and never makes one.
+          // A drain takes routes away and never adds one.
           if (announces(with_)) expect(announces(without)).toBe(true);
         }
       }),
@@ -205,7 +205,7 @@ describe('whatever is drained', () => {
     );
   });
 
-  test('of the nodes that had their time, routers hear at most one for an address, and none beside a node that is not drained', () => {
+  test('at most one node keeps an address as sole next hop, and none beside an undrained node', () => {
     fc.assert(
       fc.property(clusters, (of) => {
         const isHeard = (name: string): boolean => Object.keys(of.running?.[name] ?? {}).length > 0;

@@ -31,8 +31,8 @@ const route: fc.Arbitrary<RouteIntent> = fc
   )
   .map((route) => Object.assign(route, { communities: uniteCommunities(route.communities), aggregate: !isHostPrefix(route.prefix) }));
 
-describe('merging the routes to one peer', () => {
-  test('does not depend on their order, and nothing changes when it is done again', () => {
+describe('merged routes to one peer', () => {
+  test('the result does not depend on the order of the routes, and merging again changes nothing', () => {
     const shuffled = fc
       .array(route, { maxLength: 8 })
       .chain((routes) => fc.tuple(fc.constant(routes), fc.shuffledSubarray(routes, { minLength: routes.length })));
@@ -46,7 +46,7 @@ describe('merging the routes to one peer', () => {
     );
   });
 
-  test('unites communities and keeps the best of the rest', () => {
+  test('communities are united, and of other attributes the best value wins', () => {
     const one = {
       prefix: prefix('192.0.2.1/32'),
       communities: [{ kind: 'standard', value: 2 }],
@@ -74,7 +74,7 @@ describe('merging the routes to one peer', () => {
     ]);
   });
 
-  test('collects what several Services give to each peer', () => {
+  test('routes of several Services are collected by peer', () => {
     const intent = (text: string): RouteIntent => ({ prefix: prefix(text), communities: [], asPathPrepend: 0, aggregate: false });
     const announcement = (text: string, peer: string) => ({
       addresses: [
@@ -124,7 +124,7 @@ describe('communities', () => {
     ['large:4294967296:1:2', undefined],
     ['toString', undefined],
     ['', undefined],
-  ])('%s is %s', (text, expected) => {
+  ])('"%s" is read as %s', (text, expected) => {
     const result = resolveCommunity(text, objects);
     expect(result.ok ? formatCommunity(result.value) : undefined).toBe(expected);
   });
@@ -141,7 +141,7 @@ describe('the peers of a node', () => {
   const codes = (...args: Parameters<typeof sessions>): string[] =>
     sessions(...args).map(({ peer, result }) => `${peer} ${'session' in result ? 'session' : result.reason.code}`);
 
-  test('are those whose nodeSelectors match, by name', () => {
+  test('a node has the peers whose nodeSelectors match, sorted by name', () => {
     const peers = [
       { name: 'b', peerAddress: '10.0.0.2' },
       { name: 'a', nodeSelectors: [matching({ rack: 'one' })] },
@@ -151,27 +151,27 @@ describe('the peers of a node', () => {
     expect(codes(peers, [], 'nobody')).toEqual([]);
   });
 
-  test('two with one address: the first by name', () => {
+  test('the first by name of two peers with one address gets the session', () => {
     expect(codes([{ name: 'b' }, { name: 'a' }])).toEqual(['a session', 'b DuplicatePeer']);
   });
 
-  describe('two with one address, as the node reports', () => {
+  describe('two peers with one address and the reported sessions', () => {
     const twins = [{ name: 'b' }, { name: 'a' }];
     const codesWhere = (running: Record<string, string>, peers: readonly PeerLiteral[] = twins): string[] => {
       const found = peersOfNode(cluster({ nodes, peers, running: { here: running } }), 'here');
       return found.map(({ peer, result }) => `${peer} ${'session' in result ? 'session' : result.reason.code}`);
     };
 
-    test('the one whose session runs keeps it, whatever the name of the other', () => {
+    test('the peer with the running session keeps it, whatever the name of the other', () => {
       expect(codesWhere({ b: '10.0.0.254' })).toEqual(['a DuplicatePeer', 'b session']);
       expect(codesWhere({ a: '10.0.0.254' })).toEqual(['a session', 'b DuplicatePeer']);
     });
 
-    test('one that runs with another address and is edited does not take it over', () => {
+    test('a peer with a session elsewhere that is edited to this address does not take it over', () => {
       expect(codesWhere({ b: '10.0.0.254', a: '10.0.0.253' })).toEqual(['a DuplicatePeer', 'b session']);
     });
 
-    test('where none runs, the oldest: it is known of objects of an API server', () => {
+    test('the older peer gets the session when none runs', () => {
       const { peers, ...rest } = cluster({ nodes, peers: twins });
       const aged = [...peers].map(([name, peer], index) => {
         const metadata = { ...peer.metadata, creationTimestamp: `2026-01-0${index + 1}T00:00:00Z` };
@@ -224,12 +224,12 @@ describe('the peers of a node', () => {
       ],
       false,
     ],
-  ])('two with %s: one router or not', (_, literals, oneRouter) => {
+  ])('two peers with %s count as one router or as two', (_, literals, oneRouter) => {
     const peers = literals.map((literal, index) => ({ name: `p${index}`, ...literal }));
     expect(codes(peers)).toEqual(['p0 session', oneRouter ? 'p1 DuplicatePeer' : 'p1 session']);
   });
 
-  test('an unnumbered one that runs keeps its link', () => {
+  test('an unnumbered peer with a running session keeps its interface', () => {
     const running = { here: { b: 'fe80::9%eth1' } };
     const peers = [
       { name: 'a', interface: 'eth1' },
@@ -239,7 +239,7 @@ describe('the peers of a node', () => {
     expect(first?.result).toEqual({ reason: reason('DuplicatePeer', { address: 'the router on eth1', other: 'b' }) });
   });
 
-  test('an unnumbered session carries both families, and has no next hop but its own', () => {
+  test('an unnumbered session carries both families and has no other next hop', () => {
     const [only] = sessions([{ name: 'tor', interface: 'eth1', enableGracefulRestart: true, ttlSecurityHops: 1, localASN: 64_999 }]);
     expect(only?.result).toMatchObject({
       session: { interface: 'eth1', families: [4, 6], gracefulRestart: true, ttlSecurityHops: 1, localASN: 64_999 },
@@ -253,7 +253,7 @@ describe('the peers of a node', () => {
     expect(oneFamily?.result).toMatchObject({ session: { families: [6] } });
   });
 
-  test('a session that runs keeps its password when its Secret goes, and says so', () => {
+  test('a running session keeps its password when its Secret is gone, and reports it', () => {
     const peers = [{ name: 'tor', passwordSecret: secret }];
     const [gone] = peersOfNode(cluster({ nodes, peers, running: { here: { tor: '10.0.0.254' } } }), 'here');
     expect(gone?.result).toMatchObject({ session: { peer: 'tor' }, passwordGone: { secret: 'herald/bgp', why: 'it does not exist' } });
@@ -266,7 +266,7 @@ describe('the peers of a node', () => {
     [{ name: 'herald/bgp' }, 'tor PeerPasswordMissing'],
     [{ name: 'herald/bgp', type: 'Opaque', password: 'x' }, 'tor PeerPasswordMissing'],
     [{ name: 'herald/bgp', password: 'x' }, 'tor session'],
-  ])('a password that is asked for must be there: %j', (object, expected) => {
+  ])('a peer with a passwordSecret needs a Secret of the right type with a password: %j', (object, expected) => {
     const peers = [{ name: 'tor', passwordSecret: secret }];
     expect(codes(peers, object === undefined ? [] : [object])).toEqual([expected]);
     const passwords = sessions(peers, object === undefined ? [] : [object]).map(
@@ -275,7 +275,7 @@ describe('the peers of a node', () => {
     expect(passwords).toEqual([expected === 'tor session' && 'x']);
   });
 
-  test('settings are resolved', () => {
+  test('router ID, peer ASN and families of a session are resolved', () => {
     const session = (peer: Omit<PeerLiteral, 'name'>, node?: string) => {
       const result = sessions([{ name: 'tor', ...peer }], [], node)[0]?.result;
       if (result === undefined || 'reason' in result) throw new RangeError('no session');

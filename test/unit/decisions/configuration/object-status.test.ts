@@ -16,8 +16,8 @@ import { advertisement, cluster, matching, pool, type ClusterLiteral } from '../
 
 const codes = ({ refused, unready }: ObjectStatus): string => `${refused?.code ?? 'accepted'}, ${unready?.code ?? 'ready'}`;
 
-describe('a pool', () => {
-  /** Of the last pool, while the addresses are held. */
+describe('the status of a pool', () => {
+  /** Returns the status of the last pool while Services hold the addresses. */
   function statusOf(pools: readonly IPAddressPool[], ...held: readonly string[]): ObjectStatus {
     const { pools: giving, refused } = effectivePools(new Map(pools.map((one) => [one.metadata.name, one])));
     const allocator = createAllocator(giving, [...refused.values()]);
@@ -52,7 +52,7 @@ describe('a pool', () => {
     });
   }
 
-  test('says how much of it is given, by family', () => {
+  test('usage and free addresses are counted by family', () => {
     const both = pool({ name: 'p', addresses: ['192.0.2.0/24', '2001:db8::/120'] });
     expect(statusOf([both], '192.0.2.7', '192.0.2.8', '2001:db8::1')).toEqual({
       fields: {
@@ -67,7 +67,7 @@ describe('a pool', () => {
     });
   });
 
-  test('counts a shared address once, and neither what is reserved nor what it avoids as free', () => {
+  test('a shared address counts once; reserved and avoided addresses are not free', () => {
     const avoiding = pool({ name: 'p', addresses: ['192.0.2.0/24'], avoidBuggyIPs: true, reserved: { '192.0.2.9': 'shop/later' } });
     expect(statusOf([avoiding], '192.0.2.7', '192.0.2.7').fields).toMatchObject({ assignedIPv4: 1, availableIPv4: 252n, usage: '1/254' });
   });
@@ -76,22 +76,22 @@ describe('a pool', () => {
     ['2001:db8::/66', uncountable],
     ['2001:db8::/67', 2n ** 61n - 1n],
     ['2001:db8::/48', uncountable],
-  ])('with %s has %s free addresses', (range, free) => {
+  ])('a pool with %s and one assignment has %s free addresses', (range, free) => {
     expect(statusOf([pool({ name: 'p', addresses: [range] })], '2001:db8::1').fields).toMatchObject({ availableIPv6: free });
   });
 
-  test('writes sizes that nobody can read as powers of two', () => {
+  test('large sizes are written as powers of two', () => {
     expect(statusOf([pool({ name: 'p', addresses: ['2001:db8::/64'] })]).fields).toMatchObject({ usage: '0/2^64' });
   });
 
-  test('is ready while it can give', () => {
+  test('a pool is ready until it is full or draining', () => {
     const two = { name: 'p', addresses: ['192.0.2.0/31', '2001:db8::/127'] };
     expect(codes(statusOf([pool(two)], '192.0.2.0', '192.0.2.1'))).toBe('accepted, ready');
     expect(codes(statusOf([pool(two)], '192.0.2.0', '192.0.2.1', '2001:db8::', '2001:db8::1'))).toBe('accepted, PoolFull');
     expect(codes(statusOf([pool({ ...two, draining: true })]))).toBe('accepted, PoolDraining');
   });
 
-  test('that overlaps an older one is refused alone, and both say with whom', () => {
+  test('only the later of two overlapping pools is refused, and both list the other', () => {
     const older = pool({ name: 'a', addresses: ['192.0.2.0/24', '2001:db8::/64'] });
     const later = pool({ name: 'b', addresses: ['198.51.100.0/24', '192.0.2.128/25'] });
     const status = statusOf([older, later], '192.0.2.200');
@@ -101,7 +101,7 @@ describe('a pool', () => {
     expect(codes(statusOf([later, older]))).toBe('accepted, ready');
   });
 
-  test('conflicts of many are found in one pass', () => {
+  test('conflictsOf lists the overlapping pools of each pool', () => {
     const pools = [
       pool({ name: 'wide', addresses: ['10.0.0.0/8'] }),
       pool({ name: 'x', addresses: ['10.1.0.0/16'] }),
@@ -119,7 +119,7 @@ describe('a pool', () => {
   });
 });
 
-describe('a peer', () => {
+describe('the status of a peer', () => {
   const now = Date.UTC(2026, 0, 1);
 
   function statusOf(literal: ClusterLiteral, snapshot: Snapshot = cluster(literal)): ObjectStatus {
@@ -143,7 +143,7 @@ describe('a peer', () => {
     { name: 'n2', internalIPs: ['10.0.0.2'] },
   ];
 
-  test('says how many of its sessions are up, of the nodes that it selects', () => {
+  test('established sessions are counted among the nodes that the peer selects', () => {
     const status = statusOf({ nodes, peers: [tor], running: { n1: up, n2: up } });
     expect(status.fields).toEqual({ sessions: '2/3', sessionsEstablished: 2, sessionsExpected: 3 });
     expect(codes(status)).toBe('accepted, SessionsMissing');
@@ -153,13 +153,13 @@ describe('a peer', () => {
     );
   });
 
-  test('whose report is old, or whose agent was stopped, has no session', () => {
+  test('a session in an old report does not count as established', () => {
     const snapshot = cluster({ nodes: nodes.slice(0, 1), peers: [tor], running: { n1: up } });
     expect(peersOnNode(snapshot, 'n1', now).get('tor')).toMatchObject({ established: true });
     expect(peersOnNode(snapshot, 'n1', now + 91_000).get('tor')).toMatchObject({ expected: true, established: false });
   });
 
-  test('to which two nodes say one router ID has both named, and its sessions count', () => {
+  test('two nodes with one router ID are both named, and their sessions count', () => {
     const running = { n1: up, n2: up };
     const status = (literal: ClusterLiteral): { readonly sharedID: PeerSummary['sharedID']; readonly status: ObjectStatus } => {
       const snapshot = cluster(literal);
@@ -179,7 +179,7 @@ describe('a peer', () => {
     );
   });
 
-  test('whose nodes have one router ID no longer, says so no more', () => {
+  test('a shared router ID is no longer reported after it was changed', () => {
     const sessions = new PeerSessionCounts();
     const literal = (routerID?: string) => cluster({ nodes: twoNodes, peers: [{ ...tor, ...defined({ routerID }) }] });
     sessions.updateAllNodes(literal('10.0.0.1'), now);
@@ -188,14 +188,14 @@ describe('a peer', () => {
     expect(sessions.of('tor').sharedID).toBeUndefined();
   });
 
-  test('that selects no node, or is shut down, is not ready', () => {
+  test('a peer that selects no node or is shut down is not ready', () => {
     expect(codes(statusOf({ nodes, peers: [{ ...tor, nodeSelectors: [matching({ rack: 'z' })] }] }))).toBe('accepted, PeerSelectsNoNode');
     const down = statusOf({ nodes, peers: [{ ...tor, adminDown: true }], running: { n1: up } });
     expect(codes(down)).toBe('accepted, PeerAdminDown');
     expect(down.fields).toMatchObject({ sessions: '0/0' });
   });
 
-  test('for a router that another one has is refused, and only the later one', () => {
+  test('only the later of two peers for one router is refused', () => {
     const first = { name: 'another', peerAddress: '10.0.0.254' };
     expect(codes(statusOf({ nodes, peers: [tor, first] }))).toBe('DuplicatePeer, DuplicatePeer');
     expect(codes(statusOf({ nodes, peers: [tor, { ...first, name: 'zebra' }], running: { n1: up, n2: up, n3: up } }))).toBe(
@@ -203,7 +203,7 @@ describe('a peer', () => {
     );
   });
 
-  test('whose BFDProfile is missing has its session without it, and says so', () => {
+  test('a missing BFDProfile is reported, and running sessions count', () => {
     const running = { n1: up, n2: up, n3: up };
     expect(codes(statusOf({ nodes, peers: [{ ...tor, bfdProfile: 'fast' }], running }))).toBe('BFDProfileMissing, ready');
     expect(codes(statusOf({ nodes, peers: [{ ...tor, bfdProfile: 'fast' }] }))).toBe('BFDProfileMissing, SessionsMissing');
@@ -213,18 +213,19 @@ describe('a peer', () => {
     expect(codes(statusOf({ nodes, peers: [{ ...strict, adminDown: true }] }))).toBe('accepted, PeerAdminDown');
   });
 
-  test('whose Secret is gone while its session runs is ready', () => {
+  test('a peer whose Secret is gone stays ready while its sessions run', () => {
     const passwordSecret = { namespace: 'herald-system', name: 'tor' };
     const running = { n1: up, n2: up, n3: up };
     const status = statusOf({ nodes, peers: [{ ...tor, passwordSecret }], running });
     expect(codes(status)).toBe('PeerPasswordGone, ready');
-    // A Secret that never was may just have been named: no report says yet that the session ends.
+    // The peer may just have been changed to name a Secret that never existed. No report shows yet that its session ends, so the sentence
+    // covers both cases.
     expect(status.refused === undefined ? '' : reasonText(status.refused)).toContain(
       'a session that already uses its password keeps running, others end',
     );
   });
 
-  test('whose Secret is missing is refused', () => {
+  test('a peer whose Secret is missing is refused', () => {
     const passwordSecret = { namespace: 'herald-system', name: 'tor' };
     expect(codes(statusOf({ nodes, peers: [{ ...tor, passwordSecret }] }))).toBe('PeerPasswordMissing, PeerPasswordMissing');
     const secrets = [{ name: 'herald-system/tor', password: 'swordfish' }];
@@ -234,7 +235,7 @@ describe('a peer', () => {
   });
 });
 
-describe('an advertisement', () => {
+describe('the status of an advertisement', () => {
   const whole: ClusterLiteral = {
     pools: [{ name: 'p', addresses: ['192.0.2.0/24'], labels: { tier: 'web' } }],
     peers: [{ name: 'tor', nodeSelectors: [matching({ rack: 'a' })] }],
@@ -247,21 +248,21 @@ describe('an advertisement', () => {
 
   test.each([
     ['names nothing', {}, 'accepted, ready'],
-    ['names what there is', { ipAddressPools: ['p'], peers: ['tor'], communities: ['internal', 'no-export'] }, 'accepted, ready'],
-    ['names a community that nobody defines', { communities: ['internal', 'nope'] }, 'UnknownCommunity, UnknownCommunity'],
-    ['names one pool of two that is not there', { ipAddressPools: ['p', 'nope'] }, 'UnknownPool, ready'],
-    ['names only a pool that is not there', { ipAddressPools: ['nope'] }, 'UnknownPool, AdvertisesNothing'],
-    ['names only a peer that is not there', { peers: ['nope'] }, 'UnknownPeer, AdvertisesNothing'],
+    ['names existing objects', { ipAddressPools: ['p'], peers: ['tor'], communities: ['internal', 'no-export'] }, 'accepted, ready'],
+    ['names an undefined community', { communities: ['internal', 'nope'] }, 'UnknownCommunity, UnknownCommunity'],
+    ['names an existing and a missing pool', { ipAddressPools: ['p', 'nope'] }, 'UnknownPool, ready'],
+    ['names only a missing pool', { ipAddressPools: ['nope'] }, 'UnknownPool, AdvertisesNothing'],
+    ['names only a missing peer', { peers: ['nope'] }, 'UnknownPeer, AdvertisesNothing'],
     ['selects no pool', { ipAddressPoolSelectors: [matching({ tier: 'db' })] }, 'accepted, AdvertisesNothing'],
     ['selects a pool by its label', { ipAddressPoolSelectors: [matching({ tier: 'web' })] }, 'accepted, ready'],
     ['selects no node', { nodeSelectors: [matching({ rack: 'z' })] }, 'accepted, AdvertisesNothing'],
     ['selects a node without peers', { nodeSelectors: [matching({ rack: 'b' })] }, 'accepted, AdvertisesNothing'],
-    ['is about ClusterIPs, which are in no pool', { addressTypes: ['ClusterIP'], ipAddressPools: [] }, 'accepted, ready'],
-  ] as const)('that %s', (_, change, expected) => {
+    ['announces ClusterIPs, which need no pool', { addressTypes: ['ClusterIP'], ipAddressPools: [] }, 'accepted, ready'],
+  ] as const)('an advertisement that %s', (_, change, expected) => {
     expect(codes(advertisementStatus(advertisement({ name: 'all', ...change }), cluster(whole)))).toBe(expected);
   });
 
-  test('without any pool is about nothing, unless it is about other addresses', () => {
+  test('an advertisement without pools advertises nothing unless it names other address types', () => {
     const none = cluster({ ...whole, pools: [] });
     expect(codes(advertisementStatus(advertisement({ name: 'all' }), none))).toBe('accepted, AdvertisesNothing');
     expect(codes(advertisementStatus(advertisement({ name: 'all', addressTypes: ['ClusterIP'] }), none))).toBe('accepted, ready');

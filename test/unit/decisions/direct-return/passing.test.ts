@@ -17,7 +17,7 @@ const able: DirectReturnReport = {
   linkAddresses: [],
   interfaces: ['eth0'],
 };
-/** Reports of a, b and c; each replaces what is written, undefined takes the report away. */
+/** Changes to the reports of nodes a, b and c. Undefined removes a report. */
 type Reports = Readonly<Record<string, Partial<DirectReturnReport> | undefined>>;
 
 function nodes(reports: Reports, mode: DirectReturnMode = 'auto', more: ClusterLiteral = {}): Snapshot {
@@ -49,33 +49,33 @@ const way = (snapshot: Snapshot, to = 'b'): unknown => {
   return 'passing' in answer ? answer.passing : answer.reason.code;
 };
 
-describe('how a passes packets on to b, which is on its link, or to c, which is not', () => {
+describe('the path from node a to b on its link, or to c behind a router', () => {
   test.each<[string, Reports, DirectReturnMode, string, unknown]>([
-    ['at ingress, with the route for fragments', {}, 'auto', 'b', { ingress: true, routed: 'link' }],
-    ['through the tunnel', {}, 'auto', 'c', { ingress: false, routed: 'vxlan' }],
+    ['to b at ingress, with fragments by route', {}, 'auto', 'b', { ingress: true, routed: 'link' }],
+    ['to c through the tunnel', {}, 'auto', 'c', { ingress: false, routed: 'vxlan' }],
     ['mode l2', {}, 'l2', 'b', { ingress: true, routed: 'link' }],
     ['mode l2 over a router', {}, 'l2', 'c', 'DirectReturnNoWay'],
     ['mode route', {}, 'route', 'b', { ingress: false, routed: 'link' }],
     ['mode route over a router, which would loop', {}, 'route', 'c', 'DirectReturnNoWay'],
     ['mode vxlan on a link', {}, 'vxlan', 'b', { ingress: false, routed: 'vxlan' }],
-    ['a cannot at ingress', { a: { passes: ['route', 'vxlan'] } }, 'auto', 'b', { ingress: false, routed: 'link' }],
-    ['mode l2, a cannot at ingress', { a: { passes: ['route'] } }, 'l2', 'b', 'DirectReturnNoWay'],
+    ['a cannot pass on at ingress', { a: { passes: ['route', 'vxlan'] } }, 'auto', 'b', { ingress: false, routed: 'link' }],
+    ['mode l2, a cannot pass on at ingress', { a: { passes: ['route'] } }, 'l2', 'b', 'DirectReturnNoWay'],
     ['routed packets of a are dropped', { a: { passes: ['l2'] } }, 'auto', 'b', { ingress: true }],
-    ['b takes nothing from its link', { b: { receives: ['vxlan'] } }, 'auto', 'b', { ingress: false, routed: 'vxlan' }],
-    ['b takes nothing', { b: { receives: [] } }, 'auto', 'b', 'DirectReturnNoWay'],
+    ['b receives nothing from its link', { b: { receives: ['vxlan'] } }, 'auto', 'b', { ingress: false, routed: 'vxlan' }],
+    ['b receives nothing', { b: { receives: [] } }, 'auto', 'b', 'DirectReturnNoWay'],
     ['b has not reported', { b: undefined }, 'auto', 'b', 'DirectReturnNotReported'],
     ['a has not reported', { a: undefined }, 'auto', 'b', 'DirectReturnNotReported'],
   ])('%s', (_, reports, mode, to, expected) => {
     expect(way(nodes(reports, mode), to)).toEqual(expected);
   });
 
-  test('a node knows the link addresses of all others that report, and not its own', () => {
+  test('a node knows the link addresses of all other reporting nodes and not its own', () => {
     const known = directReturnNode(nodes({ b: { receives: [], linkAddresses: ['02:00:00:00:00:02', '02:00:00:00:00:01'] } }), 'a');
     expect(known?.linkAddresses).toEqual(['02:00:00:00:00:02', '02:00:00:00:00:03']);
     expect(known?.targets.map(({ node }) => formatAddress(node))).toEqual(['10.0.9.3']);
   });
 
-  test('two nodes never both pass on what the other passed on: whoever is a target is known by its link address', () => {
+  test('every target is known by its link address, so two nodes never pass a packet back and forth', () => {
     const snapshot = nodes({});
     for (const [from, to] of [
       ['a', 'b'],
@@ -91,19 +91,19 @@ describe('how a passes packets on to b, which is on its link, or to c, which is 
 
 describe('the largest segment through the tunnels to a', () => {
   test.each<[string, Reports, DirectReturnMode, 4 | 6, number | undefined]>([
-    ['c sends through one', {}, 'auto', 4, 1410],
+    ['c sends through a tunnel', {}, 'auto', 4, 1410],
     ['c has a link of jumbo frames', { c: { mtu: 9000 } }, 'auto', 4, 8910],
-    ['the narrowest counts', { b: { mtu: 1400 }, c: { mtu: 9000 } }, 'vxlan', 4, 1310],
-    ['nobody does', { c: undefined }, 'auto', 4, undefined],
-    ['nobody does in this mode', {}, 'l2', 4, undefined],
-    ['a does not receive there', { a: { receives: ['link'] } }, 'auto', 4, undefined],
+    ['the smallest MTU counts', { b: { mtu: 1400 }, c: { mtu: 9000 } }, 'vxlan', 4, 1310],
+    ['no node sends through a tunnel', { c: undefined }, 'auto', 4, undefined],
+    ['no node sends through a tunnel in this mode', {}, 'l2', 4, undefined],
+    ['a does not receive from tunnels', { a: { receives: ['link'] } }, 'auto', 4, undefined],
     ['a has no address of the family', {}, 'auto', 6, undefined],
   ])('%s', (_, reports, mode, family, expected) => {
     expect(segmentThroughTunnels(nodes(reports, mode), 'a', family)).toBe(expected);
   });
 });
 
-describe('the frontends of a Service', () => {
+describe('the frontends of a Service with direct server return', () => {
   const vip = { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 80 } as const;
   const backend = (last: number, node: string): Frontend['backends'][number] => ({
     address: address(`10.244.0.${last}`),
@@ -125,7 +125,7 @@ describe('the frontends of a Service', () => {
   const plan = (snapshot: Snapshot, frontends: readonly Frontend[], directReturn?: boolean): ReturnType<typeof planDirectReturn> =>
     planDirectReturn(snapshot, service({ name: 'web', ...defined({ directReturn }) }), 'a', frontends);
 
-  test('pass packets for backends of other nodes on, and nothing else changes', () => {
+  test('backends on other nodes get a path, and nothing else changes', () => {
     const { frontends, reasons } = plan(nodes({}, 'auto', { slices }), [hashed, nodePort]);
     expect(reasons).toEqual([]);
     expect(frontends[1]).toBe(nodePort);
@@ -133,21 +133,21 @@ describe('the frontends of a Service', () => {
     expect(frontends[0]?.backends.map(({ path: passing }) => passing)).toEqual([undefined, { ingress: true, routed: 'link' }]);
   });
 
-  test('translate for a node that cannot receive, and say so', () => {
+  test('packets for a node that cannot receive are translated, with a reason', () => {
     const { frontends, reasons } = plan(nodes({ b: { receives: [] } }, 'auto', { slices }), [hashed]);
     expect(reasons).toMatchObject([{ code: 'DirectReturnNoWay', details: { node: 'b' } }]);
     expect(frontends[0]?.directReturn).toEqual({ segmentSize: 1410 });
     expect(frontends[0]?.backends.map(({ path: passing }) => passing)).toEqual([undefined, undefined]);
   });
 
-  test('stay as they are where this node has not reported, or the Service does not want it', () => {
+  test('frontends stay unchanged when this node has not reported or the Service opts out', () => {
     const { frontends, reasons } = plan(nodes({ a: undefined }, 'auto', { slices }), [hashed]);
     expect(frontends).toEqual([hashed]);
     expect(reasons).toMatchObject([{ code: 'DirectReturnNotReported', details: { node: 'a' } }]);
     expect(plan(nodes({}, 'auto', { slices }), [hashed], false)).toEqual({ frontends: [hashed], reasons: [] });
   });
 
-  test('need consistent hashing where the Service asks by itself', () => {
+  test('a Service that asks for direct server return itself needs consistent hashing', () => {
     expect(plan(nodes({}, 'auto', { slices }), [random], true).reasons).toMatchObject([{ code: 'DirectReturnNeedsHashing' }]);
     expect(plan(nodes({}, 'auto', { slices }), [random]).reasons).toEqual([]);
   });

@@ -8,7 +8,7 @@ import { formatPrefix } from '../../../../src/net/prefix.ts';
 
 const eth0 = { name: 'eth0', linkAddress: '02:00:00:00:00:01' };
 
-/** A node on a link of both families where everything is as it should be. */
+/** A node on a link of both families without any problem. */
 const good: DirectReturnFacts = {
   addresses: [address('10.0.0.1'), address('fd00::1')],
   interfaces: [
@@ -46,42 +46,42 @@ function outcome(mode: DirectReturnMode, facts: Partial<DirectReturnFacts>, of =
   return `${report.receives.join()} / ${report.passes.join()} / ${reasons.map(({ code }) => code.replace('DirectReturn', '')).join()}`;
 }
 
-describe('what a node can do for direct server return: receives / passes / why not more', () => {
+describe('the direct server return report of a node: receives / passes / reasons', () => {
   test.each<[string, DirectReturnMode, Partial<DirectReturnFacts>, DirectReturnFacts, string]>([
     ['on a link', 'auto', {}, good, 'link,vxlan / l2,route,vxlan / '],
-    ['mode l2, whose fragments take the route', 'l2', {}, good, 'link / l2,route / '],
+    ['mode l2, with fragments by route', 'l2', {}, good, 'link / l2,route / '],
     ['mode route', 'route', {}, good, 'link / route / '],
     ['mode vxlan', 'vxlan', {}, good, 'vxlan / vxlan / '],
     ['behind a router of its own', 'auto', {}, router, 'vxlan / vxlan / '],
     ['behind a router of its own, mode l2', 'l2', {}, router, ' /  / NotOnLink'],
     ['behind a router of its own, mode route', 'route', {}, router, ' /  / NotOnLink'],
     ['a strict reverse-path filter', 'auto', { strict: new Set(['eth0']) }, good, 'vxlan / l2,route,vxlan / StrictSource'],
-    ['a strict filter that does not matter', 'vxlan', { strict: new Set(['eth0']) }, good, 'vxlan / vxlan / '],
+    ['a strict filter that does not matter in mode vxlan', 'vxlan', { strict: new Set(['eth0']) }, good, 'vxlan / vxlan / '],
     ['a strict filter of the tunnel', 'auto', { strict: new Set(['herald-vx4']) }, good, 'link / l2,route,vxlan / StrictSource'],
-    ['strict pods', 'auto', { strict: new Set(['cni0']) }, good, 'link,vxlan / l2,route,vxlan / '],
+    ['a strict filter of pod interfaces', 'auto', { strict: new Set(['cni0']) }, good, 'link,vxlan / l2,route,vxlan / '],
     ['a filter that drops', 'auto', { filters: [filter] }, good, 'link,vxlan / l2 / Filtered'],
     ['a filter that drops behind a router', 'auto', { filters: [filter] }, router, 'vxlan /  / Filtered'],
     ['no netdev tables', 'auto', { lacks: { l2: 'no such thing' } }, good, 'link,vxlan / route,vxlan / Unsupported'],
     ['no command ip', 'auto', { lacks: { route: 'cannot run ip', vxlan: 'cannot run ip' } }, good, 'link / l2 / Unsupported,Unsupported'],
     ['no VXLAN', 'auto', { lacks: { vxlan: 'no such thing' } }, good, 'link / l2,route / Unsupported'],
     ['no VXLAN, mode vxlan', 'vxlan', { lacks: { vxlan: 'no such thing' } }, good, ' /  / Unsupported'],
-    ['no VXLAN where nobody wants it', 'l2', { lacks: { vxlan: 'no such thing' } }, good, 'link / l2,route / '],
-    ['no room in the tunnel', 'auto', { mtu: new Map([['eth0', 1300]]) }, good, 'link / l2,route / SmallPackets'],
-    ['unknown room in the tunnel', 'auto', { mtu: new Map() }, good, 'link,vxlan / l2,route,vxlan / '],
-    ['no loose pick-up', 'auto', { picksUp: false }, good, 'link,vxlan / l2,route,vxlan / NoPickUp'],
+    ['no VXLAN in a mode that does not need it', 'l2', { lacks: { vxlan: 'no such thing' } }, good, 'link / l2,route / '],
+    ['an MTU too small for the tunnel', 'auto', { mtu: new Map([['eth0', 1300]]) }, good, 'link / l2,route / SmallPackets'],
+    ['an unknown MTU', 'auto', { mtu: new Map() }, good, 'link,vxlan / l2,route,vxlan / '],
+    ['no pick-up of running connections (nf_conntrack_tcp_loose)', 'auto', { picksUp: false }, good, 'link,vxlan / l2,route,vxlan / NoPickUp'],
     ['no address', 'auto', { addresses: [] }, good, 'vxlan / vxlan / '],
   ])('%s', (_, mode, facts, of, expected) => {
     expect(outcome(mode, facts, of)).toBe(expected);
   });
 
-  test('networks and link addresses are what others know it by', () => {
+  test('the report has the networks, link addresses and interfaces of the node', () => {
     const { report } = directReturnPreflight('auto', good);
     expect(report.networks.map(formatPrefix)).toEqual(['10.0.0.0/24', 'fd00::/64']);
     expect(report.linkAddresses).toEqual(['02:00:00:00:00:01', '02:00:00:00:00:02']);
     expect(report.interfaces).toEqual(['eth0']);
   });
 
-  test('every reason says what to do', () => {
+  test('every reason has a sentence and a fix', () => {
     const worst = { ...good, strict: new Set(['eth0']), filters: [filter], lacks: { l2: 'a', vxlan: 'b' }, picksUp: false };
     const reasons = directReturnPreflight('auto', worst).reasons;
     expect(reasons.map(({ code }) => code)).toHaveLength(5);

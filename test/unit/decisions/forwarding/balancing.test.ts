@@ -31,42 +31,42 @@ function frontends(
   return new Map((decided?.forwarding?.frontends ?? []).map((frontend) => [frontendKey(frontend.match), frontend]));
 }
 
-/** The frontends with slots: "192.0.2.1 TCP 80: connection in 251". */
+/** Prints the frontends with slots: "192.0.2.1 TCP 80: connection in 251". */
 const hashed = (...args: Parameters<typeof frontends>): string[] =>
   [...frontends(...args)].flatMap(([key, { slots }]) =>
     slots === undefined ? [] : [`${key}: ${slots.hashed} in ${slots.backendOf.length}`],
   );
 
-/** By slot the backend's address. */
+/** Returns the backend's address for each slot. */
 const owners = (...args: Parameters<typeof frontends>): string[] => {
   const { backends, slots } = frontends(...args).get('192.0.2.1 TCP 80') as Frontend;
   return [...(slots?.backendOf ?? [])].map((index) => formatAddress(backends[index]?.address ?? { family: 4, value: 0n }));
 };
 
 describe('consistent hashing', () => {
-  test('is for the addresses that clients outside come to', () => {
+  test('external addresses have slots, and ClusterIPs and NodePorts have none', () => {
     expect(hashed(web)).toEqual(['192.0.2.1 TCP 80: connection in 251', '198.51.100.1 TCP 80: connection in 251']);
   });
 
   test.each([
-    ['nobody asks for it', {}, {}, []],
-    ['the cluster has it', {}, { consistentHashing: true }, ['192.0.2.1 TCP 80: connection in 251']],
-    ['the cluster has it with more slots', {}, { consistentHashing: true, hashSlots: 4093 }, ['192.0.2.1 TCP 80: connection in 4093']],
-    ['the Service will not', { loadBalancing: 'random' }, { consistentHashing: true }, []],
-    ['the Service asks for it', { loadBalancing: 'consistent' }, {}, ['192.0.2.1 TCP 80: connection in 251']],
-    ['the Service has a size of its own', { loadBalancing: 'consistent', hashSlots: 1021 }, {}, ['192.0.2.1 TCP 80: connection in 1021']],
+    ['no setting asks for them', {}, {}, []],
+    ['HeraldConfig asks for them', {}, { consistentHashing: true }, ['192.0.2.1 TCP 80: connection in 251']],
+    ['HeraldConfig asks for more of them', {}, { consistentHashing: true, hashSlots: 4093 }, ['192.0.2.1 TCP 80: connection in 4093']],
+    ['the Service refuses them', { loadBalancing: 'random' }, { consistentHashing: true }, []],
+    ['the Service asks for them', { loadBalancing: 'consistent' }, {}, ['192.0.2.1 TCP 80: connection in 251']],
+    ['the Service has its own number of slots', { loadBalancing: 'consistent', hashSlots: 1021 }, {}, ['192.0.2.1 TCP 80: connection in 1021']],
     ['the policy is Local', { loadBalancing: 'consistent', externalTrafficPolicy: 'Local' }, {}, []],
-    ['clients keep their backend', { loadBalancing: 'consistent', affinitySeconds: 60 }, {}, ['192.0.2.1 TCP 80: client in 251']],
-  ] as const)('%s', (_what, service, config, expected) => {
+    ['the Service has session affinity', { loadBalancing: 'consistent', affinitySeconds: 60 }, {}, ['192.0.2.1 TCP 80: client in 251']],
+  ] as const)('the slots when %s', (_what, service, config, expected) => {
     expect(hashed({ name: 'web', assigned: ['192.0.2.1'], ...service }, [endpoints], { config })).toEqual(expected);
   });
 
-  test('without a backend there are no slots', () => {
+  test('a frontend without backends has no slots', () => {
     expect(hashed(web, [])).toEqual([]);
     expect(frontends(web, []).get('192.0.2.1 TCP 80')?.backends).toEqual([]);
   });
 
-  test('takes the place of remembering clients, where there are slots', () => {
+  test('a frontend with slots does not remember clients', () => {
     const sticky = frontends({ ...web, affinitySeconds: 60 });
     expect([...sticky].map(([key, { affinity }]) => [key, affinity?.seconds])).toEqual([
       ['10.96.0.1 TCP 80', 60],
@@ -76,7 +76,7 @@ describe('consistent hashing', () => {
     ]);
   });
 
-  test('knows the node of each backend, in the family', () => {
+  test('each backend of an external address has the address of its node in its family', () => {
     const nodesOf = (key: string, ...args: Parameters<typeof frontends>): (string | undefined)[] =>
       (frontends(...args).get(key)?.backends ?? []).map(({ node }) => (node === undefined ? undefined : formatAddress(node)));
     expect(nodesOf('192.0.2.1 TCP 80', web, [{ ...endpoints, endpoints: [...endpoints.endpoints, '10.1.0.4', '10.1.0.5@gone'] }])).toEqual([
@@ -91,7 +91,7 @@ describe('consistent hashing', () => {
     expect(nodesOf('fd09::1 TCP 80', six, [{ service: 'web', endpoints: ['fd01::2@two'] }])).toEqual(['fd00::2']);
   });
 
-  test('is the same on every node, also where hints lead each node to others, and terminating endpoints are the last', () => {
+  test('slots are the same on every node despite hints, and terminating endpoints come last', () => {
     const zones = [
       { name: 'here', labels: { 'topology.kubernetes.io/zone': 'a' } },
       { name: 'two', labels: { 'topology.kubernetes.io/zone': 'b' } },
@@ -105,7 +105,7 @@ describe('consistent hashing', () => {
     expect(new Set(owners(web, last))).toEqual(new Set(['10.1.0.1', '10.1.0.2']));
   });
 
-  test('does not depend on the order of endpoints, nor on how they are divided among slices', () => {
+  test('slots do not depend on the order of endpoints or on their slices', () => {
     const all = Array.from({ length: 12 }, (_, index) => `10.1.0.${index + 1}@two`);
     const expected = owners(web, [{ service: 'web', endpoints: all }]);
     fc.assert(
@@ -122,31 +122,31 @@ describe('consistent hashing', () => {
     );
   });
 
-  test('gives all ports of a Service the same pods, by whatever number', () => {
+  test('all ports of a Service have the same slots, whatever their target ports', () => {
     const ports = frontends({ ...web, ports: ['a:80', 'b:443'] }, [{ ...endpoints, ports: ['a:8080', 'b:8443'] }]);
     const [http, https] = ['192.0.2.1 TCP 80', '192.0.2.1 TCP 443'].map((key) => ports.get(key));
     expect(http?.slots?.backendOf).toBe(https?.slots?.backendOf);
     expect(https?.backends.map(({ port }) => port)).toEqual([8443, 8443, 8443]);
   });
 
-  test('weighs endpoints by their slice', () => {
+  test('endpoints get slots by the weight of their slice', () => {
     const slices = [
       { service: 'web', name: 'stable', endpoints: ['10.1.0.1'], weight: 9 },
       { service: 'web', name: 'canary', endpoints: ['10.1.0.2'] },
     ];
     const canary = owners({ ...web, hashSlots: 1021 }, slices).filter((owner) => owner === '10.1.0.2').length;
-    // A tenth: binomial, five standard deviations.
+    // A tenth of 1021 slots is expected. The bound is five standard deviations of the binomial distribution.
     expect(Math.abs(canary - 102)).toBeLessThan(48);
   });
 
-  test('one pod behind two numbers of a port takes two shares', () => {
+  test('a pod with two target port numbers gets two shares', () => {
     const slices = [8080, 9090].map((port) => ({ service: 'web', name: `s${port}`, ports: [`${port}`], endpoints: ['10.1.0.1'] }));
     const { backends, slots } = frontends(web, slices).get('192.0.2.1 TCP 80') as Frontend;
     expect(backends.map(({ port }) => port)).toEqual([8080, 9090]);
     expect(new Set(slots?.backendOf)).toEqual(new Set([0, 1]));
   });
 
-  test('keeps flows of datagrams to backends that no longer get new ones', () => {
+  test('UDP flows to backends that get no new ones are retained', () => {
     const udp = { ...web, ports: ['80/UDP'] };
     const slices = [
       { service: 'web', ports: ['8080/UDP'], endpoints: ['10.1.0.1@here zone=a', '10.1.0.2@two zone=b', '10.1.0.3@two draining'] },
@@ -167,7 +167,7 @@ describe('consistent hashing', () => {
     [256, 1021, 4093],
     [4095, 251, 16_381],
     [9999, 251, 16_381],
-  ] as const)('%i backends, of which %i slots are asked, have %i', (backends, asked, slots) => {
+  ] as const)('%i backends with %i configured slots get %i slots', (backends, asked, slots) => {
     expect(slotsFor(backends, asked)).toBe(slots);
   });
 });

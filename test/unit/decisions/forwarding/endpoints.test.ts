@@ -8,7 +8,7 @@ interface Row {
   readonly endpoints: readonly string[];
   /** Default: node "here" in zone-a. */
   readonly place?: NodeTopology;
-  /** Last octets. */
+  /** Last octets of the chosen endpoints. */
   readonly cluster: readonly number[];
   readonly local: readonly number[];
 }
@@ -17,7 +17,7 @@ const here: NodeTopology = { name: 'here', zone: 'zone-a' };
 const hinted = ['10.0.0.1@here zone=zone-a', '10.0.0.2@two zone=zone-b', '10.0.0.3@three zone=zone-c', '10.0.0.4@four zone=zone-a'];
 
 const rows: readonly Row[] = [
-  { name: '1-3 all hinted: those for the zone; local ones whatever the hints', endpoints: hinted, cluster: [1, 4], local: [1] },
+  { name: '1-3 hints choose endpoints for the zone, and local ones ignore hints', endpoints: hinted, cluster: [1, 4], local: [1] },
   { name: '4 a node without a zone does not narrow', endpoints: hinted, place: { name: 'here' }, cluster: [1, 2, 3, 4], local: [1] },
   { name: '5 an empty zone does not narrow', endpoints: hinted, place: { name: 'here', zone: '' }, cluster: [1, 2, 3, 4], local: [1] },
   {
@@ -45,13 +45,13 @@ const rows: readonly Row[] = [
     local: [],
   },
   {
-    name: '9 one ready endpoint without hint: nobody narrows',
+    name: '9 one ready endpoint without hints: all are used',
     endpoints: [...hinted.slice(0, 3), '10.0.0.4@four'],
     cluster: [1, 2, 3, 4],
     local: [1],
   },
   {
-    name: '9b an unready endpoint without hint does not matter',
+    name: '9b an unready endpoint without hints does not matter',
     endpoints: [...hinted.slice(0, 3), '10.0.0.4@four notready'],
     cluster: [1],
     local: [1],
@@ -70,19 +70,19 @@ const rows: readonly Row[] = [
     local: [1],
   },
   {
-    name: '13 one endpoint without any hint: all',
+    name: '13 one endpoint without any hint: all are used',
     endpoints: ['10.0.0.1@here zone=zone-a nodes=here', '10.0.0.2@two'],
     cluster: [1, 2],
     local: [1],
   },
   {
-    name: '14 no hint names the node: the zone decides',
+    name: '14 no hint names the node: hints for the zone count',
     endpoints: ['10.0.0.1@one zone=zone-a nodes=one', '10.0.0.2@two zone=zone-b nodes=two'],
     cluster: [1],
     local: [],
   },
   {
-    name: '15 local ones stay although topology prefers others',
+    name: '15 local endpoints ignore hints for other nodes',
     endpoints: ['10.0.0.1@here zone=zone-b', '10.0.0.2@two zone=zone-a', '10.0.0.3@here zone=zone-b'],
     cluster: [2],
     local: [1, 3],
@@ -112,7 +112,7 @@ const rows: readonly Row[] = [
     local: [],
   },
   {
-    name: '28 the fallback is decided apart: remote ones ready, the local one draining',
+    name: '28 terminating endpoints are used locally beside ready remote ones',
     endpoints: ['10.0.0.1@here draining', '10.0.0.2@two', '10.0.0.3@here notready'],
     cluster: [2],
     local: [1],
@@ -163,11 +163,11 @@ describe('the targets of a port', () => {
     [['10.0.0.1@a', '10.0.0.1@a terminating'], ['10.0.0.1 8080']],
     [['10.0.0.1@a notready', '10.0.0.1@a'], ['10.0.0.1 8080']],
     [['10.0.0.1@a draining', '10.0.0.1@a notready'], ['10.0.0.1 8080 unready']],
-  ])('%j in two slices counts once', (endpoints, expected) => {
+  ])('endpoint %j in two slices counts once', (endpoints, expected) => {
     expect(targets(endpoints.map((one) => ({ service: 'web', ports: ['http:8080'], endpoints: [one] })))).toEqual(expected);
   });
 
-  test('families are apart', () => {
+  test('each family has its own targets', () => {
     const slices = [
       { service: 'web', ports: ['http:8080'], endpoints: ['10.0.0.1'] },
       { service: 'web', ports: ['http:8080'], endpoints: ['fd00::1'] },
@@ -176,7 +176,7 @@ describe('the targets of a port', () => {
     expect(targets(slices, http, 6)).toEqual(['fd00::1 8080']);
   });
 
-  test('slices of headless Services and ports without number are left alone', () => {
+  test('slices of headless Services and ports without a number have no targets', () => {
     expect(
       targets([{ service: 'web', ports: ['http:8080'], endpoints: ['10.0.0.1'], labels: { 'service.kubernetes.io/headless': '' } }]),
     ).toEqual([]);

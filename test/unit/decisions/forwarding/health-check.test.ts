@@ -16,7 +16,7 @@ function decide(literal: Omit<ServiceLiteral, 'name'>, ...slices: readonly Heral
 }
 
 describe('the health check of a Service', () => {
-  test('counts the ready endpoints of the node only', () => {
+  test('only ready endpoints of the node count', () => {
     expect(
       decide({}, slice({ service: 'web', ports: ['80'], endpoints: ['10.1.0.1@n1', '10.1.0.2@n1', '10.2.0.1@n2', '10.3.0.1'] })),
     ).toEqual({
@@ -25,23 +25,23 @@ describe('the health check of a Service', () => {
     });
   });
 
-  test('counts an address once, whatever number of ports and slices it is in', () => {
+  test('an address in several ports and slices counts once', () => {
     const ports = ['http:80', 'https:443'];
     const endpoints = ['10.1.0.1@n1'];
     const slices = ['a', 'b'].map((name) => slice({ service: 'web', name, ports, endpoints }));
     expect(decide({ ports }, ...slices)).toEqual({ port: 32_000, 4: 1 });
   });
 
-  test('does not count endpoints that terminate or are not ready, even where no other is left', () => {
+  test('endpoints that terminate or are not ready do not count, even without others', () => {
     const endpoints = ['10.1.0.1@n1 draining', '10.1.0.2@n1 terminating', '10.1.0.3@n1 notready'];
     expect(decide({}, slice({ service: 'web', ports: ['80'], endpoints }))).toEqual({ port: 32_000, 4: 0 });
   });
 
-  test('is zero without any slice', () => {
+  test('the count is zero without slices', () => {
     expect(decide({})).toEqual({ port: 32_000, 4: 0 });
   });
 
-  test('counts each family for itself, and only those of the Service', () => {
+  test('each family of the Service is counted separately', () => {
     const slices = [
       slice({ service: 'web', name: 'four', ports: ['80'], endpoints: ['10.1.0.1@n1', '10.1.0.2@n1'] }),
       slice({ service: 'web', name: 'six', ports: ['80'], endpoints: ['fd01::1@n1'] }),
@@ -55,12 +55,12 @@ describe('the health check of a Service', () => {
     ['no port', { healthCheckNodePort: 0 }],
     ['type NodePort', { type: 'NodePort' }],
     ['another proxy', { serviceProxyName: 'other' }],
-  ])('is not there with %s', (_, literal) => {
+  ])('a Service with %s has no health check', (_, literal) => {
     expect(decide(literal)).toBeUndefined();
   });
 });
 
-describe('a node is eligible for traffic from load balancers', () => {
+describe('nodes eligible for load balancer traffic', () => {
   const eligible = (...objects: readonly HeraldObject[]): boolean => {
     const store = new Store();
     for (const object of objects) store.upsert(object);
@@ -68,7 +68,7 @@ describe('a node is eligible for traffic from load balancers', () => {
   };
   const plain = node({ name: 'n1' });
 
-  test('unless it is being deleted, about to be removed, or not there', () => {
+  test('a node is eligible unless it is being deleted, about to be removed, or unknown', () => {
     expect(eligible(plain)).toBe(true);
     expect(eligible({ ...plain, metadata: { ...plain.metadata, deleting: true } })).toBe(false);
     expect(eligible({ ...plain, toBeDeleted: true })).toBe(false);

@@ -10,7 +10,7 @@ import { cluster, matching, type ClusterLiteral, type ServiceLiteral, type Slice
 
 const backend = ({ address, port, local }: Backend): string => `${formatAddress(address)}:${port}${local ? ' local' : ''}`;
 
-/** One line a frontend: key, scope, policy, all backends | local backends. */
+/** Prints one line a frontend: key, scope, policy, all backends | local backends. */
 function plan(literal: ClusterLiteral, key: ServiceKey = 'default/web', node = 'here'): { lines: string[]; reasons: string[] } {
   const snapshot = cluster(literal);
   const service = snapshot.services.get(key);
@@ -42,7 +42,7 @@ const anyone = { externalIPPolicies: [{ cidrs: ['0.0.0.0/0', '::/0'] }] };
 const all = { clusterIPs: ['10.96.0.1'], ports: ['80@30080'], assigned: ['192.0.2.1'], externalIPs: ['198.51.100.1'] } as const;
 
 describe('the frontends of a Service', () => {
-  test('under policy Cluster every frontend uses every endpoint, sorted', () => {
+  test('every frontend uses every endpoint under policy Cluster, sorted', () => {
     const backends = '10.1.0.1:8080 local 10.1.0.2:8080';
     expect(lines(all, [two], anyone)).toEqual([
       `10.96.0.1 TCP 80 internal Cluster ${backends}`,
@@ -52,7 +52,7 @@ describe('the frontends of a Service', () => {
     ]);
   });
 
-  test('externalTrafficPolicy Local touches external frontends only', () => {
+  test('externalTrafficPolicy Local changes external frontends only', () => {
     expect(lines({ ...all, externalTrafficPolicy: 'Local' }, [two], anyone)).toEqual([
       '10.96.0.1 TCP 80 internal Cluster 10.1.0.1:8080 local 10.1.0.2:8080',
       '192.0.2.1 TCP 80 external Local 10.1.0.1:8080 local 10.1.0.2:8080 | 10.1.0.1:8080 local',
@@ -61,14 +61,14 @@ describe('the frontends of a Service', () => {
     ]);
   });
 
-  test('internalTrafficPolicy Local touches the ClusterIP only', () => {
+  test('internalTrafficPolicy Local changes the ClusterIP only', () => {
     expect(lines({ ...all, externalIPs: [], ports: ['80'], internalTrafficPolicy: 'Local' }, [two])).toEqual([
       '10.96.0.1 TCP 80 internal Local 10.1.0.1:8080 local 10.1.0.2:8080 | 10.1.0.1:8080 local',
       '192.0.2.1 TCP 80 external Cluster 10.1.0.1:8080 local 10.1.0.2:8080',
     ]);
   });
 
-  test('externalTrafficPolicy does not matter where nothing is external', () => {
+  test('externalTrafficPolicy does not matter without external frontends', () => {
     expect(lines({ type: 'ClusterIP', externalTrafficPolicy: 'Local', ports: ['80@30080'] }, [two])).toEqual([
       '10.96.0.1 TCP 80 internal Cluster 10.1.0.1:8080 local 10.1.0.2:8080',
     ]);
@@ -76,27 +76,27 @@ describe('the frontends of a Service', () => {
 
   test.each([
     [
-      'ready ones exist',
+      'some of them ready',
       ['10.1.0.1@here', '10.1.0.2@two', '10.1.0.3@here draining'],
       '10.1.0.1:8080 local 10.1.0.2:8080',
       '10.1.0.1:8080 local',
     ],
     [
-      'only draining ones',
+      'only draining',
       ['10.1.0.1@here draining', '10.1.0.2@two draining', '10.1.0.3@here notready'],
       '10.1.0.1:8080 local 10.1.0.2:8080',
       '10.1.0.1:8080 local',
     ],
-    ['only remote draining ones: Local drops', ['10.1.0.2@two draining'], '10.1.0.2:8080', '-'],
-    ['none usable: rejected', ['10.1.0.1@here notready', '10.1.0.2@two terminating'], '-', '-'],
-    ['none at all: rejected', [], '-', '-'],
-  ])('terminating endpoints, %s', (_, endpoints, backends, local) => {
+    ['only remote and draining: policy Local drops', ['10.1.0.2@two draining'], '10.1.0.2:8080', '-'],
+    ['none usable: refused', ['10.1.0.1@here notready', '10.1.0.2@two terminating'], '-', '-'],
+    ['none at all: refused', [], '-', '-'],
+  ])('the backends with endpoints, %s', (_, endpoints, backends, local) => {
     expect(
       lines({ assigned: ['192.0.2.1'], externalTrafficPolicy: 'Local', internalTrafficPolicy: 'Local' }, [{ endpoints, family: 4 }]),
     ).toEqual([`10.96.0.1 TCP 80 internal Local ${backends} | ${local}`, `192.0.2.1 TCP 80 external Local ${backends} | ${local}`]);
   });
 
-  test('ports keep their protocol and number apart', () => {
+  test('each port keeps its protocol and number', () => {
     const ports = ['tcp:53/TCP', 'udp:53/UDP', 'sctp:53/SCTP'];
     const slices = [{ ports: ['tcp:5353/TCP', 'udp:53/UDP', 'sctp:54/SCTP'], endpoints: ['10.1.0.1@two'] }];
     expect(lines({ type: 'ClusterIP', ports }, slices)).toEqual([
@@ -106,7 +106,7 @@ describe('the frontends of a Service', () => {
     ]);
   });
 
-  test('both families, each with its own endpoints', () => {
+  test('each family has its own endpoints', () => {
     const service = { clusterIPs: ['fd96::1', '10.96.0.1'], ports: ['dns:53/UDP@30053'], assigned: ['192.0.2.1', '2001:db8::1'] };
     const slices = [
       { ports: ['dns:53/UDP'], endpoints: ['10.1.0.1@here'] },
@@ -137,17 +137,17 @@ describe('the frontends of a Service', () => {
     expect(guarded).toEqual(['192.0.2.1 TCP 80 external Cluster 10.1.0.1:8080 local 10.1.0.2:8080 from 203.0.113.0/24']);
   });
 
-  test('source ranges that hold the node hold the load balancer address, with which the node may be masqueraded', () => {
+  test("source ranges that hold the node's address also admit the load balancer address", () => {
     const nodes = [{ name: 'here', internalIPs: ['10.0.0.1', '10.0.1.1'] }];
     const from = (range: string): string | undefined =>
       /from .*/.exec(lines({ assigned: ['192.0.2.1'], sourceRanges: [range] }, [two], { nodes })[1] ?? '')?.[0];
     expect(from('10.0.0.0/24')).toBe('from 10.0.0.0/24,192.0.2.1/32');
     expect(from('203.0.113.0/24')).toBe('from 203.0.113.0/24');
-    // As in kube-proxy, which knows one address of the node.
+    // Only the node's primary address counts, as in kube-proxy.
     expect(from('10.0.1.0/24')).toBe('from 10.0.1.0/24');
   });
 
-  test('what serves but gets no new connections is retained, where the kernel does not see the end of a flow', () => {
+  test('UDP and SCTP frontends retain backends that serve but get no new connections', () => {
     const endpoints = ['10.1.0.1@here', '10.1.0.2@two draining', '10.1.0.3@two terminating', '10.1.0.4@two notready'];
     const retained = (protocol: string): string[] => {
       const snapshot = cluster({
@@ -161,7 +161,7 @@ describe('the frontends of a Service', () => {
     expect([retained('UDP'), retained('SCTP'), retained('TCP')]).toEqual([['10.1.0.2:8080'], ['10.1.0.2:8080'], []]);
   });
 
-  test('resetOnRemoval: frontends of TCP say so, and know who serves on without new connections', () => {
+  test('resetOnRemoval marks TCP frontends and makes them retain serving backends', () => {
     const endpoints = ['10.1.0.1@here', '10.1.0.2@two draining'];
     const frontendsOf = (more: object) => {
       const snapshot = cluster({
@@ -177,14 +177,14 @@ describe('the frontends of a Service', () => {
     expect(frontendsOf({ resetOnRemoval: false })).toEqual(['TCP false ', 'UDP false 10.1.0.2:80']);
   });
 
-  test('an external IP that repeats the load balancer address does not lift its guard', () => {
+  test('an external IP equal to the load balancer address keeps its source ranges', () => {
     const service = { assigned: ['192.0.2.1'], externalIPs: ['192.0.2.1'], sourceRanges: ['203.0.113.0/24'] };
     expect(lines(service, [two], anyone).filter((line) => line.startsWith('192.0.2.1'))).toEqual([
       '192.0.2.1 TCP 80 external Cluster 10.1.0.1:8080 local 10.1.0.2:8080 from 203.0.113.0/24',
     ]);
   });
 
-  test('affinity goes to every frontend, and all of a port remember clients together', () => {
+  test('affinity applies to every frontend, and all frontends of a port share it', () => {
     expect(lines({ ...all, affinitySeconds: 60 }, [two], anyone).every((line) => line.endsWith('sticky 60'))).toBe(true);
     const literal = cluster({ services: [{ name: 'web', ...all, ports: ['a:80/TCP@30080', 'b:81/TCP'], affinitySeconds: 60 }], ...anyone });
     const [web] = literal.services.values();
@@ -203,7 +203,7 @@ describe('the frontends of a Service', () => {
   test.each([
     ['VIP', 2],
     ['Proxy', 1],
-  ] as const)('ipMode %s', (ipMode, count) => {
+  ] as const)('an ingress address with ipMode %s', (ipMode, count) => {
     expect(
       lines(
         {
@@ -217,19 +217,19 @@ describe('the frontends of a Service', () => {
     ).toHaveLength(count);
   });
 
-  test('duplicate endpoints of two slices are one backend', () => {
+  test('an endpoint that two slices list is one backend', () => {
     expect(lines({ type: 'ClusterIP' }, [two, { endpoints: ['10.1.0.1@here terminating'] }])).toEqual([
       '10.96.0.1 TCP 80 internal Cluster 10.1.0.1:8080 local 10.1.0.2:8080',
     ]);
   });
 });
 
-describe('what is not forwarded', () => {
+describe('Services and addresses that are not forwarded', () => {
   test.each<[string, Omit<ServiceLiteral, 'name'>, string]>([
     ['headless', { headless: true, clusterIPs: [], ipFamilies: [4] }, 'Headless'],
     ['ExternalName', { type: 'ExternalName', clusterIPs: [] }, 'ExternalName'],
     ['another proxy', { serviceProxyName: 'mesh' }, 'OtherProxy'],
-  ])('%s', (_, service, code) => {
+  ])('a Service is not forwarded: %s', (_, service, code) => {
     expect(plan({ services: [{ name: 'web', ...service }] })).toEqual({ lines: [], reasons: [code] });
   });
 
@@ -262,7 +262,7 @@ describe('what is not forwarded', () => {
 });
 
 describe('the frontends of an address', () => {
-  test('all its ports, and only its own', () => {
+  test('an address has the frontends of its ports and no others', () => {
     const snapshot = cluster({ services: [{ name: 'web', ports: ['http:80@30080', 'dns:53/UDP'], assigned: ['192.0.2.1'] }] });
     const service = snapshot.services.get('default/web');
     const { forwarding } = service === undefined ? {} : decideForwarding(snapshot, service, 'here');
@@ -288,7 +288,7 @@ describe('the forwarding of a node', () => {
     };
   };
 
-  test('takes the pods from all nodes, and the first address of each family', () => {
+  test('pod prefixes come from all nodes, and NodePorts use the first address of each family', () => {
     expect(show({ nodes, config: { serviceCIDRs: ['10.96.0.0/12'] } })).toEqual({
       ports: ['10.0.0.1/32', 'fd00::1/128'],
       pods: ['10.1.0.0/24', '10.1.1.0/24', 'fd01::/64'],
@@ -297,7 +297,7 @@ describe('the forwarding of a node', () => {
     });
   });
 
-  test('takes the ranges of Services from HeraldConfig and from ServiceCIDR objects', () => {
+  test('Service ranges come from HeraldConfig and from ServiceCIDR objects', () => {
     const serviceCIDRs = { kubernetes: ['10.96.0.0/12', 'fd96::/112'], more: ['10.200.0.0/16'] };
     expect(show({ nodes, serviceCIDRs, config: { serviceCIDRs: ['10.96.0.0/12'] } }).services).toEqual([
       '10.96.0.0/12',
@@ -313,7 +313,7 @@ describe('the forwarding of a node', () => {
     });
   });
 
-  test('interfaces of pods in HeraldConfig take the place of the podCIDRs of the nodes; masqueradeAll is a setting of its own', () => {
+  test('podInterfaces of HeraldConfig replace podCIDRs of nodes, and masqueradeAll is independent', () => {
     const forwarding = nodeForwarding(
       cluster({ nodes, config: { podInterfaces: ['cni0', 'cali*', 'cni0'], masqueradeAll: true } }),
       'here',
@@ -323,7 +323,7 @@ describe('the forwarding of a node', () => {
     expect(nodeForwarding(cluster({ nodes }), 'here')).not.toHaveProperty('podInterfaces');
   });
 
-  test('nodePortAddresses of HeraldConfig take the place of the primary addresses', () => {
+  test('nodePortAddresses of HeraldConfig replace the primary addresses', () => {
     expect(show({ nodes, config: { nodePortAddresses: ['10.0.0.0/8', '::/0', '10.0.0.0/8'] } }).ports).toEqual(['10.0.0.0/8', '::/0']);
   });
 

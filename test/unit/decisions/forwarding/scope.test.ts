@@ -52,12 +52,12 @@ const external = [
   'NodePort IPv6 TCP 30080',
 ];
 
-describe('the scope of services', () => {
+describe('the scope `services` of HeraldConfig', () => {
   test.each<[ServicesScope, string[], string[]]>([
     ['all', [...clusterIPs, ...external].toSorted(), []],
     ['external', external, clusterIPs],
     ['none', [], [...clusterIPs, ...external].toSorted()],
-  ])('%s: what is ours, and what another program has to have', (scope, ours, foreign) => {
+  ])('scope %s divides the frontends between Herald and another program', (scope, ours, foreign) => {
     expect(decide(scope)).toMatchObject({ ours, foreign });
   });
 
@@ -65,19 +65,19 @@ describe('the scope of services', () => {
     ['all', ['10.96.0.0/12']],
     ['external', []],
     ['none', []],
-  ])('%s: addresses that no Service has are the business of whoever forwards ClusterIPs', (scope, prefixes) => {
+  ])('Herald has the Service ranges in scope %s only if it forwards ClusterIPs', (scope, prefixes) => {
     expect(decide(scope).node.servicePrefixes.map(formatPrefix)).toEqual(prefixes);
     expect(decide(scope).node.foreignScopes).toEqual({ all: undefined, external: ['internal'], none: ['internal', 'external'] }[scope]);
   });
 
-  test('health-check node ports are ours in scope all only', () => {
+  test('health-check node ports are served in scope all only', () => {
     expect(decide('all').healthCheck?.port).toBe(31_000);
     expect(decide('external').healthCheck).toBeUndefined();
     expect(decide('none').healthCheck).toBeUndefined();
   });
 });
 
-test('policy Local has backends where this node has one', () => {
+test('a frontend with policy Local has backends only if this node has one', () => {
   const frontends = (endpoints: readonly string[]) => {
     const snapshot = cluster({ ...everything, slices: [{ service: 'web', ports: ['80'], endpoints }] });
     const service = snapshot.services.get('default/web');

@@ -16,7 +16,7 @@ const candidates = fc
 const size = fc.constantFrom(...slotTableSizes.slice(0, 2));
 const salt = fc.uuid();
 
-/** By slot, the name of its candidate. */
+/** Returns the name of the candidate for each slot. */
 const owners = (salt: string, of: readonly SlotCandidate[], size: number): string[] =>
   [...fillSlots(salt, of, size)].map((index) => of[index]?.name ?? 'nobody');
 
@@ -26,7 +26,7 @@ const loads = (table: Uint16Array, count: number): number[] => {
   return loads;
 };
 
-/** Slots that changed hands although their candidate stayed and the new one did not just come. */
+/** Counts slots that changed hands although their old candidate stayed and their new one was there before. */
 function unrelated(salt: string, before: readonly SlotCandidate[], after: readonly SlotCandidate[], size: number): number {
   const [old, now] = [owners(salt, before, size), owners(salt, after, size)];
   const [was, is] = [new Set(before.map(({ name }) => name)), new Set(after.map(({ name }) => name))];
@@ -34,7 +34,7 @@ function unrelated(salt: string, before: readonly SlotCandidate[], after: readon
 }
 
 describe('a slot table', () => {
-  test('gives every slot to a candidate, and none of them more than its share and a twentieth', () => {
+  test('every slot has a candidate, and no candidate exceeds its share by more than 5 %', () => {
     fc.assert(
       fc.property(salt, candidates, size, (salt, list, size) => {
         const table = fillSlots(salt, list, size);
@@ -50,14 +50,14 @@ describe('a slot table', () => {
     );
   });
 
-  test('is a function of its input alone', () => {
-    // Whoever changes the hash, or the order of preferences, moves every connection while an update rolls over the nodes.
+  test('the table depends only on its input', () => {
+    // A change of the hash or of the order of preferences would move every connection while an update rolls over the nodes.
     expect(fillSlots('a-uid', even(4), 251).slice(0, 32).join('')).toBe('33312323023111202231232003031213');
     const weighted = even(4).map((each, index) => ({ ...each, weight: index + 1 }));
     expect(fillSlots('a-uid', weighted, 251).slice(0, 32).join('')).toBe('33312323023111202231232203131213');
   });
 
-  test('with equal weights is the same, whatever they are', () => {
+  test('equal weights give the same table, whatever their value', () => {
     fc.assert(
       fc.property(salt, candidates, size, fc.integer({ min: 2, max: 100 }), (salt, list, size, weight) => {
         const [ones, equals] = [1, weight].map((weight) =>
@@ -72,26 +72,26 @@ describe('a slot table', () => {
     );
   });
 
-  test('prefers other candidates for another Service', () => {
+  test('another Service gets another table', () => {
     const [one, other] = ['one', 'other'].map((salt) => fillSlots(salt, even(10), 1021));
     const same = (one ?? []).filter((owner, slot) => owner === other?.[slot]).length;
-    // A tenth, by chance: binomial, five standard deviations.
+    // By chance a tenth of the slots agree. The bound is five standard deviations of the binomial distribution.
     expect(Math.abs(same - 102)).toBeLessThan(48);
   });
 
-  test('follows weights', () => {
+  test('candidates get slots by weight', () => {
     const list = [1, 1, 2, 4].map((weight, index) => ({ name: `10.1.0.${index}`, weight }));
     const counted = loads(fillSlots('a-uid', list, 4093), 4);
     for (const [index, { weight }] of list.entries()) {
       const share = (4093 * weight) / 8;
-      // Binomial, four standard deviations.
+      // The bound is four standard deviations of the binomial distribution.
       expect(Math.abs((counted[index] ?? 0) - share)).toBeLessThan(4 * Math.sqrt(share));
     }
   });
 });
 
-describe('when a candidate goes', () => {
-  test('of two, the other has everything; and nothing moves when none changes', () => {
+describe('slots after a candidate left', () => {
+  test('the last candidate gets all slots, and nothing moves without a change', () => {
     expect(unrelated('a-uid', even(2), even(1), 251)).toBe(0);
     expect(unrelated('a-uid', even(9), even(9), 251)).toBe(0);
   });
@@ -100,7 +100,7 @@ describe('when a candidate goes', () => {
     [251, 1021, 4093].flatMap((size) =>
       [2, 3, 5, 10, 25, 50, 100, 250].filter((count) => 4 * count <= size).map((count) => ({ size, count })),
     ),
-  )('from $count in $size slots, no more others move than cannot have their first choice', ({ size, count }) => {
+  )('other candidates swap only slots without their first choice: $count in $size slots', ({ size, count }) => {
     const services = 12;
     let moved = 0;
     for (let service = 0; service < services; service++) {
@@ -109,11 +109,11 @@ describe('when a candidate goes', () => {
       moved += unrelated(`uid-${service}`, before, after, size) + unrelated(`uid-${service}`, after, before, size);
     }
     const bound = overflow(count, size) + overflow(count - 1, size);
-    // Going and coming back, each bounded by those without their first choice before and after; never more than 3 %.
+    // The average of leaving and coming back. It is bounded by the slots without their first choice before and after, and by 3 % of all.
     expect(moved / services / 2).toBeLessThanOrEqual(Math.min(bound, 0.03 * size) + 1);
   });
 
-  test('with a weight of its own, the others keep most of what they have', () => {
+  test('weighted candidates that stay swap fewer than 5 % of the slots', () => {
     const list = Array.from({ length: 10 }, (_, index) => ({ name: `10.1.0.${index}`, weight: 1 + (index % 4) }));
     for (let service = 0; service < 10; service++) {
       const after = list.filter((_, index) => index !== service);
@@ -123,8 +123,8 @@ describe('when a candidate goes', () => {
 });
 
 /**
- * How many slots cannot have their first choice because it is full, on average: choices fall on each of `count` candidates
- * as in a binomial distribution, and what is above the capacity has to go elsewhere.
+ * Returns how many slots on average cannot have their first choice because it is full. First choices fall on each of `count` candidates in
+ * a binomial distribution; those above the capacity go elsewhere.
  */
 function overflow(count: number, size: number): number {
   if (count < 2) return 0;

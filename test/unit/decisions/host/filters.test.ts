@@ -11,7 +11,7 @@ const actions: Readonly<Record<string, FilterAction>> = {
   none: { kind: 'none' },
 };
 
-/** "179 accept", "100-200 drop", "all accept", "some drop", "translated accept", "all jump OTHER". */
+/** Parses "179 accept", "100-200 drop", "all accept", "some drop", "translated accept" or "all jump OTHER". */
 const rule = (text: string): FilterRule => {
   const [packets = 'all', verb = '', chain = ''] = text.split(' ');
   const action = verb === 'jump' || verb === 'goto' ? { kind: verb, chain } : (actions[verb] ?? { kind: 'none' });
@@ -36,26 +36,26 @@ describe('a filter of another program', () => {
   test.each<[string, 'accept' | 'drop', readonly string[], Readonly<Record<string, readonly string[]>>, boolean]>([
     ['accepts', 'accept', [], {}, false],
     ['has policy drop', 'drop', [], {}, true],
-    ['has policy drop and accepts answers and some others', 'drop', ['some accept', 'some accept'], {}, true],
-    ['has policy drop and accepts everything before', 'drop', ['some drop', 'all accept'], {}, false],
+    ['has policy drop and accepts some packets', 'drop', ['some accept', 'some accept'], {}, true],
+    ['has policy drop and accepts all packets before', 'drop', ['some drop', 'all accept'], {}, false],
     ['has policy drop and accepts translated connections', 'drop', ['translated accept'], {}, false],
     ['ends with a rule that rejects all', 'accept', ['some accept', 'all reject'], {}, true],
     ['ends with a rule that drops all', 'accept', ['all drop', 'all accept'], {}, true],
-    ['drops some', 'accept', ['some drop'], {}, false],
+    ['drops some packets', 'accept', ['some drop'], {}, false],
     ['rejects translated connections', 'accept', ['translated reject'], {}, true],
     ['accepts translated connections before it rejects all', 'accept', ['translated accept', 'all reject'], {}, false],
     ['leads to a chain that accepts', 'drop', ['all jump user'], { user: ['all accept'] }, false],
     ['leads some packets to a chain that accepts', 'drop', ['some jump user'], { user: ['all accept'] }, true],
     ['leads to a chain that returns', 'drop', ['all jump user', 'all accept'], { user: ['all return', 'all drop'] }, false],
-    ['goes to a chain that ends, and comes to its policy', 'drop', ['all goto user', 'all accept'], { user: ['some accept'] }, true],
-    ['leads to a chain that is not known', 'accept', ['all jump gone', 'all none'], {}, false],
+    ['goes to a chain without verdict and ends at its policy', 'drop', ['all goto user', 'all accept'], { user: ['some accept'] }, true],
+    ['leads to an unknown chain', 'accept', ['all jump gone', 'all none'], {}, false],
     ['accepts some ports', 'drop', ['0-65535 accept'], {}, true],
     ['leads in a circle', 'drop', ['all jump a'], { a: ['all jump a'] }, true],
-  ])('that %s', (_, policy, forward, others, expected) => {
+  ])('a filter that %s', (_, policy, forward, others, expected) => {
     expect(closed(policy, forward, others)).toBe(expected);
   });
 
-  test('is named, with how it drops', () => {
+  test('the reason names the filter and how it drops', () => {
     const [because] = judgeFilters([filter('drop', { forward: [] })], nothing);
     expect(because && reasonText(because)).toBe(
       'chain forward of table inet filter drops the packets of Services that none of its other rules accepts: its policy is drop',
@@ -92,7 +92,7 @@ describe('a filter of another program', () => {
       filter('accept', { filter_FORWARD: ['all reject'] }, { table: 'firewalld', chain: 'filter_FORWARD' }),
       'set StrictForwardPorts=no in /etc/firewalld/firewalld.conf and run: firewall-cmd --reload',
     ],
-  ])('of %s comes with what to do', (_, one, remedy) => {
+  ])('a filter of %s comes with its fix', (_, one, remedy) => {
     expect(judgeFilters([one], nothing).map(remedyText)).toEqual([remedy]);
   });
 });
@@ -112,27 +112,27 @@ describe('connections to the node itself', () => {
     `chain input of table inet filter drops connections to TCP port ${ports} that none of its other rules accepts: ${how}`;
 
   test.each<[string, 'accept' | 'drop', readonly string[], string | undefined]>([
-    ['by policy accept', 'accept', ['some drop'], undefined],
-    ['by a rule for the ports', 'drop', ['some accept', '179 accept', 'all jump user'], undefined],
-    ['by a rule for all', 'drop', ['all accept'], undefined],
+    ['policy accept lets them in', 'accept', ['some drop'], undefined],
+    ['a rule for the ports lets them in', 'drop', ['some accept', '179 accept', 'all jump user'], undefined],
+    ['a rule for all packets lets them in', 'drop', ['all accept'], undefined],
     [
-      'but not by one for what Services translate',
+      'a rule for translated packets does not let them in',
       'drop',
       ['translated accept'],
       '179 (BGP of passive peers), 32100 (health check of shop/web)',
     ],
-    ['one of the ports', 'drop', ['179 accept'], '32100 (health check of shop/web)'],
-    ['all but one of the ports', 'accept', ['179 drop', '179 accept'], '179 (BGP of passive peers)'],
-  ])('are let in %s', (_, policy, rules, ports) => {
+    ['a rule lets one port in', 'drop', ['179 accept'], '32100 (health check of shop/web)'],
+    ['a rule drops one port', 'accept', ['179 drop', '179 accept'], '179 (BGP of passive peers)'],
+  ])('connections to served ports: %s', (_, policy, rules, ports) => {
     const how = rules.includes('179 drop') ? 'a rule for all packets drops them' : 'its policy is drop';
     expect(input(policy, rules).map((text) => text.split(';')[0])).toEqual(ports === undefined ? [] : [closedText(ports, how)]);
   });
 
-  test("are nobody's business where nothing is served", () => {
+  test('an input filter does not matter when the node serves no port', () => {
     expect(judgeFilters([filter('drop', {}, { hook: 'input', chain: 'input' })], nothing)).toEqual([]);
   });
 
-  test('many of them are counted', () => {
+  test('a reason with many ports names some and counts the rest', () => {
     const many = new Map(Array.from({ length: 20 }, (_, index) => [32_000 + index, `health check of shop/s${index}`]));
     const [because] = judgeFilters([filter('drop', {}, { hook: 'input', chain: 'input' })], many);
     expect(because && reasonText(because)).toMatch(/32004 \(health check of shop\/s4\) and 15 more that none/);
@@ -155,7 +155,7 @@ describe('connections to the node itself', () => {
       ['all reject'],
       'run: firewall-cmd --permanent --add-port=179/tcp --add-port=32100/tcp, then: firewall-cmd --reload',
     ],
-  ])('that %s drops come with what to do', (_, more, rules, remedy) => {
+  ])('ports that %s drops come with their fix', (_, more, rules, remedy) => {
     expect(input('drop', rules, more).map((text) => text.split('; ')[1])).toEqual([remedy]);
   });
 });

@@ -14,18 +14,18 @@ const nodePorts = {
 test.each<[string, 'TCP' | 'UDP', string, number, boolean]>([
   ['on all addresses', 'TCP', '0.0.0.0', 30_080, true],
   ['on all addresses of both families', 'UDP', '::', 30_053, true],
-  ['on an address of NodePorts', 'TCP', '10.0.0.7', 30_080, true],
+  ['on a NodePort address', 'TCP', '10.0.0.7', 30_080, true],
   ['on another address', 'TCP', '10.9.0.7', 30_080, false],
-  ['on a loopback address, where no NodePort is answered', 'TCP', '127.0.0.1', 30_080, false],
+  ['on a loopback address', 'TCP', '127.0.0.1', 30_080, false],
   ['on the other loopback address', 'TCP', '::1', 30_080, false],
-  ['on an IPv6 address of NodePorts', 'TCP', 'fd00:0:0:0:0:0:0:1', 30_080, true],
-  ['by the other protocol', 'UDP', '0.0.0.0', 30_080, false],
-  ['on a port of its own', 'TCP', '0.0.0.0', 8_080, false],
-])('a program that listens %s', (_, protocol, address, port, told) => {
+  ['on an IPv6 NodePort address', 'TCP', 'fd00:0:0:0:0:0:0:1', 30_080, true],
+  ['with the other protocol', 'UDP', '0.0.0.0', 30_080, false],
+  ['on another port', 'TCP', '0.0.0.0', 8_080, false],
+])('a program that listens %s (%s %s port %i): reported is %s', (_, protocol, address, port, told) => {
   expect(judgeListeners([{ protocol, address, port }], nodePorts)).toHaveLength(told ? 1 : 0);
 });
 
-test('several sockets of one program are told once, with who has the port', () => {
+test('several sockets of one program give one reason that names the Service', () => {
   const socket = { protocol: 'UDP', address: '0.0.0.0', port: 30_053 } as const;
   const [because, ...others] = judgeListeners([socket, socket], nodePorts);
   expect(others).toEqual([]);

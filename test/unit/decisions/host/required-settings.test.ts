@@ -23,25 +23,25 @@ const well: Readonly<Record<string, string>> = {
   'net/ipv4/conf/all/route_localnet': '0',
 };
 
-/** "path=wanted" of the settings that do not hold. */
+/** Prints "path=wanted" for each setting that is wrong. */
 function wrong(values: Readonly<Record<string, string>>, more: Partial<HostFacts> = {}): string[] {
   const observed: Readonly<Record<string, string | undefined>> = { ...well, ...values };
   const required = requiredSettings({ ...facts, ...more });
   return required.filter(({ holds }) => !holds((path) => observed[path])).map(({ path, wanted }) => `${path}=${wanted}`);
 }
 
-describe('settings of the kernel', () => {
-  test('of an interface follow that of all, which is named alone where it is off', () => {
+describe('kernel settings', () => {
+  test('a disabled ip_forward is reported alone, without the interfaces that follow it', () => {
     expect(wrong({ 'net/ipv4/ip_forward': '0', 'net/ipv4/conf/eth0/forwarding': '0' })).toEqual(['net/ipv4/ip_forward=1']);
   });
 
-  test('of a family that nothing is forwarded in are left alone', () => {
+  test('settings of a family without forwarding are not checked', () => {
     const off = { 'net/ipv4/ip_forward': '0', 'net/ipv6/conf/all/forwarding': '0' };
     expect(wrong(off, { families: [4] })).toEqual(['net/ipv4/ip_forward=1']);
     expect(wrong(off, { families: [6], advertisedDefault: [] })).toEqual(['net/ipv6/conf/all/forwarding=1']);
   });
 
-  test('say what they look at', () => {
+  test('`reads` lists every setting that a check reads', () => {
     for (const { path, reads, holds } of requiredSettings({ ...facts, advertisedDefault: ['eth0'] })) {
       const looked = new Set<string>([path]);
       holds((name) => void looked.add(name));
@@ -49,7 +49,7 @@ describe('settings of the kernel', () => {
     }
   });
 
-  test('that are right are left alone', () => {
+  test('correct settings are not reported', () => {
     expect(wrong({})).toEqual([]);
   });
 
@@ -73,13 +73,13 @@ describe('settings of the kernel', () => {
     ['1', '2', true],
     ['2', '0', true],
     ['2', '1', true],
-  ])('the reverse path filter is strict by the greater of all=%s and eth0=%s: %s is well', (all, own, holds) => {
+  ])('rp_filter all=%s and eth0=%s, of which the greater counts: accepted is %s', (all, own, holds) => {
     expect(wrong({ 'net/ipv4/conf/all/rp_filter': all, 'net/ipv4/conf/eth0/rp_filter': own })).toEqual(
       holds ? [] : ['net/ipv4/conf/eth0/rp_filter=2'],
     );
   });
 
-  test('of interfaces matter where clients may come by: not of pods, their bridges and host routes', () => {
+  test('rp_filter is checked where clients come in, not on interfaces of pods, bridges and host routes', () => {
     const interfaces = [
       ...facts.interfaces,
       { name: 'cni0', address: '10.244.1.1', length: 24 },
@@ -96,7 +96,7 @@ describe('settings of the kernel', () => {
     ]);
   });
 
-  test('router advertisements go on counting before IPv6 forwarding is switched on', () => {
+  test('accept_ra is set to 2 before IPv6 forwarding is switched on', () => {
     const ra = 'net/ipv6/conf/eth0/accept_ra';
     const values = { [ra]: '1', 'net/ipv6/conf/all/forwarding': '0' };
     expect(wrong(values, { advertisedDefault: ['eth0'] })).toEqual([`${ra}=2`, 'net/ipv6/conf/all/forwarding=1']);
@@ -107,7 +107,7 @@ describe('settings of the kernel', () => {
     expect(forwarding?.after).toEqual([ra]);
   });
 
-  test('that others may rely on are not ours to set', () => {
+  test('a setting that other programs may rely on is reported and not set', () => {
     expect(
       requiredSettings(facts)
         .filter(({ mayBeSet }) => !mayBeSet)
@@ -115,16 +115,16 @@ describe('settings of the kernel', () => {
     ).toEqual(['net/ipv4/conf/all/route_localnet']);
   });
 
-  test('are named as sysctl(8) does, also where an interface has a dot', () => {
+  test('sysctlName writes names like sysctl(8), also for an interface with a dot', () => {
     expect(sysctlName({ path: 'net/ipv4/conf/eth0.100/rp_filter' })).toBe('net.ipv4.conf.eth0/100.rp_filter');
   });
 });
 
-describe('settings of connection tracking', () => {
+describe('connection tracking settings', () => {
   const path = (name: string): string => `net/netfilter/nf_conntrack_${name}`;
   const values = { [path('max')]: '262144', [path('tcp_timeout_established')]: '432000', [path('tcp_timeout_close_wait')]: '60' };
 
-  test("are kube-proxy's: so many connections for each core, but not fewer than a minimum, and times for TCP", () => {
+  test('defaults match kube-proxy: a table size for each core with a minimum, and TCP timeouts', () => {
     const conntrack = defaultConntrack;
     const times = [`${path('tcp_timeout_established')}=86400`, `${path('tcp_timeout_close_wait')}=3600`];
     expect(wrong(values, { conntrack })).toEqual(times);
@@ -132,7 +132,7 @@ describe('settings of connection tracking', () => {
     expect(wrong({ ...values, [path('max')]: '1000' }, { conntrack, cores: 2 })).toEqual([`${path('max')}=131072`, ...times]);
   });
 
-  test('are never lowered, and with 0 left as they are', () => {
+  test('the table size is never lowered, and 0 leaves a setting unchanged', () => {
     const nothing = { ...defaultConntrack, maxPerCore: 0, tcpEstablishedSeconds: 0, tcpCloseWaitSeconds: 0 };
     expect(wrong({ ...values, [path('max')]: '1' }, { conntrack: nothing })).toEqual([]);
     expect(wrong({ ...values, [path('max')]: '9000000' }, { conntrack: { ...nothing, maxPerCore: 100 } })).toEqual([]);

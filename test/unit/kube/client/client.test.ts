@@ -31,14 +31,14 @@ afterEach(async () => {
   await server.stop();
 });
 
-test('an answer is what JSON says, a query what it is written as', async () => {
+test('a response is parsed as JSON and a query is encoded', async () => {
   server.put('/api/v1/things', 'a');
   expect(await client.get('/api/v1/things', { limit: 5, fieldSelector: undefined })).toMatchObject({
     items: [{ metadata: { name: 'a' } }],
   });
 });
 
-test('connections are kept: requests one after the other need one', async () => {
+test('sequential requests share one kept-alive connection', async () => {
   for (let i = 0; i < 5; i++) await client.get('/api/v1/things');
   expect(server.connections).toBe(1);
 });
@@ -58,7 +58,7 @@ test.each([
   [429, 'busy'],
   [500, 'failing'],
   [504, 'failing'],
-])('an answer %i is an error of kind %s, with what the API server says', async (status, code) => {
+])("response %i is an error of kind %s with the API server's message", async (status, code) => {
   server.next((response) => refuse(response, status, 'because of something'));
   await expect(client.get('/api/v1/things')).rejects.toMatchObject({
     code,
@@ -68,14 +68,14 @@ test.each([
   expect(expired).toBe(status === 401 ? 1 : 0);
 });
 
-test("a proxy's page of its own is quoted in part", async () => {
+test("a proxy's error page is quoted in part", async () => {
   server.next((response) => response.writeHead(502).end(`<html>${'x'.repeat(10_000)}</html>`));
   const error = await client.get('/api/v1/things').catch((error: Error) => error);
   expect((error as Error).message).toMatch(/^the API server answered 502: <html>xxx/);
   expect((error as Error).message.length).toBeLessThan(limits.quoted + 50);
 });
 
-test('an answer that does not come is given up', async () => {
+test('a response that does not arrive is abandoned', async () => {
   server.next(() => undefined);
   const answer = client.get('/api/v1/things').catch((error: unknown) => error);
   while (server.requests.length === 0) await new Promise(setImmediate);
@@ -83,7 +83,7 @@ test('an answer that does not come is given up', async () => {
   expect(await answer).toMatchObject({ code: 'stalled' });
 });
 
-test('an answer without end is given up', async () => {
+test('a response that does not end is abandoned', async () => {
   server.next((response) => {
     response.writeHead(200);
     const write = (): void => void response.write('x'.repeat(1024 * 1024), () => (response.destroyed ? undefined : write()));
@@ -92,13 +92,13 @@ test('an answer without end is given up', async () => {
   await expect(client.get('/api/v1/things')).rejects.toMatchObject({ code: 'malformed' });
 });
 
-test('no API server where one is looked for', async () => {
+test('a missing API server is reported as unreachable', async () => {
   const elsewhere = new KubeClient(atServer(connection(server.url), new URL('http://127.0.0.1:1')), { clock });
   await expect(elsewhere.get('/version')).rejects.toMatchObject({ code: 'unreachable', message: '127.0.0.1:1: nothing listens there' });
   elsewhere.close();
 });
 
-test('the ClusterIP of the API server where nobody makes it work', async () => {
+test('an unreachable ClusterIP of the API server gets a fix', async () => {
   const pod = new InCluster(new URL('https://127.0.0.1:1'), { clock, folder: await serviceAccount() });
   const inPod = new KubeClient(pod, { clock });
   await expect(inPod.get('/version')).rejects.toMatchObject({ code: 'unreachable', fix: expect.stringContaining('--apiserver') });
@@ -115,7 +115,7 @@ async function serviceAccount(): Promise<string> {
   return folder;
 }
 
-test('a server that does not speak TLS', async () => {
+test('a server without TLS is reported as such', async () => {
   const secure = new KubeClient(connection(new URL(server.url.href.replace('http:', 'https:'))), { clock });
   await expect(secure.get('/version')).rejects.toMatchObject({ code: 'untrusted', fix: 'check the port of the server' });
   secure.close();
@@ -127,12 +127,12 @@ test.each([
   ['ENOTFOUND', 'unreachable', 'DNS'],
   ['EHOSTUNREACH', 'unreachable', 'no route'],
   ['ESOMETHING', 'unreachable', 'ESOMETHING'],
-])('%s in words', (code, kind, says) => {
+])('%s has a message in words', (code, kind, says) => {
   const error = connectionError(Object.assign(new Error('x'), { code }), { server: new URL('https://api.example:6443') });
   expect(error).toMatchObject({ code: kind, message: expect.stringContaining(says) });
 });
 
-test('whoever counts hears of every request by its verb and answer, and of a watch when it begins', async () => {
+test('the observer is called for every request with verb and outcome, and for a watch when it begins', async () => {
   const counted: string[] = [];
   const observed = new KubeClient(connection(server.url), {
     clock,

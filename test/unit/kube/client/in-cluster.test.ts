@@ -22,11 +22,11 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const token = async (): Promise<string | undefined> => (await connection.credentials()).authorization;
 
-test('a pod has the authority and the token that the kubelet wrote', async () => {
+test('a pod uses the CA and the token from the kubelet', async () => {
   expect(await connection.credentials()).toEqual({ ca: 'the authority', authorization: 'Bearer first' });
 });
 
-test('a token that the kubelet replaced is read in time, and not with each request', async () => {
+test('a replaced token is read in time, and not for each request', async () => {
   await token();
   await writeFile(join(folder, 'token'), 'second');
   expect(await token()).toBe('Bearer first');
@@ -34,21 +34,21 @@ test('a token that the kubelet replaced is read in time, and not with each reque
   expect(await token()).toBe('Bearer second');
 });
 
-test('a token that was refused is read again at once', async () => {
+test('a refused token is read again at once', async () => {
   await token();
   await writeFile(join(folder, 'token'), 'second');
   connection.expired();
   expect(await token()).toBe('Bearer second');
 });
 
-test('where there is none it is said what to do, and looked again', async () => {
+test('a missing token is reported with its fix and looked for again', async () => {
   await rm(join(folder, 'token'));
   await expect(connection.credentials()).rejects.toMatchObject({ code: 'credentials', fix: expect.stringContaining('--kubeconfig') });
   await writeFile(join(folder, 'token'), 'late');
   expect(await token()).toBe('Bearer late');
 });
 
-test('a pod knows its namespace, and what is no pod has none', async () => {
+test('podNamespace returns the namespace in a pod and undefined outside', async () => {
   await writeFile(join(folder, 'namespace'), 'herald-system\n');
   expect(await podNamespace(folder)).toBe('herald-system');
   expect(await podNamespace(join(folder, 'nowhere'))).toBeUndefined();
@@ -57,10 +57,10 @@ test('a pod knows its namespace, and what is no pod has none', async () => {
 test.each([
   [{ KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '6443' }, 'https://10.96.0.1:6443/'],
   [{ KUBERNETES_SERVICE_HOST: 'fd00:96::1', KUBERNETES_SERVICE_PORT: '443' }, 'https://[fd00:96::1]/'],
-])('the environment of a pod %j', (variables, url) => {
+])('inClusterServer reads the environment of a pod %j', (variables, url) => {
   expect(inClusterServer(variables)?.href).toBe(url);
 });
 
-test('an environment that is of no pod', () => {
+test('inClusterServer returns undefined outside a pod', () => {
   expect(inClusterServer({})).toBeUndefined();
 });

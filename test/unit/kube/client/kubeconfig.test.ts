@@ -35,16 +35,16 @@ async function credentials(user: object, cluster?: object): Promise<Record<strin
   return Object.fromEntries(Object.entries(await connection.credentials()).map(([name, value]) => [name, String(value)]));
 }
 
-test('a token', async () => {
+test('a kubeconfig with a token authenticates by it', async () => {
   expect(await credentials({ token: 'abc' })).toEqual({ ca: 'authority', authorization: 'Bearer abc' });
 });
 
-test('a client certificate', async () => {
+test('a kubeconfig with a client certificate authenticates by it', async () => {
   const user = { 'client-certificate-data': base64('certificate'), 'client-key-data': base64('key') };
   expect(await credentials(user)).toEqual({ ca: 'authority', cert: 'certificate', key: 'key' });
 });
 
-test('files beside the kubeconfig', async () => {
+test('a kubeconfig may refer to files beside it', async () => {
   await writeFile(join(folder, 'ca.pem'), 'from a file');
   expect(await credentials({ token: 'abc' }, { 'certificate-authority-data': undefined, 'certificate-authority': 'ca.pem' })).toMatchObject(
     {
@@ -53,11 +53,11 @@ test('files beside the kubeconfig', async () => {
   );
 });
 
-test('another name in the certificate', async () => {
+test('a kubeconfig may name another server name for the certificate', async () => {
   expect(await credentials({ token: 'abc' }, { 'tls-server-name': 'kubernetes' })).toMatchObject({ servername: 'kubernetes' });
 });
 
-test('a program that gives a token', async () => {
+test('an exec plugin of a kubeconfig provides a token', async () => {
   const program = join(folder, 'login');
   const answer = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token: 'from a program' } };
   await writeFile(program, `#!/bin/sh\necho '${JSON.stringify(answer)}'\n`);
@@ -66,7 +66,7 @@ test('a program that gives a token', async () => {
   expect(await credentials(user)).toMatchObject({ authorization: 'Bearer from a program' });
 });
 
-test('after a refusal the file is read again', async () => {
+test('the kubeconfig is read again after a refusal', async () => {
   await writeFile(file, config({ token: 'old' }));
   const connection = await readKubeconfig(file);
   await writeFile(file, config({ token: 'new' }));
@@ -80,7 +80,7 @@ test.each([
   ['leads over a proxy', config({}, { 'proxy-url': 'http://192.0.2.1:3128' }), 'proxy-url is not supported'],
   ['has no server', config({}, { server: 'nonsense' }), 'server is not a URL'],
   ['cannot be read', 'users:\n- name: u\n  user:\n    token: swordfish\n   oops: [', 'cannot be used'],
-])('a file that %s is refused, and nothing in it is told', async (_, text, says) => {
+])('a file that %s is refused, and its content is not shown', async (_, text, says) => {
   if (text !== undefined) await writeFile(file, text);
   const error = await readKubeconfig(file).catch((error: unknown) => error);
   expect(error).toMatchObject({ code: 'credentials', message: expect.stringContaining(says) });

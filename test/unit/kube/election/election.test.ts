@@ -21,7 +21,7 @@ beforeEach(() => {
 interface Candidate {
   readonly election: Election;
   readonly client: FakeLeaseClient;
-  /** The watch tells of a change. */
+  /** Makes the watch report a change. */
   readonly hint: () => void;
   leads: boolean;
   lost: boolean;
@@ -41,7 +41,7 @@ function candidate(identity: string, own: Clock = clock): Candidate {
   return made;
 }
 
-/** Time goes by in small steps, and whatever was asked is answered at once. */
+/** Advances time in small steps and answers every request at once. */
 async function pass(milliseconds: number): Promise<void> {
   for (let left = milliseconds; left > 0; left -= 100) {
     for (let turn = 0; turn < 10; turn++) await Promise.resolve();
@@ -51,7 +51,7 @@ async function pass(milliseconds: number): Promise<void> {
 }
 
 describe('an election', () => {
-  test('makes the first one lead, and it renews the Lease every two seconds', async () => {
+  test('the first process leads and renews the Lease every two seconds', async () => {
     const one = candidate('one');
     await pass(20_100);
     expect(one.leads).toBe(true);
@@ -68,7 +68,7 @@ describe('an election', () => {
     });
   });
 
-  test('lets the other one wait, which takes over 15 s after it saw the last renewal', async () => {
+  test('a waiting process takes over 15 s after it saw the last renewal', async () => {
     const one = candidate('one');
     await pass(1000);
     const other = candidate('other');
@@ -84,7 +84,7 @@ describe('an election', () => {
     expect(server.lease).toMatchObject({ spec: { holderIdentity: 'other', leaseTransitions: 1 } });
   });
 
-  test('hands over at once where the leader gives the Lease back and the watch says so', async () => {
+  test('a waiting process takes over at once when the leader releases the Lease and the watch reports it', async () => {
     const one = candidate('one');
     await pass(1000);
     const other = candidate('other');
@@ -98,7 +98,7 @@ describe('an election', () => {
     expect(one.election.mayWrite()).toBe(false);
   });
 
-  test('ends also for one that waits, or is about to lead', async () => {
+  test('resign also ends the campaign of a process that waits or is about to lead', async () => {
     candidate('one');
     await pass(1000);
     const other = candidate('other');
@@ -107,7 +107,7 @@ describe('an election', () => {
     expect(other.leads).toBe(false);
     expect(server.holders).toEqual(['one']);
 
-    // Its request to take the Lease is under way.
+    // Its request to take the Lease is in progress.
     server = new FakeLeaseServer();
     const third = candidate('third');
     const answer = Promise.withResolvers<void>();
@@ -120,7 +120,7 @@ describe('an election', () => {
     expect(server.holders).toEqual(['third', '']);
   });
 
-  test('one whose write worked while its answer was lost leads all the same, and tells so', async () => {
+  test('a process whose write succeeded while its response was lost leads', async () => {
     const one = candidate('one');
     one.client.losesAnswers = true;
     await pass(1000);
@@ -137,7 +137,7 @@ describe('an election', () => {
     expect(one.election.mayWrite()).toBe(true);
   });
 
-  test('a leader whose Lease somebody takes, or deletes, leads no more', async () => {
+  test('a leader stops leading when another process takes or deletes its Lease', async () => {
     for (const change of [
       () => void server.write({ method: 'PUT', path: '', body: { ...server.read(), spec: { holderIdentity: 'somebody' } } }),
       () => void (server.lease = undefined),
@@ -156,7 +156,7 @@ describe('an election', () => {
 describe('the fence', () => {
   const write = { method: 'PATCH', path: '/x', body: {} } as const;
 
-  test('lets no write begin once the Lease was not renewed for ten seconds, by our own clock', async () => {
+  test('the fence lets no write begin after ten seconds without renewal, by our own clock', async () => {
     const one = candidate('one');
     await pass(3000);
     const written: unknown[] = [];
@@ -172,7 +172,7 @@ describe('the fence', () => {
     expect(await client.get('/x')).toEqual({});
   });
 
-  test('holds also where the process stood still and none of its timers has rung', async () => {
+  test('the fence holds when the process was stopped and no timer fired', async () => {
     let asleep = 0;
     const own: Clock = { now: () => clock.now() + asleep, date: () => clock.date(), after: (ms, callback) => clock.after(ms, callback) };
     const one = candidate('one', own);
@@ -182,7 +182,7 @@ describe('the fence', () => {
     expect(one.election.mayWrite()).toBe(false);
   });
 
-  test('holds where the clock that counts stood still as well, and the time of day did not', async () => {
+  test('the fence holds when the monotonic clock stopped but the wall clock did not', async () => {
     let dayAhead = 0;
     const own: Clock = {
       now: () => clock.now(),
@@ -197,7 +197,7 @@ describe('the fence', () => {
     expect(one.election.mayWrite()).toBe(true);
   });
 
-  test('gives up what is under way when the Lease is lost', async () => {
+  test('the fence aborts requests in progress when the Lease is lost', async () => {
     const one = candidate('one');
     await pass(1000);
     const client = new FencedClient(

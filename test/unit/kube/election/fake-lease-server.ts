@@ -3,15 +3,15 @@ import { answerError, KubeError } from '../../../../src/kube/error.ts';
 
 type Raw = Record<string, unknown> & { metadata: Record<string, unknown> };
 
-/** One Lease as an API server keeps it: each write must name the version that it is over. */
+/** One Lease as an API server stores it: each write must name the version that it replaces. */
 export class FakeLeaseServer {
   lease: Raw | undefined;
-  /** Changes of the holder, in order. */
+  /** The holders in order. */
   readonly holders: string[] = [];
   writes = 0;
   #version = 10;
 
-  /** What one process sees of it. `cut`: nothing arrives; `losesAnswers`: what it writes takes effect, and it hears nothing of it. */
+  /** One process's view. `cut`: no response arrives; `losesAnswers`: writes take effect and their responses are lost. */
   client(): FakeLeaseClient {
     return new FakeLeaseClient(this);
   }

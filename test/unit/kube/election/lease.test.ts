@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { initialLeaseState, leadsUntil, step, type LeaseEffect, type LeaseEvent, type LeaseState } from '../../../../src/kube/election/lease.ts';
+import {
+  initialLeaseState,
+  leadsUntil,
+  step,
+  type LeaseEffect,
+  type LeaseEvent,
+  type LeaseState,
+} from '../../../../src/kube/election/lease.ts';
 import { leaseManifest, microTime, readLease, type Lease } from '../../../../src/kube/election/lease-object.ts';
 import { seededRandom } from '../../../../src/system/random.ts';
 
@@ -218,7 +225,7 @@ describe('the election, each event in each state', () => {
 
 const context = (now: number, random = 0.5): Parameters<typeof step>[2] => ({ identity: 'me', timing, now, random });
 
-test('a Lease expires when no change of it was seen for its duration, whatever times it says', () => {
+test('a Lease expires when no change was seen for its duration, whatever times it contains', () => {
   const strange = { ...lease('other'), acquireTime: '1970-01-01T00:00:00.000000Z' };
   const first = step({ phase: 'standby', asked: { what: 'read', at: 0 } }, { type: 'read', lease: strange }, context(1000));
   expect(first.effects).toEqual([{ do: 'wait', milliseconds: 3200 }]);
@@ -229,19 +236,19 @@ test('a Lease expires when no change of it was seen for its duration, whatever t
   expect(later(16_000, lease('other', '2'))).toMatch(/^standby, wait/);
 });
 
-test('who waits looks again soon after the Lease can have expired, and not all at once', () => {
+test('waiting processes read again soon after a possible expiry, and not all at once', () => {
   const state: LeaseState = { phase: 'standby', observed: { lease: lease('other'), since: 86_000 }, asked: { what: 'read', at: 99_900 } };
   const waits = [0, 0.999].map((random) => step(state, { type: 'read', lease: lease('other') }, context(100_000, random)).effects);
   expect(waits).toEqual([[{ do: 'wait', milliseconds: 1000 }], [{ do: 'wait', milliseconds: expect.closeTo(1499.5) }]]);
 });
 
-test('a Lease that does not say for how long counts as ours would', () => {
+test('a Lease without a duration counts with ours', () => {
   const state: LeaseState = { phase: 'standby', observed: { lease: lease('other', '1', 0), since: 90_000 } };
   expect(outcome(state, { type: 'read', lease: lease('other', '1', 0) }, 104_999)).toMatch(/^standby, wait/);
   expect(outcome(state, { type: 'read', lease: lease('other', '1', 0) }, 105_000)).toMatch(/^standby write/);
 });
 
-test('what a leader has counts from when it asked, not from the answer', () => {
+test("a leader's term counts from its request, not from the response", () => {
   const asked = step(states['standby, writes'] as LeaseState, { type: 'written', lease: mine }, context(104_000));
   expect(leadsUntil(asked.state, timing)).toBe(109_900);
   const renewed = step(states['leading, writes'] as LeaseState, { type: 'written', lease: mine }, context(104_000));
@@ -249,20 +256,20 @@ test('what a leader has counts from when it asked, not from the answer', () => {
   expect(leadsUntil(initialLeaseState, timing)).toBeUndefined();
 });
 
-test('an answer that comes when others may lead already makes nobody lead', () => {
+test('a response that arrives after others may lead makes no leader', () => {
   expect(outcome(states['standby, writes'] as LeaseState, { type: 'written', lease: mine }, 109_900)).toBe('standby read, read');
   expect(outcome(states['leading, writes'] as LeaseState, { type: 'written', lease: mine }, 109_900)).toBe('ended, lost');
 });
 
-test('a leader that cannot renew tries again until its deadline, and leads no more', () => {
+test('a leader that cannot renew retries until its deadline and then stops leading', () => {
   const state = states['leading, writes'] as LeaseState;
   expect(outcome(state, { type: 'failed', raced: false }, 107_000)).toBe('leading, wait 1000');
   expect(outcome(state, { type: 'failed', raced: false }, 108_000)).toBe('ended, lost');
   expect(outcome(states['leading'] as LeaseState, { type: 'due' }, 108_000)).toBe('ended, lost');
 });
 
-/** Requests that take long, fail, or work while their answer is lost; a process that is slow, or stands still. */
-test('two that share a Lease never lead at the same time', () => {
+/** Requests are slow, fail, or succeed with a lost response; a process is slow or stops. */
+test('two processes that share a Lease never lead at the same time', () => {
   const random = seededRandom(7);
   const chance = (part: number): boolean => random() < part;
   let [changes, overlaps] = [0, 0];
@@ -303,7 +310,7 @@ test('two that share a Lease never lead at the same time', () => {
   expect(changes).toBeGreaterThan(200);
 });
 
-test('times have six fractional digits, and what others keep in a Lease stays', () => {
+test("times have six fractional digits, and other programs' fields of a Lease stay", () => {
   const now = new Date(Date.UTC(2026, 10, 21, 20, 0, 0, 7));
   expect(microTime(now)).toBe('2026-11-21T20:00:00.007000Z');
   const found = readLease({

@@ -47,7 +47,7 @@ const bodies = (): Record<string, unknown>[] => writes.map(({ body }) => body as
 const names = (): string[] => bodies().map(({ regarding }) => (regarding as { name: string } | undefined)?.name ?? 'a series');
 
 describe('an Event', () => {
-  test('has all that the API asks for, in the namespace of what it is about', async () => {
+  test("an Event has every field that the API requires, in its object's namespace", async () => {
     recorder.record(event());
     await recorder.idle();
     expect(writes[0]).toMatchObject({ method: 'POST', path: '/apis/events.k8s.io/v1/namespaces/shop/events' });
@@ -66,14 +66,14 @@ describe('an Event', () => {
     });
   });
 
-  test('of a cluster-scoped object is kept in the namespace default', async () => {
+  test('an Event of a cluster-scoped object is stored in the namespace default', async () => {
     recorder.record(event({ regarding: { ...regarding, kind: 'IPAddressPool', namespace: '' } }));
     await recorder.idle();
     expect(writes[0]?.path).toBe('/apis/events.k8s.io/v1/namespaces/default/events');
     expect(bodies()[0]?.['regarding']).not.toHaveProperty('namespace');
   });
 
-  test('keeps to the bounds of the API in octets, whatever the note and the name', async () => {
+  test("an Event respects the API's bounds in octets for any note and name", async () => {
     recorder.record(event({ note: 'é'.repeat(600), regarding: { ...regarding, name: `${'a'.repeat(235)}.${'b'.repeat(17)}` } }));
     await recorder.idle();
     const [{ note, metadata } = {}] = bodies() as { note: string; metadata: { name: string } }[];
@@ -85,7 +85,7 @@ describe('an Event', () => {
 });
 
 describe('repetition', () => {
-  test('is a series: the second time is written at once, the next with the half hour or when it has ended', async () => {
+  test('a repeated Event is a series: the second time is written at once, later ones every half hour or at the end', async () => {
     recorder.record(event());
     await recorder.idle();
     clock.advance(1000);
@@ -106,7 +106,7 @@ describe('repetition', () => {
     expect(bodies()[3]?.['metadata']).not.toEqual({ namespace: 'shop', name });
   });
 
-  test('of a series that goes on is written every half hour', async () => {
+  test('a running series is written every half hour', async () => {
     for (let minute = 0; minute < 65; minute++) {
       recorder.record(event());
       clock.advance(60_000);
@@ -115,14 +115,14 @@ describe('repetition', () => {
     expect(writes.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'PATCH', 'PATCH']);
   });
 
-  test('with another note is another Event', async () => {
+  test('another note makes another Event', async () => {
     recorder.record(event());
     recorder.record(event({ note: 'It has 192.0.2.2' }));
     await recorder.idle();
     expect(writes.map(({ method }) => method)).toEqual(['POST', 'POST']);
   });
 
-  test('while the first is being written waits for it', async () => {
+  test('a repetition waits while the first Event is being written', async () => {
     answers.push('hold');
     recorder.record(event());
     await new Promise(setImmediate);
@@ -135,7 +135,7 @@ describe('repetition', () => {
     expect(writes.map(({ method }) => method)).toEqual(['POST', 'POST', 'PATCH']);
   });
 
-  test('before the first was written is one write, and an Event that has expired is written anew', async () => {
+  test('repetitions before the first write are one write; an expired Event is created again', async () => {
     recorder.record(event());
     recorder.record(event());
     await recorder.idle();
@@ -150,7 +150,7 @@ describe('repetition', () => {
 });
 
 describe('bounds', () => {
-  test('an object that flaps has its share, then one Event in a while; others are not touched', async () => {
+  test('a flapping object gets its burst, then one Event at a time; others are not affected', async () => {
     for (let index = 0; index < 100; index++) recorder.record(event({ note: `time ${index}` }));
     recorder.record(named('other'));
     await recorder.idle();
@@ -162,7 +162,7 @@ describe('bounds', () => {
     expect(writes).toHaveLength(limits.eventBurst + 2);
   });
 
-  test('while the API server does not answer the queue stays within its bound, and warnings go before the others', async () => {
+  test('while the API server does not answer, the queue is bounded and warnings go first', async () => {
     answers.push('hold');
     recorder.record(named('first'));
     await new Promise(setImmediate);
@@ -181,7 +181,7 @@ describe('bounds', () => {
     expect(writes).toHaveLength(1 + limits.eventQueue);
   });
 
-  test('recording waits for nothing and throws nothing', () => {
+  test('recording neither waits nor throws', () => {
     answers.push('hold');
     expect(recorder.record(event())).toBeUndefined();
     expect(writes).toEqual([]);
@@ -189,7 +189,7 @@ describe('bounds', () => {
 });
 
 describe('failures', () => {
-  test('an API server that is away or busy is asked again, and then no more', async () => {
+  test('an Event is retried while the API server is away or busy, a bounded number of times', async () => {
     answers.push(new KubeError('unreachable', ''), answerError(429, '', '5'));
     recorder.record(event());
     for (let second = 0; second < 60; second++) {
@@ -210,7 +210,7 @@ describe('failures', () => {
     expect(writes).toHaveLength(3 + limits.eventAttempts);
   });
 
-  test('one that the API server refuses is lost, and the next is written', async () => {
+  test('a refused Event is lost and the next is written', async () => {
     answers.push(answerError(422, 'invalid'));
     recorder.record(event());
     recorder.record(named('other'));
@@ -219,14 +219,14 @@ describe('failures', () => {
     expect(recorder.lost).toEqual(new Map([['refused', 1]]));
   });
 
-  test('one that is there already was written by an attempt whose answer was lost', async () => {
+  test('an existing Event counts as written by an attempt whose response was lost', async () => {
     answers.push(answerError(409, 'AlreadyExists'));
     recorder.record(event());
     await recorder.idle();
     expect(recorder.lost.size).toBe(0);
   });
 
-  test('where another process leads by now it is lost', async () => {
+  test('an Event is lost when another process leads', async () => {
     answers.push(new KubeError('notLeading', ''));
     recorder.record(event());
     await recorder.idle();
@@ -234,7 +234,7 @@ describe('failures', () => {
     expect(recorder.lost).toEqual(new Map([['leading', 1]]));
   });
 
-  test('after it has stopped nothing is written and no timer is left', async () => {
+  test('after stop nothing is written and no timer is left', async () => {
     const all = Array.from({ length: limits.eventsAtWork + 1 }, (_, index) => `s${index}`);
     answers.push(...all.map(() => 'hold' as const));
     for (const name of all) recorder.record(named(name));

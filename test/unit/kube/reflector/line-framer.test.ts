@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LineFramer } from '../../../../src/kube/reflector/line-framer.ts';
 
-test('lines come out as they went in, wherever the chunks are cut', () => {
+test('lines come out unchanged, wherever the chunks are cut', () => {
   const lines = fc.array(fc.string({ unit: 'grapheme', minLength: 1 }).filter((line) => !line.includes('\n')));
   fc.assert(
     fc.property(lines, fc.array(fc.integer({ min: 1, max: 7 })), (lines, sizes) => {
@@ -20,11 +20,11 @@ test('lines come out as they went in, wherever the chunks are cut', () => {
   );
 });
 
-test('empty lines are nothing', () => {
+test('empty lines are skipped', () => {
   expect([...new LineFramer(10).push(Buffer.from('\n\na\n\n'))]).toEqual(['a']);
 });
 
-test('a line of the bound passes, a longer one does not, in one chunk or many', () => {
+test('a line of the maximum length passes and a longer one fails, in one chunk or many', () => {
   const framer = (): LineFramer => new LineFramer(4);
   expect([...framer().push(Buffer.from('four\n'))]).toEqual(['four']);
   expect(() => [...framer().push(Buffer.from('fiver\n'))]).toThrow('longer than 4 bytes');
@@ -33,7 +33,7 @@ test('a line of the bound passes, a longer one does not, in one chunk or many', 
   expect(() => [...slow.push(Buffer.from('ver'))]).toThrow('longer than 4 bytes');
 });
 
-test('an end in the middle of a line is an error', () => {
+test('the end of the stream inside a line is an error', () => {
   const framer = new LineFramer(10);
   expect([...framer.push(Buffer.from('a\nb'))]).toEqual(['a']);
   expect(() => framer.end()).toThrow('in the middle of a line');

@@ -11,13 +11,13 @@ import { FakeApiServer } from '../fake-api-server.ts';
 
 export const path = '/api/v1/things';
 
-/** A reflector over a fake API server. The network is real; pauses, watchdogs and jitter are the test's. */
+/** A reflector over a fake API server. The network is real; the test controls pauses, watchdogs and jitter. */
 export class ReflectorBench implements ReflectorSink {
   readonly clock = new VirtualClock();
   readonly held = new Map<string, RawObject>();
-  /** What the sink was told in order: "+name", "-name", "complete", "trouble CODE", "works". */
+  /** The sink's calls in order: "+name", "-name", "complete", "trouble CODE", "works". */
   readonly told: string[] = [];
-  /** What whoever counts was told, each once and with how often: "listed", "heard present", "failed gone", "ended". */
+  /** The observer's calls with their counts: "listed", "heard present", "failed gone", "ended". */
   readonly counted = new Map<string, number>();
   readonly server: FakeApiServer;
   readonly #stop = new AbortController();
@@ -74,18 +74,18 @@ export class ReflectorBench implements ReflectorSink {
     return [...this.held.keys()].toSorted().join('');
   }
 
-  /** Waits for the network. Time passes only where the test says so. */
+  /** Waits for the network. Time passes only when the test advances it. */
   async until(what: string, holds: () => boolean): Promise<void> {
     for (let i = 0; i < 2500; i++) {
       if (holds()) return;
-      // The next turn of the event loop is a timer of no time.
+      // A timer without delay runs the next turn of the event loop.
       this.clock.advance(0);
       await pause(2);
     }
     throw new Error(`never: ${what}; told ${this.told.slice(-10).join(' ')}; asked ${this.server.requests.slice(-10).join(', ')}`);
   }
 
-  /** The same while time passes, in steps: for what comes after a pause of its own. */
+  /** Waits like `until` and advances time in steps, for effects that come after a pause. */
   async untilLater(what: string, holds: () => boolean, step = 1_000): Promise<void> {
     await this.until(what, () => {
       if (holds()) return true;

@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => bench.stop());
 
-/** A list goes wrong in the same ways whether it is streamed or comes in pages. */
+/** A list fails in the same ways whether it is streamed or paged. */
 const ways = [
   { way: 'streamed', streamsLists: true },
   { way: 'in pages', streamsLists: false },
@@ -23,7 +23,7 @@ describe.each(ways)('a list $way', ({ streamsLists }) => {
     bench.server.streamsLists = streamsLists;
   });
 
-  test('is followed by what changes', async () => {
+  test('changes follow the list', async () => {
     await bench.watching();
     expect(bench.names).toBe('abc');
     bench.server.put(path, 'd');
@@ -34,13 +34,13 @@ describe.each(ways)('a list $way', ({ streamsLists }) => {
     expect(bench.told.filter((one) => one === 'complete')).toHaveLength(1);
   });
 
-  test('may be empty', async () => {
+  test('an empty list is complete', async () => {
     for (const name of ['a', 'b', 'c']) bench.server.remove(path, name);
     await bench.watching();
     expect(bench.names).toBe('');
   });
 
-  test.each([500, 503, 429, 403, 401])('answered %i is asked for until it is there', async (status) => {
+  test.each([500, 503, 429, 403, 401])('a list answered %i is retried until it succeeds', async (status) => {
     const fault: Fault = (response) => refuse(response, status, 'not now');
     bench.server.next(...Array.from({ length: 6 }, () => fault));
     bench.run();
@@ -51,7 +51,7 @@ describe.each(ways)('a list $way', ({ streamsLists }) => {
     expect(bench.expired).toBe(status === 401 ? 6 : 0);
   });
 
-  test('without any answer is asked for until it is there', async () => {
+  test('a list without a response is retried until it succeeds', async () => {
     const reset: Fault = (response) => response.socket?.resetAndDestroy();
     bench.server.next(reset, reset, reset);
     bench.run();
@@ -79,7 +79,7 @@ describe.each(ways)('a list $way', ({ streamsLists }) => {
         setImmediate(() => response.socket?.resetAndDestroy());
       },
     ],
-  ])('that %s is read again', async (_, fault) => {
+  ])('a list that %s is read again', async (_, fault) => {
     bench.server.next(fault, fault);
     bench.run();
     await bench.untilLater('it is complete', () => bench.told.includes('complete'));
@@ -87,7 +87,7 @@ describe.each(ways)('a list $way', ({ streamsLists }) => {
     expect(bench.told.filter((one) => one.startsWith('trouble'))).not.toEqual([]);
   });
 
-  test('that never comes is given up and asked for again', async () => {
+  test('a list that never arrives is abandoned and retried', async () => {
     bench.server.next(() => undefined);
     bench.run();
     await bench.until('it was asked for', () => bench.server.requests.length === 1);
@@ -96,7 +96,7 @@ describe.each(ways)('a list $way', ({ streamsLists }) => {
     expect(bench.names).toBe('abc');
   });
 
-  test('that expired (410) is read again, and only the difference is told', async () => {
+  test('an expired list (410) is read again, and only the difference is reported', async () => {
     await bench.watching();
     bench.told.length = 0;
     bench.server.silently(() => {
@@ -107,14 +107,14 @@ describe.each(ways)('a list $way', ({ streamsLists }) => {
     bench.server.endWatches();
     await bench.untilLater('d is there', () => bench.names === 'acd');
     expect(bench.told.filter((one) => one.startsWith('-'))).toEqual(['-b']);
-    // The reflector says again what is there; nothing that stayed was gone for a moment.
+    // The reflector reports objects again; objects that stayed were never reported deleted.
     expect(bench.told.indexOf('-b')).toBeGreaterThan(bench.told.indexOf('+d'));
     expect(bench.counted.get('failed gone')).toBe(1);
     expect(bench.counted.get('listed')).toBe(2);
   });
 });
 
-test('whoever counts hears of lists, of what watches say, and of the end', async () => {
+test('the observer counts lists, watch events and the end', async () => {
   await bench.watching();
   bench.server.put(path, 'd');
   bench.server.remove(path, 'b');
@@ -125,12 +125,12 @@ test('whoever counts hears of lists, of what watches say, and of the end', async
 });
 
 describe('a list', () => {
-  test('is streamed where the server can, in one request with the watch', async () => {
+  test('a list is streamed in one request with the watch when the server can', async () => {
     await bench.watching();
     expect(bench.server.requests).toEqual(['stream']);
   });
 
-  test('comes in pages where the server says that it cannot, from then on without asking', async () => {
+  test('a list comes in pages after the server refused to stream', async () => {
     bench.server.streamsLists = false;
     await bench.watching();
     expect(bench.server.requests).toEqual(['stream', 'list', 'more', expect.stringMatching(/^watch/)]);
@@ -141,7 +141,7 @@ describe('a list', () => {
     expect(bench.server.requests.filter((one) => one === 'stream')).toHaveLength(1);
   });
 
-  test('comes in pages where an old server takes no notice of what it is asked', async () => {
+  test('a list comes in pages when an old server ignores the streaming options', async () => {
     bench.server.next((response) => {
       response.writeHead(200);
       response.write('{"type":"ADDED","object":{"metadata":{"name":"a","resourceVersion":"1"}}}\n');
@@ -152,7 +152,7 @@ describe('a list', () => {
     expect(bench.names).toBe('abc');
   });
 
-  test('that was streamed with a line beyond all bounds comes in pages once', async () => {
+  test('a streamed list with a line beyond the bound is read in pages once', async () => {
     bench.server.next((response) => {
       response.writeHead(200);
       const write = (left: number): void => {
@@ -165,7 +165,7 @@ describe('a list', () => {
     expect(bench.server.requests.slice(0, 2)).toEqual(['stream', 'list']);
   });
 
-  test('whose pages expire between two of them begins again', async () => {
+  test('a list whose pages expire midway starts again', async () => {
     bench.server.streamsLists = false;
     bench.server.next(
       (response) => refuse(response, 422, 'no WatchList'),
@@ -184,14 +184,14 @@ describe('a list', () => {
     expect(bench.names).toBe('abc');
   });
 
-  test('is read compressed', async () => {
+  test('a compressed list is read', async () => {
     bench.server.streamsLists = false;
     bench.server.compresses = true;
     await bench.watching();
     expect(bench.names).toBe('abc');
   });
 
-  test('whose compression is broken is read again', async () => {
+  test('a list with broken compression is read again', async () => {
     bench.server.streamsLists = false;
     bench.server.next(
       (response) => refuse(response, 422, 'no WatchList'),
@@ -204,7 +204,7 @@ describe('a list', () => {
 });
 
 describe('a watch', () => {
-  test('that the server ends is continued where it was', async () => {
+  test('a watch that the server ends is resumed at its version', async () => {
     await bench.watching();
     bench.clock.advance(limits.healthyMilliseconds);
     bench.server.endWatches();
@@ -213,7 +213,7 @@ describe('a watch', () => {
     expect(bench.told.filter((one) => one.startsWith('trouble'))).toEqual([]);
   });
 
-  test('that is reset is continued where it was, and misses nothing', async () => {
+  test('a watch that is reset is resumed at its version and misses nothing', async () => {
     await bench.watching();
     bench.server.resetConnections();
     bench.server.put(path, 'd');
@@ -222,17 +222,17 @@ describe('a watch', () => {
     expect(bench.told.filter((one) => one.startsWith('-'))).toEqual([]);
   });
 
-  test('continues after the bookmark, so that a quiet kind does not expire', async () => {
+  test('a watch resumes after the bookmark, so that a quiet kind does not expire', async () => {
     await bench.watching();
     bench.server.put('/api/v1/others', 'x');
     bench.server.bookmark(path);
-    // What was said before the end arrives before the end.
+    // Events sent before the end arrive before the end.
     bench.server.endWatches();
     await bench.untilLater('it watches again', () => bench.server.requests.length > 1 && bench.server.watchers === 1);
     expect(bench.server.requests.at(-1)).toBe(`watch ${bench.server.version}`);
   });
 
-  test.each([401, 403, 429, 500, 503])('answered %i is asked for again, and nothing is forgotten', async (status) => {
+  test.each([401, 403, 429, 500, 503])('a watch answered %i is retried, and no object is dropped', async (status) => {
     await bench.watching();
     const fault: Fault = (response) => refuse(response, status, 'not now');
     bench.server.next(fault, fault, fault);
@@ -243,7 +243,7 @@ describe('a watch', () => {
     expect(bench.told.filter((one) => one.startsWith('-'))).toEqual([]);
   });
 
-  test('that a server refuses again and again is begun anew by a list', async () => {
+  test('a watch that a server refuses repeatedly is replaced by a list', async () => {
     await bench.watching();
     const fault: Fault = (response) => refuse(response, 504, 'Too large resource version');
     bench.server.next(...Array.from({ length: limits.refusalsBeforeList }, () => fault));
@@ -252,7 +252,7 @@ describe('a watch', () => {
     expect(bench.server.requests.filter((one) => one === 'stream')).toHaveLength(2);
   });
 
-  test('whose version is refused at once (410) is begun anew by a list', async () => {
+  test('a watch whose version is refused at once (410) is replaced by a list', async () => {
     await bench.watching();
     bench.server.next((response) => refuse(response, 410, 'too old resource version'));
     bench.server.resetConnections();
@@ -266,7 +266,7 @@ describe('a watch', () => {
     ['is no event', '{"type":"SURPRISE"}\n'],
     ['is an object without a version', '{"type":"MODIFIED","object":{"metadata":{"name":"a"}}}\n'],
     ['has a version that is no text', '{"type":"MODIFIED","object":{"metadata":{"name":"a","resourceVersion":7}}}\n'],
-  ])('with a line that %s is begun anew by a list in pages', async (_, line) => {
+  ])('a watch with a line that %s is replaced by a list in pages', async (_, line) => {
     await bench.watching();
     bench.server.say(path, line);
     bench.server.endWatches();
@@ -275,14 +275,14 @@ describe('a watch', () => {
     expect(bench.names).toBe('abc');
   });
 
-  test('with a line beyond all bounds keeps what it has and lists again', async () => {
+  test('a watch with a line beyond the bound keeps its objects and lists again', async () => {
     await bench.watching();
     for (let i = 0; i <= limits.lineBytes / 1024 / 1024; i++) bench.server.say(path, 'x'.repeat(1024 * 1024));
     await bench.untilLater('it was listed again', () => bench.told.filter((one) => one === 'complete').length === 2);
     expect(bench.told.filter((one) => one.startsWith('-'))).toEqual([]);
   });
 
-  test('byte by byte is read as any other', async () => {
+  test('a watch that arrives byte by byte is read', async () => {
     await bench.watching();
     const line = `${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'ü', resourceVersion: '900' } } })}\n`;
     for (const byte of Buffer.from(line)) {
@@ -292,7 +292,7 @@ describe('a watch', () => {
     await bench.until('ü is there', () => bench.held.has('ü'));
   });
 
-  test('that says nothing is given up, however alive its connection is', async () => {
+  test('a silent watch is abandoned, however alive its connection is', async () => {
     await bench.watching();
     bench.server.silently(() => bench.server.put(path, 'd'));
     bench.clock.advance(limits.silenceMilliseconds - 1);
@@ -303,7 +303,7 @@ describe('a watch', () => {
     expect(bench.server.requests.filter((one) => one.startsWith('watch'))).toHaveLength(1);
   });
 
-  test('that only drips bytes of a line without end is given up too', async () => {
+  test('a watch that drips bytes of an endless line is abandoned', async () => {
     await bench.watching();
     for (let waited = 0; waited <= limits.silenceMilliseconds; waited += 10_000) {
       bench.server.say(path, ' ');
@@ -313,20 +313,20 @@ describe('a watch', () => {
     await bench.untilLater('it watches anew', () => bench.server.requests.length > 1 && bench.server.watchers === 1);
   });
 
-  test('with bookmarks is kept, however little happens', async () => {
+  test('a quiet watch with bookmarks is kept', async () => {
     await bench.watching();
     for (let minute = 0; minute < 10; minute++) {
       bench.clock.advance(75_000);
       const seen = bench.told.length;
       bench.server.bookmark(path);
-      // A change comes behind the bookmark: when it is there, so is the bookmark.
+      // The change follows the bookmark, so its arrival proves the bookmark's.
       bench.server.put(path, 'a', { minute });
       await bench.until('the change is there', () => bench.told.length > seen);
     }
     expect(bench.server.requests).toEqual(['stream']);
   });
 
-  test('that ends at once each time is not asked for without pause', async () => {
+  test('a watch that ends at once each time is retried with pauses', async () => {
     const end: Fault = (response) => response.writeHead(200).end();
     await bench.watching();
     bench.server.next(end, end, end);
@@ -339,7 +339,7 @@ describe('a watch', () => {
 });
 
 describe('pauses', () => {
-  test('are what the API server asks for, at least', async () => {
+  test('a pause is at least what the API server asks for', async () => {
     bench.server.next((response) => refuse(response, 429, 'too many', { 'Retry-After': '17' }));
     bench.run();
     await bench.until('it heard the refusal', () => bench.told.includes('trouble busy'));
@@ -350,7 +350,7 @@ describe('pauses', () => {
     await bench.until('it is complete', () => bench.told.includes('complete'));
   });
 
-  test('grow up to their bound', async () => {
+  test('pauses grow up to their bound', async () => {
     const fault: Fault = (response) => refuse(response, 500, 'broken');
     bench.server.next(...Array.from({ length: 20 }, () => fault));
     bench.run();
@@ -369,7 +369,7 @@ describe('pauses', () => {
 describe('a kind that the API server does not have', () => {
   beforeEach(() => bench.server.absent.add(path));
 
-  test('has no objects, until it is there', async () => {
+  test('an optional missing kind has no objects until it exists', async () => {
     bench.run({ optional: true });
     await bench.until('it is complete', () => bench.told.includes('complete'));
     expect(bench.names).toBe('');
@@ -378,13 +378,13 @@ describe('a kind that the API server does not have', () => {
     await bench.untilLater('the objects are there', () => bench.names === 'abc');
   });
 
-  test('is an error where it cannot be missing', async () => {
+  test('a required missing kind is an error', async () => {
     bench.run();
     await bench.until('it says so', () => bench.told.includes('trouble notFound'));
     expect(bench.told).not.toContain('complete');
   });
 
-  test('keeps its objects until it stays away', async () => {
+  test('a kind keeps its objects until it stays missing', async () => {
     bench.server.absent.clear();
     await bench.watching({ optional: true });
     bench.server.absent.add(path);
@@ -396,7 +396,7 @@ describe('a kind that the API server does not have', () => {
   });
 });
 
-test('stopping leaves nothing behind', async () => {
+test('stopping leaves no timer or connection', async () => {
   await bench.watching();
   const { clock } = bench;
   await bench.stop();

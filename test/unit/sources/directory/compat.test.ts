@@ -13,14 +13,14 @@ const pools = (bench: Workbench): Record<string, string> =>
 const asked = (bench: Workbench): string | undefined => bench.source.snapshot.services.get('shop/web')?.requestedPool;
 
 describe('a directory with manifests of MetalLB', () => {
-  test('has them in force where HeraldConfig says so, whichever file is read first', async () => {
+  test("the source reads MetalLB's objects when HeraldConfig says so, whichever file is read first", async () => {
     await using bench = await Workbench.started({ 'a.yaml': metallbPool('theirs'), 'm.yaml': annotated, 'z.yaml': configYaml('metallb') });
     expect(pools(bench)).toEqual({ theirs: '203.0.113.0/24' });
     expect(asked(bench)).toBe('theirs');
     expect(bench.problems).toEqual([]);
   });
 
-  test('refuses them aloud where it does not', async () => {
+  test("the source refuses MetalLB's objects with a problem when HeraldConfig does not ask for them", async () => {
     await using bench = await Workbench.started({ 'a.yaml': metallbPool('theirs'), 'm.yaml': annotated });
     expect(pools(bench)).toEqual({});
     expect(asked(bench)).toBeUndefined();
@@ -30,7 +30,7 @@ describe('a directory with manifests of MetalLB', () => {
     ]);
   });
 
-  test('follows HeraldConfig, and tells of everything that is read in another way at once', async () => {
+  test('a change of compat in HeraldConfig reports everything that is read differently in one batch', async () => {
     await using bench = await Workbench.started({ 'a.yaml': metallbPool('theirs'), 'm.yaml': annotated, 'z.yaml': configYaml('none') });
     bench.batches.length = 0;
     await bench.replace('z.yaml', configYaml('metallb'));
@@ -47,7 +47,7 @@ describe('a directory with manifests of MetalLB', () => {
     expect(bench.batches).toHaveLength(1);
   });
 
-  test('lets an object of herald.dev go before one of MetalLB with its name', async () => {
+  test('an object of herald.dev takes precedence over one of MetalLB with the same name', async () => {
     await using bench = await Workbench.started({
       'a.yaml': metallbPool('main'),
       'b.yaml': poolYaml('main', '192.0.2.0/24'),
@@ -62,7 +62,7 @@ describe('a directory with manifests of MetalLB', () => {
     expect(pools(bench)).toEqual({ main: '203.0.113.0/24' });
   });
 
-  test('names file, line and field of what it refuses, and the object as MetalLB has it', async () => {
+  test('a refused object is reported with file, line and field, under its MetalLB name', async () => {
     await using bench = await Workbench.started({
       'a.yaml': metallbPool('main', 'nonsense/24'),
       'b.yaml': metallbPool('other', '192.0.2.0/24', 'shop'),
@@ -79,7 +79,7 @@ describe('a directory with manifests of MetalLB', () => {
     ['edited into something broken', metallbPool('main').replace('addresses:', 'addresses: [:')],
     ['edited into what nobody knows', 'kind: ['],
     ['emptied', ''],
-  ])('keeps the last good version of one that was %s, until compat ends', async (_, text) => {
+  ])('the source keeps the last good version of an object that was %s, until compat ends', async (_, text) => {
     await using bench = await Workbench.started({ 'a.yaml': metallbPool('main'), 'z.yaml': configYaml('metallb') });
     await bench.replace('a.yaml', text);
     await bench.until(() => bench.problems.length > 0);

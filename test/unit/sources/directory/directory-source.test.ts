@@ -9,7 +9,7 @@ const rangesOf = (bench: Workbench, pool: string): string[] | undefined =>
   bench.source.snapshot.pools.get(pool)?.addresses.map(formatRange);
 
 describe('a directory as a source', () => {
-  test('reads YAML and JSON below it, and nothing of hidden folders or other files', async () => {
+  test('the source reads YAML and JSON files, and ignores hidden folders and other files', async () => {
     await using bench = await Workbench.started({
       'a.yaml': `${poolYaml('a')}---\n# nothing\n---\n${poolYaml('b', '198.51.100.0/24')}`,
       'deep/er/c.yml': poolYaml('c', '2001:db8::/64'),
@@ -33,7 +33,7 @@ describe('a directory as a source', () => {
     expect(resourceVersion).toMatch(/^[0-9]{19}$/);
   });
 
-  test('applies edits as they are saved, in place or by rename', async () => {
+  test('the source applies edits when they are saved, in place or by rename', async () => {
     await using bench = await Workbench.started({ 'pools.yaml': poolYaml('main') });
     bench.batches.length = 0;
     await bench.write('pools.yaml', poolYaml('main', '198.51.100.0/24'));
@@ -43,14 +43,14 @@ describe('a directory as a source', () => {
     expect(bench.batches).toEqual([[{ kind: 'IPAddressPool', key: 'main' }], [{ kind: 'IPAddressPool', key: 'main' }]]);
   });
 
-  test('sees the last of many quick edits', async () => {
+  test('the source sees the last of many quick edits', async () => {
     await using bench = await Workbench.started({ 'pools.yaml': poolYaml('main') });
     for (let edit = 1; edit <= 40; edit++) await bench.replace('pools.yaml', poolYaml('main', `198.51.100.${edit}/32`));
     await bench.until(() => rangesOf(bench, 'main')?.[0] === '198.51.100.40/32');
     expect(bench.problems).toEqual([]);
   });
 
-  test('finds folders and files that appear, and drops what is deleted', async () => {
+  test('the source finds new folders and files and drops deleted ones', async () => {
     await using bench = await Workbench.started({ 'a.yaml': poolYaml('a') });
     await bench.write('more/b.yaml', poolYaml('b', '198.51.100.0/24'));
     await bench.until(() => bench.source.snapshot.pools.has('b'));
@@ -61,7 +61,7 @@ describe('a directory as a source', () => {
     expect(bench.keys).toEqual(['IPAddressPool a', 'IPAddressPool b', 'IPAddressPool a', 'IPAddressPool b']);
   });
 
-  test('does not let go of an object whose file is renamed', async () => {
+  test('an object survives the renaming of its file', async () => {
     await using bench = await Workbench.started({ 'a.yaml': poolYaml('a'), 'z.yaml': poolYaml('z', '203.0.113.0/24') });
     bench.batches.length = 0;
     await bench.move('a.yaml', 'b.yaml');
@@ -72,7 +72,7 @@ describe('a directory as a source', () => {
     await bench.until(() => !bench.source.snapshot.pools.has('a'));
   });
 
-  test('reports a broken field by file, line and column, and reads everything else', async () => {
+  test('a broken field is reported with file, line and column, and everything else is read', async () => {
     await using bench = await Workbench.started({
       'a.yaml': `${poolYaml('good')}---\n${poolYaml('bad').replace('spec:', 'spec:\n  autoAssign: maybe')}`,
     });
@@ -80,14 +80,14 @@ describe('a directory as a source', () => {
     expect(bench.problems).toEqual(['a.yaml:14:3: IPAddressPool/bad: spec.autoAssign: must be true or false, not "maybe"']);
   });
 
-  test('reports a field that is missing where its object is', async () => {
+  test('a missing field is reported at its object', async () => {
     await using bench = await Workbench.started({
       'a.json': '{\n  "apiVersion": "herald.dev/v1alpha1", "kind": "IPAddressPool",\n  "metadata": {"name": "a"},\n  "spec": {}\n}',
     });
     expect(bench.source.problems()).toMatchObject([{ file: 'a.json', line: 4, column: 3, field: 'spec.addresses', severity: 'error' }]);
   });
 
-  test('keeps the last good version of an object that was edited into something broken', async () => {
+  test('the source keeps the last good version of an object that an edit broke', async () => {
     await using bench = await Workbench.started({ 'a.yaml': `${poolYaml('one')}---\n${poolYaml('two', '198.51.100.0/24')}` });
     await bench.write('a.yaml', `${poolYaml('one', '192.0.2.300/32')}---\n${poolYaml('two', '203.0.113.0/24')}`);
     await bench.until(() => rangesOf(bench, 'two')?.[0] === '203.0.113.0/24');
@@ -99,7 +99,7 @@ describe('a directory as a source', () => {
     expect(bench.problems).toEqual([]);
   });
 
-  test('keeps everything of a file whose syntax broke, until it is repaired or deleted', async () => {
+  test('the source keeps all objects of a file with broken syntax until it is repaired or deleted', async () => {
     await using bench = await Workbench.started({
       'a.yaml': `${poolYaml('one')}---\n${poolYaml('two', '198.51.100.0/24')}`,
       'b.yaml': poolYaml('b', '2001:db8::/64'),
@@ -117,7 +117,7 @@ describe('a directory as a source', () => {
     expect(bench.problems).toEqual([]);
   });
 
-  test('takes an object that two files have at the start from the first by path', async () => {
+  test('at a start, an object in two files comes from the first file by path', async () => {
     await using bench = await Workbench.started({ 'b.yaml': poolYaml('same', '198.51.100.0/24'), 'a.yaml': poolYaml('same') });
     expect(rangesOf(bench, 'same')).toEqual(['192.0.2.0/24']);
     expect(bench.problems).toEqual([
@@ -128,7 +128,7 @@ describe('a directory as a source', () => {
     expect(bench.problems).toEqual([]);
   });
 
-  test('an object stays that of its file when a copy appears whose path sorts first', async () => {
+  test('an object stays with its file when a copy appears whose path sorts first', async () => {
     await using bench = await Workbench.started({ 'b.yaml': poolYaml('same', '198.51.100.0/24') });
     bench.batches.length = 0;
     await bench.write('a.yaml', poolYaml('same'));
@@ -142,7 +142,7 @@ describe('a directory as a source', () => {
     expect(bench.problems).toEqual([]);
   });
 
-  test('the file in force stays so while its object is broken', async () => {
+  test('the file in force stays in force while its object is broken', async () => {
     await using bench = await Workbench.started({ 'b.yaml': poolYaml('same', '198.51.100.0/24') });
     await bench.write('b.yaml', poolYaml('same', '192.0.2.300/32'));
     await bench.until(() => bench.problems.length > 0);
@@ -151,7 +151,7 @@ describe('a directory as a source', () => {
     expect(rangesOf(bench, 'same')).toEqual(['198.51.100.0/24']);
   });
 
-  test('an object that is broken in two files at the start is used as soon as one is mended', async () => {
+  test('an object that is broken in two files at the start is used when one is repaired', async () => {
     await using bench = await Workbench.started({ 'a.yaml': poolYaml('same', '192.0.2.300'), 'b.yaml': poolYaml('same', '192.0.2.300') });
     expect(bench.problems.join('\n')).toContain('b.yaml:1:1: IPAddressPool/same: is in a.yaml and b.yaml');
     await bench.write('b.yaml', poolYaml('same'));
@@ -159,7 +159,7 @@ describe('a directory as a source', () => {
     expect(bench.problems.join('\n')).toContain('a.yaml:1:1: IPAddressPool/same: is ignored: b.yaml has the same object, in force');
   });
 
-  test('keeps the last good version of an object that goes to another file and breaks on the way', async () => {
+  test('the source keeps the last good version of an object that moves to another file and breaks there', async () => {
     await using bench = await Workbench.started({ 'a.yaml': poolYaml('same') });
     const earlier = bench.source.snapshot.pools.get('same');
     await Promise.all([bench.write('b.yaml', poolYaml('same', '192.0.2.300')), bench.remove('a.yaml')]);
@@ -172,7 +172,7 @@ describe('a directory as a source', () => {
     await bench.until(() => bench.source.snapshot.pools.size === 0);
   });
 
-  test('takes an object that one file has twice from the first document', async () => {
+  test('an object that is twice in one file comes from the first document', async () => {
     await using bench = await Workbench.started({ 'a.yaml': `${poolYaml('same')}---\n${poolYaml('same', '198.51.100.0/24')}` });
     expect(rangesOf(bench, 'same')).toEqual(['192.0.2.0/24']);
     expect(bench.problems[0]).toContain('line 1 came first');
@@ -181,7 +181,7 @@ describe('a directory as a source', () => {
   test.each([
     ['nothing', ''],
     ['comments', '# apiVersion: v1\n---\n# nothing\n'],
-  ])('keeps what a file said that now holds %s, until it is deleted', async (_, text) => {
+  ])('the source keeps the objects of a file that now holds %s, until it is deleted', async (_, text) => {
     await using bench = await Workbench.started({ 'a.yaml': poolYaml('a'), 'b.yaml': poolYaml('b', '198.51.100.0/24') });
     bench.batches.length = 0;
     await bench.write('a.yaml', text);
@@ -199,7 +199,7 @@ describe('a directory as a source', () => {
     expect(bench.problems).toEqual([]);
   });
 
-  test('a file that was emptied can be written anew with other objects', async () => {
+  test('an emptied file can be rewritten with other objects', async () => {
     await using bench = await Workbench.started({ 'a.yaml': poolYaml('a') });
     await bench.write('a.yaml', '');
     await bench.until(() => bench.problems.length > 0);
@@ -208,14 +208,14 @@ describe('a directory as a source', () => {
     expect([...bench.source.snapshot.pools.keys()]).toEqual(['b']);
   });
 
-  test('a broken file that is emptied is still an error', async () => {
+  test('a broken file that is emptied remains an error', async () => {
     await using bench = await Workbench.started({ 'a.yaml': poolYaml('a', '192.0.2.300') });
     await bench.write('a.yaml', '');
     await bench.until(() => bench.problems[0]?.includes('become empty') ?? false);
     expect(bench.source.problems()).toMatchObject([{ severity: 'error' }]);
   });
 
-  test('says at the start that a file is empty: an error, unless comments show that it is meant so', async () => {
+  test('an empty file at the start is an error, unless comments show that it is intended', async () => {
     await using bench = await Workbench.started({ 'a.yaml': '\n', 'b.yaml': '# later\n' });
     expect(bench.source.problems()).toMatchObject([
       { severity: 'error', file: 'a.yaml', message: 'is empty: nothing is read from it' },
@@ -226,7 +226,7 @@ describe('a directory as a source', () => {
     expect(bench.source.problems()).toHaveLength(1);
   });
 
-  test('never shows what a broken Secret holds', async () => {
+  test('problems never show the content of a broken Secret', async () => {
     await using bench = await Workbench.started({
       'a.yaml': 'apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  password: "hunter2\\q\n  x hunter2\n',
       'b.yaml': 'apiVersion: v1\nkind: Secret\nmetadata: {name: t}\nstringData: hunter2\n',
@@ -237,7 +237,7 @@ describe('a directory as a source', () => {
     expect(bench.problems.join('\n')).not.toContain('hunter2');
   });
 
-  test('reads a NodeState only where agents write it, and nothing else there', async () => {
+  test('the source reads NodeStates only where agents write them, and nothing else there', async () => {
     const state = (name: string): string => `apiVersion: herald.dev/v1alpha1\nkind: NodeState\nmetadata: {name: ${name}}\n`;
     await using bench = await Workbench.started({
       'a.yaml': `${poolYaml('a')}---\n${state('n1')}`,
@@ -252,14 +252,14 @@ describe('a directory as a source', () => {
     ]);
   });
 
-  test('survives nesting without end', async () => {
+  test('the source survives endless nesting', async () => {
     const deep = '['.repeat(200_000);
     await using bench = await Workbench.started({ 'deep.yaml': `a: ${deep}`, 'deep.json': `{"a": ${deep}`, 'a.yaml': poolYaml('a') });
     expect(new Set(bench.source.problems().map(({ file }) => file))).toEqual(new Set(['deep.json', 'deep.yaml']));
     expect(bench.source.snapshot.pools.size).toBe(1);
   });
 
-  test('does not expand aliases without end', async () => {
+  test('the source does not expand aliases endlessly', async () => {
     const bomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${'bcdefgh'.replaceAll(
       /./g,
       (name) =>
@@ -272,7 +272,7 @@ describe('a directory as a source', () => {
     expect(bench.source.snapshot.pools.size).toBe(1);
   });
 
-  test('reads 2,000 Services at once', async () => {
+  test('the source reads 2,000 Services at once', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 2000 }, (_, n) => [`s/${n % 20}/svc-${n}.yaml`, serviceYaml(`svc-${n}`, `10.96.${n >> 8}.${n & 255}`)]),
     );
@@ -285,7 +285,7 @@ describe('a directory as a source', () => {
     expect(bench.batches).toEqual([[{ kind: 'Service', key: 'shop/svc-7' }]]);
   });
 
-  test('finds folders that appear in one another at once', async () => {
+  test('the source finds nested folders that appear at once', async () => {
     await using bench = await Workbench.started({});
     const names = Array.from({ length: 20 }, (_, n) => `p${n}`);
     await Promise.all(names.map((name, n) => bench.write(`a/b${n % 4}/c/${name}.yaml`, poolYaml(name, `198.51.100.${n}/32`))));
@@ -296,7 +296,7 @@ describe('a directory as a source', () => {
     expect(bench.source.snapshot.pools.size).toBe(20);
   });
 
-  test('cannot start where there is no directory, or when it is stopped before', async () => {
+  test('the source fails to start without a directory, or when it is stopped before', async () => {
     await using bench = await Workbench.over({ 'a.yaml': poolYaml('a') });
     const over = (path: string): DirectorySource => new DirectorySource(path, { clock: systemClock, log: silentLog });
     await expect(over(bench.path('none')).start()).rejects.toMatchObject({ code: 'unreadable' });

@@ -25,7 +25,7 @@ interface Holder {
   readonly started: string;
 }
 
-/** Leaves the lock file of this process, with some fields as another holder would have written them. */
+/** Writes a lock file of this process, with some fields as another holder would have written them. */
 async function leave(changes: Partial<Holder>): Promise<Holder> {
   await acquireLock(file);
   const holder = { ...(JSON.parse(await readFile(file, 'utf8')) as Holder), ...changes };
@@ -35,7 +35,7 @@ async function leave(changes: Partial<Holder>): Promise<Holder> {
 
 const holderOf = async (): Promise<Holder> => JSON.parse(await readFile(file, 'utf8')) as Holder;
 
-/** The id of a process that has ended. */
+/** Returns the id of a process that has ended. */
 async function deadProcess(): Promise<number> {
   const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
   await once(child, 'exit');
@@ -55,7 +55,7 @@ const program = `
   }
 `;
 
-/** Another process, which takes the lock when it is told so. */
+/** Another process that takes the lock on command. */
 class Racer {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #answers: AsyncIterator<string>;
@@ -83,19 +83,19 @@ class Racer {
 }
 
 describe('the lock of a directory', () => {
-  test('names its process, and release removes it', async () => {
+  test('the lock names its process, and release removes it', async () => {
     const lock = await acquireLock(file);
     expect(await holderOf()).toMatchObject({ host: hostname(), pid: process.pid });
     await lock.release();
     expect(await readdir(join(directory, '.herald'))).toEqual([]);
   });
 
-  test('can be taken again after release', async () => {
+  test('the lock can be taken again after release', async () => {
     await (await acquireLock(file)).release();
     await expect(acquireLock(file)).resolves.toBeDefined();
   });
 
-  test('of a process that lives is refused, with its id, its host and the file', async () => {
+  test('the lock of a live process is refused with its id, host and file', async () => {
     await acquireLock(file);
     const refused = acquireLock(file);
     await expect(refused).rejects.toBeInstanceOf(LockedError);
@@ -104,7 +104,7 @@ describe('the lock of a directory', () => {
     await expect(refused).rejects.toThrow(file);
   });
 
-  test('of another host is refused: nobody can tell from here whether it lives', async () => {
+  test('the lock of another host is refused, because its process cannot be checked', async () => {
     await leave({ host: 'elsewhere.example', pid: await deadProcess() });
     await expect(acquireLock(file)).rejects.toThrow('on elsewhere.example');
   });
@@ -113,7 +113,7 @@ describe('the lock of a directory', () => {
     ['a process that ended', async (): Promise<Partial<Holder>> => ({ pid: await deadProcess() })],
     ['an earlier boot of this host', async (): Promise<Partial<Holder>> => ({ boot: 'another' })],
     ['an earlier process with the same id', async (): Promise<Partial<Holder>> => ({ started: '1' })],
-  ])('of %s is taken over', async (_, change) => {
+  ])('the lock of %s is taken over', async (_, change) => {
     const stale = await leave(await change());
     const lock = await acquireLock(file);
     expect(await holderOf()).toMatchObject({ pid: process.pid });
@@ -125,14 +125,14 @@ describe('the lock of a directory', () => {
   test.each([
     ['nothing', ''],
     ['half of what was to be written', '{"host":"a","bo'],
-  ])('that holds %s, after a crash, is taken over', async (_, text) => {
+  ])('a lock that holds %s after a crash is taken over', async (_, text) => {
     await (await acquireLock(file)).release();
     await writeFile(file, text);
     await acquireLock(file);
     expect(await holderOf()).toMatchObject({ pid: process.pid });
   });
 
-  test('of a process that ended while it took over another stale lock is taken over', async () => {
+  test('the lock of a process that died while it took over another lock is taken over', async () => {
     const dead = await deadProcess();
     await leave({ pid: dead });
     const guard = `${file}.${createHash('sha256')
@@ -145,7 +145,7 @@ describe('the lock of a directory', () => {
     expect(await readdir(join(directory, '.herald'))).toEqual(['controller.lock']);
   });
 
-  test('that is stale goes to exactly one of many processes that try at once', async () => {
+  test('exactly one of many processes takes over a stale lock', async () => {
     const stale = await leave({ pid: await deadProcess() });
     const racers = await Promise.all(Array.from({ length: 6 }, () => Racer.start(file)));
     try {
@@ -162,7 +162,7 @@ describe('the lock of a directory', () => {
     }
   });
 
-  test('that somebody else took over meanwhile is left alone by release', async () => {
+  test('release leaves a lock that another process took over', async () => {
     const lock = await acquireLock(file);
     await writeFile(file, JSON.stringify({ ...(await holderOf()), pid: 1, started: '0' }));
     await lock.release();
@@ -170,7 +170,7 @@ describe('the lock of a directory', () => {
   });
 });
 
-test('whether a process that lives has it is told without taking it', async () => {
+test('requireUnlocked reports a live holder without taking the lock', async () => {
   await requireUnlocked(file);
   await leave({ pid: await deadProcess() });
   await requireUnlocked(file);

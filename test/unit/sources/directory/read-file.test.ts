@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readBounded } from '../../../../src/sources/directory/read-file.ts';
 
-test('a FIFO in the directory holds up nobody', async () => {
+test('a FIFO in the directory does not block reading', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'herald-fifo-'));
   try {
     execFileSync('mkfifo', [join(folder, 'x.yaml')]);

@@ -40,7 +40,7 @@ const object = (kind: string, name: string): ObjectReference => ({
 });
 
 describe('records of a directory', () => {
-  test('are files that a person can read', async () => {
+  test('records are files that people can read', async () => {
     await using bench = await Workbench.over({});
     await new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() }).writeService('shop/web', assigned);
     expect(await readFile(bench.path(file), 'utf8')).toBe(`apiVersion: v1
@@ -67,7 +67,7 @@ status:
     expect(await readdir(bench.path('.herald/status/services/shop'))).toEqual(['web.yaml']);
   });
 
-  test('reach the snapshot as one change, and writing the same again changes nothing', async () => {
+  test('a record reaches the snapshot as one change, and writing it again changes nothing', async () => {
     await using bench = await Workbench.started({
       'web.yaml': serviceYaml('web', '10.96.0.1'),
       'api.yaml': serviceYaml('api', '10.96.0.2'),
@@ -85,7 +85,7 @@ status:
     const before = await stat(bench.path(file), { bigint: true });
     await records.writeService('shop/web', assigned);
     expect((await stat(bench.path(file), { bigint: true })).ino).toBe(before.ino);
-    // Conditions are in the record and not in the snapshot: the change of another file is all that is heard.
+    // The snapshot holds no conditions, so only the other file's change is reported.
     await records.writeService('shop/web', { ...assigned, conditions: [] });
     await bench.write('api.yaml', serviceYaml('api', '10.96.0.3'));
     await bench.until(() => bench.batches.length > 0);
@@ -96,7 +96,7 @@ status:
     await bench.until(() => ingress()?.length === 0);
   });
 
-  test('are there after a restart, also when the manifest comes later', async () => {
+  test('records survive a restart, even when the manifest appears later', async () => {
     await using bench = await Workbench.over({});
     await new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() }).writeService('shop/web', assigned);
     await bench.source.start();
@@ -105,7 +105,7 @@ status:
     expect(bench.source.snapshot.services.get('shop/web')?.ingress).toEqual(assigned.ingress);
   });
 
-  test('that are broken leave the last addresses in force, and say where', async () => {
+  test('a broken record keeps the last addresses in force and is reported', async () => {
     await using bench = await Workbench.over({ 'web.yaml': serviceYaml('web', '10.96.0.1') });
     await new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() }).writeService('shop/web', assigned);
     await bench.source.start();
@@ -115,7 +115,7 @@ status:
     expect(bench.source.snapshot.services.get('shop/web')?.ingress).toEqual(assigned.ingress);
   });
 
-  test('keep the time of a transition while the status is the same', async () => {
+  test('a condition keeps its transition time while its status is the same', async () => {
     await using bench = await Workbench.over({});
     const clock = new VirtualClock();
     const records = new DirectoryStatusWriter(bench.path(''), { clock });
@@ -129,7 +129,7 @@ status:
     expect(await times()).toEqual(['2026-01-01T00:01:00Z']);
   });
 
-  test('of nodes come back as they were written', async () => {
+  test('node records are read as they were written', async () => {
     await using bench = await Workbench.started({});
     const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
     await records.writeNodeState(state('n1'));
@@ -141,7 +141,7 @@ status:
     expect(bench.problems).toEqual([]);
   });
 
-  test('of configuration objects are no manifests', async () => {
+  test('records of configuration objects are not read as manifests', async () => {
     await using bench = await Workbench.started({});
     const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
     const file = bench.path('.herald/status/objects/ipaddresspool/main.yaml');
@@ -158,7 +158,7 @@ status:
     await expect(readFile(file, 'utf8')).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('never leave their folder', async () => {
+  test('a record cannot leave its folder', async () => {
     await using bench = await Workbench.over({});
     const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
     for (const key of ['../x', 'a/..', 'a/.x', '/x', 'a/b\0'] as `${string}/${string}`[]) {
@@ -169,7 +169,7 @@ status:
     await expect(records.writeObject(object('../k', 'n'), { conditions: [], fields: {} })).rejects.toMatchObject({ code: 'invalidName' });
   });
 
-  test('of one file are written in the order of the calls, and a refused write does not stop the next', async () => {
+  test('writes to one file keep the order of calls, and a refused write does not stop the next', async () => {
     await using bench = await Workbench.over({});
     const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
     await mkdir(bench.path('.herald/status'), { recursive: true });
@@ -183,7 +183,7 @@ status:
     expect((await records.recorded()).addresses.get('shop/web')).toEqual([address('192.0.2.3')]);
   });
 
-  test('tell what pools keep, and nothing of a status that cannot be read', async () => {
+  test('the records return what pools keep, and nothing from an unreadable status', async () => {
     await using bench = await Workbench.over({});
     const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
     const kept = { service: 'shop/web', address: address('192.0.2.7'), until: Date.parse('2026-01-01T00:01:00Z') } as const;
@@ -192,7 +192,7 @@ status:
     expect((await records.recorded()).released).toEqual([kept]);
   });
 
-  test('tell since when a Service waits', async () => {
+  test('the records return since when a Service waits', async () => {
     await using bench = await Workbench.over({});
     const clock = new VirtualClock();
     const records = new DirectoryStatusWriter(bench.path(''), { clock });
@@ -212,7 +212,7 @@ status:
     ['empty', ''],
     ['a list', '- status'],
     ['no address', 'status: { loadBalancer: { ingress: [{ ip: 192.0.2.300 }] } }'],
-  ])('that cannot be read (%s) are told apart from those that give no address', async (_, text) => {
+  ])('an unreadable record (%s) is distinguished from one without addresses', async (_, text) => {
     await using bench = await Workbench.over({
       '.herald/status/services/shop/bad.yaml': text,
       '.herald/status/services/shop/none.yaml': 'status: { loadBalancer: {} }',

@@ -7,7 +7,7 @@ import { problemText } from '../../../../src/sources/source.ts';
 import { systemClock } from '../../../../src/system/clock.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 
-/** A directory of manifests with a source over it. Tests wait for what the source tells, never for time to pass. */
+/** A directory of manifests with a source. Tests wait for the source's notifications, never for time to pass. */
 export class Workbench {
   readonly source: DirectorySource;
   readonly batches: (readonly Change[])[] = [];
@@ -45,7 +45,7 @@ export class Workbench {
     await writeFile(this.path(file), text);
   }
 
-  /** As editors save: a temporary file beside it, renamed over it. */
+  /** Saves as editors do: writes a temporary file and renames it. */
   async replace(file: string, text: string): Promise<void> {
     await writeFile(this.path(`${file}~`), text);
     await rename(this.path(`${file}~`), this.path(file));
@@ -59,7 +59,7 @@ export class Workbench {
     await rm(this.path(file), { recursive: true });
   }
 
-  /** Resolves when the condition holds; it is looked at after each batch and each change of problems. */
+  /** Resolves when the condition holds; it is checked after each batch and each change of problems. */
   until(condition: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = (): void => {

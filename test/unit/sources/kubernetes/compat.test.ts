@@ -17,7 +17,7 @@ const theirPools = of('ipaddresspools');
 let server: FakeApiServer;
 let client: KubeClient;
 let source: KubernetesSource;
-/** What a listener saw of the Service and of the settings, each time that it was told of something. */
+/** The Service and the settings as a listener saw them at each notification. */
 let seen: string[];
 
 beforeEach(async () => {
@@ -52,7 +52,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 describe('a cluster with objects of MetalLB', () => {
-  test('has them in the snapshot from the start where HeraldConfig says so', async () => {
+  test("MetalLB's objects are in the snapshot from the start when HeraldConfig says so", async () => {
     compat('metallb');
     server.put(theirPools, 'edge', pool, 'metallb-system');
     server.put(of('bgppeers', 'v1beta2'), 'tor', { spec: { myASN: 1, peerASN: 2, peerAddress: '192.0.2.1' } }, 'metallb-system');
@@ -69,7 +69,7 @@ describe('a cluster with objects of MetalLB', () => {
     expect(problems()).toEqual([]);
   });
 
-  test('is not asked for them where it does not', async () => {
+  test("MetalLB's objects are not requested when HeraldConfig does not ask for them", async () => {
     server.put(theirPools, 'edge', pool, 'metallb-system');
     await source.start();
     expect(source.snapshot.pools.size).toBe(0);
@@ -77,7 +77,7 @@ describe('a cluster with objects of MetalLB', () => {
     expect(server.paths.filter((path) => path.includes('metallb.io'))).toEqual([]);
   });
 
-  test('nobody sees a Service become ours before its annotations and the pools are understood', async () => {
+  test('a Service becomes ours only after its annotations and the pools were read', async () => {
     server.put(theirPools, 'edge', pool, 'metallb-system');
     await source.start();
     compat('metallb');
@@ -86,7 +86,7 @@ describe('a cluster with objects of MetalLB', () => {
     expect(seen.filter((what) => what.startsWith('metallb') && what !== 'metallb true asks for edge of edge')).toEqual([]);
   });
 
-  test('on the way back the Services cease to be ours first, and nothing of MetalLB is left or asked for', async () => {
+  test('when compat ends, Services are released first and nothing of MetalLB is read any more', async () => {
     compat('metallb');
     server.put(theirPools, 'edge', pool, 'metallb-system');
     await source.start();
@@ -101,7 +101,7 @@ describe('a cluster with objects of MetalLB', () => {
     expect(source.snapshot.pools.size).toBe(0);
   });
 
-  test('may turn it off and on as fast as it likes', async () => {
+  test('compat can be switched on and off in quick succession', async () => {
     server.put(theirPools, 'edge', pool, 'metallb-system');
     await source.start();
     for (let n = 0; n < 20; n++) {
@@ -116,7 +116,7 @@ describe('a cluster with objects of MetalLB', () => {
     expect(server.watched.filter((path) => path === services)).toHaveLength(1);
   });
 
-  test('a Service that vanished while Services were read again is gone', async () => {
+  test('a Service that vanished during a relist is reported as deleted', async () => {
     server.put(services, 'old', web, 'shop');
     await source.start();
     server.silently(() => server.remove(services, 'old', 'shop'));
@@ -125,7 +125,7 @@ describe('a cluster with objects of MetalLB', () => {
     expect([...source.snapshot.services.keys()]).toEqual(['shop/web']);
   });
 
-  test('another namespace is read in the place of the first', async () => {
+  test('a new MetalLB namespace is read instead of the first', async () => {
     compat('metallb');
     server.put(theirPools, 'edge', pool, 'metallb-system');
     server.put(theirPools, 'other', pool, 'lb');
@@ -135,7 +135,7 @@ describe('a cluster with objects of MetalLB', () => {
     await until(() => !source.snapshot.pools.has('edge'));
   });
 
-  test('works without the CRDs of MetalLB, and finds them when they come', async () => {
+  test("the source works without MetalLB's CRDs and finds them later", async () => {
     compat('metallb');
     for (const plural of ['ipaddresspools', 'bgpadvertisements', 'communities', 'bfdprofiles', 'l2advertisements'])
       server.absent.add(inNamespace(plural));
@@ -145,7 +145,7 @@ describe('a cluster with objects of MetalLB', () => {
     expect(asked()).toBe('edge');
   });
 
-  test('starts without the right to read them, and says what is missing', async () => {
+  test("the source starts without permission for MetalLB's objects and reports what is missing", async () => {
     compat('metallb');
     server.forbidden.add(inNamespace('ipaddresspools'));
     await source.start();
@@ -154,7 +154,7 @@ describe('a cluster with objects of MetalLB', () => {
     ]);
   });
 
-  test('an object of herald.dev goes before one of MetalLB with its name, and an L2Advertisement is refused aloud', async () => {
+  test('a herald.dev object wins over a MetalLB one of its name; an L2Advertisement is refused with a problem', async () => {
     compat('metallb');
     server.put(theirPools, 'edge', pool, 'metallb-system');
     server.put(ownPools, 'edge', { spec: { addresses: ['198.51.100.0/24'] } });
@@ -167,7 +167,7 @@ describe('a cluster with objects of MetalLB', () => {
     ]);
     server.remove(ownPools, 'edge');
     await until(() => source.snapshot.pools.get('edge')?.metadata.origin !== undefined);
-    // It is an object of no kind that decisions know.
+    // Decisions know no such kind.
     server.remove(of('l2advertisements'), 'l2', 'metallb-system');
     await until(() => problems().length === 0);
     server.put(of('l2advertisements'), 'l2', { spec: {} }, 'metallb-system');

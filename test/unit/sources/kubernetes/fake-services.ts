@@ -4,20 +4,20 @@ import { answerError, KubeError } from '../../../../src/kube/error.ts';
 type Raw = Readonly<Record<string, unknown>> & { readonly metadata: Readonly<Record<string, unknown>> };
 type Condition = Readonly<Record<string, unknown>>;
 
-/** Services as an API server keeps them: their status by strategic merge patches that must name the version they are over. */
+/** Services as an API server stores them: status changes are strategic merge patches that name the version they replace. */
 export class FakeServices {
   readonly objects = new Map<string, Raw>();
   readonly writes: Write[] = [];
   reads = 0;
-  /** What is written takes effect, and whoever wrote it hears nothing. */
+  /** Writes take effect, but their responses are lost. */
   losesAnswers = false;
-  /** Writes that were refused because somebody came between. */
+  /** Writes refused because of another write in between. */
   conflicts = 0;
-  /** Told of each change; undefined: it is gone. */
+  /** Called for each change; undefined means deleted. */
   changed: (key: string, object: Raw | undefined) => void = () => undefined;
   #version = 100;
 
-  /** What somebody else writes: replaces these fields, under the next version. */
+  /** Writes as another program: replaces these fields under the next version. */
   put(key: string, further: object = {}, uid = 'u1'): void {
     const [namespace, name] = key.split('/');
     const object = {

@@ -56,7 +56,7 @@ const peer = (secret: string, further: object = {}): object => ({
 });
 const password = (text: string): object => ({ type: 'kubernetes.io/basic-auth', data: { password: Buffer.from(text).toString('base64') } });
 
-test('the snapshot is what the API server has, once it has started', async () => {
+test("the snapshot equals the API server's state after start", async () => {
   server.put(services, 'web', web, 'shop');
   server.put(
     slices,
@@ -84,7 +84,7 @@ test('the snapshot is what the API server has, once it has started', async () =>
   expect(source.problems()).toEqual([]);
 });
 
-test('a change is told once it is in the snapshot, and a change of nothing but the version is none', async () => {
+test('a change is reported after it is in the snapshot, and a mere version change is not reported', async () => {
   server.put(services, 'web', web, 'shop');
   await source.start();
   batches.length = 0;
@@ -97,7 +97,7 @@ test('a change is told once it is in the snapshot, and a change of nothing but t
   expect(batches.flat()).toHaveLength(2);
 });
 
-test('after a list that had to be read again only the difference is told', async () => {
+test('after a relist only the differences are reported', async () => {
   for (const name of ['a', 'b', 'c']) server.put(services, name, web, 'shop');
   await source.start();
   await until(() => server.watchers > 10);
@@ -120,7 +120,7 @@ test('after a list that had to be read again only the difference is told', async
 describe('an object that cannot be used', () => {
   const broken = { spec: { ...web.spec, ports: [{ port: 99_999 }] } };
 
-  test('is left out with a problem of its own, and disturbs no other', async () => {
+  test('an unusable object is left out with its own problem and affects no other', async () => {
     server.put(services, 'bad', broken, 'shop');
     server.put(services, 'web', web, 'shop');
     await source.start();
@@ -131,7 +131,7 @@ describe('an object that cannot be used', () => {
     expect(source.problems()).toEqual([]);
   });
 
-  test('stays as it was while it was good', async () => {
+  test('an object that becomes unusable stays in its last good version', async () => {
     server.put(services, 'web', web, 'shop');
     await source.start();
     server.put(services, 'web', broken, 'shop');
@@ -142,7 +142,7 @@ describe('an object that cannot be used', () => {
     expect(source.problems()).toEqual([]);
   });
 
-  test('does not inherit from another object that had its name', async () => {
+  test('a new object does not inherit the good version of an older one with its name', async () => {
     server.put(services, 'web', web, 'shop');
     await source.start();
     server.put(services, 'web', { ...broken, metadata: { uid: 'another' } }, 'shop');
@@ -150,7 +150,7 @@ describe('an object that cannot be used', () => {
   });
 });
 
-test('errors are told before warnings, which may be more than are told', async () => {
+test('errors are reported before warnings when there are too many problems', async () => {
   const odd = { metadata: { annotations: { 'herald.dev/unknown': 'x' } } };
   for (let index = 0; index < limits.problems; index++) server.put(services, `odd${index}`, { ...web, ...odd }, 'shop');
   server.put(pools, 'main', { spec: { addresses: [] } });
@@ -159,7 +159,7 @@ test('errors are told before warnings, which may be more than are told', async (
   expect(source.problems()[0]).toMatchObject({ severity: 'error', object: 'IPAddressPool/main' });
 });
 
-test('what is wrong with an object is told anew only where it is another thing, or of a version that must be written about', async () => {
+test('a problem is reported again only when it differs or concerns a version whose status must be written', async () => {
   let told = 0;
   source.onProblem(() => told++);
   const odd = (text: string) => ({ ...web, metadata: { annotations: { 'herald.dev/unknown': 'x', text } } });
@@ -178,17 +178,16 @@ test('what is wrong with an object is told anew only where it is another thing, 
   expect(source.problems().find(({ severity }) => severity === 'error')?.about?.resourceVersion).not.toBe(version);
 });
 
-test('an object of ours with a field of a newer version is used without it, and that is said', async () => {
+test('an object with a field of a newer version is used without it, with a warning', async () => {
   server.put(pools, 'main', { spec: { addresses: ['192.0.2.0/24'], sharding: { factor: 2 } } });
   await source.start();
   expect(source.snapshot.pools.get('main')?.addresses).toHaveLength(1);
-  const text =
-    /^IPAddressPool\/main: spec\.sharding: is not known to this version of Herald and is ignored \(upgrade, or remove it/;
+  const text = /^IPAddressPool\/main: spec\.sharding: is not known to this version of Herald and is ignored \(upgrade, or remove it/;
   expect(source.problems().map(problemText)).toEqual([expect.stringMatching(text)]);
   expect(source.problems()[0]?.severity).toBe('warning');
 });
 
-test('without the CRDs there are no objects of ours', async () => {
+test('without the CRDs there are no configuration objects', async () => {
   server.absent.add(peers).add(pools);
   server.put(services, 'web', web, 'shop');
   await source.start();
@@ -196,7 +195,7 @@ test('without the CRDs there are no objects of ours', async () => {
   expect(source.problems()).toEqual([]);
 });
 
-test('a Service without a class is not ours in a cluster, unless HeraldConfig says so', async () => {
+test('in a cluster a Service without a class is not ours unless HeraldConfig says so', async () => {
   const config = '/apis/herald.dev/v1alpha1/heraldconfigs';
   await source.start();
   expect(source.snapshot.config.defaultClass).toBe(false);
@@ -208,7 +207,7 @@ test('a Service without a class is not ours in a cluster, unless HeraldConfig sa
   await until(() => source.snapshot.config.defaultClass);
 });
 
-test('an API server that is away is one problem, not one of each kind, and everything stays', async () => {
+test('an unreachable API server is one problem, not one per kind, and all objects stay', async () => {
   server.put(services, 'web', web, 'shop');
   await source.start();
   server.refuseAll = true;
@@ -237,7 +236,7 @@ describe('Secrets', () => {
     server.put(secrets, 'unrelated', password('two'), 'herald-system');
   });
 
-  test('are read where a BGPPeer of the node names them, and followed', async () => {
+  test('Secrets named by a BGPPeer of the node are read and followed', async () => {
     server.put(peers, 'tor', peer('tor'));
     server.put(peers, 'elsewhere', peer('unrelated', { nodeSelectors: [{ matchLabels: { rack: 'b' } }] }));
     await source.start();
@@ -250,7 +249,7 @@ describe('Secrets', () => {
     await until(() => source.snapshot.secrets.get('herald-system/tor')?.password === 'three');
   });
 
-  test('are begun and forgotten with the BGPPeer that names them', async () => {
+  test('Secrets are watched and forgotten with the BGPPeer that names them', async () => {
     await source.start();
     expect(source.snapshot.secrets.size).toBe(0);
     await until(() => server.watchers >= 11);
@@ -261,7 +260,7 @@ describe('Secrets', () => {
     expect([...source.snapshot.secrets.keys()]).toEqual(['herald-system/unrelated']);
   });
 
-  test('that may not be read are a problem, and the node starts', async () => {
+  test('a forbidden Secret is a problem, and the node starts', async () => {
     server.put(peers, 'tor', peer('tor'));
     server.forbidden.add('/api/v1/namespaces/herald-system/secrets');
     await source.start();
@@ -269,7 +268,7 @@ describe('Secrets', () => {
     expect(source.snapshot.secrets.size).toBe(0);
   });
 
-  test('have a bound', async () => {
+  test('the number of watched Secrets is bounded', async () => {
     for (let i = 0; i <= limits.secrets; i++) server.put(peers, `peer${i}`, peer(`secret${i}`));
     server.pageItems = 1000;
     await source.start();
@@ -282,7 +281,7 @@ describe('reports of other agents', () => {
   const report = { status: { updated: '2026-01-01T00:00:00Z', directReturn: { receives: ['link'], passes: ['l2'] } } };
   const asking = { ...web, metadata: { annotations: { 'herald.dev/direct-return': 'true' } } };
 
-  test('are read when a Service needs them, and not before', async () => {
+  test("other agents' reports are read when a Service needs them, and not before", async () => {
     server.put(states, 'node2', report);
     server.put(services, 'web', web, 'shop');
     await source.start();
@@ -296,7 +295,7 @@ describe('reports of other agents', () => {
 
   const node = (annotations: Record<string, string>, more: object = {}): object => ({ metadata: { annotations }, ...more });
 
-  test('are read when the node is to be drained, and not when another is', async () => {
+  test("other agents' reports are read when this node drains, and not when another does", async () => {
     server.put(states, 'node2', report);
     server.put(nodes, 'node1', node({}));
     server.put(nodes, 'node2', node({ 'herald.dev/drain': 'true' }));
@@ -311,7 +310,7 @@ describe('reports of other agents', () => {
   test.each([
     ['the annotation', node({ 'herald.dev/drain': 'force' })],
     ['a taint that HeraldConfig names', node({}, { spec: { taints: [{ key: 'example.com/out', effect: 'NoSchedule' }] } })],
-  ])('are read before the start is over where the node is drained by %s', async (_, drained) => {
+  ])("other agents' reports are read before start ends when the node drains by %s", async (_, drained) => {
     server.put(states, 'node1', {
       status: { updated: '2026-01-01T00:00:00Z', drain: { phase: 'Withdrawn', since: '2026-01-01T00:00:00Z' } },
     });
@@ -321,7 +320,7 @@ describe('reports of other agents', () => {
     expect(source.snapshot.nodeStates.get('node1')?.drain).toEqual({ phase: 'Withdrawn', since: '2026-01-01T00:00:00Z', kept: 0 });
   });
 
-  test('are read from the start where HeraldConfig asks for direct server return', async () => {
+  test("other agents' reports are read from the start when HeraldConfig asks for direct server return", async () => {
     server.put(states, 'node2', report);
     server.put('/apis/herald.dev/v1alpha1/heraldconfigs', 'default', { spec: { directReturn: true } });
     await source.start();

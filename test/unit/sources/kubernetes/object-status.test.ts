@@ -8,13 +8,13 @@ const accepted = { type: 'Accepted', status: 'True', reason: 'Accepted', message
 const fields = { availableIPv6: 2n ** 63n - 1n, conflicts: ['b'], usage: '0/2^64' };
 const written = { ...accepted, lastTransitionTime: '2026-01-01T00:00:00Z' };
 
-test('a status that is there is not written, with the numbers that JSON can say', () => {
+test("an unchanged status is not written, even with numbers beyond JSON's precision", () => {
   const status = JSON.parse('{"availableIPv6":9223372036854775807,"usage":"0/2^64","conflicts":["b"]}') as object;
   const pool = rawObject({ metadata, status: { ...status, conditions: [written] } });
   expect(objectPatch(pool, { conditions: [accepted], fields }, now)).toBeUndefined();
 });
 
-test('a status that differs is written whole, about the object that was read, and keeps the time of what did not change', () => {
+test('a changed status is written whole, for the object that was read, and keeps unchanged times', () => {
   const pool = rawObject({ metadata, status: { conditions: [written], usage: '1/2^64' } });
   expect(objectPatch(pool, { conditions: [{ ...accepted, observedGeneration: 3 }], fields }, now)).toEqual({
     metadata: { uid: 'u', resourceVersion: '7' },
@@ -26,7 +26,7 @@ test('a status that differs is written whole, about the object that was read, an
   });
 });
 
-test('the conditions on record are those that can be understood', () => {
+test('recordedConditions returns the conditions that can be parsed', () => {
   const pool = rawObject({ metadata, status: { conditions: [written, { type: 'Odd' }, 'nonsense'] } });
   expect(recordedConditions(pool)).toEqual([{ type: 'Accepted', status: 'True', reason: 'Accepted', message: '' }]);
   expect(recordedConditions(rawObject({ metadata }))).toEqual([]);

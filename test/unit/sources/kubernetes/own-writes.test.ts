@@ -4,7 +4,7 @@ import { OwnWrites } from '../../../../src/sources/kubernetes/records/own-writes
 
 const at = (resourceVersion: string, uid = 'u'): { uid: string; resourceVersion: string } => ({ uid, resourceVersion });
 
-test('what was decided before our own writes is written over them, until somebody else wrote', () => {
+test('a decision from before our own writes is written over them, until another program writes', () => {
   const own = new OwnWrites();
   expect(own.resourceVersionFor('n/a', at('5'))).toBe('5');
   own.recordWrite('n/a', at('5'), '6');
@@ -15,7 +15,7 @@ test('what was decided before our own writes is written over them, until somebod
   expect(own.resourceVersionFor('n/b', at('5'))).toBe('5');
 });
 
-test('what the watch has shown is forgotten with all that came before', () => {
+test('versions that the watch has passed are forgotten', () => {
   const own = new OwnWrites();
   own.recordWrite('n/a', at('5'), '6');
   own.recordWrite('n/a', at('6'), '7');
@@ -26,7 +26,7 @@ test('what the watch has shown is forgotten with all that came before', () => {
   expect(own.resourceVersionFor('n/a', at('9'))).toBe('10');
 });
 
-test('a watch that shows nothing does not have it remember without end', () => {
+test('own writes are bounded when the watch shows nothing', () => {
   const own = new OwnWrites();
   for (let write = 0; write <= limits.ownWrites; write++) own.recordWrite('n/a', at('0'), String(write + 1));
   expect(own.isLatest('n/a', at('1'))).toBe(false);

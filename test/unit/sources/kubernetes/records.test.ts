@@ -28,12 +28,12 @@ beforeEach(() => {
   begin();
 });
 
-/** Another process, which knows nothing but what it reads. */
+/** Starts another process, which knows only what it reads. */
 function begin(): void {
   records = new KubernetesStatusWriter({ client: server, snapshot: store, clock, log: silentLog });
 }
 
-/** The watch catches up. */
+/** Lets the watch catch up. */
 function see(): void {
   for (const object of server.objects.values()) {
     const parsed = parseObject(object).object;
@@ -41,7 +41,7 @@ function see(): void {
   }
 }
 
-/** As it is in the snapshot. */
+/** Returns the version in the snapshot. */
 function seen(): ObjectVersion {
   const service = store.services.get('shop/web');
   if (service === undefined) throw new Error('there is no Service');
@@ -50,7 +50,7 @@ function seen(): ObjectVersion {
 
 const statusOf = (): unknown => server.objects.get('shop/web')?.['status'];
 
-test('what was written is not written again, whether the watch has shown it or not', async () => {
+test('a written status is not written again, whether the watch has shown it or not', async () => {
   await records.writeService('shop/web', status, seen());
   await records.writeService('shop/web', status, seen());
   see();
@@ -59,7 +59,7 @@ test('what was written is not written again, whether the watch has shown it or n
   expect(server.reads).toBe(0);
 });
 
-test('what somebody wrote over is written again', async () => {
+test('a status that another program overwrote is written again', async () => {
   await records.writeService('shop/web', status, seen());
   server.put('shop/web', { status: elsewhere });
   see();
@@ -68,7 +68,7 @@ test('what somebody wrote over is written again', async () => {
   expect(statusOf()).toMatchObject({ loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } });
 });
 
-test('conditions of others stay, whatever we know of them', async () => {
+test('conditions of other programs stay, known to us or not', async () => {
   server.put('shop/web', { status: { conditions: [foreign] } });
   see();
   await records.writeService('shop/web', status, seen());
@@ -78,7 +78,7 @@ test('conditions of others stay, whatever we know of them', async () => {
 });
 
 describe('a write of a decision that was taken from another version', () => {
-  test('is refused, as often as it is tried, until the watch has shown that one', async () => {
+  test('a write based on another version is refused until the watch has shown that version', async () => {
     const before = seen();
     server.put('shop/web', { status: elsewhere });
     for (let attempt = 0; attempt < 3; attempt++)
@@ -90,7 +90,7 @@ describe('a write of a decision that was taken from another version', () => {
     expect(statusOf()).toMatchObject({ loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } });
   });
 
-  test('works where nobody but we came between, however far behind the watch is', async () => {
+  test('a write based on an older version works when only our own writes came between', async () => {
     const before = seen();
     for (let write = 0; write < 10; write++) {
       const conditions = write % 2 === 0 ? [assigned] : [assigned, announced];
@@ -101,7 +101,7 @@ describe('a write of a decision that was taken from another version', () => {
     await expect(records.writeService('shop/web', status, before)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  test('is refused where another Service has the name by now', async () => {
+  test('a write is refused when another Service has the name', async () => {
     const before = seen();
     server.put('shop/web', {}, 'another');
     await expect(records.writeService('shop/web', status, before)).rejects.toMatchObject({ code: 'conflict' });
@@ -111,7 +111,7 @@ describe('a write of a decision that was taken from another version', () => {
     expect(server.writes).toHaveLength(1);
   });
 
-  test('is written again where the answer to it was lost, once the watch has shown what became of it', async () => {
+  test('a write whose response was lost is repeated after the watch has shown the outcome', async () => {
     const before = seen();
     server.losesAnswers = true;
     await expect(records.writeService('shop/web', status, before)).rejects.toMatchObject({ code: 'unreachable' });
@@ -123,7 +123,7 @@ describe('a write of a decision that was taken from another version', () => {
   });
 });
 
-test('conditions that may have been written, as the answer was lost, are taken back', async () => {
+test('conditions that may have been written before a lost response are removed', async () => {
   const less = { ...status, conditions: [assigned, { ...announced, status: 'False' as const }] };
   const more = { ...status, conditions: [assigned, announced] };
   await records.writeService('shop/web', less, seen());
@@ -136,7 +136,7 @@ test('conditions that may have been written, as the answer was lost, are taken b
   expect(statusOf()).toMatchObject({ conditions: [{ status: 'True' }, { status: 'False' }] });
 });
 
-test('so are those of a first write', async () => {
+test('conditions of a first write with a lost response are removed too', async () => {
   server.losesAnswers = true;
   await expect(records.writeService('shop/web', { ...status, conditions: [assigned, announced] }, seen())).rejects.toMatchObject({
     code: 'unreachable',
@@ -147,7 +147,7 @@ test('so are those of a first write', async () => {
   expect(statusOf()).toMatchObject({ conditions: [{ type: 'herald.dev/AddressAssigned' }] });
 });
 
-test('a Service that is gone needs no status', async () => {
+test('a deleted Service needs no status', async () => {
   const before = seen();
   server.remove('shop/web');
   await records.writeService('shop/web', status, before);
@@ -155,7 +155,7 @@ test('a Service that is gone needs no status', async () => {
   expect(server.writes).toEqual([]);
 });
 
-test('what Herald did not write it does not take away', async () => {
+test('releaseService removes nothing that Herald did not write', async () => {
   server.put('shop/web', { status: elsewhere });
   see();
   await records.releaseService('shop/web', seen());
@@ -173,7 +173,7 @@ describe('a controller that begins', () => {
     begin();
   });
 
-  test('knows who has what, and since when who waits', async () => {
+  test("a new leader reads every Service's addresses and waiting time", async () => {
     see();
     const { addresses, uids, unreadable, waitingSince } = await records.recorded();
     expect(uids?.get('shop/web')).toBe('u1');
@@ -187,7 +187,7 @@ describe('a controller that begins', () => {
     expect(waitingSince).toEqual(new Map([['shop/waits', '2026-01-01T00:00:00Z']]));
   });
 
-  test('writes nothing where everything is as it should be', async () => {
+  test('a new leader writes nothing when every status is right', async () => {
     see();
     await records.recorded();
     clock.advance(60_000);
@@ -195,7 +195,7 @@ describe('a controller that begins', () => {
     expect(server.writes).toHaveLength(2);
   });
 
-  test('waits until the watch has come as far as what is on record', async () => {
+  test('a new leader waits until the watch reaches the recorded versions', async () => {
     let known = false;
     const reading = records.recorded().then(() => (known = true));
     for (let time = 0; time < 500; time += 20) {
@@ -209,7 +209,7 @@ describe('a controller that begins', () => {
     expect(server.reads).toBe(1);
   });
 
-  test('does not wait for a Service that went meanwhile, or that cannot be read', async () => {
+  test('a new leader does not wait for deleted or unreadable Services', async () => {
     server.put('shop/broken', {
       spec: { type: 'Nonsense' },
       status: { conditions: [{ ...assigned, lastTransitionTime: '2026-01-01T00:00:00Z' }] },
@@ -226,7 +226,7 @@ describe('a controller that begins', () => {
     expect([...(await reading).addresses.keys()]).toEqual(['shop/web', 'shop/broken']);
   });
 
-  test('gives up where the watch shows nothing', async () => {
+  test('a new leader stops waiting when the watch shows nothing', async () => {
     const reading = records.recorded().catch((error: unknown) => error);
     for (let time = 0; time < 12_000; time += 20) {
       clock.advance(20);

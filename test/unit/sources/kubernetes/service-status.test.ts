@@ -18,14 +18,14 @@ const recorded = { ...assigned, lastTransitionTime: '2026-01-01T00:00:00Z' };
 const ingress = [{ address: address('192.0.2.7'), ipMode: 'VIP' as const }];
 const foreign = { type: 'example.net/Checked', status: 'True', reason: 'Ok', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
 
-test('a patch names the Service and the version that it was decided from', () => {
+test('a patch names the Service and version that the decision was based on', () => {
   expect(statusPatch({ uid: 'u1', resourceVersion: '7' }, { ingress, conditions: [recorded], before: [] })).toEqual({
     metadata: { uid: 'u1', resourceVersion: '7' },
     status: { loadBalancer: { ingress: [{ ip: '192.0.2.7', ipMode: 'VIP' }] }, conditions: [recorded] },
   });
 });
 
-test('what is to go is said to go: addresses, and conditions that we wrote', () => {
+test('a patch removes addresses and our conditions explicitly', () => {
   const programmed = { ...recorded, type: 'herald.dev/Programmed' };
   expect(
     statusPatch({ uid: 'u1', resourceVersion: '7' }, { ingress: [], conditions: [recorded], before: [recorded, programmed] }),
@@ -41,14 +41,14 @@ test('a condition keeps its time while its status is the same', () => {
   expect(time({ type: 'herald.dev/Announced' })).toBe('2026-11-21T12:00:00Z');
 });
 
-test('of the conditions on record ours are those that count, in whatever order', () => {
+test('only our own recorded conditions are compared, in any order', () => {
   const other = { ...recorded, type: 'herald.dev/Announced' };
   const read = ourConditions(service({ conditions: [foreign, other, { ...recorded, unknown: 3 }] }));
   expect(sameConditions(read, [recorded, other])).toBe(true);
   expect(sameConditions(read, [recorded])).toBe(false);
 });
 
-test('a status is ours when it has a condition of ours', () => {
+test('a status is ours when it has one of our conditions', () => {
   expect(isRecorded(service({ conditions: [recorded] }))).toBe(true);
   expect(isRecorded(service({ loadBalancer: { ingress: [{ ip: '192.0.2.7' }] }, conditions: [foreign] }))).toBe(false);
   expect(isRecorded(service())).toBe(false);

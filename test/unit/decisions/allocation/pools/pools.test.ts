@@ -12,10 +12,10 @@ import { config, pool, service, type PoolLiteral, type ServiceLiteral } from '..
 const effective = (pools: readonly PoolLiteral[]) => effectivePools(new Map(pools.map((literal) => [literal.name, pool(literal)])));
 const names = (pools: readonly PoolLiteral[]): string[] => effective(pools).pools.map(({ metadata }) => metadata.name);
 
-describe('pools that overlap', () => {
+describe('overlapping pools', () => {
   test.each<[string, PoolLiteral[], string[]]>([
     [
-      'disjoint ones all count, by name',
+      'disjoint pools are all effective, sorted by name',
       [
         { name: 'b', addresses: ['192.0.2.0/25'] },
         { name: 'a', addresses: ['192.0.2.128/25', '2001:db8::/64'] },
@@ -23,7 +23,7 @@ describe('pools that overlap', () => {
       ['a', 'b'],
     ],
     [
-      'the later by name loses',
+      'the later by name is refused',
       [
         { name: 'b', addresses: ['192.0.2.0/24'] },
         { name: 'a', addresses: ['192.0.2.9-192.0.2.9'] },
@@ -31,7 +31,7 @@ describe('pools that overlap', () => {
       ['a'],
     ],
     [
-      'one inside another',
+      'a pool inside another is refused',
       [
         { name: 'a', addresses: ['10.0.0.0/8'] },
         { name: 'b', addresses: ['10.1.0.0/16'] },
@@ -40,7 +40,7 @@ describe('pools that overlap', () => {
       ['a', 'c'],
     ],
     [
-      'in one of two families',
+      'an overlap in one of two families is enough',
       [
         { name: 'a', addresses: ['2001:db8::/64'] },
         { name: 'b', addresses: ['192.0.2.0/24', '2001:db8::-2001:db8::1'] },
@@ -48,7 +48,7 @@ describe('pools that overlap', () => {
       ['a'],
     ],
     [
-      'a pool that was left out does not push out others',
+      'a refused pool does not refuse others',
       [
         { name: 'a', addresses: ['192.0.2.0/28'] },
         { name: 'b', addresses: ['192.0.2.0/24'] },
@@ -56,13 +56,13 @@ describe('pools that overlap', () => {
       ],
       ['a', 'c'],
     ],
-    ['with itself', [{ name: 'a', addresses: ['192.0.2.0/24', '192.0.2.7-192.0.2.9'] }], []],
+    ['a pool that overlaps itself is refused', [{ name: 'a', addresses: ['192.0.2.0/24', '192.0.2.7-192.0.2.9'] }], []],
   ])('%s', (_, pools, expected) => {
     expect(names(pools)).toEqual(expected);
     expect(names(pools.toReversed())).toEqual(expected);
   });
 
-  test('the one that was created later loses, whatever its name; one that does not say when counts as later', () => {
+  test('the pool created later is refused whatever its name; one without a creation time counts as later', () => {
     const created = (name: string, creationTimestamp: string) => {
       const literal = pool({ name, addresses: ['192.0.2.0/24'] });
       return { ...literal, metadata: { ...literal.metadata, creationTimestamp } };
@@ -85,7 +85,7 @@ describe('pools that overlap', () => {
     );
   });
 
-  test('an answer that is remembered follows the map', () => {
+  test('the cached result follows a changed map', () => {
     const pools = new Map([['a', pool({ name: 'a', addresses: ['192.0.2.0/24'] })]]);
     expect(effectivePools(pools)).toBe(effectivePools(pools));
     pools.set('a', pool({ name: 'a', addresses: ['198.51.100.0/24'] }));
@@ -98,7 +98,7 @@ describe('free intervals', () => {
   const at = (value: number): Address => ({ family: 6, value: BigInt(value) });
   const range: AddressRange = { first: at(10), last: at(25) };
 
-  test('behave as a set of addresses', () => {
+  test('free intervals behave like a set of addresses', () => {
     const operation = fc.record({ op: fc.constantFrom('take', 'give'), value: fc.integer({ min: 8, max: 27 }) });
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 60 }), (operations) => {
@@ -117,15 +117,15 @@ describe('free intervals', () => {
     );
   });
 
-  test('giving back what is free is a bug', () => {
+  test('marking a free address as free throws', () => {
     expect(() => createFreeIntervals(range).markFree(at(10))).toThrow(/taken/);
   });
 });
 
-describe('the steps to a free address', () => {
+describe('the steps to the lowest free address', () => {
   const million = 1_000_000;
 
-  /** Finds and takes the lowest free address; the steps that this takes. */
+  /** Takes the lowest free address and returns the number of steps that this costs. */
   function stepsToNext(space: AddressSpace, family: Family): number {
     const before = space.steps();
     const found = space.lowestFree('p', family);
@@ -139,12 +139,12 @@ describe('the steps to a free address', () => {
     ['a /8, every second address', '10.0.0.0/8', 4, 2],
     ['a /64, from its beginning', '2001:db8::/64', 6, 1],
     ['a /64, every second address', '2001:db8::/64', 6, 2],
-  ])('are as many with a million assignments as with none: %s', (_, range, family, stride) => {
+  ])('the number of steps is the same with a million assignments as with none: %s', (_, range, family, stride) => {
     const pools = [pool({ name: 'p', addresses: [range] })];
     const alone = stepsToNext(createAddressSpace(pools, []), family);
     const crowded = createAddressSpace(pools, []);
     const first = pools[0]?.addresses[0]?.first.value ?? 0n;
-    // Downwards, so that the test is quick: the gaps are made at the end of the list.
+    // In descending order, so that the gaps are made at the end of the list and the test is quick.
     for (let index = million - 1; index >= 0; index--) crowded.markHeld({ family, value: first + BigInt(index * stride) });
     expect(crowded.usage('p', family)).toMatchObject({ free: crowded.usage('p', family).total - BigInt(million) });
     expect(crowded.lowestFree('p', family)).toEqual({ family, value: first + (stride === 1 ? BigInt(million) : 1n) });
@@ -153,17 +153,17 @@ describe('the steps to a free address', () => {
   });
 });
 
-describe('which Services take an address from a pool', () => {
+describe('Services that pools serve', () => {
   test.each<[string, Omit<ServiceLiteral, 'name'>, Parameters<typeof config>[0], string]>([
-    ['without class, where that is ours', {}, {}, 'mine'],
-    ['without class, where it is not', {}, { defaultClass: false }, 'OtherLoadBalancerClass'],
+    ['without a class while Herald is the default', {}, {}, 'mine'],
+    ['without a class while Herald is not the default', {}, { defaultClass: false }, 'OtherLoadBalancerClass'],
     ['of our class', { loadBalancerClass: 'herald.dev/herald' }, { defaultClass: false }, 'mine'],
     ['of another class', { loadBalancerClass: 'example.com/lb' }, {}, 'OtherLoadBalancerClass'],
-    ['ClusterIP', { type: 'ClusterIP' }, {}, 'NotLoadBalancer'],
-    ['NodePort', { type: 'NodePort' }, {}, 'NotLoadBalancer'],
-    ['ExternalName', { type: 'ExternalName' }, {}, 'ExternalName'],
-    ['headless', { headless: true }, {}, 'Headless'],
-  ])('%s', (_, literal, settings, expected) => {
+    ['of type ClusterIP', { type: 'ClusterIP' }, {}, 'NotLoadBalancer'],
+    ['of type NodePort', { type: 'NodePort' }, {}, 'NotLoadBalancer'],
+    ['of type ExternalName', { type: 'ExternalName' }, {}, 'ExternalName'],
+    ['that is headless', { headless: true }, {}, 'Headless'],
+  ])('a Service %s', (_, literal, settings, expected) => {
     const claim = decideAllocationClaim(service({ name: 'web', ...literal }), config(settings));
     expect(claim.mine ? 'mine' : claim.reason.code).toBe(expected);
   });

@@ -11,7 +11,7 @@ const configs = '/apis/herald.dev/v1alpha1/heraldconfigs';
 let server: FakeApiServer;
 let client: KubeClient;
 let source: KubernetesSource;
-/** What listeners were told of. */
+/** The notifications that listeners received. */
 let told: string[];
 
 beforeEach(async () => {
@@ -34,7 +34,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await pause(2);
 }
 
-test('nothing is read before there are settings, and somebody is told what is waited for', async () => {
+test('the source reads nothing before there are settings, and names what it waits for', async () => {
   let isStarted = false;
   const started = source.start().then(() => (isStarted = true));
   await until(() => told.some((text) => text.includes('HeraldConfig/default: is not there')));
@@ -49,7 +49,7 @@ test('nothing is read before there are settings, and somebody is told what is wa
   expect(told.at(-1)).toBe('');
 });
 
-test('settings that cannot be used are none', async () => {
+test('invalid settings do not count as settings', async () => {
   server.put(configs, 'default', { spec: { services: 'some' } });
   const started = source.start();
   await until(() => problems().includes('is not there, or cannot be used'));
@@ -59,13 +59,13 @@ test('settings that cannot be used are none', async () => {
   expect(source.snapshot.config.services).toBe('none');
 });
 
-test('settings that are there are not waited for', async () => {
+test('existing settings are not waited for', async () => {
   server.put(configs, 'default', { spec: { services: 'external' } });
   await source.start();
   expect(told.filter((text) => text !== '')).toEqual([]);
 });
 
-test('settings that are deleted stay in force until there are others', async () => {
+test('deleted settings stay in force until there are new ones', async () => {
   server.put(configs, 'default', { spec: { services: 'external' } });
   await source.start();
   server.remove(configs, 'default');
@@ -76,7 +76,7 @@ test('settings that are deleted stay in force until there are others', async () 
   expect(source.problems()).toEqual([]);
 });
 
-test('whoever is stopped while it waits stops', async () => {
+test('a source that is stopped while it waits stops', async () => {
   const stop = new AbortController();
   const started = source.start(stop.signal);
   await until(() => problems() !== '');
@@ -84,7 +84,7 @@ test('whoever is stopped while it waits stops', async () => {
   await expect(started).rejects.toThrow('SIGTERM');
 });
 
-test('without the wish, defaults count where there are no settings', async () => {
+test('without waitForConfig, defaults count while there are no settings', async () => {
   await source.close();
   source = new KubernetesSource({ client, clock: systemClock, random: () => 0, log: silentLog }, { node: 'node1' });
   await source.start();
