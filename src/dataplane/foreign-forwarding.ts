@@ -1,4 +1,4 @@
-/** What Herald sees of another program's forwarding. */
+/** The state of another program's forwarding, as Herald reads it. */
 export type ForeignView =
   | {
       readonly seen: true;

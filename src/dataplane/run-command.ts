@@ -58,7 +58,7 @@ export function runCommand(command: CommandLine, input: string, bounds: CommandB
     });
     child.on('close', (status, signal) => {
       if (status !== null) resolve({ status, stdout: Buffer.concat(stdout).toString('utf8'), stderr });
-      else reject(new DataplaneError('failed', `${file} was ended by ${signal ?? 'nothing known'}: ${stderr.trim()}`));
+      else reject(new DataplaneError('failed', `${file} was killed by ${signal ?? 'an unknown signal'}: ${stderr.trim()}`));
     });
     streams.stdin?.end(input);
   });

@@ -80,7 +80,7 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
-    name: 'ranges of Services from ServiceCIDR objects',
+    name: 'Service ranges from ServiceCIDR objects',
     services: [{ name: 'web', type: 'ClusterIP' }],
     slices: endpoints('$pod1@here'),
     cluster: { serviceCIDRs: { kubernetes: ['$services'] } },
@@ -88,7 +88,7 @@ export const scenarios: readonly Scenario[] = [
     packets: ['pod2 -> cluster1 80: pod1', 'pod2 -> unowned 80: dropped', 'client -> external1 80: untouched'],
   },
   {
-    name: 'a pod and its own Service with others behind it',
+    name: 'a pod and its own Service with further endpoints',
     services: [{ name: 'web', ports: ['80/%@30001'], assigned: ['$external1'], externalTrafficPolicy: 'Local' }],
     slices: spread,
     packets: ['pod1 -> cluster1 80: pod1* pod3', 'pod1 -> external1 80: pod1* pod3', 'pod1 -> node 30001: pod1* pod3'],
@@ -116,7 +116,7 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
-    name: 'consistent hashing: addresses outside have the backends of all nodes, whatever the hints',
+    name: 'consistent hashing: external addresses use the backends of all nodes and ignore hints',
     services: [{ ...everywhere, loadBalancing: 'consistent' }],
     slices: endpoints('$pod1@here zone=a', '$pod3@there zone=b'),
     cluster: anyExternalIP,
@@ -130,7 +130,7 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
-    name: 'consistent hashing is not for policy Local',
+    name: 'consistent hashing does not apply to policy Local',
     services: [{ ...everywhere, externalTrafficPolicy: 'Local', loadBalancing: 'consistent' }],
     slices: spread,
     cluster: anyExternalIP,
@@ -181,10 +181,10 @@ export const scenarios: readonly Scenario[] = [
   },
   ...(
     [
-      ['the second address only', ['$onlynode2'], 'untouched', 'pod1*'],
+      ['only the second address', ['$onlynode2'], 'untouched', 'pod1*'],
       ['both, by prefix', ['$outside'], 'pod1*', 'pod1*'],
       ['everything', ['$everyone'], 'pod1*', 'pod1*'],
-      ['nothing that the node has', ['$pods'], 'untouched', 'untouched'],
+      ['no address of the node', ['$pods'], 'untouched', 'untouched'],
     ] as const
   ).map(([what, nodePortAddresses, first, second]): Scenario => ({
     name: `NodePorts, nodePortAddresses: ${what}`,
@@ -235,7 +235,7 @@ export const scenarios: readonly Scenario[] = [
   masquerade('Local', 'Cluster'),
   masquerade('Local', 'Local'),
   {
-    name: 'nothing is known to be a pod',
+    name: 'pods are unknown',
     services: [{ ...everywhere, externalIPs: [], externalTrafficPolicy: 'Local' }],
     slices: spread,
     config: { podCIDRs: [] },
@@ -249,7 +249,7 @@ export const scenarios: readonly Scenario[] = [
   ...(
     [
       ['their interfaces', { podCIDRs: [], podInterfaces: ['pod1', 'pod2'] }],
-      ['how the names of their interfaces begin', { podCIDRs: [], podInterfaces: ['lo', 'po*'] }],
+      ['the beginning of their interface names', { podCIDRs: [], podInterfaces: ['lo', 'po*'] }],
       ['an interface or a prefix', { podInterfaces: ['pod9'] }],
     ] as const
   ).map(([what, config]): Scenario => ({
@@ -267,7 +267,7 @@ export const scenarios: readonly Scenario[] = [
     ],
   })),
   {
-    name: 'pods are known by an interface that some have not',
+    name: 'pods are known by an interface that some pods lack',
     services: [{ ...everywhere, externalIPs: [], externalTrafficPolicy: 'Local' }],
     slices: endpoints('$pod3@there'),
     config: { podCIDRs: [], podInterfaces: ['pod1'] },
@@ -331,13 +331,13 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
-    name: 'source ranges without the node do not hold the load balancer address',
+    name: "source ranges without the node's address drop the load balancer address as source",
     services: [{ name: 'web', assigned: ['$external1'], sourceRanges: ['$onlyclient'] }],
     slices: endpoints('$pod1@here'),
     packets: ['client -> external1 80: pod1*', 'node -> external1 80: dropped', 'external1 -> external1 80: dropped'],
   },
   {
-    name: 'source ranges of the other family do not count, and a range of everything lifts them',
+    name: 'source ranges of the other family do not count, and a range of all addresses admits everything',
     services: [
       { name: 'web', assigned: ['$external1'], sourceRanges: ['$otherclient'] },
       { name: 'open', clusterIPs: ['$cluster2'], assigned: ['$external2'], sourceRanges: ['$onlyclient', '$everyone'] },
@@ -349,12 +349,12 @@ export const scenarios: readonly Scenario[] = [
     packets: ['blocked -> external1 80: pod1*', 'pod2 -> external1 80: pod1*', 'blocked -> external2 80: pod1*'],
   },
   {
-    name: 'source ranges are checked before there is an endpoint',
+    name: 'source ranges apply without an endpoint too',
     services: [{ name: 'web', assigned: ['$external1'], sourceRanges: ['$onlyclient'] }],
     packets: ['blocked -> external1 80: dropped', 'client -> external1 80: refused'],
   },
   {
-    name: 'the load balancer answers itself (ipMode Proxy)',
+    name: 'an address that the load balancer answers itself (ipMode Proxy)',
     services: [{ name: 'web', assigned: ['$external1 Proxy', '$external2 VIP'] }],
     slices: endpoints('$pod1@here'),
     packets: ['client -> external1 80: untouched', 'client -> external2 80: pod1*'],
@@ -366,7 +366,7 @@ export const scenarios: readonly Scenario[] = [
     packets: ['client -> external3 80: untouched', 'pod2 -> cluster1 80: pod1'],
   },
   {
-    name: 'Services that are not ours: another proxy, headless, a name',
+    name: 'Services that Herald does not forward: another proxy, headless, ExternalName',
     services: [
       { name: 'other', serviceProxyName: 'mesh', assigned: ['$external1'], ports: ['80/%@30001'] },
       { name: 'headless', type: 'ClusterIP', headless: true, clusterIPs: [] },
@@ -387,7 +387,7 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
-    name: 'a Service that asks for Herald by its configured name',
+    name: "a Service with Herald's configured proxy name",
     services: [
       { name: 'ours', serviceProxyName: 'edge' },
       { name: 'theirs', serviceProxyName: 'mesh', clusterIPs: ['$cluster2'] },
@@ -398,13 +398,13 @@ export const scenarios: readonly Scenario[] = [
     packets: ['pod2 -> cluster1 80: pod1', 'pod2 -> cluster2 80: dropped', 'pod2 -> cluster3 80: pod1'],
   },
   {
-    name: 'endpoints written by hand, of no node and outside the cluster',
+    name: 'manual endpoints without a node and outside the cluster',
     services: [{ name: 'web', hasSelector: false, selectorText: '', assigned: ['$external1'] }],
     slices: endpoints('$pod3', '$client'),
     packets: ['pod2 -> cluster1 80: client pod3', 'pod2 -> external1 80: client* pod3*'],
   },
   ...(['Cluster', 'Local'] as const).map((policy): Scenario => ({
-    name: `an external IP of the node, in front of a host network pod with the same address and port, policy ${policy}`,
+    name: `the node's address as external IP of a host network pod with the same port, policy ${policy}`,
     services: [{ name: 'web', ports: ['8080/%'], externalIPs: ['$node'], externalTrafficPolicy: policy, internalTrafficPolicy: policy }],
     slices: endpoints('$node@here'),
     cluster: anyExternalIP,
@@ -418,7 +418,7 @@ export const scenarios: readonly Scenario[] = [
     ],
   })),
   {
-    name: 'a host network pod elsewhere, whose address is a frontend with policy Local and nothing behind it here',
+    name: 'a remote host network pod whose address is a Local frontend without local endpoints',
     services: [{ name: 'web', ports: ['8080/%'], externalIPs: ['$client'], externalTrafficPolicy: 'Local' }],
     slices: endpoints('$client@there'),
     cluster: anyExternalIP,
@@ -432,7 +432,7 @@ export const scenarios: readonly Scenario[] = [
     packets: ['pod1 -> cluster1 80: pod2 pod3', 'client -> external1 80: pod2* pod3*', 'client -> node 30001: pod2* pod3*'],
   },
   {
-    name: 'topology: hints for the node, which do not count under policy Local',
+    name: 'topology: hints for the node are ignored under policy Local',
     labels: { 'topology.kubernetes.io/zone': 'a' },
     services: [{ ...everywhere, externalIPs: [], externalTrafficPolicy: 'Local' }],
     slices: endpoints('$pod1@here nodes=there', '$pod2@here nodes=here', '$pod3@there nodes=there'),
@@ -446,7 +446,7 @@ export const scenarios: readonly Scenario[] = [
     packets: ['pod2 -> cluster1 80: pod1 pod3'],
   },
   {
-    name: 'an endpoint that several slices have counts once, and its state that is not terminating',
+    name: 'an endpoint in several slices counts once, with its state that is not terminating',
     services: [{ name: 'web', type: 'ClusterIP' }],
     slices: [
       { service: 'web', name: 'web-1', endpoints: ['$pod1@here terminating', '$pod3@there'] },

@@ -6,19 +6,20 @@ import { netfilterProtocol, openNetlink, type NetlinkSocket } from '../../system
 import { maximumQuietSeconds } from '../limits.ts';
 import { listRequest, readFlow, type TrackedFlow } from './flow-messages.ts';
 
-/** How many connections to these frontends (by frontendKey) go on through this machine. Undefined: that cannot be told here. */
+/** Counts the active connections to these frontends (by frontendKey) through this machine. Undefined: they cannot be counted here. */
 export type CountConnections = (frontends: ReadonlySet<string>) => Promise<number | undefined>;
 
 /**
- * For how long the kernel remembers an established TCP connection that is quiet: as a rule; while data is not acknowledged; while the
- * receiver takes none, or after many repetitions (nf_conntrack_proto_tcp.c). A transfer that runs has data on its way nearly always.
+ * Settings for how long the kernel remembers an idle established TCP connection: normally; while data is not acknowledged; while the
+ * receiver accepts none, or after many retransmissions (nf_conntrack_proto_tcp.c). A running transfer nearly always has unacknowledged
+ * data.
  */
 const rememberedSettings = ['established', 'unacknowledged', 'max_retrans'].map((name) => `net/netfilter/nf_conntrack_tcp_timeout_${name}`);
 
 /**
- * Counts in the kernel's connection tracking, by netlink. A TCP connection counts while it is established and a packet of it may have come by
- * within `maximumQuietSeconds`: one that went on by another node is remembered here for a day. Of UDP and SCTP, those flows that were
- * answered, for as long as the kernel remembers them. `open`: default, in the network namespace of this process.
+ * Counts in the kernel's connection tracking by netlink. A TCP connection counts while it is established and a packet of it may have been
+ * seen within `maximumQuietSeconds`: the kernel remembers a connection that continued through another node for a day. A UDP or SCTP flow
+ * counts if it was answered, for as long as the kernel remembers it. `open` defaults to the network namespace of this process.
  */
 export function connectionCounter(
   clock: Clock,
@@ -48,7 +49,8 @@ async function count(connection: NetlinkConnection, frontends: ReadonlySet<strin
   let connections = 0;
   for (const family of [4, 6] as const) {
     for (const protocol of ['TCP', 'UDP', 'SCTP'] as const) {
-      // Nothing is kept of a table that may have a million entries but that one counts; a list that is read again begins at none.
+      // The table may have a million entries, so only counted flows are kept. If the list is interrupted and read again, the count starts
+      // at zero.
       const counted = await connection.list(listRequest({ family, protocol }), (payload) => {
         const flow = readFlow(payload);
         return flow?.protocol === protocol && isActive(flow, remembered) && frontends.has(keyOf(flow)) ? true : undefined;
@@ -62,11 +64,12 @@ async function count(connection: NetlinkConnection, frontends: ReadonlySet<strin
 const keyOf = ({ destination, protocol, port }: TrackedFlow): string =>
   frontendKey({ kind: 'address', address: destination, protocol, port });
 
-/** `remembered`: seconds, NaN where that cannot be read. */
+/** `remembered`: seconds, NaN where a setting cannot be read. */
 function isActive({ protocol, replied, established, secondsLeft }: TrackedFlow, remembered: readonly number[]): boolean {
   if (protocol !== 'TCP') return replied;
   if (!established || secondsLeft === undefined) return established;
-  // The kernel does not tell which of them a connection has. Where none can be, as it was lowered since, nobody knows how long it has been quiet.
+  // The kernel does not report which setting applies to a connection. If none is possible, because a setting was lowered since, the idle
+  // time is unknown.
   const possible = remembered.filter((seconds) => !(seconds < secondsLeft));
   return possible.length === 0 || !possible.every((seconds) => seconds - secondsLeft > maximumQuietSeconds);
 }

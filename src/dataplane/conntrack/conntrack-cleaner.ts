@@ -3,55 +3,57 @@ import { frontendFamily, type Backend, type Frontend, type FrontendMatch, type P
 import { isHostPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
 
 /**
- * Which flows the kernel must forget: those of UDP (kube-proxy does the same) and of SCTP, whose clients use one port for
- * every association. A client of TCP notices by itself that its backend has gone; but where its first packet came before the
- * frontend, all further ones are treated as that one was (kubernetes/kubernetes#48719).
+ * A description of flows that the kernel must delete: those of UDP (as kube-proxy does) and of SCTP, whose clients use one port for every
+ * association. A TCP client notices by itself that its backend is gone. But if its first packet came before the frontend existed, the
+ * kernel treats all further packets like that one (kubernetes/kubernetes#48719).
  */
 export interface StaleFlows {
   readonly protocol: Protocol;
-  /** The address the client sent to; absent: any (a NodePort). */
+  /** The address to which the client sent. Absent: any address (a NodePort). */
   readonly destination?: Address;
   readonly port: number;
-  /** The address that answers: of the removed backend, or of the frontend itself where flows were not translated. */
+  /** The address that replies: that of the removed backend, or of the frontend itself for flows that were not translated. */
   readonly replySource: Address;
-  /** The port that answers; absent: any. */
+  /** The port that replies. Absent: any port. */
   readonly replyPort?: number;
-  /** Of TCP, unless its backend has gone from a frontend with `resetRemoved`; otherwise never: only those that nobody has answered. */
+  /** Set for TCP, except when its backend was removed from a frontend with `resetRemoved`: only flows without a reply are deleted. */
   readonly unreplied?: true;
 }
 
-/** Equal kinds have equal text. */
+/** Returns a text that is equal for equal descriptions. */
 export function staleFlowsText({ protocol, destination, port, replySource, replyPort }: StaleFlows): string {
   const to = destination === undefined ? '*' : formatAddress(destination);
   return `${protocol} ${to} ${port} ${formatAddress(replySource)} ${replyPort ?? '*'}`;
 }
 
-/** One flow that the kernel tracks: where the client sent it, and who answers. */
+/** A flow that the kernel tracks: the destination to which the client sent, and the address and port that reply. */
 export interface Flow {
   readonly protocol: Protocol;
   readonly destination: Address;
   readonly port: number;
   readonly replySource: Address;
   readonly replyPort: number;
-  /** Somebody has answered. */
+  /** True: a reply was seen. */
   readonly replied: boolean;
 }
 
 export interface ConntrackCleaner {
-  /** Deletes the flows, and resolves to how many there were; none is success. Rejects with DataplaneError where the backend is missing or refuses. */
+  /**
+   * Deletes the flows and resolves to their number; none is success. Rejects with DataplaneError when the backend is missing or refuses.
+   */
   delete(flows: readonly StaleFlows[]): Promise<number>;
-  /** Shows every flow of UDP and SCTP, and those of TCP that nobody has answered; one or the other may come twice. Rejects as `delete` does. */
+  /** Calls `see` with every flow of UDP and SCTP and every TCP flow without a reply. A flow may come twice. Rejects as `delete` does. */
   each(see: (flow: Flow) => void): Promise<void>;
-  /** Nothing is called afterwards. */
+  /** No callback is called afterwards. */
   close(): void;
 }
 
-/** For one frontend that changed from one form to another; undefined: absent. */
+/** Returns the stale flows of a frontend that changed from one form to another. Undefined: absent. */
 export function staleFlows(before: Frontend | undefined, after: Frontend | undefined, nodePortAddresses: readonly Prefix[]): StaleFlows[] {
   const match = (after ?? before)?.match;
   if (match === undefined) return [];
   const { protocol, port } = match;
-  // What the client sends next begins anew, at a backend that knows nothing of it and answers with a reset.
+  // The client's next packet then starts a new flow, to a backend that does not know the connection and replies with a reset.
   const reset = (after ?? before)?.resetRemoved === true;
   const where = match.kind === 'address' ? { destination: match.address } : {};
   const [old, current] = [usableBackends(before), usableBackends(after)];
@@ -69,8 +71,9 @@ export function staleFlows(before: Frontend | undefined, after: Frontend | undef
 }
 
 /**
- * Of the flows that an agent finds when it starts: those to a frontend that lead to none of its backends, because the
- * backend went while no agent ran, or because they began before the frontend was there. Undefined: the flow is none of them.
+ * Returns a function that recognises stale flows when an agent starts. A flow to a frontend is stale if it leads to none of its backends.
+ * Then its backend was removed while no agent ran, or the flow began before the frontend existed. The function returns undefined for other
+ * flows.
  */
 export function staleFlowMatcher(
   frontends: Iterable<Frontend>,
@@ -87,18 +90,22 @@ export function staleFlowMatcher(
     const translated = !sameAddress(destination, replySource) || port !== replyPort;
     if (protocol === 'TCP' && (translated || replied)) return undefined;
     const nodePort = byNodePort.get(`${destination.family} ${protocol} ${port}`);
-    // An untranslated flow to a NodePort's number may be to any host; it is ours only where the address is.
+    // An untranslated flow to the number of a NodePort may have any host as destination. It counts only if the address belongs to this
+    // node.
     const ofNode = translated || nodePortAddresses.some((prefix) => prefixContains(prefix, destination));
     const frontend = byAddress.get(`${formatAddress(destination)} ${protocol} ${port}`) ?? (ofNode ? nodePort : undefined);
     if (frontend === undefined) return undefined;
     const known = new Set([...usableBackends(frontend).keys(), ...(frontend.retained ?? []).map(backendKey)]);
-    // Without a backend an untranslated flow has nowhere else to go.
+    // While the frontend has no backend, an untranslated flow cannot go anywhere else.
     if (known.has(backendKey({ address: replySource, port: replyPort })) || (!translated && known.size === 0)) return undefined;
     return { protocol, destination, port, replySource, replyPort, ...(protocol === 'TCP' ? { unreplied: true } : {}) };
   };
 }
 
-/** Where flows that were not translated have been going. Of a prefix that is no address nobody knows; they run into their time-out. */
+/**
+ * Returns the destinations of flows that were not translated. For NodePort prefixes that are no host addresses they are unknown; such flows
+ * time out.
+ */
 function ownAddresses(match: FrontendMatch, nodePortAddresses: readonly Prefix[]): Address[] {
   if (match.kind === 'address') return [match.address];
   const family = frontendFamily(match);

@@ -7,13 +7,13 @@ import type { ConntrackCleaner, Flow, StaleFlows } from './conntrack-cleaner.ts'
 
 const bounds = { timeout: 30_000, outputBytes: maximumOutputBytes };
 
-/** Lists and deletes flows with conntrack-tools' `conntrack`, one process for each kind of flows. */
+/** Lists and deletes flows with `conntrack` of conntrack-tools, one process for each description of stale flows. */
 export function conntrackCommand(prefix: readonly string[] = []): ConntrackCleaner {
   const conntrack = async (args: readonly string[]): Promise<CommandOutcome> => {
     const [first = 'conntrack', ...others] = [...prefix, 'conntrack', ...args];
     const command: CommandLine = [first, ...others];
     const outcome = await runCommand(command, '', bounds);
-    // No flow there is exit status 1 with this text.
+    // conntrack exits with status 1 and this text when it finds no flow.
     if (outcome.status === 0 || outcome.stderr.includes('0 flow entries')) return outcome;
     throw new DataplaneError(/permitted|CAP_NET_ADMIN/.test(outcome.stderr) ? 'permission' : 'failed', outcome.stderr.trim().slice(0, 500));
   };
@@ -38,10 +38,10 @@ export function conntrackCommand(prefix: readonly string[] = []): ConntrackClean
   };
 }
 
-/** Connections of TCP to which nobody has said anything. */
+/** TCP connections to which nothing has been answered. */
 const unanswered = ['--state', 'SYN_SENT'] as const;
 
-/** "conntrack v1.4.8 (conntrack-tools): 3 flow entries have been deleted.", on standard error. */
+/** Reads the count from standard error: "conntrack v1.4.8 (conntrack-tools): 3 flow entries have been deleted." */
 function countOf({ stderr }: CommandOutcome): number {
   return Number(/(?<count>\d+) flow entries/.exec(stderr)?.groups?.['count'] ?? 0);
 }
@@ -65,7 +65,10 @@ function deletion({ protocol, destination, port, replySource, replyPort, unrepli
   return args;
 }
 
-/** "udp 17 29 src=a dst=b sport=1 dport=2 [UNREPLIED] src=c dst=a sport=3 dport=1 mark=0 use=1": both directions of a flow. */
+/**
+ * Parses a line with both directions of a flow: "udp 17 29 src=a dst=b sport=1 dport=2 [UNREPLIED] src=c dst=a sport=3 dport=1 mark=0
+ * use=1".
+ */
 export function readFlow(protocol: Protocol, line: string): Flow | undefined {
   const match = /\bdst=(?<to>\S+) sport=\d+ dport=(?<port>\d+) .*?\bsrc=(?<from>\S+) dst=\S+ sport=(?<replyPort>\d+)/.exec(line)?.groups;
   if (match === undefined) return undefined;

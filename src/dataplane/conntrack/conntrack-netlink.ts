@@ -9,8 +9,8 @@ import type { ConntrackCleaner, Flow, StaleFlows } from './conntrack-cleaner.ts'
 import { deleteRequest, listRequest, readFlow, type Selection, type TrackedFlow } from './flow-messages.ts';
 
 /**
- * Lists and deletes flows by netlink. Undefined where this machine has no FFI, or refuses the socket. `networkNamespace`: a file such as
- * /run/netns/node1, otherwise this process's.
+ * Returns the port to conntrack by netlink. Undefined: FFI is not available on this machine, or the kernel refuses the socket.
+ * `networkNamespace`: a file such as /run/netns/node1. Absent: that of this process.
  */
 export function conntrackNetlink(clock: Clock, networkNamespace?: string): ConntrackCleaner | undefined {
   let socket;
@@ -23,7 +23,7 @@ export function conntrackNetlink(clock: Clock, networkNamespace?: string): Connt
   if (socket === undefined) return undefined;
   const connection = new NetlinkConnection(socket, clock);
 
-  /** The flows of a selection that `wanted` wants. */
+  /** Lists the flows of a selection for which `wanted` returns true. */
   const find = (selection: Selection, wanted: (flow: TrackedFlow) => boolean): Promise<TrackedFlow[]> =>
     connection.list(listRequest(selection), (payload) => {
       const flow = readFlow(payload);
@@ -38,7 +38,7 @@ export function conntrackNetlink(clock: Clock, networkNamespace?: string): Connt
         for (const selection of selections(stale)) {
           const flows = await find(selection, (flow) => index.has(flow));
           const problems = await connection.change(flows.map(deleteRequest));
-          // One that is gone meanwhile is as it should be.
+          // ENOENT: the flow ended meanwhile, which is the desired result.
           const problem = problems.find((each) => each !== undefined && each.code !== 'ENOENT');
           if (problem !== undefined) throw problem;
           deleted += problems.filter((each) => each === undefined).length;
@@ -60,7 +60,7 @@ export function conntrackNetlink(clock: Clock, networkNamespace?: string): Connt
   };
 }
 
-/** One list for each family and protocol: of exactly what is wanted, where that is one kind, otherwise of everything. */
+/** Returns one list request for each family and protocol: selective when there is one description, otherwise for all flows. */
 function selections(stale: readonly StaleFlows[]): Selection[] {
   const familyOf = ({ replySource }: StaleFlows): Family => replySource.family;
   return [...Map.groupBy(stale, (each) => `${familyOf(each)} ${each.protocol}`).values()].flatMap((group) => {
@@ -82,9 +82,9 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Tells whether a flow is among many kinds, at about the same cost as among one. */
+/** Tells whether a flow matches any of many descriptions, at about the cost of comparing it with one. */
 class StaleIndex {
-  /** By "UDP 53", then by the address that answers: most flows are to other ports, and nothing more is done for them. */
+  /** By "UDP 53", then by the replying address. Most flows have other ports and need only the first lookup. */
   readonly #kinds = new Map<string, Map<bigint, StaleFlows[]>>();
 
   constructor(stale: readonly StaleFlows[]) {

@@ -10,12 +10,12 @@ interface FlowCleaningComponents {
 }
 
 interface FlowCleaningOptions {
-  /** All that the node is to have. */
+  /** All frontends that the node should have. */
   readonly frontends: () => Iterable<Frontend>;
   readonly nodePortAddresses: () => readonly Prefix[];
 }
 
-/** Has the kernel forget flows that lead astray, after commits and beside them: nobody waits for it. */
+/** Deletes stale flows after commits, in the background: no caller waits for it. */
 export class FlowCleaning {
   readonly #components: FlowCleaningComponents;
   readonly #options: FlowCleaningOptions;
@@ -28,13 +28,13 @@ export class FlowCleaning {
     this.#options = options;
   }
 
-  /** A frontend changed in the kernel; undefined: absent. */
+  /** Queues the stale flows of a frontend that changed in the kernel. Undefined: absent. */
   onFrontendChange(before: Frontend | undefined, after: Frontend | undefined): void {
     if (this.#stale.length >= maximumConntrackQueue) this.#unknown = true;
     else this.#stale.push(...staleFlows(before, after, this.#options.nodePortAddresses()));
   }
 
-  /** Nobody has watched which flows came and went: all are compared with the frontends. */
+  /** Requests a comparison of all flows with the frontends, because changes of frontends may have been missed. */
   requestFullScan(): void {
     this.#unknown = true;
   }

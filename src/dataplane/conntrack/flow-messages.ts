@@ -7,7 +7,7 @@ import { MalformedNetlink } from '../../system/netlink/error.ts';
 import type { MessageWriter } from '../../system/netlink/message-writer.ts';
 import type { Flow, StaleFlows } from './conntrack-cleaner.ts';
 
-/** Numbers of linux/netfilter/nfnetlink_conntrack.h, those that we use. */
+/** The numbers of linux/netfilter/nfnetlink_conntrack.h that Herald uses. */
 const subsystem = 1;
 const messages = { get: (subsystem << 8) | 1, delete: (subsystem << 8) | 2 } as const;
 const flowAttributes = {
@@ -25,7 +25,7 @@ const tupleAttributes = { addresses: 1, protocol: 2 } as const;
 const addressAttributes = { 4: { source: 1, destination: 2 }, 6: { source: 3, destination: 4 } } as const;
 const protocolAttributes = { number: 1, sourcePort: 2, destinationPort: 3 } as const;
 const filterAttributes = { original: 1, reply: 2 } as const;
-/** Which fields of a tuple a filter compares (net/netfilter/nf_internals.h). */
+/** Flags for the fields of a tuple that a filter compares (net/netfilter/nf_internals.h). */
 const compare = { source: 1, destination: 2, protocol: 8, sourcePort: 16, destinationPort: 32 } as const;
 const stateAttributes = { tcp: 1, tcpState: 1 } as const;
 /** TCP_CONNTRACK_ESTABLISHED. */
@@ -38,25 +38,25 @@ const protocolNames = new Map(Object.entries(protocolNumbers).map(([name, number
 /** struct nfgenmsg. */
 const headerBytes = 4;
 
-/** A flow as the kernel lists it, with what identifies it when it is to be deleted. */
+/** A flow as the kernel lists it, with the fields that identify it for a deletion. */
 export interface TrackedFlow extends Flow {
-  /** The attributes of its original direction, its number and its zone, as they came. */
+  /** The attributes of its original direction, its id and its zone, as received. */
   readonly original: Uint8Array;
   readonly id: Uint8Array | undefined;
   readonly zone: Uint8Array | undefined;
-  /** A TCP connection that both ends have opened and neither has closed. */
+  /** True: a TCP connection that both ends have opened and neither has closed. */
   readonly established: boolean;
-  /** Until the kernel forgets it, if no other packet comes. */
+  /** Seconds until the kernel deletes the flow if no further packet comes. */
   readonly secondsLeft: number | undefined;
 }
 
-/** What a list is to have: all flows of a protocol, those of them that nobody has answered, or those of one kind. */
+/** The flows of a list: all of a protocol, those of them without a reply, or those of one description. */
 export type Selection = Pick<StaleFlows, 'protocol' | 'unreplied'> & Partial<StaleFlows> & { readonly family: Family };
 
 /**
- * A list, selected by the kernel as far as it can (CTA_FILTER, Linux 5.8); it may have more than was asked for. Ports of SCTP are
- * not compared, and addresses of IPv6 the wrong way round: those that are equal are left out (tried on Linux 6.18), so
- * it is not told any.
+ * Builds a request for a list, filtered by the kernel as far as it can (CTA_FILTER, Linux 5.8). The reply may contain more flows than
+ * requested. The kernel does not compare ports of SCTP, and compares addresses of IPv6 the wrong way round: it leaves out the equal ones
+ * (tested on Linux 6.18). So the filter contains no IPv6 addresses.
  */
 export function listRequest(selection: Selection): Request {
   const { family, protocol, unreplied, destination, port, replySource, replyPort } = selection;
@@ -87,7 +87,7 @@ export function listRequest(selection: Selection): Request {
   };
 }
 
-/** Exactly this flow: one that came later with the same addresses and ports has another number. */
+/** Builds a request that deletes exactly this flow. A later flow with the same addresses and ports has another id. */
 export function deleteRequest({ destination, original, id, zone }: TrackedFlow): Request {
   return {
     type: messages.delete,
@@ -102,7 +102,7 @@ export function deleteRequest({ destination, original, id, zone }: TrackedFlow):
   };
 }
 
-/** A flow from a list; undefined: of a protocol without ports. Throws MalformedNetlink. */
+/** Reads a flow from a list. Undefined: its protocol has no ports. Throws MalformedNetlink. */
 export function readFlow(payload: Uint8Array): TrackedFlow | undefined {
   let original: Uint8Array | undefined;
   let reply: Uint8Array | undefined;
@@ -149,7 +149,7 @@ function readAddress(value: Uint8Array): Address {
   return addressFromBytes(value);
 }
 
-/** Of four octets, the most significant first. */
+/** Reads a number of four octets in network byte order. */
 const readNumber = (value: Uint8Array): number => value.reduce((sum, octet) => sum * 256 + octet, 0);
 
 interface Tuple {
@@ -162,7 +162,7 @@ interface Tuple {
 
 type PartialTuple = Partial<Tuple> & Pick<Tuple, 'protocol'> & { readonly family: Family };
 
-/** Returns the flags of the fields that it wrote. */
+/** Writes a tuple and returns the flags of the written fields. */
 function writeTuple(writer: MessageWriter, type: number, tuple: PartialTuple): number {
   const { family, protocol, source, destination, sourcePort, destinationPort } = tuple;
   let flags: number = compare.protocol;

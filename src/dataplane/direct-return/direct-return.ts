@@ -7,8 +7,8 @@ import { IngressSet, type IngressPorts } from './ingress-set.ts';
 import { PathSet, type PathEvents, type PathPorts } from './path-set.ts';
 
 /**
- * What direct server return needs beside the two tables: paths before their elements, the table of ingress after them. Where neither
- * is there for a node, its packets are translated.
+ * Manages the kernel state that direct server return needs besides the two tables: paths, created before the elements that use them, and
+ * the ingress table, updated after them. Packets for a node that has neither are translated.
  */
 export class DirectReturn {
   readonly #paths: PathSet;
@@ -19,25 +19,28 @@ export class DirectReturn {
     this.#ingress = new IngressSet(ports, events.repaired);
   }
 
-  /** Before the frontends. Never rejects. */
+  /** Sets the desired paths. Called before the frontends change. Never rejects. */
   async setNode(node: DirectReturnNode | undefined): Promise<void> {
     this.#ingress.setNode(node);
     await this.#paths.setNode(node);
   }
 
-  /** The frontend as far as there are paths for it. */
+  /** Returns the frontend with only those paths that exist. */
   withExistingPaths(frontend: Frontend): Frontend {
     if (frontend.directReturn === undefined) return frontend;
     return { ...frontend, backends: frontend.backends.map((backend) => this.#reached(backend)) };
   }
 
-  /** Frontends that the tables now have, or (undefined) no longer. Never rejects. */
+  /** Updates the ingress table after the tables committed these frontends. Undefined: removed. Never rejects. */
   async applyCommitted(frontends: Iterable<readonly [key: string, Frontend | undefined]>): Promise<void> {
     for (const [key, frontend] of frontends) this.#ingress.setFrontend(key, frontend);
     await this.#ingress.commit();
   }
 
-  /** Whether frames can be handed over at these interfaces, routes seen, and tunnels made from these addresses; the tunnels are then there. */
+  /**
+   * Checks whether frames can be forwarded at these interfaces, routes listed, and tunnels created from these addresses. The tunnels exist
+   * afterwards.
+   */
   async probe(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {
     const l2 = interfaces.length === 0 ? undefined : await this.#ingress.probe(interfaces);
     const vxlan = tunnels.length === 0 ? undefined : await this.#paths.probe(tunnels);
@@ -50,7 +53,7 @@ export class DirectReturn {
     await this.#paths.close();
   }
 
-  /** After `close`. */
+  /** Removes the ingress table and all paths. Called after `close`. */
   async remove(): Promise<void> {
     await this.#ingress.remove();
     await this.#paths.remove();

@@ -4,7 +4,7 @@ import { hashedClass } from '../ruleset/classid.ts';
 import { tableFamily } from '../ruleset/layout.ts';
 import type { Family } from '../../net/address.ts';
 
-/** The table of mode l2. Not of the name of the others: it is not watched, and its loss costs speed only. */
+/** The table of mode l2. Its name differs from that of the other tables, because it is not watched: losing it only costs speed. */
 export const ingressTable = 'netdev herald_direct';
 
 const families: readonly Family[] = [4, 6];
@@ -18,10 +18,11 @@ export interface IngressElement {
 }
 
 /**
- * The commands that make the table, whatever there was before. Frames for a backend of another node leave by the interface by which they
- * came, as they are but for the hops that they may still take; all others go on to the host. `interfaces`: one at least.
+ * Returns the commands that create the table, replacing an existing one. A frame for a backend of another node leaves by the interface by
+ * which it came, unchanged except for its hop limit. All other frames continue to the host. `interfaces`: at least one.
  *
- * Fragments go on: only the first has ports. The host puts them together, and passes the whole on (chains.ts).
+ * Fragments continue to the host, because only the first one has ports. The host reassembles them and sends the whole packet on
+ * (../ruleset/direct-return-chains.ts).
  */
 export function ingressSkeleton(interfaces: readonly string[], linkAddresses: readonly string[]): string[] {
   const lines = [`add table ${ingressTable}`, `delete table ${ingressTable}`, `add table ${ingressTable}`];
@@ -72,7 +73,7 @@ export function ingressRemoval(): string[] {
   return [`add table ${ingressTable}`, `delete table ${ingressTable}`];
 }
 
-/** Lines that delete and add elements, so many in one statement. */
+/** Returns lines that delete and add elements, with at most `perStatement` in one statement. */
 export function ingressChanges(
   deletes: readonly Omit<IngressElement, 'value'>[],
   adds: readonly IngressElement[],

@@ -11,12 +11,12 @@ import { pathCheckInterval } from './limits.ts';
 import { kernelRefusal } from './kernel-refusal.ts';
 import { SerialQueue } from '../../system/serial-queue.ts';
 
-/** The port for the table of mode l2: lines of nft's language, all of them or none. Rejects with DataplaneError. */
+/** The port for the table of mode l2. It runs lines of nft's language as one transaction. Rejects with DataplaneError. */
 export interface IngressTable {
   run(lines: readonly string[]): Promise<void>;
-  /** Whether the kernel would take the lines. */
+  /** Checks whether the kernel would accept the lines. */
   check(lines: readonly string[]): Promise<void>;
-  /** The table is there. */
+  /** Returns true if the table exists. */
   exists(): Promise<boolean>;
 }
 
@@ -27,15 +27,15 @@ export interface IngressPorts {
 }
 
 /**
- * Keeps the table of mode l2. It only makes shorter what the other tables do as well: wherever it is missing or behind, packets
- * take a route. So it follows the other tables, is made anew at every start, and its failures are told and hold nothing back.
+ * Keeps the table of mode l2 in the kernel. The table is only a shortcut: where it is missing or out of date, packets take a route. So it
+ * is updated after the other tables and created anew at every start. Its failures are logged and block nothing.
  */
 export class IngressSet {
   readonly #ports: IngressPorts;
   readonly #repaired: (what: string) => void;
-  /** By frontendKey: elements of the kernel's, or of what it should have. */
+  /** By frontendKey: the desired elements. */
   readonly #wanted = new Map<string, ReadonlyMap<string, IngressElement>>();
-  /** By frontendKey, those that the kernel has; undefined: unknown. */
+  /** By frontendKey: the elements that the kernel has. Undefined: unknown. */
   #present: Map<string, ReadonlyMap<string, IngressElement>> | undefined;
   readonly #touched = new Set<string>();
   #skeleton: readonly string[] = [];
@@ -60,7 +60,7 @@ export class IngressSet {
     this.#present = undefined;
   }
 
-  /** Undefined: the frontend is gone. */
+  /** Sets the desired elements of a frontend. Undefined: the frontend is removed. */
   setFrontend(key: string, frontend: Frontend | undefined): void {
     const elements = frontend === undefined ? [] : ingressElements(frontend);
     if (elements.length === 0 && !this.#wanted.has(key)) return;
@@ -69,13 +69,13 @@ export class IngressSet {
     this.#touched.add(key);
   }
 
-  /** Brings the kernel to what was set. Never rejects. */
+  /** Brings the kernel to the desired state. Never rejects. */
   commit(): Promise<void> {
     const isDone = this.#present !== undefined && this.#touched.size === 0;
     return isDone ? Promise.resolve() : this.#serial.run(() => this.#commit());
   }
 
-  /** Why frames cannot be handed over at these interfaces; undefined: they can. */
+  /** Returns why frames cannot be forwarded at these interfaces. Undefined: they can. */
   probe(interfaces: readonly string[]): Promise<string | undefined> {
     return kernelRefusal(() => this.#ports.ingress.check(ingressSkeleton(interfaces, [])));
   }
@@ -86,7 +86,7 @@ export class IngressSet {
     await this.#serial.idle();
   }
 
-  /** After `close`. */
+  /** Removes the table. Called after `close`. */
   async remove(): Promise<void> {
     if (await this.#ports.ingress.exists()) await this.#ports.ingress.run(ingressRemoval());
   }
@@ -100,7 +100,7 @@ export class IngressSet {
     } catch (error) {
       if (!(error instanceof DataplaneError)) throw error;
       this.#present = undefined;
-      log.warn({ error: error.message }, 'packets are not passed on at ingress: they take routes');
+      log.warn({ error: error.message }, 'the ingress table could not be changed: packets take routes instead');
       await ingress.run(ingressRemoval()).catch(() => undefined);
     }
     this.#scheduleCheck();
@@ -144,7 +144,7 @@ export class IngressSet {
     this.#cancelCheck = this.#ports.clock.after(pathCheckInterval, () => {
       this.#serial
         .run(() => this.#check())
-        .catch((error: unknown) => this.#ports.log.warn({ error: String(error) }, 'the table of ingress could not be checked'));
+        .catch((error: unknown) => this.#ports.log.warn({ error: String(error) }, 'the ingress table could not be checked'));
     });
   }
 
@@ -153,11 +153,11 @@ export class IngressSet {
     const lost = this.#present !== undefined && !(await this.#ports.ingress.exists());
     if (lost) this.#present = undefined;
     await this.#commit();
-    if (lost && this.#present !== undefined) this.#repaired('the table of ingress');
+    if (lost && this.#present !== undefined) this.#repaired('the ingress table');
   }
 }
 
-/** None where no packet of the frontend is passed on at ingress. */
+/** Returns the elements of a frontend: none if no packet of it is forwarded at ingress. */
 function ingressElements({ match, slots, backends, directReturn }: Frontend): IngressElement[] {
   if (directReturn === undefined || slots === undefined || match.kind !== 'address') return [];
   const family = frontendFamily(match);

@@ -9,13 +9,13 @@ import { tunnelText, type PathItem, type PathTable } from './paths.ts';
 
 const families: readonly Family[] = [4, 6];
 
-/** Answers of the kernel that mean: it is as you want it. */
+/** Errors of the kernel that mean that the desired state already exists. */
 const alreadyDone = /No such process|No such file|File exists|FIB table does not exist|Cannot find device/;
 
-/** What a tunnel takes where the size of the packets of the link below is not known: that of Ethernet. */
+/** The MTU assumed below a tunnel when that of the underlying link is unknown: Ethernet's. */
 const usualMtu = 1500;
 
-/** Paths through iproute2's `ip` and `bridge`, in the network namespace of this process or through a command prefix. */
+/** Manages paths with `ip` and `bridge` of iproute2, in the network namespace of this process or through a command prefix. */
 export function ipPaths(commandPrefix: readonly string[] = []): PathTable {
   const run = async (words: readonly string[], input = ''): Promise<CommandOutcome> => {
     const [first = '', ...others] = [...commandPrefix, ...words];
@@ -26,10 +26,10 @@ export function ipPaths(commandPrefix: readonly string[] = []): PathTable {
     const outcome = await run(words);
     if (outcome.status !== 0 && !alreadyDone.test(outcome.stderr) && !/does not exist/.test(outcome.stderr)) throw errorOf(outcome);
     const read: unknown = outcome.stdout.trim() === '' ? [] : JSON.parse(outcome.stdout);
-    // ip prints an empty object for what it has filtered out.
+    // ip prints an empty object for each entry that it has filtered out.
     return Array.isArray(read) ? (read as Listed[]).filter((each) => Object.keys(each).length > 0) : [];
   };
-  /** Every line is tried; undefined: all was done, or was so already. */
+  /** Runs every line, also after errors. Undefined: all lines succeeded or their state already existed. */
   const change = async (words: readonly string[], lines: readonly string[]): Promise<DataplaneError | undefined> => {
     if (lines.length === 0) return undefined;
     const outcome = await run([...words, '-force', '-batch', '-'], `${lines.join('\n')}\n`);
@@ -96,7 +96,7 @@ export function ipPaths(commandPrefix: readonly string[] = []): PathTable {
   };
 }
 
-/** What ip and bridge print of one thing, as far as it is read here. */
+/** The fields of an object printed by ip and bridge that are read here. */
 interface Listed {
   readonly flags?: readonly string[];
   readonly mtu?: number;
@@ -128,7 +128,7 @@ interface Listed {
   readonly protocol?: string;
 }
 
-/** Another device of that name reads as one that is to go. */
+/** Returns the text of a tunnel. Another device of that name gets a text that no plan contains, so it is removed. */
 function tunnelOf(family: Family, { address = '', linkinfo, flags }: Listed): string {
   const { id, port, local, local6, learning } = linkinfo?.info_data ?? {};
   const text = tunnelText(family, address, canonical(local ?? local6 ?? ''));
@@ -136,7 +136,7 @@ function tunnelOf(family: Family, { address = '', linkinfo, flags }: Listed): st
   return asOurs && flags?.includes('UP') === true ? text : `${tunnelName(family)} of another kind`;
 }
 
-/** Our routes to nodes are in tables with the octet of our marks; those of unreachable addresses are not. */
+/** Our routes to nodes are in tables whose number has the highest octet of our marks. Unreachable routes are not. */
 function routeOf({ dst, gateway = '', dev = '', table = '', flags }: Listed): string | undefined {
   if (dst !== 'default' || Number(table) >>> 24 !== 0x68) return undefined;
   const throughTunnel = dev.startsWith(tunnelPrefix) ? ` dev ${dev}${flags?.includes('onlink') === true ? ' onlink' : ''}` : '';
@@ -180,7 +180,7 @@ function removalOf({ kind, text }: PathItem): string {
   }
 }
 
-/** An address as we write it. */
+/** Returns an address in our text form. */
 function canonical(text: string): string {
   const address = parseAddress(text);
   return address.ok ? formatAddress(address.value) : text;

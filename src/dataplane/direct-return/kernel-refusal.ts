@@ -1,6 +1,8 @@
 import { DataplaneError } from '../dataplane.ts';
 
-/** Tries what the kernel may not do; why it does not, in its words, or undefined: it does. Rejects for other reasons than the kernel's. */
+/**
+ * Makes an attempt that the kernel may refuse. Returns the error text of a refusal, or undefined on success. Rejects with any other error.
+ */
 export async function kernelRefusal(attempt: () => Promise<void>): Promise<string | undefined> {
   try {
     await attempt();

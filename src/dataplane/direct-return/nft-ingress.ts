@@ -4,7 +4,7 @@ import type { IngressTable } from './ingress-set.ts';
 import { ingressTable } from './ingress-script.ts';
 import { commandTimeout, maximumOutputBytes } from './limits.ts';
 
-/** The table of mode l2 through the command `nft`, in the network namespace of this process or through a command prefix. */
+/** Manages the table of mode l2 with the `nft` command, in the network namespace of this process or through a command prefix. */
 export function nftIngress(commandPrefix: readonly string[] = []): IngressTable {
   const run = async (words: readonly string[], input = ''): Promise<CommandOutcome> => {
     const [first = '', ...others] = [...commandPrefix, 'nft', ...words];
@@ -19,7 +19,7 @@ export function nftIngress(commandPrefix: readonly string[] = []): IngressTable 
     run: (lines) => script([], lines),
     check: (lines) => script(['-c'], lines),
     async exists() {
-      // Not "list tables", for which nft reads every element of every table first.
+      // For "list tables", nft would first read every element of every table.
       const outcome = await run(['-t', 'list', 'table', ...ingressTable.split(' ')]);
       if (outcome.status === 0) return true;
       if (/No such file or directory/.test(outcome.stderr)) return false;
@@ -28,7 +28,7 @@ export function nftIngress(commandPrefix: readonly string[] = []): IngressTable 
   };
 }
 
-/** The first line says what it is about. */
+/** Uses the first line of the error output, which names the problem. */
 function errorOf(outcome: CommandOutcome): DataplaneError {
   const text = (outcome.stderr.trim().split('\n')[0] ?? '').slice(0, 300) || `nft ended with status ${outcome.status}`;
   return new DataplaneError(/Operation not permitted/.test(text) ? 'permission' : 'failed', text);

@@ -15,24 +15,24 @@ export interface PathPorts {
 }
 
 export interface PathEvents {
-  /** Something that others had changed is as it should be again. */
+  /** Called after something that another program had changed is restored. */
   readonly repaired: (what: string) => void;
-  /** `reaches` answers otherwise than before. */
+  /** Called when the result of `reaches` changes for some node. */
   readonly changed: () => void;
 }
 
 const nothing: PathPlan = { items: [], byTarget: new Map() };
 
 /**
- * Keeps the paths to other nodes in the kernel. New ones are there when `set` resolves, before any element leads to them; old ones
- * go with a later look, after the elements: a packet that is marked and finds no path is lost.
+ * Keeps the paths to other nodes in the kernel. New paths exist when `setNode` resolves, before any element uses them. Old paths are
+ * removed in a later check, after the elements: a marked packet without a path is lost.
  */
 export class PathSet {
   readonly #ports: PathPorts;
   readonly #events: PathEvents;
   #wanted = '';
   #plan = nothing;
-  /** Keys of what the kernel has. */
+  /** Keys of the items that the kernel has. */
   #present: ReadonlySet<string> = new Set();
   readonly #serial = new SerialQueue();
   #cancelCheck: Cancel | undefined;
@@ -44,7 +44,7 @@ export class PathSet {
     this.#events = events;
   }
 
-  /** Never rejects: what cannot be made is not reached. */
+  /** Sets the desired paths. Never rejects: a node whose path cannot be created is not reachable. */
   setNode(node: DirectReturnNode | undefined): Promise<void> {
     const wanted = JSON.stringify(node, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)) ?? '';
     if (this.#begun && wanted === this.#wanted) return Promise.resolve();
@@ -52,19 +52,19 @@ export class PathSet {
       this.#begun = true;
       this.#wanted = wanted;
       this.#plan = node === undefined ? nothing : planPaths(node);
-      // What an earlier process has left is looked for later: nothing waits for it.
+      // Items of an earlier process are removed in a later check, because nothing waits for that.
       if (node !== undefined) await this.#complete();
       this.#scheduleCheck();
     });
   }
 
-  /** Packets can be routed to the node. */
+  /** Returns true if packets can be routed to the node. */
   reaches(node: Address): boolean {
     const needs = this.#plan.byTarget.get(formatAddress(node));
     return needs?.every((item) => this.#present.has(itemKey(item))) === true;
   }
 
-  /** Makes tunnels from these addresses; why that is not possible. */
+  /** Creates tunnels from these addresses. Returns the error if that is not possible. */
   probe(addresses: readonly Address[]): Promise<string | undefined> {
     return this.#serial.run(() =>
       kernelRefusal(async () => {
@@ -80,19 +80,19 @@ export class PathSet {
     await this.#serial.idle();
   }
 
-  /** After `close`. */
+  /** Removes all paths. Called after `close`. */
   async remove(): Promise<void> {
     const { paths } = this.#ports;
     await paths.change([], pathDifference(await paths.list(), []).extra);
   }
 
-  /** Adds what is missing. Never rejects: what is not there then is not reached. */
+  /** Adds missing items. Never rejects: a node whose items are missing afterwards is not reachable. */
   async #complete(): Promise<void> {
     const { paths, log } = this.#ports;
     const before = this.#reached();
     let missing = this.#plan.items;
     try {
-      // A tunnel that is made anew takes with it what led through the old one: a second look finds that.
+      // Recreating a tunnel deletes the items that used the old one. The second round finds them.
       for (let look = 0; look < 2; look++) {
         const difference = pathDifference(await paths.list(), this.#plan.items);
         missing = difference.missing;
@@ -105,7 +105,7 @@ export class PathSet {
       }
     } catch (error) {
       if (!(error instanceof DataplaneError)) throw error;
-      log.warn({ error: error.message }, 'paths to other nodes cannot be made as a whole');
+      log.warn({ error: error.message }, 'some paths to other nodes could not be created');
       const found = await paths.list().catch(() => []);
       missing = pathDifference(found, this.#plan.items).missing;
     }

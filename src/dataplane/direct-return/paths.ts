@@ -14,11 +14,11 @@ import {
 import { maximumTargets } from './limits.ts';
 
 /**
- * One thing of the kernel's that takes packets to another node. `text` says all of it in the words of iproute2: things with the same
- * text are the same.
+ * One object in the kernel that leads packets to another node. `text` describes it completely in the words of iproute2, so objects with the
+ * same text are equal.
  *
- * A marked packet is routed by the table of its node: "rule", "route". Through a tunnel, the next hop has a link address
- * ("neigh"), and that is at an address of the underlying network ("fdb", RFC 7348 section 4.1).
+ * A marked packet is routed by the table of its node: "rule", "route". Through a tunnel, the next hop has a link address ("neigh"), and
+ * that address is reached at an address of the underlying network ("fdb", RFC 7348 section 4.1).
  */
 export interface PathItem {
   readonly kind: 'tunnel' | 'fdb' | 'neigh' | 'route' | 'rule';
@@ -26,21 +26,21 @@ export interface PathItem {
   readonly text: string;
 }
 
-/** The port for what `PathItem`s stand for. */
+/** The port to the kernel's path items. */
 export interface PathTable {
-  /** Those that carry our marks. Rejects with DataplaneError. */
+  /** Lists the items that carry our marks. Rejects with DataplaneError. */
   list(): Promise<readonly PathItem[]>;
-  /** One by one: what fails does not keep the rest from being done. Rejects (DataplaneError) with what was refused first. */
+  /** Changes items one by one; a failed item does not stop the others. Rejects (DataplaneError) with the first refusal. */
   change(add: readonly PathItem[], remove: readonly PathItem[]): Promise<void>;
 }
 
 export interface PathPlan {
   readonly items: readonly PathItem[];
-  /** For each target, by text of its address, what it needs. A target that is left out cannot be reached. */
+  /** For each target, by the text of its address, the items that it needs. A target that is left out cannot be reached. */
   readonly byTarget: ReadonlyMap<string, readonly PathItem[]>;
 }
 
-/** All that a node needs to pass packets on by routes, and to receive through tunnels. */
+/** Returns all items that a node needs to route packets to other nodes and to receive packets through tunnels. */
 export function planPaths(node: DirectReturnNode): PathPlan {
   const items = new Map<string, PathItem>();
   const byTarget = new Map<string, readonly PathItem[]>();
@@ -51,7 +51,7 @@ export function planPaths(node: DirectReturnNode): PathPlan {
     const { family } = target.node;
     const number = `${family} ${nodeMark(target.node)}`;
     const tunnel = tunnels.find((item) => item.family === family);
-    // Two nodes with one number: the first in order has it.
+    // When two nodes have the same number, the first in order gets it.
     if (target.routed === undefined || taken.size >= maximumTargets || taken.has(number)) continue;
     if (target.routed === 'vxlan' && tunnel === undefined) continue;
     taken.add(number);
@@ -62,7 +62,7 @@ export function planPaths(node: DirectReturnNode): PathPlan {
   return { items: [...items.values()].toSorted(inOrder), byTarget };
 }
 
-/** What to add, and what is there and not wanted; each in the order in which it is to be done. */
+/** Returns the items to add, and the present items that are not desired, each in the order of execution. */
 export function pathDifference(
   found: readonly PathItem[],
   wanted: readonly PathItem[],
@@ -81,12 +81,15 @@ export function itemKey({ kind, family, text }: PathItem): string {
 
 const order: readonly PathItem['kind'][] = ['tunnel', 'fdb', 'neigh', 'route', 'rule'];
 
-/** Rules last, so that no packet takes them before there is a route. */
+/** Rules come last, so that no packet uses them before there is a route. */
 function inOrder(a: PathItem, b: PathItem): number {
   return order.indexOf(a.kind) - order.indexOf(b.kind) || preferenceOf(b) - preferenceOf(a);
 }
 
-/** "pref 32141 ...": from the last to the first, so that what has no route is caught before there is a mark that needs one. */
+/**
+ * Rules ("pref 32141 ...") are added from the last preference to the first, so that packets without a route are dropped before any mark
+ * needs one.
+ */
 function preferenceOf({ kind, text }: PathItem): number {
   return kind === 'rule' ? Number(text.split(' ')[1]) : 0;
 }

@@ -7,8 +7,9 @@ import { limits } from './limits.ts';
 import { filterChains, rulesOf, type BaseChain } from './nft-filters.ts';
 
 /**
- * The filters of other programs on the hooks forward and input, by the commands nft and, where legacy tables are in use and the
- * tool is there, iptables-legacy. `legacyTables`: names of the tables in use. Rejects with DataplaneError when nft does not answer.
+ * Lists the filters of other programs on the hooks forward and input, with the nft command and, where legacy tables are in use and
+ * iptables-legacy is installed, with that. `legacyTables` returns the names of the tables in use. Rejects with DataplaneError when nft
+ * fails.
  */
 export async function listHostFilters(
   legacyTables: (family: 'ip' | 'ip6') => Promise<readonly string[]>,
@@ -21,7 +22,7 @@ export async function listHostFilters(
     return outcome.status === 0 ? outcome.stdout : undefined;
   };
   const chains = await run('nft', '-j', 'list', 'chains');
-  if (chains === undefined) throw new DataplaneError('failed', 'nft does not list the chains');
+  if (chains === undefined) throw new DataplaneError('failed', 'nft could not list the chains');
   const filters: HostFilter[] = [];
   for (const base of filterChains(JSON.parse(chains), tableName)) {
     filters.push({ ...base, chains: await chainsFrom(base, async (...args) => run('nft', '-j', 'list', 'chain', ...args)) });
@@ -39,7 +40,9 @@ const legacy = [
   ['ip6', 'ip6tables-legacy'],
 ] as const;
 
-/** The base chain, and what it leads every packet to; a chain that went away meanwhile is missing. */
+/**
+ * Returns the rules of the base chain and of all chains to which it sends every packet. A chain that was removed meanwhile counts as empty.
+ */
 async function chainsFrom(
   { family, table, chain }: BaseChain,
   list: (family: string, table: string, chain: string) => Promise<string | undefined>,

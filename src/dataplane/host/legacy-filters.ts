@@ -2,7 +2,10 @@ import type { FilterAction, FilterRule, HostFilter, PortRange } from '../../net/
 
 const hooks = { FORWARD: 'forward', INPUT: 'input' } as const;
 
-/** Reads what `iptables-legacy -t filter -S` prints: the arguments that would make the table. One for each of FORWARD and INPUT. */
+/**
+ * Reads the output of `iptables-legacy -t filter -S`: the arguments that would create the table. Returns one filter each for FORWARD and
+ * INPUT.
+ */
 export function readLegacyTable(text: string, family: 'ip' | 'ip6'): HostFilter[] {
   const policies = new Map<string, HostFilter['policy']>();
   const chains = new Map<string, FilterRule[]>();
@@ -24,7 +27,7 @@ const verdicts: Readonly<Record<string, FilterAction>> = {
   RETURN: { kind: 'return' },
 };
 
-/** Targets that let the packet go on. */
+/** Targets after which the packet continues with the next rule. */
 const passive = new Set(['LOG', 'NFLOG', 'MARK', 'CONNMARK', 'TCPMSS', 'TRACE', 'ULOG', 'AUDIT', 'DSCP', 'CLASSIFY', 'SECMARK']);
 
 function readRule(args: readonly string[]): FilterRule {

@@ -1,9 +1,9 @@
-/** Bounds on looking at the filters of other programs. Listed in docs/reference/limits.md. */
+/** Bounds on reading the filters of other programs. Listed in docs/reference/limits.md. */
 export const limits = {
   /** Milliseconds for one command. */
   commandTimeout: 20_000,
-  /** Of one command. A chain with more rules is one that we do not understand. */
+  /** Bytes of output of one command. A longer chain counts as one that Herald does not understand. */
   outputBytes: 16 * 1024 * 1024,
-  /** Chains whose rules are listed at one look. */
+  /** Chains whose rules are listed from one base chain. */
   chains: 64,
 } as const;

@@ -1,10 +1,10 @@
 import type { FilterAction, FilterRule, HostFilter, PortRange } from '../../net/host-filter.ts';
 
-/** Reads the JSON of nft (libnftables-json(5)), as far as the fate of packets of Services and of those to the node needs it. */
+/** Reads nft's JSON (libnftables-json(5)), as far as it decides about packets of Services and packets to the node. */
 
 export type BaseChain = Omit<HostFilter, 'chains'> & { readonly backend: 'nft' };
 
-/** Base chains that filter IP packets that are forwarded or come in, those of `ownTable` left out, from `nft -j list chains`. */
+/** Reads `nft -j list chains`. Returns the base chains that filter forwarded or incoming IP packets, except those of `ownTable`. */
 export function filterChains(json: unknown, ownTable: string): BaseChain[] {
   return entries(json).flatMap((entry): BaseChain[] => {
     const { family, table, name, type, hook, policy } = record(record(entry)['chain']);
@@ -14,7 +14,7 @@ export function filterChains(json: unknown, ownTable: string): BaseChain[] {
   });
 }
 
-/** The rules of one chain, from `nft -j list chain`. */
+/** Reads the rules of one chain from `nft -j list chain`. */
 export function rulesOf(json: unknown): FilterRule[] {
   return entries(json).flatMap((entry) => {
     const { expr } = record(record(entry)['rule']);
@@ -22,7 +22,7 @@ export function rulesOf(json: unknown): FilterRule[] {
   });
 }
 
-/** Statements that neither choose packets nor decide about them. */
+/** Statements that neither select packets nor decide about them. */
 const passive = new Set(['counter', 'log', 'mangle', 'comment', 'notrack', 'ct helper', 'meta']);
 
 function readRule(expressions: readonly unknown[]): FilterRule {
@@ -37,7 +37,7 @@ function readRule(expressions: readonly unknown[]): FilterRule {
   return { packets: packetsOf(conditions), action: { kind: 'none' } };
 }
 
-/** `conditions`: the values of `match`, undefined for anything else. */
+/** `conditions`: the values of `match`, undefined for any other statement. */
 function packetsOf(conditions: readonly unknown[]): FilterRule['packets'] {
   if (conditions.length === 0) return 'all';
   const matches = conditions.map(record);
@@ -51,19 +51,19 @@ function packetsOf(conditions: readonly unknown[]): FilterRule['packets'] {
 function readAction(name: string, value: unknown): FilterAction | undefined {
   if (name === 'accept' || name === 'drop' || name === 'reject' || name === 'return') return { kind: name };
   const { target, type, name: extension } = record(value);
-  // iptables on nf_tables keeps its own REJECT.
+  // iptables on nf_tables uses its own REJECT extension.
   if (name === 'xt' && type === 'target' && extension === 'REJECT') return { kind: 'reject' };
   return (name === 'jump' || name === 'goto') && typeof target === 'string' ? { kind: name, chain: target } : undefined;
 }
 
-/** ct status dnat. */
+/** Matches "ct status dnat". */
 function isTranslated({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
   const { key } = record(record(left)['ct']);
   const values: readonly unknown[] = Array.isArray(right) ? right : [right];
   return key === 'status' && (op === 'in' || op === '==') && values.includes('dnat');
 }
 
-/** tcp dport; undefined: something else, or ports that are not written there. */
+/** Returns the ports of "tcp dport". Undefined: another match, or ports that are not literal numbers. */
 function tcpPorts({ op, left, right }: Readonly<Record<string, unknown>>): readonly PortRange[] | undefined {
   const { protocol, field } = record(record(left)['payload']);
   if (op !== '==' || protocol !== 'tcp' || field !== 'dport') return undefined;
@@ -76,14 +76,14 @@ function tcpPorts({ op, left, right }: Readonly<Record<string, unknown>>): reado
   return ranges.includes(undefined) ? undefined : ranges.filter((each) => each !== undefined);
 }
 
-/** meta l4proto tcp, as iptables writes it before the port. */
+/** Matches "meta l4proto tcp", which iptables writes before the port. */
 function isTcp({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
   const { key } = record(record(left)['meta']);
   const { field } = record(record(left)['payload']);
   return op === '==' && right === 'tcp' && (key === 'l4proto' || field === 'protocol' || field === 'nexthdr');
 }
 
-/** ct state with new among others. */
+/** Matches "ct state" with new among the states. */
 function isNew({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
   const values: readonly unknown[] = Array.isArray(right) ? right : [right];
   return record(record(left)['ct'])['key'] === 'state' && (op === 'in' || op === '==') && values.includes('new');

@@ -5,25 +5,28 @@ import { iptablesRemovals } from './iptables-removal.ts';
 import { limits } from './limits.ts';
 import { kubeProxyTable } from './nftables-maps.ts';
 
-/** Runs a command to its end; undefined where it is not installed. Rejects with DataplaneError where it did not end well otherwise. */
+/**
+ * Runs a command to its end. Undefined: it is not installed. Rejects with DataplaneError when it could not run to its end for another
+ * reason.
+ */
 export type RunCommand = (command: CommandLine, input?: string) => Promise<CommandOutcome | undefined>;
 
 interface CleanupOptions {
   readonly run: RunCommand;
-  /** Names of the tables of legacy iptables that are in use. */
+  /** Names of the legacy iptables tables that are in use. */
   readonly legacyTables: (family: 'ip' | 'ip6') => Promise<readonly string[]>;
 }
 
 export interface CleanupReport {
-  /** In words, one for each thing. */
+  /** Descriptions of removed objects. */
   readonly removed: readonly string[];
-  /** What stays on purpose, and why. */
+  /** Objects that stay on purpose, with the reason. */
   readonly kept: readonly string[];
-  /** What could not be removed, and why. */
+  /** Objects that could not be removed, with the reason. */
   readonly left: readonly string[];
 }
 
-/** Something of kube-proxy, and how it is removed. */
+/** An object of kube-proxy, and the command that removes it. */
 interface Leftover {
   readonly what: string;
   readonly remove: CommandLine;
@@ -33,17 +36,17 @@ interface Leftover {
 interface Search {
   readonly found: readonly Leftover[];
   readonly kept: readonly string[];
-  /** What cannot be looked at. */
+  /** Objects that cannot be inspected. */
   readonly unknown: readonly string[];
 }
 
 const families = ['ip', 'ip6'] as const;
 const link = 'kube-ipvs0';
-/** kube-proxy's ipsets of both families. */
+/** Names of kube-proxy's ipsets, of both families. */
 const ipset =
   /^KUBE-(?:6-)?(?:LOOP-BACK|CLUSTER-IP|EXTERNAL-IP(?:-LOCAL)?|LOAD-BALANCER(?:-FW|-LOCAL|-SOURCE-IP|-SOURCE-CIDR)?|NODE-PORT-(?:LOCAL-)?(?:TCP|UDP|SCTP-HASH)|HEALTH-CHECK-NODE-PORT|IPVS-IPS)$/;
 
-/** Runs commands on this machine; `commandPrefix` goes before each. */
+/** Returns a function that runs commands on this machine. `commandPrefix` goes before each. */
 export function commandRunner(commandPrefix: readonly string[] = []): RunCommand {
   return async (command, input = '') => {
     const [first, ...rest] = [...commandPrefix, ...command];
@@ -56,7 +59,7 @@ export function commandRunner(commandPrefix: readonly string[] = []): RunCommand
   };
 }
 
-/** Whether Herald's tables hold ClusterIPs: then it forwards whatever kube-proxy did. */
+/** Returns true if Herald's tables contain ClusterIPs: Herald then forwards everything that kube-proxy did. */
 export async function forwardsClusterIPs(run: RunCommand): Promise<boolean> {
   for (const family of families) {
     const outcome = await run(['nft', 'list', 'set', family, tableName, 'cluster_ips']);
@@ -65,7 +68,7 @@ export async function forwardsClusterIPs(run: RunCommand): Promise<boolean> {
   return false;
 }
 
-/** Removes everything that a kube-proxy of any mode leaves behind, and looks whether it is gone. */
+/** Removes everything that a kube-proxy of any mode leaves behind, and checks that it is gone. */
 export async function cleanupKubeProxy(options: CleanupOptions): Promise<CleanupReport> {
   const { found, kept } = await search(options);
   const removed: string[] = [];
@@ -77,13 +80,14 @@ export async function cleanupKubeProxy(options: CleanupOptions): Promise<Cleanup
   }
   const after = await search(options);
   const left = after.found.map(({ what }) => {
-    const why = failed.get(what) ?? (removed.includes(what) ? 'it came back: something makes it anew' : 'it was not there before');
+    const why =
+      failed.get(what) ?? (removed.includes(what) ? 'it came back: some program creates it again' : 'it appeared during the cleanup');
     return `${what}: ${why}`;
   });
   return { removed, kept, left: [...left, ...after.unknown] };
 }
 
-/** In the order in which it is to be removed: sets after the rules that use them, the link after its servers. */
+/** Returns the objects in the order of removal: sets after the rules that use them, the link after its virtual servers. */
 async function search(options: CleanupOptions): Promise<Search> {
   const { run } = options;
   const searches = [await searchNftables(run), await searchIptables(options), await searchIpvs(run)];
@@ -112,7 +116,7 @@ async function searchIptables({ run, legacyTables }: CleanupOptions): Promise<Se
       const tool = `${family}tables-${variant}`;
       const outcome = await run([`${tool}-save`]);
       if (outcome === undefined) {
-        // iptables-nft is only missed where there is something for it.
+        // A missing iptables-nft-save matters only if kube-proxy's chains exist.
         const isThere = variant === 'legacy' || (await run(['nft', 'list', 'chain', family, 'nat', 'KUBE-MARK-MASQ']))?.status === 0;
         if (isThere) unknown.push(`chains of ${tool}: ${tool}-save is not installed`);
       } else if (outcome.status !== 0) unknown.push(`chains of ${tool}: ${outcome.stderr.trim()}`);
@@ -150,7 +154,7 @@ async function searchIpvs(run: RunCommand): Promise<Search> {
   const found = servers
     .filter(({ address }) => addresses.has(address))
     .map(({ kind, place }): Leftover => ({ what: `virtual server ${place}`, remove: ['ipvsadm', '-D', kind, place] }));
-  // kube-proxy has those of NodePorts on addresses of the node, where others may have theirs.
+  // kube-proxy's virtual servers for NodePorts use addresses of the node, where other programs may have their own.
   const kept = servers
     .filter(({ address }) => !addresses.has(address))
     .map(

@@ -4,7 +4,10 @@ import { frontendChains, frontendOfRule, isOfIpvs, markBit, markChain, type Chai
 import { limits } from './limits.ts';
 import { SeenFrontends, type MapKind } from './seen-frontends.ts';
 
-/** The rules of a chain as arguments of iptables; none where there is no such chain or no such command. Rejects where it cannot be told. */
+/**
+ * Lists the rules of a chain as arguments of iptables. Empty if the chain or the command does not exist. Rejects when the rules cannot be
+ * read.
+ */
 export type ListChain = (command: string, chain: Chain) => Promise<readonly string[]>;
 
 const commands: readonly (readonly [Family, string])[] = [
@@ -14,7 +17,7 @@ const commands: readonly (readonly [Family, string])[] = [
   [6, 'ip6tables-legacy'],
 ];
 
-/** Looks at the chains of kube-proxy's iptables mode again and again, as nobody tells of their changes. */
+/** Polls the chains of kube-proxy's iptables mode, whose changes no event reports. */
 export class IptablesReader {
   readonly #clock: Clock;
   readonly #list: ListChain;
@@ -34,7 +37,7 @@ export class IptablesReader {
     return this.#state.present && !this.#state.ipvs;
   }
 
-  /** kube-proxy's chains are those of its ipvs mode, of whose virtual servers they say nothing. */
+  /** True if kube-proxy's chains are those of its ipvs mode. They do not show its virtual servers. */
   get ipvs(): boolean {
     return this.#state.ipvs;
   }
@@ -67,7 +70,7 @@ export class IptablesReader {
     try {
       await this.#pollOnce();
     } catch {
-      // What was seen last is the best that is known.
+      // Keeps the state of the last successful read.
     }
     this.#cancel = this.#clock.after(limits.iptablesPollMilliseconds, () => {
       if (this.#polling !== undefined) this.#polling = this.#poll();

@@ -15,7 +15,7 @@ export const frontendChains: readonly Chain[] = [
   { table: 'filter', name: 'KUBE-EXTERNAL-SERVICES' },
 ];
 
-/** It has one rule, which sets the bit of the mark that asks for masquerade; every mode with iptables has the chain. */
+/** The chain whose only rule sets the mark bit that requests masquerade. Every mode with iptables has it. */
 export const markChain: Chain = { table: 'nat', name: 'KUBE-MARK-MASQ' };
 
 const protocols: ReadonlyMap<string, Protocol> = new Map([
@@ -24,7 +24,10 @@ const protocols: ReadonlyMap<string, Protocol> = new Map([
   ['sctp', 'SCTP'],
 ]);
 
-/** A frontend of one rule of these chains, in the arguments that `iptables -S` prints, and what becomes of its packets. */
+/**
+ * Returns the frontend of a rule of these chains, given in the arguments that `iptables -S` prints, and whether its packets have a
+ * destination.
+ */
 export function frontendOfRule(family: Family, rule: string): { readonly part: MapKind; readonly frontend: string } | undefined {
   const part = partOf(/ -j (\S+)/.exec(rule)?.[1] ?? '');
   const protocol = protocols.get(/ -p (\S+)/.exec(rule)?.[1] ?? '');
@@ -33,17 +36,17 @@ export function frontendOfRule(family: Family, rule: string): { readonly part: M
   const [, destination, length] = /(?<!!) -d ([0-9a-f.:]+)\/(\d+)/.exec(rule) ?? [];
   if (destination === undefined) return { part, frontend: `NodePort IPv${family} ${protocol} ${port}` };
   const address = parseAddress(destination);
-  // A rule for a network, as that which counts connections to 127.0.0.0/8, is of no frontend.
+  // A rule for a network, such as the one that counts connections to 127.0.0.0/8, belongs to no frontend.
   if (!address.ok || length !== (family === 4 ? '32' : '128')) return undefined;
   return { part, frontend: `${formatAddress(address.value)} ${protocol} ${port}` };
 }
 
-/** kube-proxy's ipvs mode has these chains too, and finds its addresses in ipsets. */
+/** Returns true for a rule of kube-proxy's ipvs mode. That mode has the same chains, but matches addresses by ipsets. */
 export function isOfIpvs(rule: string): boolean {
   return / --match-set KUBE-/.test(rule);
 }
 
-/** The bit of "-j MARK --set-xmark 0x4000/0x4000"; of "--or-mark 0x4000" as well. */
+/** Returns the bit of "-j MARK --set-xmark 0x4000/0x4000" or of "--or-mark 0x4000". */
 export function markBit(rule: string): number | undefined {
   const value = Number(/ --(?:set-xmark|or-mark|set-mark) (0x[0-9a-f]+)/.exec(rule)?.[1] ?? 0);
   const bit = Math.log2(value);

@@ -8,17 +8,17 @@ import { limits } from './limits.ts';
 import { NftablesReader } from './nftables-reader.ts';
 
 interface KubeProxyOptions {
-  /** A file such as /run/netns/node1; otherwise the network namespace of this process. */
+  /** A file such as /run/netns/node1. Absent: the network namespace of this process. */
   readonly networkNamespace?: string;
   /** Goes before each command: ['ip', 'netns', 'exec', 'node1']. */
   readonly commandPrefix?: readonly string[];
-  /** Names of the tables of legacy iptables that are in use. */
+  /** Names of the legacy iptables tables that are in use. */
   readonly legacyTables: (family: 'ip' | 'ip6') => Promise<readonly string[]>;
 }
 
 /**
- * What kube-proxy has in the kernel of this node: of its nftables mode by netlink and events, of its iptables mode by the
- * commands iptables-nft and iptables-legacy, as far as they are there. A frontend that either of them has is there.
+ * Reads kube-proxy's forwarding from the kernel of this node: its nftables mode by netlink and events, its iptables mode with the commands
+ * iptables-nft and iptables-legacy, as far as they are installed. A frontend counts as present if either mode has it.
  */
 export class KubeProxyForwarding implements ForeignForwarding {
   readonly #nftables: NftablesReader;
@@ -64,14 +64,14 @@ export class KubeProxyForwarding implements ForeignForwarding {
 
 function listChain({ commandPrefix = [], legacyTables }: KubeProxyOptions): ListChain {
   return async (command, { table, name }) => {
-    // The legacy commands make the table that they are asked about.
+    // The legacy commands create the table that they are asked about.
     if (command.endsWith('-legacy') && !(await legacyTables(command.startsWith('ip6') ? 'ip6' : 'ip')).includes(table)) return [];
     const [first, ...rest] = [...commandPrefix, command, '-w', '5', '-t', table, '-S', name];
     const line: CommandLine = [first ?? command, ...rest];
     try {
       const { status, stdout, stderr } = await runCommand(line, '', { timeout: limits.commandTimeout, outputBytes: limits.outputBytes });
       if (status === 0) return stdout.split('\n').filter((text) => text.startsWith('-A '));
-      // 1: there is no such chain. Others are a lock that is held, or a right that is missing.
+      // Status 1: the chain does not exist. Other statuses: a lock is held, or a permission is missing.
       if (status === 1) return [];
       throw new DataplaneError('failed', `${command} ended with ${status}: ${stderr.trim()}`);
     } catch (error) {

@@ -4,8 +4,8 @@ import { dataAttributes, expressionAttributes, ruleAttributes } from '../nftable
 const bitwiseMask = 4;
 
 /**
- * The bit for which a rule looks in the packet mark ("mark and 0x4000 != 0"), from the attributes of a rule as the kernel lists it: the
- * mask of its first bitwise operation, if that is one bit of 32.
+ * Returns the bit of the packet mark that a rule matches ("mark and 0x4000 != 0"), from the rule's attributes as the kernel lists them: the
+ * mask of the first bitwise operation, if it is one bit of 32.
  */
 export function maskedBit(attributes: Uint8Array): number | undefined {
   const expressions = readAttributes(attributes).get(ruleAttributes.expressions);
@@ -16,7 +16,7 @@ export function maskedBit(attributes: Uint8Array): number | undefined {
     const nested = readAttributes(data).get(bitwiseMask);
     const mask = nested === undefined ? undefined : readAttributes(nested).get(dataAttributes.value);
     if (mask?.length !== 4) continue;
-    // Marks are in the byte order of the machine.
+    // Marks are in the machine's byte order.
     const bit = Math.log2(new DataView(mask.buffer, mask.byteOffset).getUint32(0, true));
     if (Number.isInteger(bit)) return bit;
   }

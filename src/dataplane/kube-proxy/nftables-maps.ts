@@ -2,13 +2,13 @@ import { addressFromBytes, type Family } from '../../net/address.ts';
 import { frontendKey, type Protocol } from '../../net/frontend.ts';
 import type { MapKind } from './seen-frontends.ts';
 
-/** What kube-proxy 1.31 and later has in its nftables mode, as far as Herald reads it: tables `ip kube-proxy` and `ip6 kube-proxy`. */
+/** The parts of kube-proxy's nftables mode (1.31 and later) that Herald reads: tables `ip kube-proxy` and `ip6 kube-proxy`. */
 export const kubeProxyTable = 'kube-proxy';
 
-/** Its first rule looks for the bit of the mark that asks for masquerade. */
+/** The chain whose first rule matches the bit of the mark that requests masquerade. */
 export const masqueradeChain = 'masquerading';
 
-/** Maps to verdicts. The key is an address, a protocol and a port, or a protocol and a port for NodePorts. */
+/** Maps to verdicts. The key is an address, a protocol and a port; for NodePorts a protocol and a port. */
 export const kubeProxyMaps: Readonly<Record<string, MapKind>> = {
   'service-ips': 'mapped',
   'service-nodeports': 'mapped',
@@ -23,8 +23,8 @@ const protocols: ReadonlyMap<number, Protocol> = new Map([
 ]);
 
 /**
- * The frontend that the key of an element stands for, by frontendKey. Fields are padded to four octets. Undefined: it is none that
- * we know.
+ * Returns the frontend of an element's key, as frontendKey. Fields are padded to four octets. Undefined: the key is not one that Herald
+ * knows.
  */
 export function frontendOfKey(family: Family, key: Uint8Array): string | undefined {
   const addressOctets = family === 4 ? 4 : 16;

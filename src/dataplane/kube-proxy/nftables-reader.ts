@@ -17,10 +17,10 @@ import { maskedBit } from './masquerade-bit.ts';
 import { frontendOfKey, kubeProxyMaps, kubeProxyTable, masqueradeChain } from './nftables-maps.ts';
 import { SeenFrontends, type MapKind } from './seen-frontends.ts';
 
-/** Messages after which the maps are read anew: those that make or remove a table or a set. */
+/** Messages after which the maps are read again, because they create or remove a table or a set. */
 const structuralMessages: ReadonlySet<number> = new Set([messages.newTable, messages.delTable, messages.newSet, messages.delSet]);
 
-/** Reads the maps of kube-proxy's nftables mode once by netlink, and from then on what the kernel says of their changes. */
+/** Reads the maps of kube-proxy's nftables mode once by netlink, and then follows the kernel's events for them. */
 export class NftablesReader {
   readonly #options: NetlinkOptions;
   readonly #clock: Clock;
@@ -33,9 +33,9 @@ export class NftablesReader {
   #families: ReadonlySet<Family> = new Set();
   #bits: ReadonlySet<number> = new Set();
   #unavailableBecause: string | undefined;
-  /** What has happened since a read began; undefined: none is going on. */
+  /** Messages received since a read began. Undefined: no read is running. */
   #deferredMessages: Message[] | undefined;
-  /** The transaction whose events come in makes or removes maps, or some were lost. */
+  /** The current transaction creates or removes maps, or events were lost, so the maps must be read again. */
   #rereadNeeded = false;
   #reading: Promise<void> = Promise.resolve();
 
@@ -45,17 +45,17 @@ export class NftablesReader {
     this.#onChange = onChange;
   }
 
-  /** kube-proxy's tables are there, of one family at least. */
+  /** True if kube-proxy's tables exist, for one family at least. */
   get present(): boolean {
     return this.#families.size > 0;
   }
 
-  /** Why it cannot be told whether they are. */
+  /** Why it is unknown whether the tables exist. */
   get unavailableBecause(): string | undefined {
     return this.#unavailableBecause;
   }
 
-  /** The bits of the packet mark by which kube-proxy asks for masquerade. */
+  /** The bits of the packet mark by which kube-proxy requests masquerade. */
   get masqueradeBits(): readonly number[] {
     return [...this.#bits];
   }
@@ -116,7 +116,10 @@ export class NftablesReader {
     else this.#rereadNeeded = true;
   }
 
-  /** A transaction's events are acted upon together, when the new generation ends it: kube-proxy replaces elements by deleting them first. */
+  /**
+   * Applies a message. Listeners are notified only at the end of a transaction, at the new generation: kube-proxy replaces an element by
+   * deleting it first.
+   */
   #applyMessage(message: Message): void {
     if (message.type === messages.newGeneration) {
       if (this.#rereadNeeded) void this.#read();
@@ -170,7 +173,7 @@ export class NftablesReader {
       this.#unavailableBecause = undefined;
       this.#seen.replaceFrontends(parts);
     } catch (error) {
-      // What was seen last is the best that is known.
+      // Keeps the state of the last successful read.
       this.#unavailableBecause = String(error);
       this.#retryLater(() => void this.#read());
     }
@@ -191,7 +194,7 @@ export class NftablesReader {
   }
 }
 
-/** Adds what the maps of one family hold. False: kube-proxy has none. */
+/** Adds the frontends in the maps of one family. Returns false if kube-proxy has no maps there. */
 async function readFamily(connection: NfTablesConnection, family: Family, parts: Readonly<Record<MapKind, Set<string>>>): Promise<boolean> {
   let present = false;
   for (const [map, part] of Object.entries(kubeProxyMaps)) {
@@ -208,7 +211,7 @@ async function readFamily(connection: NfTablesConnection, family: Family, parts:
   return present;
 }
 
-/** The first rule of the chain is the one that looks at the mark. */
+/** Reads the bit from the first rule of the chain, which matches the mark. */
 async function readMasqueradeBit(connection: NfTablesConnection, family: Family): Promise<number | undefined> {
   const rules = await connection.list({
     type: messages.getRule,
@@ -221,7 +224,7 @@ async function readMasqueradeBit(connection: NfTablesConnection, family: Family)
   return rules[0] === undefined ? undefined : maskedBit(rules[0]);
 }
 
-/** Undefined: there is no such map. */
+/** Undefined: the map does not exist. */
 async function listMapElements(connection: NfTablesConnection, family: Family, map: string): Promise<Uint8Array[] | undefined> {
   try {
     return await connection.list({

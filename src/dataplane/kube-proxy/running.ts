@@ -4,7 +4,9 @@ import { limits } from './limits.ts';
 
 const modeUrl = 'http://127.0.0.1:10249/proxyMode';
 
-/** How a kube-proxy that runs on this node shows, in words; undefined: none does. */
+/**
+ * Describes the evidence of a kube-proxy that runs on this node: its process, or the reply of its metrics port. Undefined: there is none.
+ */
 export async function runningKubeProxy(): Promise<string | undefined> {
   const [process] = await processesNamed('kube-proxy');
   if (process !== undefined) return `process ${process}`;

@@ -1,12 +1,15 @@
 import { limits } from './limits.ts';
 
-/** mapped: packets are sent somewhere. without: no endpoint at all, or none on this node under policy Local, so they are refused or dropped. */
+/**
+ * mapped: packets have a destination. without: there is no endpoint at all, or none on this node under policy Local, so packets are refused
+ * or dropped.
+ */
 export type MapKind = 'mapped' | 'without';
 
-/** What the maps of kube-proxy hold, by frontendKey, and what has changed since it was asked last. */
+/** Stores the frontends in kube-proxy's maps, by frontendKey, and which of them changed since the last call of `takeChanges`. */
 export class SeenFrontends {
   #parts: Readonly<Record<MapKind, Set<string>>> = { mapped: new Set(), without: new Set() };
-  /** Frontends that were touched, and whether they were there before. */
+  /** Touched frontends, with the result of `has` before they were touched. */
   readonly #before = new Map<string, boolean>();
 
   has(frontend: string): boolean {

@@ -1,9 +1,9 @@
 /** Bounds on NodePorts on localhost. Listed in docs/reference/limits.md. */
 export const limits = {
-  /** Listening sockets of one node: as many as there are NodePorts in the default range, in both families. */
+  /** Listening sockets of one node: as many as the default range has NodePorts, in both families. */
   listeners: 6_000,
-  /** Connections that are passed on at a time: each is two sockets of the agent. */
+  /** Connections that are proxied at a time. Each uses two sockets of the agent. */
   connections: 1_024,
-  /** Pause before a port that could not be listened on is tried again. */
+  /** Milliseconds before the agent retries a port on which it could not listen. */
   retryMilliseconds: 5_000,
 } as const;

@@ -6,20 +6,20 @@ import { DataplaneLayer } from '../dataplane-layer.ts';
 import { LocalhostNodePorts, type LocalhostComponents, type LocalhostPort, type UnservedPort } from './node-ports.ts';
 
 /**
- * A data plane that answers NodePorts of TCP on 127.0.0.1 and ::1 as well, where the node asks for it (KEP-6032). Packets from a
- * loopback address cannot leave the host, so rules cannot do it: a socket of ours passes the connection on to the NodePort on an
- * address of the node, where the rules choose the backend with all that belongs to it.
+ * A data plane that also answers TCP NodePorts on 127.0.0.1 and ::1, if the node asks for it (KEP-6032). Packets from a loopback address
+ * cannot leave the host, so rules cannot do this. Instead, the agent listens on a socket and proxies each connection to the NodePort on an
+ * address of the node, where the rules choose the backend as usual.
  */
 export class LocalhostDataplane extends DataplaneLayer {
   readonly #ports: LocalhostNodePorts;
-  /** NodePorts of TCP by service, whether they are served or not. */
+  /** TCP NodePorts by Service, whether they are served or not. */
   readonly #services = new Map<string, readonly LocalhostPort[]>();
-  /** How many services have the port. */
+  /** The number of Services that have the port. */
   readonly #users = new Map<string, { readonly of: LocalhostPort; count: number }>();
   #addresses: readonly Prefix[] = [];
   #serves = false;
 
-  /** `own`: the addresses of this host, as text. */
+  /** `own` returns the addresses of this host, as text. */
   constructor(inner: Dataplane, components: LocalhostComponents, own: () => readonly string[]) {
     super(inner);
     this.#ports = new LocalhostNodePorts(components, ({ family, port }) => {
@@ -82,7 +82,7 @@ export class LocalhostDataplane extends DataplaneLayer {
       const after = (forwarding?.frontends ?? []).flatMap(({ match }) =>
         match.kind === 'nodePort' && match.protocol === 'TCP' ? [{ family: match.family, port: match.port }] : [],
       );
-      // The new ones first, so that a port that stays is not closed in between.
+      // The new ports first, so that a port that stays is not closed in between.
       for (const of of after) this.#use(of, 1);
       for (const of of before) this.#use(of, -1);
       if (after.length === 0) this.#services.delete(service);

@@ -11,13 +11,13 @@ export interface LocalhostComponents {
   readonly log: Log;
 }
 
-/** A NodePort of TCP, in one family. */
+/** A TCP NodePort in one family. */
 export interface LocalhostPort {
   readonly family: Family;
   readonly port: number;
 }
 
-/** One that is not served, and why. */
+/** A port that is not served, and the reason. */
 export interface UnservedPort extends LocalhostPort {
   readonly why: string;
 }
@@ -25,37 +25,37 @@ export interface UnservedPort extends LocalhostPort {
 const loopback: Readonly<Record<Family, string>> = { 4: '127.0.0.1', 6: '::1' };
 
 interface Listener extends LocalhostPort {
-  /** Undefined: it is not listened on, or not yet. */
+  /** Undefined: the port is not listened on, or not yet. */
   forwarder: TcpForwarder | undefined;
   why: string | undefined;
-  /** Of the next attempt. */
+  /** Cancels the next attempt. */
   cancel: Cancel | undefined;
 }
 
-/** The listening sockets on the loopback addresses. Connections that were made outlive the port that they came by. */
+/** The listening sockets on the loopback addresses. Established connections continue when their port is closed. */
 export class LocalhostNodePorts {
   readonly #components: LocalhostComponents;
   readonly #target: (of: LocalhostPort) => SocketAddress | undefined;
   readonly #listeners = new Map<string, Listener>();
-  /** Those in `#listeners` that there is no room for, oldest first. */
+  /** Those of `#listeners` that exceed the limit, oldest first. */
   readonly #waiting = new Set<Listener>();
-  /** One after the other: a port that is closed must be free before it is opened again. */
+  /** Runs operations one after another: a closed port must be free before it is opened again. */
   #work: Promise<void> = Promise.resolve();
 
-  /** `target`: where NodePorts of the family are answered now. */
+  /** `target` returns the current address at which NodePorts of the family are answered. */
   constructor(components: LocalhostComponents, target: (of: LocalhostPort) => SocketAddress | undefined) {
     this.#components = components;
     this.#target = target;
   }
 
-  /** Idempotent. */
+  /** Listens on the port. Idempotent. */
   open(of: LocalhostPort): void {
     const key = keyOf(of);
     if (this.#listeners.has(key)) return;
     const listener: Listener = { ...of, forwarder: undefined, why: undefined, cancel: undefined };
     this.#listeners.set(key, listener);
     if (this.#listeners.size - this.#waiting.size > limits.listeners) {
-      listener.why = `there are ${limits.listeners} already`;
+      listener.why = `the limit of ${limits.listeners} listeners is reached`;
       this.#waiting.add(listener);
     } else this.#work = this.#work.then(() => this.#listen(listener));
   }
@@ -95,14 +95,14 @@ export class LocalhostNodePorts {
       listener.why = undefined;
     } catch (error) {
       if (!(error instanceof ListenError)) throw error;
-      // A host without the family has no clients there.
+      // A host without this address family has no clients there.
       if (error.code === 'noAddress') return;
       listener.why = error.message;
       listener.cancel = clock.after(limits.retryMilliseconds, () => {
         this.#work = this.#work.then(() => this.#listen(listener));
       });
     }
-    if (listener.why !== before) log.warn({ family, port, why: listener.why }, 'a NodePort on localhost: whether it is served has changed');
+    if (listener.why !== before) log.warn({ family, port, why: listener.why }, 'the state of a NodePort on localhost has changed');
   }
 }
 

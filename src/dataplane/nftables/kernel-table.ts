@@ -97,7 +97,7 @@ export class KernelTable {
       return await this.#synchroniseOnce(skeletonOf, targets, generation);
     } catch (error) {
       if (!(error instanceof GenerationMismatch)) throw error;
-      this.#log.info({}, 'another program changed nftables meanwhile: the tables are read again');
+      this.#log.info({}, 'another program changed nftables meanwhile, the tables are read again');
       return await this.#synchroniseOnce(skeletonOf, targets, undefined);
     }
   }

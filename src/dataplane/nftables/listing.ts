@@ -19,8 +19,8 @@ export interface TableListing {
 }
 
 /**
- * Reads the JSON of a listing and compares it with the skeleton. A table with anything that is not understood counts as not intact, and is
- * created anew instead of being adopted in part.
+ * Reads the JSON of a listing and compares it with the skeleton. If anything in it is not understood, the table counts as not intact and is
+ * created anew.
  */
 export function readListing(json: unknown, skeleton: Skeleton): TableListing {
   const objects = (json as { nftables?: unknown } | null)?.nftables;

@@ -288,7 +288,9 @@ export class NftablesDataplane implements Dataplane {
   #pathsChanged(): void {
     this.#pathsTouched = true;
     if (this.#closed || this.#node === undefined) return;
-    this.#flush().catch((error: unknown) => this.#ports.log.warn({ error: String(error) }, 'changed paths are not in the tables yet'));
+    this.#flush().catch((error: unknown) =>
+      this.#ports.log.warn({ error: String(error) }, 'changed paths could not be written to the tables'),
+    );
   }
 
   #nodeTarget(): Target {
@@ -350,7 +352,7 @@ export class NftablesDataplane implements Dataplane {
   }
 
   #reportRepair(what: string): void {
-    this.#ports.log.warn({ what }, 'what another program changed of ours is repaired');
+    this.#ports.log.warn({ what }, 'repaired what another program had changed');
     for (const listener of this.#repairListeners) listener(what);
   }
 }

@@ -4,7 +4,7 @@ import { DataplaneError } from '../dataplane.ts';
 import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
 import { familiesOf, findRoutes, routeProtocol, routingTable, rulePreference, type UnreachableRouteTable } from './unreachable-routes.ts';
 
-/** Answers of the kernel that mean: it is as you want it. */
+/** Errors of the kernel that mean that the desired state already exists. */
 const alreadyDone = /No such process|No such file|File exists|FIB table does not exist/;
 
 /** Our rule as `ip -N rule show` prints it. */
@@ -12,7 +12,7 @@ const ruleLine = new RegExp(`^${rulePreference}:\\s+not from all iif lo lookup $
 
 const bounds = { timeout: 30_000, outputBytes: 16 * 1024 * 1024 };
 
-/** Routes through iproute2's `ip`, in the network namespace of this process or through a command prefix. */
+/** Manages routes with `ip` of iproute2, in the network namespace of this process or through a command prefix. */
 export function ipCommand(commandPrefix: readonly string[] = []): UnreachableRouteTable {
   const run = async (args: readonly string[], input: string): Promise<CommandOutcome> => {
     const [first = 'ip', ...others] = [...commandPrefix, 'ip', ...args];
@@ -25,7 +25,9 @@ export function ipCommand(commandPrefix: readonly string[] = []): UnreachableRou
     const problems = answers.filter((line) => !alreadyDone.test(line));
     if (problems.length > 0 || (outcome.status !== 0 && answers.length === 0)) throw errorOf(outcome);
   };
-  /** Only what the node forwards: its own packets are routed before they are translated, and must find a way. */
+  /**
+   * The rule applies to forwarded packets only: packets of the node itself are routed before they are translated, and must find a route.
+   */
   const rule = ['pref', String(rulePreference), 'not', 'iif', 'lo', 'lookup', String(routingTable), 'protocol', String(routeProtocol)];
   const changeRule = (family: Family, verb: 'add' | 'del'): Promise<void> => change([`-${family}`, 'rule', verb, ...rule]);
   const routesOf = async (family: Family): Promise<Prefix[]> => {
@@ -46,7 +48,7 @@ export function ipCommand(commandPrefix: readonly string[] = []): UnreachableRou
       const lines = [...add.map((prefix) => routeLine('replace', prefix)), ...remove.map((prefix) => routeLine('del', prefix))];
       if (lines.length === 0) return;
       for (const family of familiesOf(add)) await changeRule(family, 'add');
-      // -force: what somebody else has already changed must not keep the rest from being changed.
+      // -force: a change that another program has already made must not stop the rest.
       await change(['-force', '-batch', '-'], `${lines.join('\n')}\n`);
       for (const family of familiesOf(remove)) if ((await routesOf(family)).length === 0) await changeRule(family, 'del');
     },
@@ -60,7 +62,7 @@ function routeLine(verb: 'replace' | 'del', prefix: Prefix): string {
   return `route ${verb} ${route}`;
 }
 
-/** "unreachable 192.0.2.0/24 metric ...": the first prefix of the line; a host route is printed without a length. */
+/** Reads the first prefix of a line such as "unreachable 192.0.2.0/24 metric ...". A host route is printed without a length. */
 function readRoute(line: string, hostLength: number): Prefix | undefined {
   const words = line.trim().split(/\s+/);
   const text = words.find((word) => /^[0-9a-f]*[.:]/.test(word) || word === 'default');

@@ -6,7 +6,7 @@ import { messageFlags } from '../../system/netlink/message.ts';
 import type { MessageWriter } from '../../system/netlink/message-writer.ts';
 import { routeProtocol, routingTable, rulePreference } from './unreachable-routes.ts';
 
-/** Numbers of linux/rtnetlink.h and linux/fib_rules.h, those that we use. */
+/** The numbers of linux/rtnetlink.h and linux/fib_rules.h that Herald uses. */
 const messages = { newRoute: 24, deleteRoute: 25, getRoute: 26, newRule: 32, deleteRule: 33, getRule: 34 } as const;
 const routeAttributes = { destination: 1, table: 15 } as const;
 const ruleAttributes = { incoming: 3, preference: 6, table: 15, protocol: 21 } as const;
@@ -15,14 +15,14 @@ const toTable = 1;
 const invertFlag = 2;
 const familyNumbers = { 4: 2, 6: 10 } as const;
 
-/** struct rtmsg and struct fib_rule_hdr. Both have the table at the same place, after the message's own header of 16 octets. */
+/** struct rtmsg and struct fib_rule_hdr. Both have the table at the same offset, after the message header of 16 octets. */
 const headerBytes = 12;
 export const tableOffset = 20;
 
 /** RTNLGRP_...: routes and rules of both families. */
 export const eventGroups = [7, 8, 11, 19] as const;
 
-/** Our routes of a family, selected by a kernel that is asked to be strict. */
+/** Requests our routes of a family. The kernel filters them if strict checking is on. */
 export function listRoutes(family: Family): Request {
   return {
     type: messages.getRoute,
@@ -37,7 +37,7 @@ export function listRules(family: Family): Request {
   return { type: messages.getRule, write: (writer) => writer.raw(Uint8Array.of(familyNumbers[family], ...zeros(11))) };
 }
 
-/** Adding what is there succeeds; removing what is not is refused with ESRCH. */
+/** Adding an existing route succeeds. Removing a missing route fails with ESRCH. */
 export function routeRequest(verb: 'add' | 'remove', { address, length }: Prefix): Request {
   return {
     type: verb === 'add' ? messages.newRoute : messages.deleteRoute,
@@ -50,7 +50,7 @@ export function routeRequest(verb: 'add' | 'remove', { address, length }: Prefix
   };
 }
 
-/** Only what the node forwards: its own packets are routed before they are translated, and must find a way. */
+/** The rule applies to forwarded packets only: packets of the node itself are routed before they are translated, and must find a route. */
 export function ruleRequest(verb: 'add' | 'remove', family: Family): Request {
   return {
     type: verb === 'add' ? messages.newRule : messages.deleteRule,
@@ -65,17 +65,17 @@ export function ruleRequest(verb: 'add' | 'remove', family: Family): Request {
   };
 }
 
-/** Undefined: not one of ours. */
+/** Undefined: the route is not one of ours. */
 export function readRoute(payload: Uint8Array): Prefix | undefined {
   const [familyNumber, length = 0, , , table, protocol, , type] = payload;
   if (table !== routingTable || protocol !== routeProtocol || type !== unreachable) return undefined;
   const family: Family = familyNumber === familyNumbers[4] ? 4 : 6;
   const octets = readAttributes(payload.subarray(headerBytes)).get(routeAttributes.destination);
-  // 0.0.0.0/0 and ::/0 come without an address.
+  // 0.0.0.0/0 and ::/0 are listed without an address.
   return maskedPrefix(octets === undefined ? { family, value: 0n } : addressFromBytes(octets), length);
 }
 
-/** True, or undefined: it is not our rule as we would make it. */
+/** Returns true if this is our rule exactly as we would create it, otherwise undefined. */
 export function readRule(payload: Uint8Array): true | undefined {
   const [, destinationLength, sourceLength, typeOfService, table, , , action] = payload;
   const attributes = readAttributes(payload.subarray(headerBytes));
@@ -97,7 +97,7 @@ const loopback = 'lo';
 const writeLoopback = (writer: MessageWriter): void => writer.textAttribute(ruleAttributes.incoming, loopback);
 const zeros = (octets: number): number[] => Array.from({ length: octets }, () => 0);
 
-/** Of a request that lists, the length is 0, too, and the kernel compares the rest. */
+/** A list request has length 0. The kernel filters by the other fields. */
 function routeHeader(family: Family, length: number): Uint8Array {
   return Uint8Array.of(familyNumbers[family], length, 0, 0, routingTable, routeProtocol, 0, unreachable, ...zeros(4));
 }

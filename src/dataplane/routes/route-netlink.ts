@@ -11,10 +11,13 @@ import { routeWatchRestart } from '../limits.ts';
 import { eventGroups, listRoutes, listRules, readRoute, readRule, routeRequest, ruleRequest, tableOffset } from './route-messages.ts';
 import { familiesOf, findRoutes, routingTable, type UnreachableRouteTable } from './unreachable-routes.ts';
 
-/** What the kernel says where it is as we want it: EEXIST of a rule; ESRCH and ENOENT of what is to go. */
+/** Errors of the kernel that mean that the desired state already exists: EEXIST when adding a rule, ESRCH and ENOENT when removing. */
 const alreadyDone = new Set(['EEXIST', 'ESRCH', 'ENOENT']);
 
-/** Routes by netlink. Undefined where this machine has no FFI, or refuses the socket. `networkNamespace`: a file such as /run/netns/node1. */
+/**
+ * Returns the port to routes by netlink. Undefined: FFI is not available on this machine, or the kernel refuses the socket.
+ * `networkNamespace`: a file such as /run/netns/node1.
+ */
 export function routeNetlink(clock: Clock, networkNamespace?: string): UnreachableRouteTable | undefined {
   const where = { protocol: rtnetlink, ...defined({ networkNamespace }) };
   let socket;
@@ -32,7 +35,7 @@ export function routeNetlink(clock: Clock, networkNamespace?: string): Unreachab
     try {
       return await connection.list(listRoutes(family), readRoute);
     } catch (error) {
-      // There is no such table before it has its first route.
+      // The table does not exist before it has its first route.
       if (error instanceof NetlinkError && error.code === 'ENOENT') return [];
       throw error;
     }
@@ -73,7 +76,7 @@ export function routeNetlink(clock: Clock, networkNamespace?: string): Unreachab
           onEnd: () => {
             cancel = clock.after(routeWatchRestart, () => {
               start();
-              // What it has missed.
+              // Changes may have been missed before the restart.
               changed();
             });
           },

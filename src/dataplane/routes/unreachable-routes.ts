@@ -1,36 +1,39 @@
 import type { Family } from '../../net/address.ts';
 import { formatPrefix, type Prefix } from '../../net/prefix.ts';
 
-/** The port for routes that make an address inside an announced aggregate unreachable where no service owns it. */
+/** The port for routes that make the addresses inside an announced aggregate unreachable, where no Service owns them. */
 export interface UnreachableRouteTable {
   list(): Promise<RoutesFound>;
   /**
-   * Adds and removes in one go, additions first, with the rules that they need. Adding what is there and removing what is not
-   * succeed. Where it rejects, some may have been changed: one at fault does not keep out the others.
+   * Adds and removes routes in one call, additions first, together with the rules that they need. Adding an existing route and removing a
+   * missing one succeed. After a rejection some routes may have changed: a faulty route does not stop the others.
    */
   change(add: readonly Prefix[], remove: readonly Prefix[]): Promise<void>;
-  /** Calls back when somebody else may have changed our routes or rules, until the result is called. Absent: one has to look. */
+  /**
+   * Calls back when another program may have changed our routes or rules, until the returned function is called. Absent: the caller must
+   * poll.
+   */
   readonly watch?: ((changed: () => void) => () => void) | undefined;
-  /** Nothing is called afterwards; routes and rules stay. */
+  /** No callback is called afterwards. Routes and rules stay. */
   close(): void;
 }
 
 interface RoutesFound {
-  /** Our unreachable routes, of both families: those with `routeProtocol` in `routingTable`. */
+  /** Our unreachable routes of both families: those with `routeProtocol` in `routingTable`. */
   readonly prefixes: readonly Prefix[];
-  /** The families without our rule: nothing consults their routes. Absent: none. */
+  /** The families without our rule, whose routes therefore have no effect. Absent: none. */
   readonly unruled?: ReadonlySet<Family>;
 }
 
 /**
- * Marks our routes (rtm_protocol). Free in rtnetlink.h (up to 99, 186..192), in /etc/iproute2/rt_protos and in FRR's list
- * (186..198, where 196 is its static routes: zebra removes at start what carries its numbers).
+ * Marks our routes (rtm_protocol). The number is free in rtnetlink.h (up to 99, 186..192), in /etc/iproute2/rt_protos and in FRR's list
+ * (186..198, where 196 is its static routes: at start, zebra removes routes that carry its numbers).
  */
 export const routeProtocol = 152;
 
 /**
- * The routes are in a table of their own, which a rule consults for forwarded packets only: in the main table they would
- * also stop the node itself from reaching its services, as the kernel routes an outgoing packet before it is translated.
+ * Our routes are in a separate table, which a rule consults for forwarded packets only. In the main table they would also stop the node
+ * itself from reaching its Services, because the kernel routes an outgoing packet before it is translated.
  */
 export const routingTable = 152;
 
@@ -43,7 +46,7 @@ export function familiesOf(prefixes: readonly Prefix[]): Family[] {
   return families.filter((family) => prefixes.some(({ address }) => address.family === family));
 }
 
-/** What is there of both families, as one asks for each: its routes, and whether it has our rule. */
+/** Reads the routes of both families, and whether each family has our rule. */
 export async function findRoutes(
   routesOf: (family: Family) => Promise<readonly Prefix[]>,
   hasRule: (family: Family) => Promise<boolean>,
@@ -57,7 +60,10 @@ export async function findRoutes(
   return { prefixes, unruled };
 }
 
-/** What to add and remove so that exactly `desired` is there. A route that nothing consults is added anew, with its rule. */
+/**
+ * Returns the routes to add and remove so that exactly `desired` exists. A route without an effective rule is added again, together with
+ * its rule.
+ */
 export function planRoutes(
   { prefixes, unruled }: RoutesFound,
   desired: readonly Prefix[],

@@ -13,18 +13,18 @@ interface UnreachablePorts {
 }
 
 /**
- * Keeps exactly the unreachable routes that were asked for last in the kernel, and the rules that make them count. What
- * others remove is heard of, or found by looking every `routeCheckInterval` where the table tells nothing.
+ * Keeps exactly the last requested unreachable routes in the kernel, and the rules that consult them. Routes that other programs remove are
+ * found by events, or by a check every `routeCheckInterval` where the table has no events.
  */
 export class UnreachableSet {
   readonly #ports: UnreachablePorts;
   readonly #repaired: (what: string) => void;
   #wanted: readonly Prefix[] = [];
-  /** What the kernel has, as far as known. */
+  /** The routes that the kernel has, as far as known. */
   #present: readonly Prefix[] | undefined;
   readonly #serial = new SerialQueue();
   #cancelCheck: Cancel | undefined;
-  /** On the clock. */
+  /** The time of the next check, on the clock. */
   #checkAt = Number.POSITIVE_INFINITY;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #stopWatching: (() => void) | undefined;
@@ -35,7 +35,10 @@ export class UnreachableSet {
     this.#repaired = repaired;
   }
 
-  /** Resolves to the prefixes that have no route in the kernel, and why. Rejects (DataplaneError) when nothing is known of any. */
+  /**
+   * Sets the routes. Resolves to the prefixes that have no route in the kernel, with the error of each. Rejects (DataplaneError) when the
+   * state of none is known.
+   */
   setPrefixes(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
     return this.#serial.run(async () => {
       this.#wanted = prefixes.slice(0, maximumUnreachable);
@@ -59,7 +62,7 @@ export class UnreachableSet {
     await this.#serial.idle();
   }
 
-  /** After `close`. */
+  /** Removes all our routes. Called after `close`. */
   async remove(): Promise<void> {
     const { routes } = this.#ports;
     await routes.change([], (await routes.list()).prefixes);
@@ -74,14 +77,14 @@ export class UnreachableSet {
       this.#present = this.#wanted;
       return new Map();
     }
-    // Until the kernel has answered, nothing is known.
+    // The state is unknown until the kernel has replied.
     this.#present = undefined;
     try {
       await routes.change(add, remove);
     } catch (error) {
       if (!(error instanceof DataplaneError) || error.code !== 'failed') throw error;
-      log.warn({ error: error.message }, 'unreachable routes could not be set as a whole');
-      // One at fault does not keep out the others: the kernel says which it has.
+      log.warn({ error: error.message }, 'some unreachable routes could not be set');
+      // A faulty route does not stop the others. The kernel reports which ones exist.
       const found = planRoutes(await routes.list(), this.#wanted);
       return new Map(found.add.map((prefix) => [formatPrefix(prefix), error.message]));
     }
@@ -89,7 +92,7 @@ export class UnreachableSet {
     return new Map();
   }
 
-  /** Where there is something to keep and nobody who tells of it, or something that could not be done. */
+  /** Schedules a check if there are routes but no events for them, or if a change failed. */
   #scheduleNextCheck(): void {
     if (this.#wanted.length === 0 && this.#present !== undefined) {
       this.#cancelCheck?.();
@@ -97,12 +100,12 @@ export class UnreachableSet {
     } else if (this.#stopWatching === undefined || this.#present === undefined) this.#scheduleCheck(routeCheckInterval);
   }
 
-  /** A program that fights for our routes must not keep a core busy. */
+  /** Limits the rate of repairs: a program that fights for our routes must not keep a core busy. */
   #untilNextRepair(): number {
     return this.#checkedAt + repairInterval - this.#ports.clock.now();
   }
 
-  /** One at a time: the earlier one. */
+  /** Keeps one scheduled check: the earlier one. */
   #scheduleCheck(delay: number): void {
     const { clock, log } = this.#ports;
     const at = clock.now() + delay;

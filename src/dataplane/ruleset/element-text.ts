@@ -34,13 +34,13 @@ export function valueText({ family, set, value }: Element): string | undefined {
 export function elementFromText(family: Family, set: SetName, key: string, value?: string): Element {
   const shape = shapeOf(set);
   const texts = key.split(' . ');
-  if (texts.length !== shape.key.length) throw new RangeError(`${key} has not ${shape.key.length} fields`);
+  if (texts.length !== shape.key.length) throw new RangeError(`${key} does not have ${shape.key.length} fields`);
   const fields = texts.map((text, index) => fieldOctets(family, shape.key[index] ?? 'address', text));
   const side = (end: 'first' | 'last'): Octets => fields.map((field) => field[end]).join('');
   const octets = shape.interval ? side('first') + side('last') : side('first');
   if (shape.value === undefined) return { family, set, key: octets };
   const parts = (value ?? '').split(' . ');
-  if (parts.length !== shape.value.length) throw new RangeError(`${value} has not ${shape.value.length} fields`);
+  if (parts.length !== shape.value.length) throw new RangeError(`${value} does not have ${shape.value.length} fields`);
   const valueFields = shape.value;
   return {
     family,

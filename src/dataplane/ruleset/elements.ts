@@ -192,7 +192,8 @@ export function frontendProblem(frontend: Frontend): string | undefined {
   if (match.kind === 'nodePort' && frontend.scope === 'internal') return 'a NodePort is external';
   const problem = frontend.slots === undefined ? undefined : slotsProblem(frontend, frontend.slots);
   if (problem !== undefined) return problem;
-  if (frontend.echoFrom !== undefined && frontend.echoFrom.family !== family) return 'echo is answered by the other address family';
+  if (frontend.echoFrom !== undefined && frontend.echoFrom.family !== family)
+    return 'the address that answers echo requests is of the other address family';
   for (const backend of [...frontend.backends, ...frontend.localBackends]) {
     if (backend.address.family !== family) return `backend ${formatAddress(backend.address)} is of the other address family`;
     if (!isPort(backend.port)) return `backend port ${backend.port} is outside 1..65535`;
@@ -203,7 +204,7 @@ export function frontendProblem(frontend: Frontend): string | undefined {
 function slotsProblem({ match, scope, policy, backends, affinity }: Frontend, { backendOf }: SlotTable): string | undefined {
   if (match.kind === 'nodePort' || scope === 'internal' || policy === 'Local' || affinity !== undefined)
     return 'slots are for an external address under policy Cluster without session affinity';
-  if (!slotTableSizes.some((size) => size === backendOf.length)) return `there is no table of ${backendOf.length} slots`;
+  if (!slotTableSizes.some((size) => size === backendOf.length)) return `a slot table of ${backendOf.length} slots is not supported`;
   return backendOf.every((backend) => backend < backends.length) ? undefined : 'a slot has no backend';
 }
 

@@ -13,7 +13,7 @@ const layoutVersion = 7;
 export interface PodInterfaces {
   /** Names, or with a "*" at the end the beginning of names. */
   readonly names: readonly string[];
-  /** True: ClusterIP traffic from these interfaces is masqueraded nevertheless. */
+  /** True: ClusterIP traffic from these interfaces is masqueraded too. */
   readonly masqueraded: boolean;
 }
 
@@ -113,7 +113,7 @@ const setShapes = {
 export const segmentLadder = [8_910, 8_870, 1_410, 1_370, 1_360, 1_320, 1_310, 1_270, 1_220, 536] as const;
 type SegmentSize = (typeof segmentLadder)[number];
 
-/** Direct server return: the addresses whose clients are told to send segments of at most this size. */
+/** The sets of addresses with direct server return, by the segment size that their clients are told. */
 type SegmentSet = `segment_${SegmentSize}`;
 export type SetName = keyof typeof setShapes | SegmentSet;
 

@@ -31,7 +31,7 @@ export async function writeElements(batch: Batch, verb: 'add' | 'delete', elemen
 function elementName(packed: PackedSet, first: number, entry: number | undefined): string {
   const where = `${tableFamily(packed.family)} ${tableName} ${packed.set}`;
   if (entry === undefined) return `elements of ${where}`;
-  // The very last prefix of the address space has no second entry. It can only be the last of a message, so the index stays right.
+  // Every prefix has two entries, except one that ends at the very last address.
   const index = first + (isPrefixSet(packed) ? entry >> 1 : entry);
   return index < packed.length ? `element ${keyText(packed.at(index))} of ${where}` : `elements of ${where}`;
 }

@@ -10,7 +10,7 @@ import { dataAttributes, elementAttributes, elementFlags, elementListAttributes,
 /** An element as the kernel lists it. */
 export interface Entry {
   readonly key: Octets;
-  /** In a set of ranges with several fields: the last key. */
+  /** The last key, in a set of ranges with several fields. */
   readonly keyEnd?: Octets;
   readonly value?: Octets;
   readonly flags: number;
@@ -59,7 +59,7 @@ function readEntry(bytes: Buffer, start: number, end: number): Entry | undefined
   return { key, flags, ...defined({ keyEnd, value }) };
 }
 
-/** The octets in a nested attribute; undefined where there are others in it, such as a verdict. */
+/** Returns the octets in a nested attribute. Undefined when it holds something else, such as a verdict. */
 function valueOf(bytes: Buffer, start: number, end: number): Octets | undefined {
   const at = start + attributeHeaderBytes;
   if (at + attributeHeaderBytes > end || attributeType(bytes, at) !== dataAttributes.value) return undefined;
@@ -74,13 +74,16 @@ function attributeEnd(bytes: Buffer, at: number, bound: number): number {
   return at + length;
 }
 
-/** Whether the kernel lists two entries for one element: where a range begins and, marked, the key after its end. */
+/** True when the kernel lists two entries for one element: the first key of a range and, marked, the key after its last one. */
 export function isListedInHalves(set: SetName): boolean {
   const shape = allSets.get(set);
   return shape?.interval === true && shape.key.length === 1;
 }
 
-/** Adds what the kernel lists of a set to `elements`, all of it where there are halves; false when one is not as the set's are. */
+/**
+ * Adds listed entries of a set to `elements`. A set that is listed in halves needs all its entries in one call. Returns false when an entry
+ * does not have the set's shape.
+ */
 export function readElements(family: Family, set: SetName, entries: readonly Entry[], elements: ElementList): boolean {
   const shape = allSets.get(set);
   if (shape === undefined) return false;
@@ -117,7 +120,7 @@ function before(key: Octets): Octets {
   return octets.toString('latin1');
 }
 
-/** The text of an attribute, "" if it is absent. */
+/** Returns the text of an attribute, "" if it is absent. */
 export function attributeText(attributes: ReadonlyMap<number, Uint8Array>, type: number): string {
   const value = attributes.get(type);
   return value === undefined ? '' : readText(value);

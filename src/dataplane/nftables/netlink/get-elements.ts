@@ -30,7 +30,7 @@ export async function getElements(connection: NfTablesConnection, wanted: Packed
       const { first, end } = ranges[index] ?? { first: 0, end: 0 };
       for (const payload of payloads) found.push(...parseSetElements(payload));
       if (errno === 0) continue;
-      if (errno !== ENOENT) throw new NetlinkError(`asking for elements of ${wanted.set}`, errno);
+      if (errno !== ENOENT) throw new NetlinkError(`getting elements of ${wanted.set}`, errno);
       // The kernel stops at the first missing key.
       if (++missing > maximumMissingKeys) return undefined;
       const next = first + payloads.length + 1;

@@ -25,11 +25,11 @@ export async function runMuted<Refusal>(
     follower.setSubscribed(true);
     const own = refusal === undefined ? next(before) : before;
     if (own === (await generation())) events.onChange({ revisions: [revision], what: 'a large transaction' });
-    else events.onLoss('another program changed nf_tables beside a large transaction');
+    else events.onLoss('another program changed nf_tables during a large transaction');
     return refusal;
   } catch (error) {
     follower.setSubscribed(true);
-    events.onLoss('a large transaction ended without an answer');
+    events.onLoss('a large transaction ended without a reply');
     throw error;
   }
 }

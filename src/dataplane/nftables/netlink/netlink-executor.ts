@@ -31,7 +31,7 @@ import { runMuted, type MutableMonitor } from './muted-transaction.ts';
 const transientErrors = new Set(['EAGAIN', 'EBUSY', 'EINTR', 'ENOBUFS', 'ENOMEM', 'ERESTART']);
 
 interface NetlinkExecutorOptions {
-  /** A file such as /run/netns/node1; otherwise the network namespace of this process. */
+  /** A file such as /run/netns/node1. Absent: the network namespace of this process. */
   readonly networkNamespace?: string;
   /**
    * True: the tables belong to this socket (Linux 6.9). No other program can change them, and its "flush ruleset" leaves them intact. They
@@ -166,7 +166,8 @@ async function writeTransaction(batch: Batch, transaction: Transaction, flags: n
   await writeElements(batch, 'add', adds, timeSlice);
   writeRevisions(batch, messages.delElement, revision.remove);
   writeRevisions(batch, messages.newElement, [revision.add]);
-  if (batch.length > maximumBatchBytes) throw new DataplaneError('failed', `a transaction of ${batch.length} octets`);
+  if (batch.length > maximumBatchBytes)
+    throw new DataplaneError('failed', `a transaction of ${batch.length} octets exceeds the limit of ${maximumBatchBytes}`);
 }
 
 function writeRevisions(batch: Batch, type: number, revisions: readonly number[]): void {

@@ -130,7 +130,7 @@ const hooks: Readonly<Record<string, number>> = { prerouting: 0, input: 1, forwa
 function hookOf(text: string): Attributes {
   const match = /^type (\w+) hook (\w+) priority (-?\d+)$/.exec(text);
   const number = hooks[match?.[2] ?? ''];
-  if (number === undefined) throw new Error(`a chain with ${text}`);
+  if (number === undefined) throw new Error(`unknown hook of a chain: ${text}`);
   return [
     [
       chainAttributes.hook,
@@ -173,7 +173,7 @@ function readVerdict(text: string): Verdict {
   if (word === 'goto' && chain !== undefined) return { goto: chain };
   if (word === 'jump' && chain !== undefined) return { jump: chain };
   if (text === 'accept' || text === 'drop' || text === 'return') return text;
-  throw new Error(`a verdict ${text}`);
+  throw new Error(`unknown verdict: ${text}`);
 }
 
 function writeRule(batch: Batch, family: Family, chain: string, rule: string, nextId: () => number): void {
@@ -193,7 +193,7 @@ function writeAnonymousSet(batch: Batch, family: Family, { id, type, keys }: Ano
     messages.newElement,
     create,
     family,
-    () => 'elements of a set without a name',
+    () => 'elements of an anonymous set',
     (writer) => {
       const list = beginElements(writer, anonymousName, id);
       for (const key of keys) {

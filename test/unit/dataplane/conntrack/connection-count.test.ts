@@ -25,12 +25,12 @@ describe.each(families)('active connections to %s', (at) => {
     counted(new FakeConntrack([tcp(at, secondsLeft)]), settings);
 
   test.each([
-    ['a packet just now', 86_400, 1],
-    ['quiet for two minutes', 86_280, 1],
-    ['quiet for longer', 86_279, 0],
-    ['a transfer with data on its way', 300, 1],
-    ['data on its way, and nothing heard for two minutes', 180, 1],
-    ['data on its way, and nothing heard for longer', 179, 0],
+    ['a connection with a packet just now', 86_400, 1],
+    ['a connection idle for two minutes', 86_280, 1],
+    ['a connection idle for longer', 86_279, 0],
+    ['a transfer with unacknowledged data', 300, 1],
+    ['a transfer without a reply for two minutes', 180, 1],
+    ['a transfer without a reply for longer', 179, 0],
   ])('%s with %i s left', async (_, secondsLeft, count) => {
     expect(await one(secondsLeft)).toBe(count);
   });

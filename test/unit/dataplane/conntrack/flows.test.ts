@@ -71,72 +71,77 @@ describe('stale flows of a changed frontend', () => {
   const two = ['10.1.0.1:8080', '10.1.0.2:8080'];
 
   test.each<[string, Frontend | undefined, Frontend | undefined, string[]]>([
-    ['a backend that goes', web({ backends: two }), web({ backends: two.slice(1) }), ['UDP 172.30.0.1:80 10.1.0.1:8080']],
-    ['the last one, so that nobody is left', web({ backends: two.slice(1) }), web(), ['UDP 172.30.0.1:80 10.1.0.2:8080']],
-    ['the whole Service', web({ backends: two.slice(1) }), undefined, ['UDP 172.30.0.1:80 10.1.0.2:8080']],
+    ['a removed backend', web({ backends: two }), web({ backends: two.slice(1) }), ['UDP 172.30.0.1:80 10.1.0.1:8080']],
+    ['the last backend, so that none is left', web({ backends: two.slice(1) }), web(), ['UDP 172.30.0.1:80 10.1.0.2:8080']],
+    ['a removed Service', web({ backends: two.slice(1) }), undefined, ['UDP 172.30.0.1:80 10.1.0.2:8080']],
     [
-      'another port of the same pod',
+      'the same pod with another port',
       web({ backends: ['10.1.0.1:8080'] }),
       web({ backends: ['10.1.0.1:9090'] }),
       ['UDP 172.30.0.1:80 10.1.0.1:8080'],
     ],
-    ['one that serves on without new flows', web({ backends: two }), web({ backends: two.slice(1), retained: two.slice(0, 1) }), []],
     [
-      'which ends later',
+      'a backend that keeps serving without new flows',
+      web({ backends: two }),
+      web({ backends: two.slice(1), retained: two.slice(0, 1) }),
+      [],
+    ],
+    [
+      'a backend that stops serving later',
       web({ backends: two.slice(1), retained: two.slice(0, 1) }),
       web({ backends: two.slice(1) }),
       ['UDP 172.30.0.1:80 10.1.0.1:8080'],
     ],
-    ['and comes back', web({ backends: two.slice(1), retained: two.slice(0, 1) }), web({ backends: two }), []],
-    ['a frontend that comes: what went past it', undefined, web({ backends: two }), ['UDP 172.30.0.1:80 172.30.0.1:*']],
-    ['its first backend', web(), web({ backends: two }), ['UDP 172.30.0.1:80 172.30.0.1:*']],
-    ['a second backend', web({ backends: two.slice(1) }), web({ backends: two }), []],
+    ['a retained backend that comes back', web({ backends: two.slice(1), retained: two.slice(0, 1) }), web({ backends: two }), []],
+    ['a new frontend: flows that were not translated before it', undefined, web({ backends: two }), ['UDP 172.30.0.1:80 172.30.0.1:*']],
+    ['the first backend of a frontend', web(), web({ backends: two }), ['UDP 172.30.0.1:80 172.30.0.1:*']],
+    ['a second backend needs no deletion', web({ backends: two.slice(1) }), web({ backends: two }), []],
     [
-      'SCTP',
+      'a removed SCTP backend',
       web({ protocol: 'SCTP', backends: two }),
       web({ protocol: 'SCTP', backends: two.slice(1) }),
       ['SCTP 172.30.0.1:80 10.1.0.1:8080'],
     ],
     [
-      'TCP that is to be reset',
+      'a TCP frontend with resetRemoved',
       web({ protocol: 'TCP', backends: two, reset: true }),
       web({ protocol: 'TCP', backends: two.slice(1), reset: true }),
       ['TCP 172.30.0.1:80 10.1.0.1:8080'],
     ],
     [
-      'the whole Service, of TCP that is to be reset',
+      'a removed Service with resetRemoved',
       web({ protocol: 'TCP', backends: two.slice(1), reset: true }),
       undefined,
       ['TCP 172.30.0.1:80 10.1.0.2:8080'],
     ],
     [
-      'TCP that is to be reset, where the backend serves on',
+      'a TCP backend that keeps serving, with resetRemoved',
       web({ protocol: 'TCP', backends: two, reset: true }),
       web({ protocol: 'TCP', backends: two.slice(1), retained: two.slice(0, 1), reset: true }),
       [],
     ],
     [
-      'TCP that was to be reset',
+      'a TCP frontend that no longer has resetRemoved',
       web({ protocol: 'TCP', backends: two, reset: true }),
       web({ protocol: 'TCP', backends: two.slice(1) }),
       [],
     ],
-    ['TCP stays', web({ protocol: 'TCP', backends: two }), web({ protocol: 'TCP' }), []],
+    ['a TCP frontend without resetRemoved', web({ protocol: 'TCP', backends: two }), web({ protocol: 'TCP' }), []],
     [
-      'a frontend of TCP that comes: what nobody has answered',
+      'a new TCP frontend: unanswered flows',
       undefined,
       web({ protocol: 'TCP', backends: two }),
       ['TCP 172.30.0.1:80 172.30.0.1:* unreplied'],
     ],
     [
-      'a NodePort, on any address',
+      'a NodePort on any address',
       frontend({ at: 'node', backends: two }),
       frontend({ at: 'node', backends: two.slice(1) }),
       ['UDP *:80 10.1.0.1:8080'],
     ],
-    ['a NodePort that comes', undefined, frontend({ at: 'node', backends: two }), ['UDP 10.99.0.1:80 10.99.0.1:*']],
+    ['a new NodePort', undefined, frontend({ at: 'node', backends: two }), ['UDP 10.99.0.1:80 10.99.0.1:*']],
     [
-      'a local backend',
+      'a removed local backend',
       web({ backends: two, local: two.slice(0, 1) }),
       web({ backends: two.slice(1) }),
       ['UDP 172.30.0.1:80 10.1.0.1:8080'],
@@ -161,9 +166,12 @@ describe('flows that an agent finds at start', () => {
   const gone = (protocol: Protocol): string[] =>
     ['172.30.0.1:80', '192.0.2.1:80', '198.51.100.1:80', '10.99.0.1:30001'].map((to) => `${protocol} ${to} 10.1.0.2:8080`);
 
-  test.each(['UDP', 'SCTP'] as const)('%s flows to an endpoint that is neither used nor serving are deleted, and no others', (protocol) => {
-    expect(strayFlows(all(protocol), frontends(protocol), nodePortAddresses).map(text).toSorted()).toEqual(gone(protocol).toSorted());
-  });
+  test.each(['UDP', 'SCTP'] as const)(
+    '%s flows to an endpoint that is neither used nor serving are deleted, and no others',
+    (protocol) => {
+      expect(strayFlows(all(protocol), frontends(protocol), nodePortAddresses).map(text).toSorted()).toEqual(gone(protocol).toSorted());
+    },
+  );
 
   test('flows to an old port of an endpoint are deleted', () => {
     const old = ['UDP 172.30.0.1:80 10.1.0.1:9090', 'UDP 10.99.0.1:30001 10.1.0.1:9090'];

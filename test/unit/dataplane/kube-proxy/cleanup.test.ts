@@ -80,17 +80,17 @@ test("the cleanup removes ipvs mode: ipsets, kube-proxy's virtual servers, then 
 describe('whether Herald forwards ClusterIPs', () => {
   test.each<[string, Record<string, string>, boolean]>([
     [
-      'where one of its tables holds some',
+      'yes, when one of its tables has some',
       { 'nft list set ip6 herald cluster_ips': 'table ip6 herald {\n set cluster_ips {\n elements = { fd96::1 }\n}\n}' },
       true,
     ],
     [
-      'not where they are empty, as in scope external',
+      'no, when its tables have none, as in scope external',
       { 'nft list set ip herald cluster_ips': 'table ip herald {\n set cluster_ips {\n type ipv4_addr\n}\n}' },
       false,
     ],
-    ['not without them', { 'nft list tables': '' }, false],
-    ['not without nft', {}, false],
+    ['no, without its tables', { 'nft list tables': '' }, false],
+    ['no, without nft', {}, false],
   ])('%s', async (_, answers, expected) => {
     expect(await forwardsClusterIPs(machine(answers).run)).toBe(expected);
   });

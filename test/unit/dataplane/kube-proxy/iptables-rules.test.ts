@@ -32,7 +32,7 @@ describe('rules of kube-proxy 1.36 in iptables mode', () => {
     ],
     ['a NodePort', 6, `-A KUBE-NODEPORTS -p tcp ${comment} -m tcp --dport 30080 -j KUBE-EXT-CDGG`, 'mapped NodePort IPv6 TCP 30080'],
     [
-      'NodePorts of the loopback',
+      'a NodePort of the loopback network',
       4,
       `-A KUBE-NODEPORTS -d 127.0.0.0/8 -p tcp ${comment} -m tcp --dport 30080 -m nfacct --nfacct-name x -j KUBE-EXT-CDGG`,
       undefined,
@@ -55,7 +55,7 @@ describe('rules of kube-proxy 1.36 in iptables mode', () => {
       `-A KUBE-EXTERNAL-SERVICES -p tcp -m comment --comment "has no endpoints" -m addrtype --dst-type LOCAL -m tcp --dport 30080 -j REJECT`,
       'without NodePort IPv4 TCP 30080',
     ],
-    ['the way to NodePorts', 4, '-A KUBE-SERVICES -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS', undefined],
+    ['the jump to NodePorts', 4, '-A KUBE-SERVICES -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS', undefined],
     ['masquerade', 4, `-A KUBE-SERVICES ! -s 10.0.0.0/8 -d 172.30.0.1/32 -p tcp -m tcp --dport 80 -j KUBE-MARK-MASQ`, undefined],
   ])('the frontend of a rule: %s', (_, family, rule, expected) => {
     const found = frontendOfRule(family, rule);

@@ -70,9 +70,13 @@ describe('elements of a frontend', () => {
         'frontends 192.0.2.1 . tcp . 80 = 5:0',
       ],
     ],
-    ['source ranges that hold everyone', { backends: [], sourceRanges: [prefix('0.0.0.0/0')] }, ['frontends 192.0.2.1 . tcp . 80 = 5:0']],
     [
-      'source ranges that hold nobody',
+      'source ranges that contain every address',
+      { backends: [], sourceRanges: [prefix('0.0.0.0/0')] },
+      ['frontends 192.0.2.1 . tcp . 80 = 5:0'],
+    ],
+    [
+      'empty source ranges',
       { backends: [], sourceRanges: [] },
       ['restricted 192.0.2.1 . tcp . 80', 'frontends 192.0.2.1 . tcp . 80 = 5:0'],
     ],
@@ -238,9 +242,9 @@ test('node elements are separate by family and have no overlapping prefixes', ()
 });
 
 test.each<[string, Partial<NodeForwarding>, readonly string[]]>([
-  ['everything where nothing is known of pods', {}, ['0.0.0.0/0', '::/0']],
-  ['everything of a family of which nothing is known', { podPrefixes: [prefix('fd01::/64')] }, ['0.0.0.0/0', 'fd01::/64']],
-  ['nothing by its address where pods are known by their interface', { podInterfaces: ['cni0'] }, []],
+  ['all sources, when pods are unknown', {}, ['0.0.0.0/0', '::/0']],
+  ['all sources of a family, when its pods are unknown', { podPrefixes: [prefix('fd01::/64')] }, ['0.0.0.0/0', 'fd01::/64']],
+  ['no source by address, when pods are known by their interface', { podInterfaces: ['cni0'] }, []],
   ['nothing under masqueradeAll', { podPrefixes: [prefix('10.244.0.0/16')], masqueradeAll: true }, []],
 ])('ClusterIP traffic is not masqueraded from: %s', (_, more, expected) => {
   const elements = nodeElements({ nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14, ...more });

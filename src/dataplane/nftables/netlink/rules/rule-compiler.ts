@@ -204,7 +204,7 @@ class RuleCompiler implements CompiledRule {
     this.#emit(expressions.metaSet(key, 0));
   }
 
-  /** One bit of several. */
+  /** A state or status is one bit of several. */
   #match(): void {
     const term = this.#key(0);
     const word = this.#next();
@@ -224,7 +224,7 @@ class RuleCompiler implements CompiledRule {
   }
 
   #oneOf({ kind }: Term): void {
-    if (kind !== 'protocol') this.#fail('a set without a name has protocols');
+    if (kind !== 'protocol') this.#fail('an anonymous set may contain only protocols');
     const keys: Uint8Array[] = [];
     while (!this.#accept('}')) keys.push(Uint8Array.of(this.#named(protocols, this.#next())));
     const set: AnonymousSet = { id: this.#nextId(), type: 'inet_proto', keys };
@@ -256,11 +256,11 @@ class RuleCompiler implements CompiledRule {
       case 'port':
       case 'link':
       case 'number':
-        this.#fail(`nothing is compared with ${word}`);
+        this.#fail(`no comparison with ${word} is supported`);
     }
   }
 
-  /** Terms joined by dots, one after the other from `octet` on, each in whole words of four octets. */
+  /** Loads terms joined by dots one after the other from `octet` on, each padded to a multiple of four octets. */
   #key(octet: number): Term {
     let { kind, length } = this.#term(octet);
     while (this.#accept('.')) {
@@ -326,7 +326,7 @@ class RuleCompiler implements CompiledRule {
         return { length: 4, kind: 'number' };
       }
       default:
-        return this.#fail(`no term: ${word}`);
+        return this.#fail(`unknown term: ${word}`);
     }
   }
 
@@ -394,6 +394,6 @@ class RuleCompiler implements CompiledRule {
   }
 
   #fail(why: string): never {
-    throw new Error(`the rule "${this.#rule}" has no translation, at word ${this.#at}: ${why}`);
+    throw new Error(`the rule "${this.#rule}" cannot be compiled, at word ${this.#at}: ${why}`);
   }
 }

@@ -49,7 +49,7 @@ export function readDeclaration(text: string): SetDeclaration {
         timeout = milliseconds(body);
         break;
       default:
-        throw new Error(`a set with ${clause}`);
+        throw new Error(`unknown clause of a set: ${clause}`);
     }
   }
   if (key.length > 1 && (flags & setFlags.interval) !== 0) flags |= setFlags.concatenation;
@@ -72,7 +72,7 @@ function typeOf(text: string): DataType {
   if (text.startsWith('numgen ') || text.startsWith('jhash ')) return 'mark';
   if (text === 'meta priority') return 'classid';
   if (Object.hasOwn(dataTypes, text)) return text as DataType;
-  throw new Error(`a set of ${text}`);
+  throw new Error(`unknown type of a set: ${text}`);
 }
 
 function flagOf(text: string): number {
@@ -84,7 +84,7 @@ function flagOf(text: string): number {
     case 'timeout':
       return setFlags.timeout;
     default:
-      throw new Error(`a set with the flag ${text}`);
+      throw new Error(`unknown flag of a set: ${text}`);
   }
 }
 
@@ -92,6 +92,6 @@ function milliseconds(text: string): number {
   const match = /^(\d+)([smhd])$/.exec(text);
   const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
   const unit = units[match?.[2] ?? ''];
-  if (unit === undefined) throw new Error(`a set with the timeout ${text}`);
+  if (unit === undefined) throw new Error(`invalid timeout of a set: ${text}`);
   return Number(match?.[1]) * unit * 1_000;
 }

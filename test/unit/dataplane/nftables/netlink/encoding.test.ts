@@ -92,7 +92,7 @@ describe('netlink elements', () => {
   });
 
   test.each([
-    ['192.0.2.1 . tcp', 'has not 3 fields'],
+    ['192.0.2.1 . tcp', 'does not have 3 fields'],
     ['fd00::1 . tcp . 80', 'no IPv4 address'],
     ['192.0.2.1 . icmp . 80', 'no protocol'],
     ['192.0.2.1 . tcp . 65536', 'no port'],
