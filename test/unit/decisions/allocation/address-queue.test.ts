@@ -9,62 +9,62 @@ const dual = { clusterIPs: ['10.96.0.1', 'fd96::1'] };
 const required = { ...dual, ipFamilyPolicy: 'RequireDualStack' } as const;
 
 /** Decides one Service after the other, as a controller does. */
-class Line {
+class QueueDriver {
   readonly allocator: Allocator;
-  readonly line: AddressQueue;
+  readonly queue: AddressQueue;
 
   constructor(...addresses: readonly string[]) {
     this.allocator = createAllocator([pool({ name: 'main', addresses })]);
-    this.line = new AddressQueue(this.allocator);
+    this.queue = new AddressQueue(this.allocator);
   }
 
-  look(name: string, rest: Omit<ServiceLiteral, 'name'> = {}): void {
+  decide(name: string, rest: Omit<ServiceLiteral, 'name'> = {}): void {
     const request = allocationRequest(service({ name, ...rest }), cluster({}));
-    if (this.allocator.stage(request).reason === undefined) this.line.dequeue(request.service);
-    else this.line.enqueue(request);
+    if (this.allocator.stage(request).reason === undefined) this.queue.dequeue(request.service);
+    else this.queue.enqueue(request);
   }
 
-  written(name: string): ServiceKey[] {
-    return this.line.takeNext(this.allocator.confirm(`default/${name}`));
+  confirm(name: string): ServiceKey[] {
+    return this.queue.takeNext(this.allocator.confirm(`default/${name}`));
   }
 
   release(name: string): ServiceKey[] {
-    this.line.dequeue(`default/${name}`);
-    return this.line.takeNext(this.allocator.release(`default/${name}`, 0));
+    this.queue.dequeue(`default/${name}`);
+    return this.queue.takeNext(this.allocator.release(`default/${name}`, 0));
   }
 }
 
 const both = ['192.0.2.1-192.0.2.1', '2001:db8::1-2001:db8::1'];
 
 test('an address that chosen Services do not take is offered to the others', () => {
-  const line = new Line(...both);
+  const driver = new QueueDriver(...both);
   const six = { clusterIPs: ['fd96::1'] };
-  line.look('holder', required);
-  line.look('six', six);
-  line.look('two', required);
-  line.look('four');
-  expect(line.release('holder')).toEqual(['default/six', 'default/two']);
-  line.look('six', six);
+  driver.decide('holder', required);
+  driver.decide('six', six);
+  driver.decide('two', required);
+  driver.decide('four');
+  expect(driver.release('holder')).toEqual(['default/six', 'default/two']);
+  driver.decide('six', six);
   // Nothing is offered while a chosen Service is still undecided.
-  expect(line.written('six')).toEqual([]);
-  line.look('two', required);
-  expect(line.written('two')).toEqual(['default/four']);
-  line.look('four');
-  expect(line.written('four')).toEqual([]);
+  expect(driver.confirm('six')).toEqual([]);
+  driver.decide('two', required);
+  expect(driver.confirm('two')).toEqual(['default/four']);
+  driver.decide('four');
+  expect(driver.confirm('four')).toEqual([]);
 });
 
 test('a chosen Service that was deleted does not hold up the others', () => {
-  const line = new Line('192.0.2.1-192.0.2.1');
-  for (const name of ['holder', 'next', 'last']) line.look(name);
-  expect(line.release('holder')).toEqual(['default/next']);
-  expect(line.release('next')).toEqual(['default/last']);
+  const driver = new QueueDriver('192.0.2.1-192.0.2.1');
+  for (const name of ['holder', 'next', 'last']) driver.decide(name);
+  expect(driver.release('holder')).toEqual(['default/next']);
+  expect(driver.release('next')).toEqual(['default/last']);
 });
 
 test('a Service that cannot use a freed address is not retried for it', () => {
-  const line = new Line('192.0.2.1-192.0.2.1');
-  line.look('holder');
-  line.look('other', { requestedPool: 'other' });
-  expect(line.release('holder')).toEqual([]);
-  line.look('other', { requestedPool: 'other' });
-  expect(line.written('other')).toEqual([]);
+  const driver = new QueueDriver('192.0.2.1-192.0.2.1');
+  driver.decide('holder');
+  driver.decide('other', { requestedPool: 'other' });
+  expect(driver.release('holder')).toEqual([]);
+  driver.decide('other', { requestedPool: 'other' });
+  expect(driver.confirm('other')).toEqual([]);
 });

@@ -66,7 +66,7 @@ const terms = fc.record(
 
 const operation = fc.oneof(
   { weight: 6, arbitrary: fc.record({ op: fc.constant('allocate' as const), service: fc.constantFrom(...services), terms }) },
-  { weight: 3, arbitrary: fc.record({ op: fc.constant('again' as const), service: fc.constantFrom(...services) }) },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant('repeat' as const), service: fc.constantFrom(...services) }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('release' as const), service: fc.constantFrom(...services) }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('pools' as const), pools: fc.constantFrom(...poolSets) }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('restart' as const) }) },
@@ -75,7 +75,7 @@ const operation = fc.oneof(
 /** The state that the test keeps of a Service: its request, and whether the last decision gave a reason. */
 interface Known {
   readonly request: AllocationRequest;
-  readonly amiss: boolean;
+  readonly hasReason: boolean;
   /** True when its request changed and was refused. The Service may then move as soon as the request can be met. */
   readonly asking: boolean;
 }
@@ -109,7 +109,7 @@ class World {
     assert(before.length === 0 || after.length > 0, 'a request that cannot be met takes nothing away');
     assert(before.length > 0 || after.length > 0 === (reason === undefined), 'an address or a reason');
     for (const address of addresses) if (!before.includes(formatAddress(address))) this.expectGiven(request, address);
-    this.known.set(service, { request, amiss: reason !== undefined, asking: reason !== undefined && wasAsked });
+    this.known.set(service, { request, hasReason: reason !== undefined, asking: reason !== undefined && wasAsked });
   }
 
   /** Checks an address that the Service got in this step. */
@@ -147,7 +147,7 @@ class World {
       const known = this.known.get(service);
       if (known === undefined || addresses.length === 0) continue;
       const { reason } = this.allocator.adopt(known.request, addresses);
-      this.known.set(service, { ...known, amiss: reason !== undefined });
+      this.known.set(service, { ...known, hasReason: reason !== undefined });
     }
     assert.deepEqual(
       services.map((service) => this.held(service)),
@@ -156,13 +156,13 @@ class World {
   }
 
   /** Checks that every address shared against the rules has a reason on at least one of its two holders. */
-  expectNobodyShares(): void {
-    for (const [service, { request, amiss }] of this.known) {
+  expectReasonForDisputes(): void {
+    for (const [service, { request, hasReason }] of this.known) {
       for (const held of this.held(service)) {
         for (const other of this.allocator.holdersOf(address(held))) {
           const partner = this.known.get(other);
           if (other === service || partner === undefined || whyNotShared(request, partner.request) === undefined) continue;
-          assert(amiss || partner.amiss, 'one of two that may not share is told');
+          assert(hasReason || partner.hasReason, 'one of two that may not share is told');
         }
       }
     }
@@ -182,7 +182,7 @@ describe('an allocator after a random sequence of operations', () => {
               world.allocate({ service: step.service, namespace, namespaceLabels: {}, ...rest, ...stack });
               break;
             }
-            case 'again': {
+            case 'repeat': {
               const known = world.known.get(step.service);
               if (known !== undefined) world.allocate(known.request);
               break;
@@ -197,7 +197,7 @@ describe('an allocator after a random sequence of operations', () => {
               world.restart();
               break;
           }
-          world.expectNobodyShares();
+          world.expectReasonForDisputes();
           expectCounted(world.allocator);
         }
         for (const service of services) world.allocator.release(service, 0);

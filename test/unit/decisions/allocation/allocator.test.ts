@@ -59,7 +59,11 @@ describe('the order in which pools are tried', () => {
     ['a namespace by label', { namespaceSelectors: [matching({ team: 'a' })] }, '192.0.2.1'],
     ['a name or a label', { namespaces: ['other'], namespaceSelectors: [matching({ team: 'a' })] }, '192.0.2.1'],
     ['a Service by label', { serviceSelectors: [matching({ app: 'web' })] }, '192.0.2.1'],
-    ['a namespace and a Service label', { namespaces: ['default'], serviceSelectors: [matching({ app: 'db' })] }, '(PoolServiceNotSelected)'],
+    [
+      'a namespace and a Service label',
+      { namespaces: ['default'], serviceSelectors: [matching({ app: 'db' })] },
+      '(PoolServiceNotSelected)',
+    ],
     ['no condition', {}, '192.0.2.1'],
   ])('serviceAllocation with %s decides whether the pool serves the Service', (_, serviceAllocation, expected) => {
     const allocator = withPools({ ...small, ...defined({ serviceAllocation }) });
@@ -236,7 +240,11 @@ describe('changed pools', () => {
   test.each<[string, PoolLiteral[], string]>([
     ['deleted', [], '192.0.2.1 (HeldOutsidePools)'],
     ['shrunk', [{ name: 'small', addresses: ['192.0.2.2-192.0.2.2'] }], '192.0.2.1 (HeldOutsidePools)'],
-    ['restricted to another namespace', [{ ...small, serviceAllocation: { namespaces: ['other'] } }], '192.0.2.1 (PoolNamespaceNotSelected)'],
+    [
+      'restricted to another namespace',
+      [{ ...small, serviceAllocation: { namespaces: ['other'] } }],
+      '192.0.2.1 (PoolNamespaceNotSelected)',
+    ],
     ['switched to autoAssign: false', [{ ...small, autoAssign: false }], '192.0.2.1'],
     ['renamed', [{ name: 'tiny', addresses: ['192.0.2.0/30'] }], '192.0.2.1'],
   ])('a held address stays when its pool is %s, before and after a restart', (_, pools, expected) => {
@@ -320,7 +328,12 @@ describe('sharing', () => {
       true,
     ],
     ['other namespace, admitted by the holder only', { ...key, ...admitting('*') }, { name: 'other/b', ...key, ports: ['443'] }, false],
-    ['other namespace, admitted by the newcomer only', { ...key, ports: ['80'] }, { name: 'other/b', ...key, ...admitting('default') }, false],
+    [
+      'other namespace, admitted by the newcomer only',
+      { ...key, ports: ['80'] },
+      { name: 'other/b', ...key, ...admitting('default') },
+      false,
+    ],
     ['other namespace, admitted, same port', { ...key, ...admitting('*') }, { name: 'other/b', ...key, sharingNamespaces: ['*'] }, false],
     [
       'other namespace, admitted, other key',
@@ -743,7 +756,7 @@ describe('a Service that is being deleted', () => {
 
 describe('a Service that is gone while its record remains', () => {
   const key = { sharingKey: 'k' };
-  const left = (): Allocator => {
+  const withGoneService = (): Allocator => {
     const allocator = withPools(small);
     ask(allocator, { name: 'a', ...key });
     ask(allocator, { name: 'b', ...key, ports: ['443'] });
@@ -763,19 +776,19 @@ describe('a Service that is gone while its record remains', () => {
   });
 
   test('a Service recreated under the same name gets the recorded address if its request allows it', () => {
-    expect(ask(left(), { name: 'a', ...key })).toBe('192.0.2.1');
-    expect(ask(left(), 'a')).toBe('192.0.2.2');
-    expect(ask(left(), { name: 'a', requestedPool: 'none' })).toBe('(PoolNotFound)');
+    expect(ask(withGoneService(), { name: 'a', ...key })).toBe('192.0.2.1');
+    expect(ask(withGoneService(), 'a')).toBe('192.0.2.2');
+    expect(ask(withGoneService(), { name: 'a', requestedPool: 'none' })).toBe('(PoolNotFound)');
   });
 
   test('a Service recreated under the same name does not get an address that its holder stops sharing', () => {
-    const allocator = left();
+    const allocator = withGoneService();
     allocator.expect(request({ name: 'b', ports: ['443'] }));
     expect(ask(allocator, { name: 'a', ...key })).toBe('192.0.2.2');
   });
 
   test("the recorded address is freed once the recreated Service's new decision is written", () => {
-    const allocator = left();
+    const allocator = withGoneService();
     allocator.release('default/b', 0);
     expect(show(allocator.stage(request({ name: 'a', requested: ['192.0.2.9'] })))).toBe('(AddressNotInPools)');
     expect(ask(allocator, { name: 'c', requested: ['192.0.2.1'] })).toBe('(AddressTaken)');

@@ -18,7 +18,7 @@ interface Literal extends ServiceLiteral {
   readonly taken?: true;
 }
 
-function made({ created, taken, ...literal }: Literal): Service {
+function serviceOf({ created, taken, ...literal }: Literal): Service {
   const one = service({ assigned: ['192.0.2.1'], ...literal });
   const creationTimestamp = created === undefined ? '' : `2026-01-0${created}T00:00:00Z`;
   return { ...one, metadata: { ...one.metadata, creationTimestamp }, ...defined({ addressTaken: taken }) };
@@ -26,7 +26,7 @@ function made({ created, taken, ...literal }: Literal): Service {
 
 function snapshotOf(...literals: readonly Literal[]): Snapshot {
   const store = new Store();
-  for (const object of [...literals.map(made), config({}), pool({ name: 'main', addresses: ['192.0.2.0/24'] })]) store.upsert(object);
+  for (const object of [...literals.map(serviceOf), config({}), pool({ name: 'main', addresses: ['192.0.2.0/24'] })]) store.upsert(object);
   return store;
 }
 
@@ -74,7 +74,7 @@ describe('Services with one recorded address', () => {
       ['default/a', 'default/c'],
     ],
     [
-      'a Service of another class does not count, because its addresses are not Herald\'s',
+      "a Service of another class does not count, because its addresses are not Herald's",
       [
         { name: 'a', created: 1, loadBalancerClass: 'example.net/lb' },
         { name: 'b', created: 2 },
@@ -92,7 +92,7 @@ test('a starting controller considers rightful holders first, then by age', () =
   expect(inOrderOfPrecedence(snapshot).map(({ metadata }) => metadata.name)).toEqual(['c', 'a', 'd', 'b']);
 });
 
-test('a Service without the right to an address is neither forwarded nor announced there, with a reason', () => {
+test('an address held twice is forwarded and announced for its rightful holder only', () => {
   const store = snapshotOf(
     { name: 'a', created: 1 },
     { name: 'b', created: 2, assigned: ['192.0.2.1', '192.0.2.2'], clusterIPs: ['10.96.0.2'] },
@@ -101,7 +101,7 @@ test('a Service without the right to an address is neither forwarded nor announc
   store.upsert(node({ name: 'n1' }));
   store.upsert(peer({ name: 'tor' }));
   store.upsert(advertisement({ name: 'all' }));
-  const said = (name: ServiceKey): { forwarded: string[]; announced: string[]; reasons: string[] } => {
+  const outcomeOf = (name: ServiceKey): { forwarded: string[]; announced: string[]; reasons: string[] } => {
     const one = store.services.get(name) as Service;
     const { forwarding, reasons } = decideForwarding(store, one, 'n1');
     const { addresses } = decideAnnouncement(store, one, 'n1');
@@ -117,8 +117,8 @@ test('a Service without the right to an address is neither forwarded nor announc
       ].map(({ code }) => code),
     };
   };
-  expect(said('default/a')).toEqual({ forwarded: ['192.0.2.1'], announced: ['192.0.2.1'], reasons: [] });
-  expect(said('default/b')).toEqual({
+  expect(outcomeOf('default/a')).toEqual({ forwarded: ['192.0.2.1'], announced: ['192.0.2.1'], reasons: [] });
+  expect(outcomeOf('default/b')).toEqual({
     forwarded: ['192.0.2.2'],
     announced: ['192.0.2.2'],
     reasons: ['AddressHeldTwice', 'AddressHeldTwice'],
@@ -126,15 +126,15 @@ test('a Service without the right to an address is neither forwarded nor announc
 });
 
 describe('Services affected by a change of another Service with the same address', () => {
-  const told = (store: Store, change: Service): readonly ServiceKey[] => (store.upsert(change)[0]?.services ?? []).toSorted();
+  const affected = (store: Store, change: Service): readonly ServiceKey[] => (store.upsert(change)[0]?.services ?? []).toSorted();
 
   test('the other holder is affected when a Service takes, changes or leaves its address', () => {
     const store = snapshotOf({ name: 'a', created: 1 }) as Store;
-    expect(told(store, made({ name: 'b', created: 2 }))).toEqual(['default/a']);
-    expect(told(store, made({ name: 'b', created: 2, labels: { x: 'y' } }))).toEqual([]);
-    expect(told(store, made({ name: 'b', created: 2, sharingKey: 'k' }))).toEqual(['default/a']);
-    expect(told(store, made({ name: 'b', created: 2, sharingKey: 'k', assigned: ['192.0.2.2'] }))).toEqual(['default/a']);
-    expect(told(store, made({ name: 'a', created: 1, assigned: ['192.0.2.2'] }))).toEqual(['default/b']);
+    expect(affected(store, serviceOf({ name: 'b', created: 2 }))).toEqual(['default/a']);
+    expect(affected(store, serviceOf({ name: 'b', created: 2, labels: { x: 'y' } }))).toEqual([]);
+    expect(affected(store, serviceOf({ name: 'b', created: 2, sharingKey: 'k' }))).toEqual(['default/a']);
+    expect(affected(store, serviceOf({ name: 'b', created: 2, sharingKey: 'k', assigned: ['192.0.2.2'] }))).toEqual(['default/a']);
+    expect(affected(store, serviceOf({ name: 'a', created: 1, assigned: ['192.0.2.2'] }))).toEqual(['default/b']);
     expect(store.remove('Service', 'default/a')).toEqual([{ kind: 'Service', key: 'default/a', services: ['default/b'] }]);
     expect(store.holdersOf(address('192.0.2.2'))).toEqual(['default/b']);
     expect(store.holdersOf(shared)).toEqual([]);
@@ -142,8 +142,8 @@ describe('Services affected by a change of another Service with the same address
 
   test('Services that share an address do not affect each other until another Service takes it', () => {
     const store = snapshotOf({ name: 'a', sharingKey: 'k' }, { name: 'b', sharingKey: 'k', ports: ['443'] }) as Store;
-    expect(told(store, made({ name: 'c', sharingKey: 'k', ports: ['444'] }))).toEqual([]);
-    expect(told(store, made({ name: 'd' }))).toEqual(['default/a', 'default/b', 'default/c']);
-    expect(told(store, made({ name: 'a', sharingKey: 'k', assigned: [] }))).toEqual(['default/b', 'default/c', 'default/d']);
+    expect(affected(store, serviceOf({ name: 'c', sharingKey: 'k', ports: ['444'] }))).toEqual([]);
+    expect(affected(store, serviceOf({ name: 'd' }))).toEqual(['default/a', 'default/b', 'default/c']);
+    expect(affected(store, serviceOf({ name: 'a', sharingKey: 'k', assigned: [] }))).toEqual(['default/b', 'default/c', 'default/d']);
   });
 });

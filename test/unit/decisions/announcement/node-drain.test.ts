@@ -21,7 +21,7 @@ const base: ClusterLiteral = {
 const drained = (phase: NodeDrainReport['phase'], since = '2026-01-01T00:00:00Z'): NodeDrainReport => ({ phase, since, kept: 0 });
 
 /** Prints the routes of the Service's one address with their attributes and reason, or the reason why there are none. */
-function stand(change: ClusterLiteral, node: string, view?: DrainView): string {
+function outcomeAt(change: ClusterLiteral, node: string, view?: DrainView): string {
   const snapshot = cluster({ ...base, ...change });
   const [web] = snapshot.services.values();
   if (web === undefined) throw new RangeError('no service');
@@ -45,30 +45,30 @@ describe('a draining node', () => {
   const nodes: readonly NodeLiteral[] = [{ name: 'a', drain: 'keepLast' }, { name: 'b' }];
 
   test('it first announces its routes as the last resort', () => {
-    expect(stand({ nodes }, 'a')).toBe(`${last}, NodeDraining`);
-    expect(stand({ nodes, drains: { a: drained('Draining') } }, 'a')).toBe(`${last}, NodeDraining`);
+    expect(outcomeAt({ nodes }, 'a')).toBe(`${last}, NodeDraining`);
+    expect(outcomeAt({ nodes, drains: { a: drained('Draining') } }, 'a')).toBe(`${last}, NodeDraining`);
   });
 
   test.each(['Settled', 'Withdrawn', 'Drained'] as const)('it withdraws when its agent reports %s', (phase) => {
-    expect(stand({ nodes, drains: { a: drained(phase) } }, 'a')).toBe('NodeDrained');
+    expect(outcomeAt({ nodes, drains: { a: drained(phase) } }, 'a')).toBe('NodeDrained');
   });
 
   test("the agent's own view of the settle time wins over its report", () => {
-    expect(stand({ nodes }, 'a', { settled: true })).toBe('NodeDrained');
-    expect(stand({ nodes, drains: { a: drained('Withdrawn') } }, 'a', { settled: false })).toBe(`${last}, NodeDraining`);
+    expect(outcomeAt({ nodes }, 'a', { settled: true })).toBe('NodeDrained');
+    expect(outcomeAt({ nodes, drains: { a: drained('Withdrawn') } }, 'a', { settled: false })).toBe(`${last}, NodeDraining`);
   });
 
   test('other nodes change nothing, and the end of the drain restores its routes', () => {
-    expect(stand({ nodes, drains: { a: drained('Withdrawn') } }, 'b')).toBe(usual);
-    expect(stand({ nodes: [{ name: 'a' }, { name: 'b' }], drains: { a: drained('Withdrawn') } }, 'a')).toBe(usual);
+    expect(outcomeAt({ nodes, drains: { a: drained('Withdrawn') } }, 'b')).toBe(usual);
+    expect(outcomeAt({ nodes: [{ name: 'a' }, { name: 'b' }], drains: { a: drained('Withdrawn') } }, 'a')).toBe(usual);
   });
 
   test('a node is drained by the taint that HeraldConfig names and by no other', () => {
     const tainted: readonly NodeLiteral[] = [{ name: 'a', taints: ['example.com/maintenance', 'node.kubernetes.io/unschedulable'] }];
     const nodeDrain = { settleSeconds: 10, deadlineSeconds: 300 };
-    expect(stand({ nodes: tainted }, 'a')).toBe(usual);
-    expect(stand({ nodes: tainted, config: { nodeDrain: { ...nodeDrain, taint: 'example.com/other' } } }, 'a')).toBe(usual);
-    expect(stand({ nodes: tainted, config: { nodeDrain: { ...nodeDrain, taint: 'example.com/maintenance' } } }, 'a')).toBe(
+    expect(outcomeAt({ nodes: tainted }, 'a')).toBe(usual);
+    expect(outcomeAt({ nodes: tainted, config: { nodeDrain: { ...nodeDrain, taint: 'example.com/other' } } }, 'a')).toBe(usual);
+    expect(outcomeAt({ nodes: tainted, config: { nodeDrain: { ...nodeDrain, taint: 'example.com/maintenance' } } }, 'a')).toBe(
       `${last}, NodeDraining`,
     );
   });
@@ -80,7 +80,7 @@ describe('a drained node that is the sole next hop', () => {
   const kept = `${last}, LastNextHop`;
 
   test('it stays when there is no other node', () => {
-    expect(stand({ nodes: [{ name: 'a', drain: 'keepLast' }], drains: settled }, 'a')).toBe(kept);
+    expect(outcomeAt({ nodes: [{ name: 'a', drain: 'keepLast' }], drains: settled }, 'a')).toBe(kept);
   });
 
   test('it stays under policy Local when no other node has an endpoint', () => {
@@ -88,49 +88,49 @@ describe('a drained node that is the sole next hop', () => {
       services: [{ name: 'web', assigned: ['192.0.2.1'], externalTrafficPolicy: 'Local' }],
       slices: [{ service: 'web', endpoints: ['10.1.0.1@a'] }],
     };
-    expect(stand({ ...local, nodes: two, drains: settled }, 'a')).toBe(kept);
+    expect(outcomeAt({ ...local, nodes: two, drains: settled }, 'a')).toBe(kept);
     expect(
-      stand({ ...local, slices: [{ service: 'web', endpoints: ['10.1.0.1@a', '10.1.0.2@b'] }], nodes: two, drains: settled }, 'a'),
+      outcomeAt({ ...local, slices: [{ service: 'web', endpoints: ['10.1.0.1@a', '10.1.0.2@b'] }], nodes: two, drains: settled }, 'a'),
     ).toBe('NodeDrained');
   });
 
   test('it stays when no advertisement selects another node', () => {
     const advertisements = [{ name: 'ad', localPref: 200, communities: ['64512:1'], nodeSelectors: [matching({ rack: 'one' })] }];
     const nodes: readonly NodeLiteral[] = [{ name: 'a', labels: { rack: 'one' }, drain: 'keepLast' }, { name: 'b' }];
-    expect(stand({ nodes, advertisements, drains: settled }, 'a')).toBe(kept);
+    expect(outcomeAt({ nodes, advertisements, drains: settled }, 'a')).toBe(kept);
   });
 
   test('it stays when the other agent does not report or has no session', () => {
-    expect(stand({ nodes: two, running: { a: peer }, drains: settled }, 'a')).toBe(kept);
-    expect(stand({ nodes: two, running: { a: peer, b: {} }, drains: settled }, 'a')).toBe(kept);
-    expect(stand({ nodes: two, running: { a: peer, b: { other: '10.0.0.253' } }, drains: settled }, 'a')).toBe(kept);
+    expect(outcomeAt({ nodes: two, running: { a: peer }, drains: settled }, 'a')).toBe(kept);
+    expect(outcomeAt({ nodes: two, running: { a: peer, b: {} }, drains: settled }, 'a')).toBe(kept);
+    expect(outcomeAt({ nodes: two, running: { a: peer, b: { other: '10.0.0.253' } }, drains: settled }, 'a')).toBe(kept);
   });
 
   test("it stays when the other node's report does not list all Services that differ", () => {
-    expect(stand({ nodes: two, drains: settled, cut: ['a'] }, 'a')).toBe('NodeDrained');
-    expect(stand({ nodes: two, drains: settled, cut: ['b'] }, 'a')).toBe(kept);
+    expect(outcomeAt({ nodes: two, drains: settled, cut: ['a'] }, 'a')).toBe('NodeDrained');
+    expect(outcomeAt({ nodes: two, drains: settled, cut: ['b'] }, 'a')).toBe(kept);
   });
 
   test("it stays when the other node's report is too old", () => {
     // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
     const written = Date.parse('2026-01-01T00:00:00Z');
-    expect(stand({ nodes: two, drains: settled }, 'a', { now: written + 90_000 })).toBe('NodeDrained');
-    expect(stand({ nodes: two, drains: settled }, 'a', { now: written + 91_000 })).toBe(kept);
+    expect(outcomeAt({ nodes: two, drains: settled }, 'a', { now: written + 90_000 })).toBe('NodeDrained');
+    expect(outcomeAt({ nodes: two, drains: settled }, 'a', { now: written + 91_000 })).toBe(kept);
   });
 
   test('it withdraws when the drain is forced', () => {
-    expect(stand({ nodes: [{ name: 'a', drain: 'force' }], drains: settled }, 'a')).toBe('NodeDrained');
+    expect(outcomeAt({ nodes: [{ name: 'a', drain: 'force' }], drains: settled }, 'a')).toBe('NodeDrained');
   });
 
-  test('of two drained nodes the one asked last stays, and none announces again for it', () => {
+  test('the node drained last stays while another drains, and none announces again for it', () => {
     const nodes: readonly NodeLiteral[] = [
       { name: 'a', drain: 'keepLast' },
       { name: 'b', drain: 'keepLast' },
     ];
     const drains = { a: drained('Settled', '2026-01-01T00:00:05Z'), b: drained('Settled', '2026-01-01T00:00:01Z') };
-    expect([stand({ nodes, drains }, 'a'), stand({ nodes, drains }, 'b')]).toEqual([kept, 'NodeDrained']);
+    expect([outcomeAt({ nodes, drains }, 'a'), outcomeAt({ nodes, drains }, 'b')]).toEqual([kept, 'NodeDrained']);
     // A node that has not yet reported when it was asked counts as asked last.
-    expect([stand({ nodes, drains: settled }, 'a'), stand({ nodes, drains: settled }, 'b')]).toEqual([
+    expect([outcomeAt({ nodes, drains: settled }, 'a'), outcomeAt({ nodes, drains: settled }, 'b')]).toEqual([
       'NodeDrained',
       `${last}, NodeDraining`,
     ]);
@@ -141,7 +141,7 @@ describe('a drained node that is the sole next hop', () => {
       { name: 'a', drain: 'keepLast' },
       { name: 'b', drain: 'force' },
     ];
-    expect(stand({ nodes, drains: settled }, 'a')).toBe(kept);
+    expect(outcomeAt({ nodes, drains: settled }, 'a')).toBe(kept);
   });
 });
 
@@ -177,14 +177,14 @@ describe('random drains of a cluster', () => {
   });
   const announces = (text: string): boolean => text.startsWith('192.0.2.1/32');
 
-  test('an address announced by a node whose drain is not forced is still announced by one with a session', () => {
+  test('an address that unforced nodes announced is still announced by a node with a session', () => {
     fc.assert(
       fc.property(clusters, (of) => {
         const nodes = of.nodes ?? [];
         const isHeard = (name: string): boolean => Object.keys(of.running?.[name] ?? {}).length > 0;
-        const before = nodes.filter(({ name, drain }) => drain !== 'force' && isHeard(name) && announces(stand(undrained(of), name)));
+        const before = nodes.filter(({ name, drain }) => drain !== 'force' && isHeard(name) && announces(outcomeAt(undrained(of), name)));
         if (before.length === 0) return;
-        expect(nodes.some(({ name }) => isHeard(name) && announces(stand(of, name)))).toBe(true);
+        expect(nodes.some(({ name }) => isHeard(name) && announces(outcomeAt(of, name)))).toBe(true);
       }),
       { numRuns: 500 },
     );
@@ -194,7 +194,7 @@ describe('random drains of a cluster', () => {
     fc.assert(
       fc.property(clusters, (of) => {
         for (const { name, drain } of of.nodes ?? []) {
-          const [with_, without] = [stand(of, name), stand(undrained(of), name)];
+          const [with_, without] = [outcomeAt(of, name), outcomeAt(undrained(of), name)];
           if (drain === undefined) expect(with_).toBe(without);
           else if (announces(with_)) expect(with_).toMatch(/65535:0 pref 0 prepend 4, (NodeDraining|LastNextHop)$/);
           // A drain takes routes away and never adds one.
@@ -209,8 +209,8 @@ describe('random drains of a cluster', () => {
     fc.assert(
       fc.property(clusters, (of) => {
         const isHeard = (name: string): boolean => Object.keys(of.running?.[name] ?? {}).length > 0;
-        const heard = (of.nodes ?? []).filter(({ name }) => isHeard(name) && announces(stand(of, name)));
-        const kept = heard.filter(({ name }) => stand(of, name).endsWith('LastNextHop'));
+        const heard = (of.nodes ?? []).filter(({ name }) => isHeard(name) && announces(outcomeAt(of, name)));
+        const kept = heard.filter(({ name }) => outcomeAt(of, name).endsWith('LastNextHop'));
         expect(kept.length).toBeLessThanOrEqual(1);
         if (heard.some(({ drain }) => drain === undefined)) expect(kept).toEqual([]);
       }),

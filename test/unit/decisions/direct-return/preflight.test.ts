@@ -68,7 +68,13 @@ describe('the direct server return report of a node: receives / passes / reasons
     ['no VXLAN in a mode that does not need it', 'l2', { lacks: { vxlan: 'no such thing' } }, good, 'link / l2,route / '],
     ['an MTU too small for the tunnel', 'auto', { mtu: new Map([['eth0', 1300]]) }, good, 'link / l2,route / SmallPackets'],
     ['an unknown MTU', 'auto', { mtu: new Map() }, good, 'link,vxlan / l2,route,vxlan / '],
-    ['no pick-up of running connections (nf_conntrack_tcp_loose)', 'auto', { picksUp: false }, good, 'link,vxlan / l2,route,vxlan / NoPickUp'],
+    [
+      'no pick-up of running connections (nf_conntrack_tcp_loose)',
+      'auto',
+      { picksUp: false },
+      good,
+      'link,vxlan / l2,route,vxlan / NoPickUp',
+    ],
     ['no address', 'auto', { addresses: [] }, good, 'vxlan / vxlan / '],
   ])('%s', (_, mode, facts, of, expected) => {
     expect(outcome(mode, facts, of)).toBe(expected);

@@ -54,7 +54,12 @@ describe('consistent hashing', () => {
     ['HeraldConfig asks for more of them', {}, { consistentHashing: true, hashSlots: 4093 }, ['192.0.2.1 TCP 80: connection in 4093']],
     ['the Service refuses them', { loadBalancing: 'random' }, { consistentHashing: true }, []],
     ['the Service asks for them', { loadBalancing: 'consistent' }, {}, ['192.0.2.1 TCP 80: connection in 251']],
-    ['the Service has its own number of slots', { loadBalancing: 'consistent', hashSlots: 1021 }, {}, ['192.0.2.1 TCP 80: connection in 1021']],
+    [
+      'the Service has its own number of slots',
+      { loadBalancing: 'consistent', hashSlots: 1021 },
+      {},
+      ['192.0.2.1 TCP 80: connection in 1021'],
+    ],
     ['the policy is Local', { loadBalancing: 'consistent', externalTrafficPolicy: 'Local' }, {}, []],
     ['the Service has session affinity', { loadBalancing: 'consistent', affinitySeconds: 60 }, {}, ['192.0.2.1 TCP 80: client in 251']],
   ] as const)('the slots when %s', (_what, service, config, expected) => {

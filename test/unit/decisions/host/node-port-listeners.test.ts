@@ -21,8 +21,8 @@ test.each<[string, 'TCP' | 'UDP', string, number, boolean]>([
   ['on an IPv6 NodePort address', 'TCP', 'fd00:0:0:0:0:0:0:1', 30_080, true],
   ['with the other protocol', 'UDP', '0.0.0.0', 30_080, false],
   ['on another port', 'TCP', '0.0.0.0', 8_080, false],
-])('a program that listens %s (%s %s port %i): reported is %s', (_, protocol, address, port, told) => {
-  expect(judgeListeners([{ protocol, address, port }], nodePorts)).toHaveLength(told ? 1 : 0);
+])('a program that listens %s (%s %s port %i): reported is %s', (_, protocol, address, port, reported) => {
+  expect(judgeListeners([{ protocol, address, port }], nodePorts)).toHaveLength(reported ? 1 : 0);
 });
 
 test('several sockets of one program give one reason that names the Service', () => {

@@ -62,7 +62,7 @@ describe('overlapping pools', () => {
     expect(names(pools.toReversed())).toEqual(expected);
   });
 
-  test('the pool created later is refused whatever its name; one without a creation time counts as later', () => {
+  test('the pool created later is refused whatever its name, and no creation time counts as later', () => {
     const created = (name: string, creationTimestamp: string) => {
       const literal = pool({ name, addresses: ['192.0.2.0/24'] });
       return { ...literal, metadata: { ...literal.metadata, creationTimestamp } };
