@@ -1,4 +1,4 @@
-/** A load balancer as the API of this example has it: one address, ports, and the hosts behind it. */
+/** A load balancer of this example's API: one address, its ports, and the hosts behind it. */
 export interface Balancer {
   readonly name: string;
   readonly address: string;
@@ -6,17 +6,17 @@ export interface Balancer {
   readonly hosts: readonly string[];
 }
 
-/** What the provider needs of the API; a test puts a double in its place. */
+/** The part of the API that the provider uses. Tests replace it. */
 export interface BalancerApi {
-  /** Undefined: there is none of this name. */
+  /** Resolves to undefined when there is no balancer of this name. */
   get(name: string): Promise<Balancer | undefined>;
-  /** Makes it, or changes it. */
+  /** Creates or changes the balancer. */
   put(name: string, wanted: Pick<Balancer, 'ports' | 'hosts'>): Promise<Balancer>;
-  /** That there is none is no error. */
+  /** Deletes the balancer. Succeeds when there is none. */
   delete(name: string): Promise<void>;
 }
 
-/** The API did not answer, or said no. */
+/** The API did not answer, or it refused the request. */
 export class ApiError extends Error {
   readonly code: 'unreachable' | 'refused';
 
@@ -56,7 +56,7 @@ export class HttpApi implements BalancerApi {
     try {
       response = await fetch(`${this.#url}/balancers/${encodeURIComponent(name)}`, {
         method,
-        // An API that never answers must not hold the Service for ever.
+        // Ends a request that the API never answers, so that the Service is not blocked.
         signal: AbortSignal.any([this.#stopped, AbortSignal.timeout(10_000)]),
         headers: { 'content-type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),

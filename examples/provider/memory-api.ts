@@ -1,6 +1,6 @@
 import { ApiError, type Balancer, type BalancerApi } from './api.ts';
 
-/** A double of the API, for tests: balancers in memory, and errors when they are asked for. */
+/** An in-memory API for tests. It fails when the test asks for errors. */
 export class MemoryApi implements BalancerApi {
   readonly balancers = new Map<string, Balancer>();
   fails = false;

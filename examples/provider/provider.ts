@@ -22,7 +22,7 @@ import {
 import { ApiError, HttpApi, type Balancer, type BalancerApi } from './api.ts';
 
 /**
- * An example of a provider: it gives each Service of one class a load balancer of an API. Load it with
+ * Creates the example provider, which gives each Service of one class a load balancer of an API. Load it with
  *
  *     BALANCER_API=http://192.0.2.1:8080 herald controller --provider examples/provider/provider.ts
  */
@@ -37,7 +37,7 @@ const finalizer = 'example.com/balancer';
 
 export class BalancerProvider implements Provider, Recovery, ResourceHolder, ChangeListener, PeriodicWork {
   readonly name = 'example';
-  /** It calls an API outside the cluster, so Services of other providers do not wait for it. */
+  /** The provider calls an API outside the cluster, so Services of other providers do not wait for it. */
   readonly remote = true;
   readonly #api: BalancerApi;
   readonly #components: ProviderComponents;
@@ -86,7 +86,7 @@ export class BalancerProvider implements Provider, Recovery, ResourceHolder, Cha
           ingress: service.ingress,
           reason: this.#because('ProviderRefused', 'it balances TCP to NodePorts, and a port of the Service is not that'),
         };
-      // The finalizer comes first: then a balancer is never forgotten.
+      // The finalizer comes first, so that no balancer is left behind when the Service is deleted.
       await this.#metadata?.addFinalizer(key);
       this.#held.add(key);
       const balancer = await this.#ensureBalancer(key, { ports, hosts: hostsOf(snapshot) });
@@ -135,7 +135,7 @@ export class BalancerProvider implements Provider, Recovery, ResourceHolder, Cha
     try {
       this.#mayWrite();
       await this.#api.delete(nameOf(key));
-      // The finalizer goes last, for the same reason.
+      // The finalizer goes last, so that no balancer is left behind.
       await this.#metadata?.removeFinalizer(key);
     } catch (error) {
       return this.#failed(key, error);

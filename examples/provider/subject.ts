@@ -3,7 +3,7 @@ import type { ProviderSubject } from 'herald/provider-testing';
 import { MemoryApi } from './memory-api.ts';
 import { BalancerProvider } from './provider.ts';
 
-/** The example for the compliance tests. `make`: another provider in its place. */
+/** Returns the example as a subject of the compliance tests. `make` creates another provider instead. */
 export function exampleSubject(
   make: (api: MemoryApi, components: ProviderComponents) => Provider = (api, components) => new BalancerProvider(api, components),
 ): ProviderSubject {

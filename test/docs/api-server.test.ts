@@ -47,7 +47,7 @@ function objectsOf(file: string): readonly Manifest[] {
   return parseAllDocuments(readFileSync(join(root, file), 'utf8')).map((document) => document.toJS() as Manifest);
 }
 
-/** A kind of the Prometheus operator, which takes anything. */
+/** Returns the definition of a kind of the Prometheus operator. It accepts any fields. */
 function definitionOf(kind: string, plural: string): object {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return {
@@ -63,7 +63,7 @@ function definitionOf(kind: string, plural: string): object {
   };
 }
 
-/** As the agent of a node that has these troubles with its host. */
+/** Writes the report of node1's agent with these problems of its host. */
 async function reportOfNode1(host: readonly Reason[]): Promise<void> {
   const metadata = { name: 'node1' } as NodeState['metadata'];
   const state = {
@@ -86,7 +86,7 @@ async function installHerald(): Promise<void> {
   await bed.kubectl(['apply', '--server-side', '--force-conflicts', '-k', 'manifests/base']);
 }
 
-/** What the pages take to be there, besides Herald. */
+/** Installs what each page expects to be there. */
 const prepared: Readonly<Record<string, () => Promise<void>>> = {
   'docs/how-to/install.md': async () => undefined,
   'docs/how-to/aws.md': installHerald,
@@ -111,7 +111,7 @@ const prepared: Readonly<Record<string, () => Promise<void>>> = {
       workload('Deployment', 'metallb-system', 'controller'),
       workload('DaemonSet', 'metallb-system', 'speaker'),
       { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } },
-      // Without what the page says to settle before: an announcement by layer 2.
+      // Leaves out the L2Advertisement, which the page tells the reader to remove first.
       ...objectsOf('examples/metallb/installation.yaml').filter(({ kind }) => kind !== 'L2Advertisement'),
       { apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { compat: 'metallb' } },
     );
@@ -120,7 +120,7 @@ const prepared: Readonly<Record<string, () => Promise<void>>> = {
       const { namespace: of = '', name } = service.metadata;
       await bed.kubectl(['-n', of, 'patch', 'service', name, '--subresource=status', '--type=merge', '-p', JSON.stringify({ status })]);
     }
-    // Of the page's third step.
+    // The third step of the page expects this controller.
     bed.lab
       .machine('client')
       .spawn([herald, 'controller', '--leader-elect=false', '--kubeconfig', bed.kubeconfig, '--socket', 'none'], { name: 'controller' });

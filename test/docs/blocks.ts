@@ -1,16 +1,16 @@
-/** A fenced block of a page of the documentation. */
+/** A fenced block of a documentation page. */
 export interface Block {
   readonly page: string;
-  /** Of its opening fence, from 1. */
+  /** The line of its opening fence, from 1. */
   readonly line: number;
-  /** What stands behind the fence: "yaml", "sh not-run: kind: needs Docker"; "not closed" where the page ends first. */
+  /** The text after the opening fence: "yaml", "sh not-run: kind: needs Docker". "not closed" when the page ends first. */
   readonly info: string;
   readonly text: string;
-  /** What stands between the block before and this one. */
+  /** The text between the block before and this one. */
   readonly before: string;
 }
 
-/** The fenced blocks of a page. Those of a list are indented, fence and text alike. */
+/** Returns the fenced blocks of a page. In a list both fence and text are indented. */
 export function blocksOf(page: string, markdown: string): Block[] {
   const blocks: Block[] = [];
   let open: { indent: number; info: string; line: number; before: string } | undefined;

@@ -11,7 +11,7 @@ import { root, type Bed } from './follow.ts';
 
 export const herald = join(root, 'bin/herald');
 
-/** A machine that is alone, for pages that need an API server and nothing else. */
+/** A single machine, for pages that need only an API server. */
 export const oneMachine: Topology = {
   machines: [{ name: 'client', kind: 'control', loopback: ['192.0.2.10/32'] }],
   links: [],
@@ -20,21 +20,21 @@ export const oneMachine: Topology = {
 
 export interface ClusterBedOptions {
   readonly topology: Topology;
-  /** On which machine the API server runs, and one of its addresses. */
+  /** The machine of the API server, and one of its addresses. */
   readonly server: { readonly machine: string; readonly address: string };
-  /** Where the reader is; "client" by default. */
+  /** The machine of the reader. Default: "client". */
   readonly reader?: string;
-  /** What controllers of Kubernetes do: EndpointSlices of selectors, namespaces that go away. */
+  /** Runs kube-controller-manager, which makes EndpointSlices for selectors and removes deleted namespaces. */
   readonly controllerManager?: boolean;
   readonly checkout?: boolean;
 }
 
-/** An API server on a machine of a lab, and a reader, who is its administrator. Nothing of Herald is there yet. */
+/** An API server on a machine of a lab. The reader is its administrator, and Herald is not installed. */
 export class ClusterBed implements Bed {
   readonly lab: Lab;
   readonly checkout: boolean;
   readonly entrance: readonly string[];
-  /** kubectl and helm. */
+  /** A directory with kubectl and helm. */
   readonly programs = mkdtempSync(join(tmpdir(), 'herald-docs-bin-'));
   readonly #options: ClusterOptions;
   #cluster: KubernetesCluster | undefined;
@@ -63,13 +63,13 @@ export class ClusterBed implements Bed {
     return this.#cluster;
   }
 
-  /** The administrator's. */
+  /** The administrator's kubeconfig file. */
   get kubeconfig(): string {
     return join(this.programs, 'kubeconfig');
   }
 
   get variables(): Readonly<Record<string, string>> {
-    // Node keeps what it has made of the TypeScript, which is half the work of a command.
+    // Node caches compiled TypeScript, which is half the work of a command.
     return { KUBECONFIG: this.kubeconfig, NODE_COMPILE_CACHE: join(this.programs, 'compiled') };
   }
 
@@ -77,7 +77,7 @@ export class ClusterBed implements Bed {
     return this.startCluster();
   }
 
-  /** An empty one, in place of any that there is. */
+  /** Starts an empty cluster and stops the one before. */
   async startCluster(): Promise<void> {
     await this.#cluster?.stop();
     this.#cluster = undefined;
@@ -85,13 +85,13 @@ export class ClusterBed implements Bed {
     writeFileSync(this.kubeconfig, this.#cluster.kubeconfig(), { mode: 0o600 });
   }
 
-  /** As the reader, in the root of the repository. `input` is standard input. */
+  /** Runs kubectl as the reader, in the root of the repository. `input` is standard input. */
   kubectl(args: readonly string[], options: { readonly input?: string; readonly check?: boolean } = {}): Promise<CommandResult> {
     const argv = [...this.entrance, join(this.programs, 'kubectl'), ...args];
     return run(argv, { cwd: root, env: { ...this.variables, HOME: this.programs }, timeoutMs: 120_000, ...options });
   }
 
-  /** The definitions of Herald's kinds. */
+  /** Installs the definitions of Herald's kinds. */
   async installDefinitions(): Promise<void> {
     await this.kubectl(['apply', '--server-side', '-k', 'manifests/crds']);
     await this.kubectl(['wait', '--for=condition=Established', '--timeout=100s', 'crd', '--all']);

@@ -11,11 +11,12 @@ import { root, type Bed } from './follow.ts';
 const nodes = ['node1', 'node2', 'node3'] as const;
 const ours = 'bgppeers,bgpadvertisements,ipaddresspools,bfdprofiles,communities,externalippolicies,heraldconfigs';
 
-/** What is in the cluster, as text. */
+/** The manifests of the cluster as text. */
 export const fabricObjects = ['10-cluster', '20-herald', '30-web', '40-ledger']
   .map((name) => readFileSync(join(root, `examples/fabric/${name}.yaml`), 'utf8'))
   .join('---\n')
-  // Over a directory Services without a class are Herald's; no page is about nodes that die; and nobody wants to wait as long as a router may.
+  // Changes from examples/fabric: longer hold times, because no page is about dying nodes; defaultClass, because a directory source serves
+  // Services without a class and a cluster does not; a short settle time, so that drains do not wait.
   .replaceAll('holdTime: 3s, keepaliveTime: 1s', 'holdTime: 30s, keepaliveTime: 10s')
   .replace('drainSeconds: 2', 'drainSeconds: 2, defaultClass: true, nodeDrain: { settleSeconds: 2 }');
 
@@ -31,8 +32,8 @@ interface Item {
 }
 
 /**
- * What most pages take to be there: examples/fabric in a cluster, with a controller, agents on three nodes, and two switches (FRR) that
- * have BGP and BFD with them. The reader is at the machine "client", which reaches the API server on the spine.
+ * The environment of most pages: examples/fabric in a cluster, with a controller, agents on three nodes, and two switches (FRR) that have
+ * BGP and BFD sessions with them. The reader is at the machine "client", which reaches the API server on the spine.
  */
 export class FabricBed {
   readonly bed: ClusterBed;
@@ -63,7 +64,7 @@ export class FabricBed {
     }
   }
 
-  /** The reader on a node, as root. */
+  /** The environment of a reader who is root on node1. */
   get onNode1(): Bed {
     const { lab, programs, variables } = this.bed;
     const inside = 'mkdir -p /run/herald && mount --bind "$1" /run/herald && shift && exec "$@"';
@@ -71,7 +72,7 @@ export class FabricBed {
     return { entrance, programs, variables, checkout: false };
   }
 
-  /** Whatever a page has made goes, what it has changed is as it was, and every session is up. */
+  /** Undoes the changes of the page before, and resolves when every session is up. */
   async begin(): Promise<void> {
     await this.bed.kubectl(['annotate', 'nodes', '--all', 'herald.dev/drain-']);
     await this.bed.kubectl(['uncordon', ...nodes]);
@@ -92,7 +93,7 @@ export class FabricBed {
     await this.bed.kubectl(['apply', '-f', '-'], { input: fabricObjects });
   }
 
-  /** What is not yet as it should be. */
+  /** Returns the nodes and Services that are not ready yet. */
   async #missing(): Promise<readonly string[]> {
     const states = await this.#list('nodestates');
     const up = states.filter(({ status: { sessions = [], drain } = {} }) => {
@@ -113,7 +114,7 @@ export class FabricBed {
 
   async #startAgent(node: string): Promise<void> {
     const { lab, kubeconfig, cluster } = this.bed;
-    // Every machine of the lab has the same files: of the agents one is at the socket where its users look for it (`onNode1`).
+    // All machines of the lab share their files, so only node1's agent has a socket. `onNode1` mounts it where users expect it.
     const socket = node === 'node1' ? join(await lab.scratch('node1-run'), 'agent.sock') : 'none';
     const argv = [herald, 'agent', '--node', node, '--kubeconfig', kubeconfig, '--socket', socket];
     const agent = lab.node(node).spawn(argv, { name: 'agent' });
@@ -126,7 +127,7 @@ export class FabricBed {
     await cluster.request({ method: 'POST', path: '/api/v1/namespaces/herald-system/pods', body });
   }
 
-  /** What the kubelets and the DaemonSet do when somebody deletes the pod of an agent. */
+  /** Replaces deleted pods of agents, as the kubelets and the DaemonSet do. */
   async #replaceAgents(): Promise<void> {
     const path = '/api/v1/namespaces/herald-system/pods';
     while (!this.#stopped.signal.aborted) {
@@ -143,7 +144,7 @@ export class FabricBed {
   }
 }
 
-/** "BGPPeer/tor1-v4" */
+/** Returns the objects of manifests as "BGPPeer/tor1-v4". */
 function namesIn(text: string): readonly string[] {
   const documents = text.split(/^---$/m);
   return documents.map((one) => `${/^kind: (\w+)/m.exec(one)?.[1]}/${/^metadata: \{.*?name: ([\w-]+)/m.exec(one)?.[1]}`);

@@ -15,7 +15,7 @@ afterAll(async () => {
   await fabric?.stop();
 });
 
-/** What a page takes to be in the reader's directory. */
+/** Files that a page expects in the reader's directory. */
 const files: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'docs/how-to/report-a-bug.md': { 'manifests/fabric.yaml': fabricObjects },
   'docs/how-to/explain.md': {
@@ -27,7 +27,7 @@ const files: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 const onNode1 = new Set(['docs/how-to/report-a-bug.md', 'docs/how-to/trace-a-session.md']);
 
-describe('with a cluster, three nodes and two switches', () => {
+describe('a cluster with three nodes and two switches', () => {
   beforeEach(() => fabric.begin());
 
   test.each(pagesOf('fabric'))('%s', async (page) => {

@@ -7,24 +7,24 @@ import { stepsOf, type ShellStep } from './steps.ts';
 
 export const root = join(import.meta.dirname, '../..');
 
-/** Where the commands of a page run. */
+/** The environment in which the commands of a page run. */
 export interface Bed {
-  /** What stands before every command line: `ip netns exec NAME`. */
+  /** Words before every command line: `ip netns exec NAME`. */
   readonly entrance: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
-  /** A directory of programs that the reader has, besides those of Herald. */
+  /** A directory with further programs for the reader, besides Herald's own. */
   readonly programs?: string;
-  /** The reader is in a checkout of Herald; otherwise the directory is empty. */
+  /** True when the reader works in a checkout of Herald. Otherwise the directory is empty. */
   readonly checkout: boolean;
-  /** Brings it back to where the page begins. */
+  /** Restores the state that the page begins with. */
   readonly renew?: () => Promise<void>;
-  /** Takes away what the page has made outside of the directory, which is still there. */
+  /** Removes what the page made outside the directory. The directory still exists then. */
   readonly close?: (directory: string) => Promise<void>;
 }
 
 /**
- * Does what a page says, from top to bottom, in a directory that goes away, and throws at the first block that does not do what
- * the page says. `prepare` lays out what the page takes to be there. Resolves with how many blocks were run.
+ * Follows a page from top to bottom in a temporary directory. Throws at the first block whose result differs from the page. `prepare`
+ * writes the files that the page expects. Resolves to the number of blocks that were run.
  */
 export async function follow(page: string, bed: Bed, prepare: (directory: string) => void = () => undefined): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'herald-docs-'));
@@ -63,7 +63,7 @@ function ranOf(shell: Shell, step: ShellStep): Promise<Ended> {
 
 function problemOf({ where, script, status, output, interrupted }: ShellStep, ended: Ended): string | undefined {
   const told = `\n${script}\n--- printed:\n${ended.printed}`;
-  // A program may end by the signal, or hear it and end well.
+  // A program may end by the signal, or handle it and exit with 0.
   const wanted = interrupted ? [0, 130] : [status];
   if (!wanted.includes(ended.status)) return `${where}: status ${ended.status}, and not ${wanted.join(' or ')}${told}`;
   const missing = output === undefined ? undefined : missingLine(output, ended.printed);
@@ -71,7 +71,9 @@ function problemOf({ where, script, status, output, interrupted }: ShellStep, en
   return missing === undefined ? undefined : `${where}: the page shows a line that was not printed: ${missing}${told}`;
 }
 
-/** Looks like a checkout, and what a page writes there stays out of this one. */
+/**
+ * Links the repository's files into the directory, so that it looks like a checkout and files that a page adds stay out of the real one.
+ */
 function linkCheckout(directory: string): void {
   for (const name of readdirSync(root)) if (!name.startsWith('.')) symlinkSync(join(root, name), join(directory, name));
 }

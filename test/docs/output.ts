@@ -1,8 +1,8 @@
 /**
- * The first line that a page shows and that was not printed; undefined when all of them were, in this order.
+ * Returns the first line that a page shows and that was not printed, or undefined when all were printed in this order.
  *
- * Other lines may stand between them. A number stands for any number, a time (10 s, 4m10s) for any time, `...` for anything, and one space for
- * any space: a page shows the shape of an answer, and not the addresses, times and widths of one day.
+ * Other lines may stand between them. A number matches any number, a time (10 s, 4m10s) any time, `...` anything, and a space any spaces: a
+ * page shows the shape of an answer, not the addresses, times and widths of one day.
  */
 export function missingLine(shown: string, printed: string): string | undefined {
   const lines = printed.split('\n');

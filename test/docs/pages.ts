@@ -1,9 +1,10 @@
 /**
- * Which bed the commands of a page run in. Every page with commands is here, but for those of which no command can be run.
+ * The environment (bed) of each page with commands. Pages whose commands cannot be run are not listed.
  *
- * checkout: this machine, in a copy of the repository (a page that makes namespaces itself). fabric: a cluster with Herald, three nodes
- * and two switches (fabric-bed.ts). router: a cluster with
- * two nodes beside a router that knows nothing yet (router.test.ts). apiServer: a cluster without nodes (api-server.test.ts).
+ * - checkout: this machine, in a copy of the repository, for a page that makes namespaces itself.
+ * - fabric: a cluster with Herald, three nodes and two switches (fabric-bed.ts).
+ * - router: a cluster with two nodes beside a router without configuration (router.test.ts).
+ * - apiServer: a cluster without nodes (api-server.test.ts).
  */
 export const beds: Readonly<Record<string, 'checkout' | 'fabric' | 'router' | 'apiServer'>> = {
   'docs/tutorial.md': 'checkout',

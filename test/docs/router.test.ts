@@ -10,7 +10,7 @@ import { follow } from './follow.ts';
 import { pagesOf } from './pages.ts';
 
 /**
- * The network that the pages about routers speak of: nodes in 10.1.0.0/24 and fd00:1::/64, the router at .1 with eth1. The reader is at the
+ * The network of the pages about routers: nodes in 10.1.0.0/24 and fd00:1::/64, and the router at .1 with eth1. The reader is at the
  * router, which starts with an empty configuration.
  */
 const nodes = ['node1', 'node2'] as const;
@@ -28,7 +28,7 @@ const network: Topology = {
   pods: [],
 };
 
-/** A Service with a pod on each node: who answers there does not matter to a router. */
+/** A Service with a pod on each node. The pods do not exist, because a router does not connect to them. */
 const objects: readonly object[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
   ...nodes.map((name, index) => ({
@@ -79,7 +79,7 @@ afterEach(async () => {
   await bed?.stop();
 });
 
-/** A program of the reader, which talks to the daemons of this router. */
+/** Adds a program for the reader that talks to the daemons of this router. */
 function program(name: string, command: string): void {
   const path = join(bed.programs, name);
   writeFileSync(path, `#!/bin/sh\nexec ${command} "$@"\n`);

@@ -10,28 +10,28 @@ import { until } from '../lab/until.ts';
 const patience = 120_000;
 
 export interface Ended {
-  /** 128 and more: a signal ended it. */
+  /** The exit status. 128 and more: the block was ended by a signal. */
   readonly status: number;
-  /** Of standard output and standard error, as on a terminal. */
+  /** Standard output and standard error, mixed as on a terminal. */
   readonly printed: string;
 }
 
 export interface ShellOptions {
-  /** Where blocks begin, and where they leave what they make. */
+  /** The directory where blocks begin and leave their files. */
   readonly directory: string;
   readonly variables: Readonly<Record<string, string>>;
-  /** What stands before every command line: `ip netns exec NAME`. */
+  /** Words before every command line: `ip netns exec NAME`. */
   readonly entrance: readonly string[];
 }
 
 /**
- * The terminal of somebody who follows a page: `sh -eu` for each block, which knows the variables and the directory that the blocks
- * before it have left. What a block has started in the background runs until `close`.
+ * The terminal of a reader. Runs `sh -eu` for each block with the variables and the working directory of the blocks before. Background
+ * processes of a block run until `close`.
  */
 export class Shell {
   readonly #options: ShellOptions;
   readonly #state: string;
-  /** By which whatever was started here is found again, also what has left its parent. */
+  /** An environment variable that marks every process started here, so that `close` finds also those that left their parent. */
   readonly #mark = `HERALD_DOCS_SHELL=${randomBytes(8).toString('hex')}`;
   #blocks = 0;
 
@@ -47,13 +47,13 @@ export class Shell {
     return this.#start(script).ended;
   }
 
-  /** Runs a block until `enough` says so of what it has printed, then types Ctrl-C. */
+  /** Runs a block until `enough` accepts its output, then sends Ctrl-C. */
   async runUntil(script: string, enough: (printed: string) => boolean): Promise<Ended> {
     const block = this.#start(script);
     let over = false;
     void block.ended.then(() => (over = true));
     await until('it prints what it should', (note) => over || enough(note(block.printed())), patience).catch(() => undefined);
-    // dash loses a signal that comes while it starts a program; whoever sits there types it again.
+    // dash loses a signal that arrives while it starts a program, so Ctrl-C is repeated.
     for (;;) {
       block.signal('SIGINT');
       const ended = await Promise.race([block.ended, sleep(1000)]);
@@ -67,7 +67,7 @@ export class Shell {
     writeFileSync(path, text);
   }
 
-  /** Ends what runs in the background. */
+  /** Kills the background processes. */
   async close(): Promise<void> {
     await until(
       'what was started in the background has ended',
@@ -84,7 +84,7 @@ export class Shell {
     const { directory, variables, entrance } = this.#options;
     const block = join(this.#state, `block-${++this.#blocks}`);
     const kept = join(this.#state, 'variables');
-    // Whatever a block assigns is exported (-a), and written down however the block ends.
+    // Variables that a block assigns are exported (-a) and saved at its end, however it ends.
     const begin = `set +u; . '${kept}'; cd "\${PWD:-.}"; set -u; trap "export -p > '${kept}'" EXIT\n`;
     writeFileSync(block, `${begin}${script}\n`);
     const log = openSync(`${block}.log`, 'w');
@@ -95,7 +95,7 @@ export class Shell {
       cwd: directory,
       env: environment({ ...variables, [markName]: markValue }),
       stdio: ['ignore', log, log],
-      // Of a process group of its own, as from a terminal: Ctrl-C is for all of it.
+      // A process group of its own, as from a terminal: Ctrl-C goes to the whole group.
       detached: true,
     });
     closeSync(log);
@@ -115,7 +115,7 @@ export class Shell {
   }
 }
 
-/** Runs an attempt again and again, as somebody who waits for something does; resolves with the last one. */
+/** Repeats an attempt until it is good or the time is over. Resolves to the last result. */
 export async function repeatedly(attempt: () => Promise<Ended>, good: (ended: Ended) => boolean): Promise<Ended> {
   const deadline = performance.now() + patience;
   for (;;) {
@@ -138,6 +138,6 @@ function kill(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended by itself.
+    // The process has ended already.
   }
 }

@@ -1,6 +1,6 @@
 import { blocksOf, type Block } from './blocks.ts';
 
-/** Why a block may be without a test: each of them is something that cannot be had in a test. */
+/** Reasons why a block may be without a test. Each names something that tests do not have. */
 export const reasons = {
   kind: 'Docker and kind',
   image: 'a container engine, and a registry',
@@ -13,10 +13,10 @@ export const reasons = {
 
 export type NotRun = keyof typeof reasons;
 
-/** What a reader does with a page, in order. */
+/** What a reader does on a page, in order. */
 export type Step = FileStep | ShellStep | NotRunStep;
 
-/** "Write this into `herald.yaml`:" above a block. */
+/** A block below a sentence such as "Write this into `herald.yaml`:". */
 export interface FileStep {
   readonly kind: 'file';
   readonly where: string;
@@ -28,15 +28,15 @@ export interface ShellStep {
   readonly kind: 'shell';
   readonly where: string;
   readonly script: string;
-  /** The exit status that it must have: ```sh exits: 2 */
+  /** The expected exit status: ```sh exits: 2 */
   readonly status: number;
-  /** It only looks, and what it looks at takes its time: it is repeated until it succeeds. ```sh eventually */
+  /** The command reads something that takes time to appear, so it is repeated until it succeeds: ```sh eventually */
   readonly eventually: boolean;
-  /** It goes on until somebody types Ctrl-C: ```sh interrupted */
+  /** The command runs until Ctrl-C: ```sh interrupted */
   readonly interrupted: boolean;
-  /** Another way to do what stands above it, so it begins where the page begins: ```sh instead */
+  /** An alternative to the blocks above, so it begins with the state at the beginning of the page: ```sh instead */
   readonly instead: boolean;
-  /** What the page shows as its output. */
+  /** The output that the page shows. */
   readonly output: string | undefined;
 }
 
@@ -50,7 +50,7 @@ const shell = /^sh(?: (eventually|interrupted|instead))?(?: exits: (\d+))?$/;
 const notRun = /^sh not-run: (\w+)(?:, \S.*)?$/;
 const file = /(?:[Ww]rite|[Pp]ut|[Ss]ave) [^`\n]*\b(?:into|as) `([^`\n]+)`[^\n]*:\s*$/;
 
-/** Throws where a block is marked in a way that nobody understands. */
+/** Returns the steps of a page. Throws when the mark of a block is not understood. */
 export function stepsOf(page: string, markdown: string): readonly Step[] {
   const blocks = blocksOf(page, markdown);
   return blocks.flatMap((block, index) => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { namespacesOf, sweep } from '../lab/teardown.ts';
 import { follow } from './follow.ts';
 
-/** The page takes its lab down itself; what a failure leaves standing must go as well, as nobody else would look for it. */
+/** Removes the lab that a failure left running. Normally the page takes it down itself. */
 async function takeDown(directory: string): Promise<void> {
   const log = join(directory, 'demo.log');
   const id = existsSync(log) ? /\bhl[0-9a-z]{4}\b/.exec(readFileSync(log, 'utf8'))?.[0] : undefined;

@@ -4,7 +4,7 @@ import type { Ingress } from '../../src/model/objects/service.ts';
 import type { ServiceKey } from '../../src/model/objects/metadata.ts';
 import type { Source, SourceProblem } from '../../src/sources/source.ts';
 
-/** A source that holds what a test puts into it, and tells at once. */
+/** A source that holds the objects of a test and reports each change at once. */
 export class TestSource implements Source {
   readonly store = new Store();
   readonly #listeners = new Set<(changes: readonly Change[]) => void>();
@@ -35,7 +35,7 @@ export class TestSource implements Source {
     return maps[kind]?.get(key);
   }
 
-  /** What `change` does is told in one batch. */
+  /** Reports all changes that `change` makes as one batch. */
   atOnce(change: () => void): void {
     const batch = (this.#batch = [] as Change[]);
     change();
@@ -47,7 +47,7 @@ export class TestSource implements Source {
     this.#tell(this.store.remove(object.kind, objectKey(object)));
   }
 
-  /** What a status writer does: the record comes back as a change. */
+  /** Writes the ingress of a Service as a status writer does: the record comes back as a change. */
   record(key: ServiceKey, ingress: readonly Ingress[] | undefined): void {
     this.#tell(this.store.setIngress(key, ingress));
   }
@@ -58,7 +58,7 @@ export class TestSource implements Source {
   }
 
   async start(): Promise<void> {
-    // Everything is there from the beginning.
+    // Does nothing: the objects are there from the beginning.
   }
 
   onChange(listener: (changes: readonly Change[]) => void): () => void {

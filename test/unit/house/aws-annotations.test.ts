@@ -8,7 +8,7 @@ test('docs/reference/aws-annotations.md is what npm run generate writes', () => 
   expect(readFileSync(join(import.meta.dirname, '../../../docs/reference/aws-annotations.md'), 'utf8')).toBe(awsAnnotationsPage());
 });
 
-test('whatever differs from upstream, or is not there, says how', () => {
+test('every annotation that differs from upstream or is missing has a difference text', () => {
   const silent = Object.values(annotationTable).filter(
     (entry) => [entry.lbc, entry.cpa].some((fidelity) => fidelity === 'differs' || fidelity === 'no') && entry.difference === undefined,
   );

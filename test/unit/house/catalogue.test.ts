@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { catalogue } from '../../../src/model/reasons.ts';
 
-/** Details of any entry: every name gives a text, every number is a number. */
+/** Details for any reason: every field is a text, and used as a number it is a number. */
 const anything: unknown = new Proxy({}, { get: (_, name) => (name === Symbol.toPrimitive ? () => 'x' : `<${String(name)}>`) });
 
 describe('the catalogue of reasons', () => {

@@ -5,11 +5,11 @@ import { parse, parseAllDocuments } from 'yaml';
 import { chartFiles } from '../../../scripts/generate/chart-files.ts';
 import { version } from '../../../src/cli/version.ts';
 
-/** What kustomize and Helm make of them is in test/conformance/install.test.ts. */
+/** The output of kustomize and Helm is tested in test/conformance/install.test.ts. */
 const root = join(import.meta.dirname, '../../..');
 const text = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-test.each([...chartFiles()])('manifests/chart/%s says what manifests/ says: npm run generate', (path, wanted) => {
+test.each([...chartFiles()])('manifests/chart/%s is what npm run generate writes', (path, wanted) => {
   expect(text(`manifests/chart/${path}`)).toBe(wanted);
 });
 
@@ -24,7 +24,7 @@ interface Schema {
   readonly additionalProperties?: unknown;
 }
 
-test('the schema knows every value, and the values have every one of the schema', () => {
+test('values.schema.json and values.yaml have the same fields', () => {
   const schema = JSON.parse(text('manifests/chart/values.schema.json')) as Schema;
   const compare = (of: Schema, value: unknown, path: string): string[] => {
     if (of.additionalProperties !== false || of.properties === undefined) return [];
@@ -39,12 +39,12 @@ test('the schema knows every value, and the values have every one of the schema'
   expect(compare(schema, parse(text('manifests/chart/values.yaml')), '')).toEqual([]);
 });
 
-test('what the overlay for AWS allows the controller is what the example has', () => {
+test('the AWS overlay and examples/aws give the controller the same permissions', () => {
   const objects = (path: string): unknown[] => parseAllDocuments(text(path)).map((document) => document.toJS() as unknown);
   expect(objects('manifests/overlays/aws/controller-rbac.yaml')).toEqual(objects('examples/aws/10-controller.yaml'));
 });
 
-test('every folder of overlays and components is a kustomization, and is in the documentation', () => {
+test('every overlay and component is a kustomization and is documented', () => {
   for (const kind of ['overlays', 'components']) {
     for (const name of readdirSync(join(root, 'manifests', kind))) {
       expect(text(`manifests/${kind}/${name}/kustomization.yaml`)).toMatch(/^kind: (Kustomization|Component)$/m);

@@ -8,7 +8,7 @@ import { failureKinds } from '../../../src/explain/plan/fail-on.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/command-line.md'), 'utf8');
 
-/** Commands look at their environment only when they run. */
+/** Commands read their environment only when they run. */
 const environment = {} as CommandContext;
 const commands = (await commandsFor([])).map((command) => command(environment));
 
@@ -16,7 +16,7 @@ function optionsOf(command: Command): string[] {
   return [...command.options.map(({ flags }) => flags), ...command.commands.flatMap(optionsOf)];
 }
 
-test('docs/reference/command-line.md has every option of every command, and no other', () => {
+test('docs/reference/command-line.md has every option of every command and no other', () => {
   const rows = [...page.matchAll(/^\| `(-[^`]*)` \| ([^|]*) \|/gm)].flatMap(([, flags = '', of = '']) =>
     of
       .trim()
@@ -24,20 +24,20 @@ test('docs/reference/command-line.md has every option of every command, and no o
       .map((command) => `${command} ${flags}`),
   );
   const options = commands.flatMap((command) => optionsOf(command).map((flags) => `${command.name()} ${flags}`));
-  // What several commands below one share is one row.
+  // An option that several subcommands of one command share is one row.
   expect(rows.toSorted()).toEqual([...new Set(options)].toSorted());
 });
 
-test('docs/reference/command-line.md has every change that --fail-on takes, with what it means', () => {
+test('docs/reference/command-line.md has every kind of change for --fail-on with its meaning', () => {
   const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)].map(([, name, means]) => [name, means]);
   expect(rows).toEqual(expect.arrayContaining(Object.entries(failureKinds)));
 });
 
-test.each(commands.map((command) => [command.name()]))('docs/reference/command-line.md says what herald %s does', (name) => {
+test.each(commands.map((command) => [command.name()]))('docs/reference/command-line.md has herald %s', (name) => {
   expect(page).toContain(`\n| \`herald ${name}`);
 });
 
-test('a command line that begins with the name of a command loads that command alone', async () => {
+test("a command line that begins with a command's name loads only that command", async () => {
   for (const name of Object.keys(loaders)) {
     const loaded = await commandsFor([name, '--help']);
     expect(loaded.map((command) => command(environment).name())).toEqual([name]);

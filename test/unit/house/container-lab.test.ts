@@ -6,7 +6,7 @@ import { containerLabFiles } from '../../../scripts/generate/container-lab/files
 import { address } from '../../../src/net/address.ts';
 import { prefix, prefixContains } from '../../../src/net/prefix.ts';
 
-/** That what they say works is in test/lab/container-lab.test.ts. */
+/** The files are run in test/lab/container-lab.test.ts. */
 const folder = join(import.meta.dirname, '../../../examples/containerlab');
 const files = containerLabFiles();
 
@@ -37,21 +37,21 @@ const read = (path: string): unknown => parse(readFileSync(join(folder, path), '
 const clab = (read('topology.clab.yml') as Containerlab).topology;
 const compose = read('compose.yaml') as Compose;
 
-test.each([...files])('examples/containerlab/%s says what the lab is: npm run generate', (path, wanted) => {
+test.each([...files])('examples/containerlab/%s is what npm run generate writes', (path, wanted) => {
   expect(readFileSync(join(folder, path), 'utf8')).toBe(wanted);
 });
 
-test('there is no file beside those that are written, the guide, and what its reader makes', () => {
+test('examples/containerlab holds no other files than generated ones and the guide', () => {
   const found = globSync(['**/*.*', '*/daemons'], { cwd: folder, exclude: ['manifests/**', 'clab-herald/**'] });
   expect(found.toSorted()).toEqual([...files.keys(), 'README.md'].toSorted());
 });
 
-test('every image is the choice of the user', () => {
+test('every image is chosen by the user', () => {
   const images = [...Object.values(clab.nodes), ...Object.values(compose.services)].map(({ image }) => image);
   expect(new Set(images)).toEqual(new Set(['${FRR_IMAGE}', '${HERALD_IMAGE}', '${FRR_IMAGE:?}', '${HERALD_IMAGE:?}']));
 });
 
-test('containers are given files that there are, by paths that both programs resolve alike', () => {
+test('every mounted file exists at a path that both programs resolve alike', () => {
   const binds = [...Object.values(clab.nodes), ...Object.values(compose.services)].flatMap((one) =>
     'binds' in one ? one.binds : one.volumes,
   );
@@ -59,13 +59,13 @@ test('containers are given files that there are, by paths that both programs res
   expect([...paths].filter((path) => !existsSync(join(folder, path)))).toEqual([]);
 });
 
-test('each end of a link is an interface of its own, of a container that there is', () => {
+test('each end of a link is a separate interface of an existing container', () => {
   const ends = clab.links.flatMap(({ endpoints }) => endpoints);
   expect(new Set(ends).size).toBe(ends.length);
   expect(new Set(ends.map((end) => end.split(':')[0]))).toEqual(new Set(Object.keys(clab.nodes).filter((name) => name !== 'control')));
 });
 
-test('compose has the containers of containerlab, and its addresses fit into its networks once each', () => {
+test('compose has the same containers, and addresses are unique and inside their networks', () => {
   expect(Object.keys(compose.services)).toEqual(Object.keys(clab.nodes));
   for (const [name, { ipam }] of Object.entries(compose.networks)) {
     const members = Object.values(compose.services).flatMap(({ networks }) => networks?.[name] ?? []);

@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '../../..');
 const pages = ['README.md', 'SECURITY.md', ...globSync('docs/**/*.md', { cwd: root })].toSorted();
 const blocks = pages.flatMap((page) => blocksOf(page, readFileSync(join(root, page), 'utf8')));
 
-/** What the model has against the manifests of a page, read together as one cluster. */
+/** Returns the problems of a page's manifests, read together as one cluster. */
 function problemsOf(manifests: readonly Block[]): string[] {
   const read = manifests.map(({ page, line, text }) => decodeObjects(`${page}, block at ${line}`, text));
   const objects = read.flatMap(({ objects }) => objects);
@@ -36,16 +36,16 @@ describe('manifests in the documentation', () => {
   const manifests = blocks.filter(({ info, text }) => info === 'yaml' && /^apiVersion:/m.test(text));
   const withManifests = [...new Set(manifests.map(({ page }) => page))];
 
-  test('there are some, of our kinds as well', () => {
+  test("the pages have manifests, also of Herald's kinds", () => {
     expect(manifests.length).toBeGreaterThan(10);
     expect(manifests.filter(({ text }) => text.includes('herald.dev/v1alpha1')).length).toBeGreaterThan(10);
   });
 
-  test.each(withManifests)('%s has no manifest in which anything is wrong', (page) => {
+  test.each(withManifests)('%s has only valid manifests', (page) => {
     expect(problemsOf(manifests.filter((block) => block.page === page))).toEqual([]);
   });
 
-  test('one with a field that there is not, or with a name that leads nowhere, would be found', () => {
+  test('an unknown field or an unresolved name in a manifest is found', () => {
     const peer = (field: string): Block => ({
       page: 'docs/x.md',
       line: 1,
@@ -59,7 +59,7 @@ describe('manifests in the documentation', () => {
   });
 });
 
-test('a reason that a page names with a link is in the catalogue', () => {
+test('every reason that a page links to is in the catalogue', () => {
   const named = pages.flatMap((page) =>
     [...readFileSync(join(root, page), 'utf8').matchAll(/\[`?([A-Z][A-Za-z]+)`?\]\([^)]*reasons\.md\)/g)].map(([, code = '']) => ({
       page,
@@ -75,20 +75,20 @@ describe('commands in the tutorial and the how-to pages', () => {
   const withCommands = [...new Set(shells.map(({ page }) => page))];
   const stepsOn = (page: string): readonly Step[] => stepsOf(page, readFileSync(join(root, page), 'utf8'));
 
-  test('no fence is left open', () => {
+  test('every fence is closed', () => {
     expect(blocks.filter(({ info }) => info === 'not closed').map(({ page, line }) => `${page}:${line}`)).toEqual([]);
   });
 
-  test.each(withCommands)('%s is followed by a test (test/docs), or says of each command why it is not: ```sh not-run: REASON', (page) => {
+  test.each(withCommands)('%s is run by a test in test/docs, or each command has ```sh not-run: REASON', (page) => {
     const runs = stepsOn(page).filter(({ kind }) => kind === 'shell');
     expect(Object.hasOwn(beds, page), `${page} in test/docs/pages.ts`).toBe(runs.length > 0);
   });
 
-  test('a page that a test is said to follow is there', () => {
+  test('every page in test/docs/pages.ts exists', () => {
     expect(Object.keys(beds).filter((page) => !withCommands.includes(page))).toEqual([]);
   });
 
-  test('no more than eighteen are not run', () => {
+  test('at most eighteen commands are not run', () => {
     const steps = withCommands.flatMap(stepsOn);
     const left = steps.filter((step) => step.kind === 'not-run');
     const by = Object.entries(Object.groupBy(left, ({ reason }) => reason)).map(

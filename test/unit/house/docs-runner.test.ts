@@ -6,15 +6,15 @@ import { missingLine } from '../../docs/output.ts';
 import { Shell } from '../../docs/shell.ts';
 import { stepsOf } from '../../docs/steps.ts';
 
-describe('what a page shows, beside what was printed', () => {
+describe('the output on a page compared with the printed output', () => {
   test.each([
     ['a line among others', 'two', 'one\ntwo\nthree\n'],
-    ['in this order', 'one\n...\nthree', 'one\ntwo\nthree'],
+    ['lines in this order', 'one\n...\nthree', 'one\ntwo\nthree'],
     ['another number', '198.51.100.10 for 5 s', '203.0.113.7 for 312 s'],
     ['a time in another unit', 'Established for 13 s, 14s ago', 'Established for 2 min, 4m10s ago'],
     ['other widths', 'NAME  READY', 'NAME         READY  '],
-    ['anything', 'AGE ...', 'AGE 3h'],
-  ])('%s is the same', (_what, shown, printed) => {
+    ['an ellipsis', 'AGE ...', 'AGE 3h'],
+  ])('%s matches', (_what, shown, printed) => {
     expect(missingLine(shown, printed)).toBeUndefined();
   });
 
@@ -22,10 +22,10 @@ describe('what a page shows, beside what was printed', () => {
     ['a word that differs', 'Ready: True', 'Ready: False', 'Ready: True'],
     ['part of a line', 'Established', 'Not Established', 'Established'],
     ['the other order', 'three\none', 'one\nthree', 'one'],
-    ['a sign of patterns', 'a.c', 'abc', 'a.c'],
-    ['a time that is none', 'for 13 s', 'for 13 sheep', 'for 13 s'],
-    ['a number that is none', '3/3', 'x/3', '3/3'],
-  ])('%s is not', (_what, shown, printed, missing) => {
+    ['a character of regular expressions', 'a.c', 'abc', 'a.c'],
+    ['a word in place of a time', 'for 13 s', 'for 13 sheep', 'for 13 s'],
+    ['a word in place of a number', '3/3', 'x/3', '3/3'],
+  ])('%s does not match', (_what, shown, printed, missing) => {
     expect(missingLine(shown, printed)).toBe(missing);
   });
 });
@@ -34,7 +34,7 @@ describe('a page as steps', () => {
   const fence = '```';
   const steps = (...lines: readonly string[]): object[] => [...stepsOf('x.md', lines.join('\n'))];
 
-  test('a file, a command with its output, one that cannot run', () => {
+  test('a file, a command with its output, and a command that is not run', () => {
     const page = [
       'Write this into `a/b.yaml`:',
       '',
@@ -59,12 +59,12 @@ describe('a page as steps', () => {
     ]);
   });
 
-  test('text that does not follow at once is no output', () => {
+  test('text after a sentence is not the output of the command before', () => {
     const page = [`${fence}sh`, 'true', fence, 'On the router:', `${fence}text`, 'show', fence];
     expect(steps(...page)).toEqual([expect.objectContaining({ output: undefined })]);
   });
 
-  test.each(['sh not-run: too slow', 'sh not-run:', 'sh later', 'bash', 'sh exits: x', 'console'])('%s is refused', (info) => {
+  test.each(['sh not-run: too slow', 'sh not-run:', 'sh later', 'bash', 'sh exits: x', 'console'])('the fence "%s" is refused', (info) => {
     expect(() => steps(`${fence}${info}`, 'true', fence)).toThrow(`x.md:1: ${fence}${info}: not understood`);
   });
 });
@@ -83,17 +83,17 @@ describe('the reader’s terminal', () => {
     rmSync(directory, { recursive: true });
   });
 
-  test('variables and the directory last from block to block', async () => {
+  test('variables and the working directory last from block to block', async () => {
     expect(await shell.run("A='two words'; mkdir sub; cd sub")).toEqual({ status: 0, printed: '' });
     expect(await shell.run('echo "$A"; basename "$PWD"')).toEqual({ status: 0, printed: 'two words\nsub\n' });
   });
 
-  test('a command that fails ends its block, as does a variable that is not set', async () => {
+  test('a failing command or an unset variable ends its block', async () => {
     expect(await shell.run('(exit 3); echo on')).toEqual({ status: 3, printed: '' });
     expect((await shell.run('echo "$NOBODY_SET_THIS"')).status).toBe(2);
   });
 
-  test('Ctrl-C comes when enough is printed, and what is in the background ends with the page', async () => {
+  test('Ctrl-C is sent after the expected output, and closing ends background processes', async () => {
     const { status, printed } = await shell.runUntil('echo begun; sleep 600', (text) => text.includes('begun'));
     expect({ status, printed }).toEqual({ status: 130, printed: 'begun\n' });
     const begun = await shell.run('sleep 600 > log & echo $!');

@@ -12,14 +12,14 @@ test('docs/reference/events.md is what npm run generate writes', () => {
   expect(page).toBe(eventsPage());
 });
 
-test('its figures are those of the code', () => {
+test('the figures on the page are those of the code', () => {
   expect(page).toContain(`lasted ${limits.conditionHoldMilliseconds / 1000} s`);
   expect(page).toContain(`(${kubeLimits.eventBurst}, then one in five minutes)`);
   expect(page).toContain(`(${1000 / kubeLimits.eventRateMilliseconds} a second)`);
   expect(kubeLimits.eventTokenMilliseconds).toBe(5 * 60_000);
 });
 
-test('reasons and actions are codes that the API takes', () => {
+test('reasons and actions are codes that the API accepts', () => {
   for (const kind of Object.values(eventTable)) {
     expect(kind.action).toMatch(/^[A-Z][A-Za-z]+$/);
     if ('reason' in kind) expect(kind.reason).toMatch(/^[A-Z][A-Za-z]+$/);

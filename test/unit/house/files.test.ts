@@ -5,11 +5,11 @@ import { expect, test } from 'vitest';
 const root = join(import.meta.dirname, '../../..');
 const files = globSync('{src,providers}/**/*.ts', { cwd: root });
 
-test('there are files', () => {
+test('the search finds source files', () => {
   expect(files.length).toBeGreaterThan(100);
 });
 
-/** Files that are longer for now; they may only become shorter. */
+/** Longer files, with their present number of lines. They may only become shorter. */
 const longer: Readonly<Record<string, number>> = {};
 
 test('no file in src has more than 400 lines', () => {
@@ -17,13 +17,13 @@ test('no file in src has more than 400 lines', () => {
   expect(long.filter(([file, lines]) => lines > (longer[file] ?? 400))).toEqual([]);
 });
 
-test('no folder and no file is named after nothing in particular', () => {
+test('no folder or file has a vague name such as utils or helpers', () => {
   const vague = /(^|\/)(utils?|common|helpers?|misc)(\/|\.ts$)/;
   expect(vague.test('src/utils/x.ts') && vague.test('src/bgp/helpers.ts') && !vague.test('src/net/communities.ts')).toBe(true);
   expect([...files, ...globSync('{test,scripts}/**/*.ts', { cwd: root })].filter((file) => vague.test(file))).toEqual([]);
 });
 
-test('what the documentation points to is there', () => {
+test('every link in the documentation leads to an existing file', () => {
   const pages = [...globSync('*.md', { cwd: root }), ...globSync('{docs,src}/**/*.md', { cwd: root })];
   const dead = pages.flatMap((page) => {
     const links = readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g);

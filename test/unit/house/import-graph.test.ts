@@ -4,7 +4,10 @@ import { describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** Who may import whom: docs/ARCHITECTURE.md. A room always sees itself; whatever is not named is forbidden. */
+/**
+ * Allowed imports between rooms, as in docs/ARCHITECTURE.md. A room may always import from itself; imports that are not listed are
+ * forbidden.
+ */
 const leaves = ['src/lang', 'src/net', 'src/system'];
 const decisions = ['src/model', 'src/decisions', ...leaves];
 const shells = ['src/sources', 'src/kube', 'src/telemetry', 'src/live', 'src/bgp', 'src/bfd', 'src/dataplane', ...decisions];
@@ -30,7 +33,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'src/cli': ['src/controller', 'src/agent', 'src/explain', 'providers/bare-metal', 'providers/aws', ...shells],
 };
 
-/** npm packages and Node built-ins that only some rooms may use; a pure room uses none of them. */
+/** Pure rooms use no npm package and no Node built-in. */
 const pureRooms = new Set([
   'src/net',
   'src/model',
@@ -42,15 +45,15 @@ const pureRooms = new Set([
   'providers/bare-metal',
   'providers/aws',
 ]);
-/** Names are hashed by AWS' rules of length; a hash is a pure function. */
+/** Allowed in pure rooms: an assertion and a hash are pure. The AWS provider hashes names to fit the lengths that AWS allows. */
 const harmless = new Set(['node:assert', 'node:crypto']);
-/** The edges inside of pure rooms: they alone know the SDK. */
+/** Folders of pure rooms that may use packages: only they know the AWS SDK. */
 const edges = ['providers/aws/sdk/'];
 
 interface Import {
   readonly from: string;
   readonly to: string;
-  /** Written as import(): loaded when it is needed. */
+  /** True for import(), which loads the file when it is needed. */
   readonly isLazy: boolean;
 }
 
@@ -78,7 +81,7 @@ const imports = ['src', 'providers'].flatMap(sourceFiles).flatMap(importsOf);
 const inside = imports.filter(({ to }) => to.startsWith('src/') || to.startsWith('providers/'));
 const outside = imports.filter(({ to }) => !to.startsWith('src/') && !to.startsWith('providers/'));
 
-/** The strongly connected components of more than one node (Tarjan 1972). */
+/** Returns the strongly connected components with more than one node (Tarjan 1972). */
 function cyclesIn(arrows: readonly Import[]): string[][] {
   const targets = new Map<string, Set<string>>();
   for (const { from, to } of arrows) {
@@ -110,7 +113,7 @@ function cyclesIn(arrows: readonly Import[]): string[][] {
   return cycles;
 }
 
-/** Every folder of a room, the room itself included. */
+/** Returns every folder of a room, the room included. */
 function foldersOf(files: readonly string[]): string[] {
   const folders = files.flatMap((file) => {
     const parts = dirname(file).split('/');
@@ -119,7 +122,10 @@ function foldersOf(files: readonly string[]): string[] {
   return [...new Set(folders)].toSorted();
 }
 
-/** The imports among the direct entries (files and sub-rooms) of a folder. Imports at run time, by import(), are the composition's. */
+/**
+ * Returns the imports among the direct entries (files and sub-rooms) of a folder. Leaves out import(), which only the composition root
+ * uses.
+ */
 function arrowsInside(folder: string): Import[] {
   const entry = (file: string): string | undefined =>
     file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split('/')[0] : undefined;
@@ -129,21 +135,21 @@ function arrowsInside(folder: string): Import[] {
   });
 }
 
-/** A folder that a person takes in at a glance has some seven to fifteen entries; `src/bfd` is a library of one state machine. */
+/** The most entries of a folder, so that a reader takes it in at a glance. `src/bfd` has more because it is one state machine. */
 const mostEntries = 16;
 const largerFolders: Readonly<Record<string, number>> = { 'src/bfd': 20 };
 
 describe('the import graph', () => {
-  test('finds imports at all', () => {
+  test('the search finds imports', () => {
     expect(inside.length).toBeGreaterThan(20);
   });
 
-  test('every room is in the table', () => {
+  test('every room is in the table of allowed imports', () => {
     const rooms = new Set(['src', 'providers'].flatMap(sourceFiles).map(roomOf));
     expect([...rooms].filter((room) => mayImport[room] === undefined)).toEqual([]);
   });
 
-  test('rooms import only what they may', () => {
+  test('rooms import only from rooms that the table allows', () => {
     const forbidden = inside.filter(({ from, to }) => {
       const [mine, theirs] = [roomOf(from), roomOf(to)];
       return mine !== theirs && !(mayImport[mine] ?? []).includes(theirs);
@@ -168,18 +174,18 @@ describe('the import graph', () => {
     expect(new Set(loaders.map(({ from }) => from))).toEqual(new Set(loaders.length > 0 ? ['src/cli/main.ts'] : []));
   });
 
-  test('no file imports itself by way of others, not even for a type', () => {
+  test('no file imports itself through others, not even for a type', () => {
     expect(cyclesIn(inside)).toEqual([]);
   });
 
-  test('the sub-rooms of a folder import one way', () => {
+  test('sub-rooms of a folder import one way', () => {
     const cyclic = foldersOf(['src', 'providers'].flatMap(sourceFiles)).flatMap((folder) =>
       cyclesIn(arrowsInside(folder)).map((entries) => `${folder}: ${entries.join(', ')}`),
     );
     expect(cyclic).toEqual([]);
   });
 
-  test('a folder has a number of entries that a person takes in', () => {
+  test('no folder has too many entries', () => {
     const crowded = foldersOf(['src', 'providers'].flatMap(sourceFiles)).flatMap((folder) => {
       const entries = readdirSync(join(root, folder)).length;
       return entries > (largerFolders[folder] ?? mostEntries) ? [`${folder}: ${entries}`] : [];

@@ -7,7 +7,7 @@ import { krewManifest } from '../../../scripts/krew-manifest.ts';
 import { tarball } from '../../../scripts/tarball.ts';
 import { version } from '../../../src/cli/version.ts';
 
-/** The rules of https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/ and of the naming guide beside it. */
+/** A plugin manifest by the rules of https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/ and of its naming guide. */
 interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -27,7 +27,7 @@ interface Manifest {
 
 const sha256 = 'a'.repeat(64);
 
-test('the manifest for krew is as krew wants it', () => {
+test('the manifest follows the rules of krew', () => {
   const { apiVersion, kind, metadata, spec } = krewManifest({ version, uri: 'https://releases.example/k.tar.gz', sha256 }) as Manifest;
   expect({ apiVersion, kind }).toEqual({ apiVersion: 'krew.googlecontainertools.github.com/v1alpha2', kind: 'Plugin' });
   expect(metadata).toEqual({ name: 'herald' });
@@ -47,7 +47,7 @@ test('the manifest for krew is as krew wants it', () => {
   }
 });
 
-test('an archive is what tar reads, and the same each time', () => {
+test('an archive is reproducible, and tar can unpack it', () => {
   const files = [
     { name: 'program', content: Buffer.from('#!/bin/sh\necho ran\n'), executable: true },
     { name: 'exactly-one-block', content: Buffer.alloc(512, 'x'), executable: false },

@@ -11,11 +11,11 @@ import { catalogue } from '../../../src/model/reasons.ts';
 const root = join(import.meta.dirname, '../../..');
 
 describe('docs/reference/metallb-compatibility.md', () => {
-  test('is what npm run generate writes', () => {
+  test('the page is what npm run generate writes', () => {
     expect(readFileSync(join(root, 'docs/reference/metallb-compatibility.md'), 'utf8')).toBe(metallbPage());
   });
 
-  test('has every field of every kind, with a text wherever it is not the same', () => {
+  test('every field of every kind is listed, with a text unless it is the same', () => {
     const page = metallbPage();
     for (const { kind, rows, refused } of metallbKinds) {
       for (const { field, does, text } of rows) {
@@ -25,7 +25,7 @@ describe('docs/reference/metallb-compatibility.md', () => {
     }
   });
 
-  test('names Events and reasons that Herald has', () => {
+  test('Events and reasons on the page exist in Herald', () => {
     const known = new Set<string>([
       ...Object.keys(catalogue),
       ...Object.values(eventTable).flatMap((kind) => ('reason' in kind ? [kind.reason] : [])),
@@ -35,14 +35,14 @@ describe('docs/reference/metallb-compatibility.md', () => {
     expect(named.length).toBeGreaterThan(5);
   });
 
-  test('has each metric once', () => {
+  test('each metric is listed once', () => {
     const names = metallbMetrics.flatMap(({ name }) => name.split(', '));
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(30);
   });
 });
 
-test('a field of MetalLB that is the same has its name in the kind of Herald', () => {
+test("a field that is the same in MetalLB has the same name in Herald's kind", () => {
   for (const { kind, rows, refused } of metallbKinds) {
     if (refused !== undefined) continue;
     const ours = kinds.find((candidate) => candidate.kind === kind);
@@ -52,7 +52,7 @@ test('a field of MetalLB that is the same has its name in the kind of Herald', (
   }
 });
 
-/** Where objects come in, the command that translates them, and the setting. */
+/** The files that may know MetalLB: where objects are read, `herald import metallb`, and the setting `compat`. */
 const door = [
   /^src\/model\/kinds\/herald-config\.ts$/,
   /^src\/model\/metallb\//,
@@ -61,7 +61,7 @@ const door = [
   /^src\/model\/parse(\.ts|\/metadata\.ts)$/,
 ];
 
-test('nobody behind the door knows of MetalLB', () => {
+test('no other file knows MetalLB', () => {
   const files = ['src', 'providers'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))

@@ -14,7 +14,7 @@ test('docs/reference/metrics.md is what npm run generate writes', () => {
   expect(page).toContain(`at most ${limits.series} series`);
 });
 
-test('names are as Prometheus has them: _total on counters alone, base units, no units in other words', () => {
+test('names follow Prometheus: _total for counters only, base units, no other units', () => {
   const others = declarations.filter(([name]) => name.startsWith('herald_'));
   expect(others.length).toBeGreaterThan(40);
   for (const [name, { type }] of others) {
@@ -25,13 +25,13 @@ test('names are as Prometheus has them: _total on counters alone, base units, no
   }
 });
 
-test('no label could hold the name of a Service, an address of a client, or text without bound', () => {
+test("no label can hold a Service, a client's address or unbounded text", () => {
   const labels = new Set(declarations.flatMap(([, declaration]) => Object.keys(declaration.labels)));
   for (const unbounded of ['service', 'namespace', 'frontend', 'prefix', 'uid', 'message', 'error'])
     expect([...labels]).not.toContain(unbounded);
 });
 
-test('each says in one sentence what it is, and each label what its values are', () => {
+test('each metric has one sentence of help, and each label a description of its values', () => {
   for (const [name, { help, labels, buckets, type }] of declarations) {
     expect([name, help]).toEqual([name, expect.stringMatching(/^[A-Z].*\.$/)]);
     for (const values of Object.values(labels)) expect(values).not.toBe('');

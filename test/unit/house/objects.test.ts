@@ -14,11 +14,11 @@ test.each([...files.keys()])('%s is what npm run generate writes', (path) => {
   expect(existsSync(join(root, path)) && readFileSync(join(root, path), 'utf8') === files.get(path), 'run npm run generate').toBe(true);
 });
 
-test('no CRD and no JSON schema is there that nothing writes', () => {
+test('manifests has no CRD and no JSON schema that is not generated', () => {
   expect(globSync('manifests/{crds,schema}/**/*.{yaml,json}', { cwd: root }).filter((path) => !files.has(path))).toEqual([]);
 });
 
-test('a kustomization of manifests/base brings the CRDs along', () => {
+test('manifests/base includes the CRDs', () => {
   const { resources } = parse(readFileSync(join(root, 'manifests/base/kustomization.yaml'), 'utf8')) as { resources: string[] };
   expect(resources).toContain('../crds');
 });
@@ -28,7 +28,7 @@ interface Found {
   readonly schema: Schema;
 }
 
-/** Every schema of a kind with where it stands. */
+/** Returns every schema of a kind with its path. */
 function allOf(schema: Schema, path: string): Found[] {
   if (schema.kind === 'list') return [{ path, schema }, ...allOf(schema.items, `${path}[]`)];
   if (schema.kind === 'map') return [{ path, schema }, ...allOf(schema.values, `${path}{}`)];
@@ -39,19 +39,19 @@ function allOf(schema: Schema, path: string): Found[] {
 describe.each(kinds as readonly KindDefinition[])('$kind', (kind) => {
   const all = [...(kind.spec === undefined ? [] : allOf(kind.spec, 'spec')), ...allOf(kind.status, 'status')];
 
-  test('has a description of each field', () => {
+  test('every field has a description', () => {
     const fields = all.filter(({ path }) => path.includes('.') && !/(\[\]|\{\})$/.test(path));
     expect(fields.length).toBeGreaterThan(0);
     expect(fields.filter(({ schema }) => schema.description === undefined).map(({ path }) => path)).toEqual([]);
   });
 
-  test('has names that nobody else has, and conditions', () => {
+  test('names and short names are unique, and status has conditions', () => {
     const names = (kinds as readonly KindDefinition[]).flatMap(({ plural, shortNames }) => [plural, ...shortNames]);
     for (const name of [kind.plural, ...kind.shortNames]) expect(names.filter((other) => other === name)).toHaveLength(1);
     expect(all.map(({ path }) => path)).toContain('status.conditions');
   });
 
-  test('has only options that the language knows', () => {
+  test('schemas use only known options', () => {
     const known = new Set(
       'kind description required unset rules maxLength default format secret grammar min max zeroIsUnset values items maxItems unique key maxEntries fields relations open impliedDefaults called'.split(
         ' ',
@@ -71,7 +71,7 @@ interface Structural {
   readonly [keyword: string]: unknown;
 }
 
-/** What of a structural schema has no bound. */
+/** Returns the paths of a structural schema that have no bound. */
 function unbounded(schema: Structural, path: string): string[] {
   const bounds: Readonly<Record<string, string | undefined>> = { array: 'maxItems', string: 'maxLength' };
   const bound = schema.additionalProperties === undefined ? bounds[schema.type ?? ''] : 'maxProperties';

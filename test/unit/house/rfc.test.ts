@@ -13,23 +13,23 @@ test('docs/reference/rfc.md is what npm run generate writes', () => {
   expect(readFileSync(join(import.meta.dirname, '../../../docs/reference/rfc.md'), 'utf8')).toBe(rfcPage());
 });
 
-test.each(each)('every requirement of %s is in the list once, in order, and in one chapter', (prefix, { requirements, chapters }) => {
+test.each(each)('every requirement of %s is listed once, in order, in one chapter', (prefix, { requirements, chapters }) => {
   const all = numbersTo(sizes[prefix] ?? 0);
   expect(requirements.map(({ number }) => number)).toEqual(all);
   expect(chapters.flatMap(({ first, last }) => all.slice(first - 1, last))).toEqual(all);
 });
 
-test.each(each)('what %s has met has a test that carries its number', (_, catalogue) => {
+test.each(each)('every met requirement of %s has a test with its number', (_, catalogue) => {
   const proven = new Set(numberedTests().flatMap(({ labels }) => labels));
   const unproven = catalogue.requirements.filter(({ number, status }) => status.kind === 'met' && !proven.has(label(catalogue, number)));
   expect(unproven.map(({ number }) => number)).toEqual([]);
 });
 
-test('no test carries the number of a requirement that does not exist', () => {
+test('every number in a test title belongs to a requirement', () => {
   expect(numberedTests().filter((test) => test.labels.some((label) => !labels.has(label)))).toEqual([]);
 });
 
-test('numbers have three digits and stand at the start of a name, where the page finds them', () => {
+test('numbers have three digits and begin the test title', () => {
   const stray = testFiles().flatMap(({ file, text }) =>
     text
       .split('\n')
@@ -43,14 +43,14 @@ test('numbers have three digits and stand at the start of a name, where the page
   expect(stray).toEqual([]);
 });
 
-test.each(each)('every RFC that a requirement of %s cites is in the table, and every RFC of the table has a status', (_, catalogue) => {
+test.each(each)('RFCs that requirements of %s cite are in the table, and all in the table have a status', (_, catalogue) => {
   const { requirements, rfcs } = catalogue;
   const known = new Set(rfcs.map(({ number }) => String(number)));
   expect(requirements.flatMap(({ sources }) => sources).filter((source) => !known.has(source.split(' ')[0] ?? ''))).toEqual([]);
   expect(rfcs.filter((rfc) => rfc.status === undefined && requirementsOf(catalogue, rfc).length === 0)).toEqual([]);
 });
 
-test('finds the numbers of names in every kind of string, and only there', () => {
+test('numbered test titles are found in every kind of string and nowhere else', () => {
   const text = [
     `test('BGP-014 AS 0 is refused', () => {`,
     `  // BGP-015 is elsewhere`,

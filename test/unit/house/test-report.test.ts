@@ -4,7 +4,7 @@ import { afterSecondRun, recap, verdictOf, type Report } from '../../../scripts/
 
 type Tests = Readonly<Record<string, 'passed' | 'failed' | 'skipped'>>;
 
-/** One file, `/root/a.test.ts`. */
+/** A report about one file, `/root/a.test.ts`. */
 function reportOf(tests: Tests, message = ''): Report {
   const assertionResults = Object.entries(tests).map(([fullName, status]) => ({
     fullName,
@@ -19,48 +19,48 @@ function namesOf(failures: readonly { test: string }[]): string[] {
   return failures.map(({ test }) => test);
 }
 
-describe('what a run of tests says at its end', () => {
-  it('counts what passed, and knows what failed and why', () => {
+describe('the verdict on a test run', () => {
+  it('passed tests are counted, and failed tests are named with their message', () => {
     const verdict = verdictOf(reportOf({ one: 'passed', two: 'failed', three: 'skipped' }));
     expect(verdict.passed).toBe(1);
     expect(verdict.failed).toEqual([{ file: '/root/a.test.ts', test: 'two', message: 'two is wrong' }]);
   });
 
-  it('knows a file that did not load', () => {
+  it('a file that does not load is a failure', () => {
     expect(verdictOf(reportOf({}, 'no such module')).failed).toEqual([{ file: '/root/a.test.ts', test: '', message: 'no such module' }]);
   });
 
-  it('counts a test that passes the second time as passed, and tells of it', () => {
+  it('a test that passes the second time counts as passed and is reported as unsteady', () => {
     const both = afterSecondRun(verdictOf(reportOf({ one: 'passed', two: 'failed' })), reportOf({ one: 'passed', two: 'passed' }));
     expect(both).toMatchObject({ passed: 2, failed: [] });
     expect(namesOf(both.unsteady)).toEqual(['two']);
   });
 
-  it('forgives nothing that fails twice, or that the second run does not have', () => {
+  it('a test that fails twice or is missing in the second run stays failed', () => {
     const first = verdictOf(reportOf({ one: 'failed', two: 'failed' }));
     expect(namesOf(afterSecondRun(first, reportOf({ one: 'failed', two: 'skipped' })).failed)).toEqual(['one', 'two']);
     expect(namesOf(afterSecondRun(first, reportOf({})).failed)).toEqual(['one', 'two']);
     expect(namesOf(afterSecondRun(first, undefined).failed)).toEqual(['one', 'two']);
   });
 
-  it('tells of a test that fails the second time only', () => {
+  it('a test that fails only the second time is reported as unsteady', () => {
     const both = afterSecondRun(verdictOf(reportOf({ one: 'passed', two: 'failed' })), reportOf({ one: 'failed', two: 'passed' }));
     expect(both).toMatchObject({ passed: 2, failed: [] });
     expect(namesOf(both.unsteady)).toEqual(['two', 'one']);
   });
 
-  it('does not forgive a hook that fails the second time: beside a failed test nobody knows whether it failed the first time', () => {
+  it('a hook that fails the second time is a failure, because the first report does not show hooks', () => {
     const both = afterSecondRun(verdictOf(reportOf({ one: 'failed' })), reportOf({ one: 'passed' }, 'a hook threw'));
     expect(namesOf(both.failed)).toEqual(['']);
     expect(namesOf(both.unsteady)).toEqual(['one']);
   });
 
-  it('forgives a file that loads the second time, without counting it as a test', () => {
+  it('a file that loads the second time is forgiven and counts as no test', () => {
     const both = afterSecondRun(verdictOf(reportOf({}, 'a hook threw')), reportOf({ one: 'passed' }));
     expect(both).toMatchObject({ passed: 0, failed: [] });
   });
 
-  it('names each failure with the first lines of its reason, and says how many more there are', () => {
+  it('the recap shows the first lines of each failure and counts failures beyond the bound', () => {
     const failed = Array.from({ length: 12 }, (_, index) => ({
       file: '/root/a.test.ts',
       test: `test ${index}`,
