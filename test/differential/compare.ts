@@ -5,15 +5,15 @@ import type { Environment } from './objects.ts';
 import type { Outcome } from './observe.ts';
 
 export interface Verdict {
-  /** In words; undefined: as it must be. */
+  /** A description of the problem. Absent: the outcomes agree. */
   readonly problem?: string;
-  /** More packets may show what chance has hidden. */
+  /** True: more packets may reveal endpoints that chance has not selected yet. */
   readonly open: boolean;
-  /** Names of the differences without which it would be a problem. */
+  /** Names of the listed differences that explain the outcome. */
   readonly used: readonly string[];
 }
 
-/** Whether Herald did what kube-proxy did, but for the differences that are listed. */
+/** Checks that Herald did the same as kube-proxy, except for the listed differences. */
 export function compare(flow: Flow, environment: Environment, kubeProxy: Outcome, herald: Outcome): Verdict {
   const used = new Set<string>();
   const expected = new Set(
@@ -33,18 +33,18 @@ export function compare(flow: Flow, environment: Environment, kubeProxy: Outcome
     open,
     used: [...used],
   });
-  const words = `Herald: ${list(herald.fates)}; expected, as kube-proxy has ${list(kubeProxy.fates)}: ${list(expected)}`;
+  const words = `Herald: ${list(herald.fates)}; expected, from kube-proxy's ${list(kubeProxy.fates)}: ${list(expected)}`;
   if (herald.moved && !kubeProxy.moved) {
     const again = flow.again === undefined ? '' : `, then ${flow.again.destination} port ${flow.again.port}`;
     return verdict(`Herald sent a client with affinity to another endpoint${again}; ${words}`);
   }
   if (flow.affinity && !flow.many) return verdict(oneOfEach(expected, herald.fates) ? undefined : words);
   if (expected.symmetricDifference(herald.fates).size === 0) return verdict(undefined);
-  // Chance chooses among endpoints, and among nothing else.
+  // Chance decides only among endpoints, so only delivered packets may differ by chance.
   return verdict(words, [...expected, ...herald.fates].every(isDelivered));
 }
 
-/** One client with affinity sees one endpoint of each side, which may be different ones. */
+/** A single client with affinity sees one endpoint on each side. The two may differ. */
 function oneOfEach(expected: ReadonlySet<string>, seen: ReadonlySet<string>): boolean {
   const [a] = expected;
   const [b] = seen;

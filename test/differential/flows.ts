@@ -8,7 +8,7 @@ import { clients, clusterIP, ingressOf, specOf, type Objects } from './objects.t
 import { nodeAddresses, podRanges, type Entry } from './stand.ts';
 import { familyOf, placeText } from './wire.ts';
 
-/** Who sends: a class of sources that must all be treated alike, of which every try is another one where there are many. */
+/** A class of senders that must all be treated alike. Where the class has many sources, each try uses another one. */
 export type SenderName =
   | 'pod'
   | 'pod of another node'
@@ -20,7 +20,7 @@ export type SenderName =
   | 'other client'
   | 'the address itself';
 
-/** What a destination is. */
+/** The kind of a destination. */
 export type DestinationKind =
   | 'cluster IP'
   | 'load balancer IP'
@@ -31,7 +31,7 @@ export type DestinationKind =
   | 'endpoint'
   | 'elsewhere';
 
-/** Packets that must share a fate, but for the choice among endpoints. */
+/** Packets that must have the same fate, except for the choice among endpoints. */
 export interface Flow {
   readonly sender: SenderName;
   readonly entry: Entry;
@@ -42,10 +42,10 @@ export interface Flow {
   readonly kind: DestinationKind;
   readonly protocol: Protocol;
   readonly port: number;
-  /** The Service whose frontend it is. */
+  /** The Service that owns the frontend. */
   readonly service?: string;
   readonly affinity: boolean;
-  /** Where the second packet of a client with affinity goes: another frontend of the same port of the Service, or the same. */
+  /** Destination of the second packet of a client with affinity: the same frontend, or another one of the same Service port. */
   readonly again?: { readonly destination: string; readonly port: number };
 }
 
@@ -53,18 +53,18 @@ export function flowText({ sender, source, many, destination, protocol, port, ki
   return `${sender} (${source}${many ? ' and on' : ''}) -> ${placeText(destination, port)} ${protocol}, ${kind}${service === undefined ? '' : ` of ${service}`}`;
 }
 
-/** As many flows to these objects' frontends and to what is beside them. */
+/** Returns `count` random flows, to frontends of these objects and to other destinations. */
 export function randomFlows(random: Random, objects: Objects, count: number): Flow[] {
   const destinations = objects.services.flatMap((service) => destinationsOf(service, objects));
   const all = [...destinations, ...strangers()];
   return Array.from({ length: count }, () => {
-    // Frontends more often than what is beside them.
+    // Frontends are chosen more often than other destinations.
     const destination = random.pick(destinations.length > 0 && !random.chance(5) ? destinations : all);
     const meant = random.chance(12) ? aside(random, destination, destinations) : destination;
     const { servicePort, ...flow } = meant;
     const others = destinations.filter((other) => other.affinity && other.servicePort === servicePort && sameFamily(other, meant));
     const sender = randomSender(random, meant, objects);
-    // Only a client that has not been seen yet.
+    // Only for clients that have not been used yet.
     const again = meant.affinity && sender.many ? random.pick([...others, meant]) : undefined;
     return {
       ...flow,
@@ -74,7 +74,7 @@ export function randomFlows(random: Random, objects: Objects, count: number): Fl
   });
 }
 
-/** The same address a number of addresses further. */
+/** Returns the address `offset` addresses after the given one. */
 export function offsetAddress(text: string, offset: number): string {
   const bytes = addressBytes(address(text));
   const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -84,7 +84,7 @@ export function offsetAddress(text: string, offset: number): string {
 }
 
 interface Destination extends Pick<Flow, 'destination' | 'kind' | 'protocol' | 'port' | 'service' | 'affinity'> {
-  /** The same for all frontends of one port of a Service. */
+  /** Equal for all frontends of one Service port. */
   readonly servicePort?: string;
 }
 
@@ -120,7 +120,7 @@ function destinationsOf(service: ApiObject, { slices }: Objects): Destination[] 
   });
 }
 
-/** Of no Service at all. */
+/** Destinations that belong to no Service. */
 function strangers(): Destination[] {
   const of = (destination: string, kind: DestinationKind, port: number): Destination => ({
     destination,
@@ -138,7 +138,7 @@ function strangers(): Destination[] {
   ]);
 }
 
-/** A port or a protocol that the Service most likely does not have there. */
+/** Changes the port or protocol to one that the Service most likely does not have. */
 function aside(random: Random, destination: Destination, all: readonly Destination[]): Destination {
   const port = destination.port + random.pick([-1, 1, 5, 10, 1_000]);
   const protocol = random.pick<Protocol>(['TCP', 'UDP', 'SCTP']);

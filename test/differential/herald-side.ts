@@ -11,7 +11,7 @@ import type { ApiObject } from '../kube-fixture/object.ts';
 import { fixedObjects, nodeName, podPrefixes, type Environment, type Objects } from './objects.ts';
 import { Stand } from './stand.ts';
 
-/** A node with Herald's data plane, given the same objects: parsed, decided and programmed as the agent does it. */
+/** A node with Herald's data plane. Objects are parsed, decided and programmed as the agent does it. */
 export class HeraldSide {
   readonly stand: Stand;
   readonly #dataplane: NftablesDataplane;
@@ -34,7 +34,7 @@ export class HeraldSide {
     this.#fixed = [...fixedObjects(environment), ...settings(environment)];
   }
 
-  /** Resolves when the rules for exactly these objects are in the kernel; what is there is changed, not replaced. */
+  /** Resolves when the kernel has the rules for exactly these objects. Existing rules are changed, not replaced. */
   async program({ services, slices }: Objects): Promise<void> {
     const store = new Store();
     for (const object of [...this.#fixed, ...services, ...slices]) store.upsert(parsed(object));
@@ -75,7 +75,7 @@ function settings({ pods, masqueradeAll, nodePortAddresses, externalIPsAllowed }
   ];
 }
 
-/** Throws where Herald refuses the object: all that is made up here is valid. */
+/** Parses an object, and throws if Herald refuses it: all generated objects are valid. */
 function parsed(raw: ApiObject): NonNullable<ReturnType<typeof parseObject>['object']> {
   const { object, problems } = parseObject(raw);
   if (object === undefined || problems.length > 0) throw new Error(`${JSON.stringify(raw)}: ${JSON.stringify(problems)}`);

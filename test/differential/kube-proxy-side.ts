@@ -7,7 +7,7 @@ import { fixedObjects, nodeName, podPrefixes, type Environment, type Objects } f
 import { observe, type Fresh } from './observe.ts';
 import { Stand } from './stand.ts';
 
-/** A node with kube-proxy, and how it gets its objects. */
+/** A node with kube-proxy and an API server for its objects. */
 export class KubeProxySide {
   readonly stand: Stand;
   readonly #api: FixtureApiServer;
@@ -26,10 +26,10 @@ export class KubeProxySide {
     return new KubeProxySide(stand, await FixtureApiServer.start(stand.namespace), fresh);
   }
 
-  /** Another kube-proxy in place of the one before, whose rules it finds. */
+  /** Starts another kube-proxy in place of the previous one, whose rules it finds. */
   async enter(environment: Environment): Promise<void> {
     await this.#proxy?.stop();
-    // kube-proxy 1.36 asks for the zone to be told to it only after its watch has begun, and may miss the first answer. So the zone comes later.
+    // kube-proxy 1.36 registers for node changes only after its watch has begun, and may miss the first one. So the zone is set later.
     this.#api.put(...fixedObjects({ ...environment, zone: '' }));
     const { nodePortAddresses, masqueradeAll } = environment;
     this.#proxy = startKubeProxy({
@@ -49,9 +49,9 @@ export class KubeProxySide {
     await this.#proxy.process.waitForLine(/"Updated proxier node topology labels".*topology.kubernetes.io\/zone/, 30_000);
   }
 
-  /** Resolves when the rules for exactly these objects are in the kernel. */
+  /** Resolves when the kernel has the rules for exactly these objects. */
   async program({ services, slices }: Objects): Promise<void> {
-    // Watches tell of changes in order: when the last of them is in force, so are all.
+    // Watches report changes in order, so when the last one is in force, all are.
     const sentinel = sentinelObjects(++this.#round);
     this.#api.replaceAll('Service', [...services, sentinel.service]);
     this.#api.replaceAll('EndpointSlice', [...slices, ...sentinel.slices]);
@@ -94,7 +94,7 @@ interface Sentinel {
   readonly endpoints: readonly string[];
 }
 
-/** A Service with another port and other endpoints in each round. */
+/** Returns a Service with another port and other endpoints in each round. */
 function sentinelObjects(round: number): Sentinel {
   const addresses = { IPv4: '172.30.0.200', IPv6: 'fd02::200' };
   const endpoints = { IPv4: `10.194.0.${1 + (round % 250)}`, IPv6: `fd01:0:0:3::${1 + (round % 250)}` };

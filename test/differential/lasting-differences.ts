@@ -2,19 +2,19 @@ import { ingressOf, specOf, type Environment, type Objects, type ServicePort } f
 import type { LastingFlow } from './lasting.ts';
 import { placeText } from './wire.ts';
 
-/** What became of the flows of some clients that had the same fate before the objects changed. */
+/** The outcome for the flows of clients that had the same fate before the objects changed. */
 export interface LastingCase {
   readonly flow: LastingFlow;
-  /** Before, on both sides: "10.160.0.11:8080 as itself". */
+  /** The fate before the change, on both sides: "10.160.0.11:8080 as itself". */
   readonly fate: string;
   readonly kubeProxy: ReadonlySet<string>;
   readonly herald: ReadonlySet<string>;
-  /** After the change. */
+  /** The objects after the change. */
   readonly objects: Objects;
   readonly environment: Environment;
 }
 
-/** Where Herald treats a flow that goes on in another way than kube-proxy, on purpose. */
+/** A case in which Herald treats a continuing flow differently from kube-proxy on purpose. */
 export interface LastingDifference {
   readonly name: string;
   readonly reason: string;
@@ -23,14 +23,14 @@ export interface LastingDifference {
 
 export const lastingDifferences: readonly LastingDifference[] = [
   {
-    name: 'flows of UDP and SCTP end with their endpoint, also of SCTP and where nobody else serves, and with their frontend',
-    reason: 'kube-proxy leaves the client with an endpoint that is gone, for as long as it sends (row 60).',
+    name: 'flows of UDP and SCTP end with their endpoint, also with the last one, and with their frontend',
+    reason: 'kube-proxy leaves the client with the removed endpoint for as long as the client sends (row 60).',
     allows: ({ flow, fate, kubeProxy, herald, objects }) =>
       flow.protocol !== 'TCP' && isOnly(kubeProxy, 'kept') && !herald.has('kept') && !isServed(flow, endpointOf(fate), objects),
   },
   {
-    name: 'a connection of TCP that began before its frontend begins anew',
-    reason: 'Nobody has answered it, and all further packets would be treated as the first was (kubernetes/kubernetes#48719).',
+    name: 'a TCP connection that began before its frontend starts again',
+    reason: 'It has no reply, and the kernel would treat all further packets like the first one (kubernetes/kubernetes#48719).',
     allows: ({ flow, fate, kubeProxy, herald }) =>
       flow.protocol === 'TCP' &&
       endpointOf(fate) === placeText(flow.destination, flow.port) &&
@@ -38,9 +38,9 @@ export const lastingDifferences: readonly LastingDifference[] = [
       !herald.has('kept'),
   },
   {
-    name: 'what a client of UDP sent to a NodePort before there was one goes on like that, where nodePortAddresses is no address but a prefix',
+    name: 'a UDP flow that began before its NodePort continues when nodePortAddresses is a prefix and not an address',
     reason:
-      'Herald asks the kernel to forget flows by address, and does not know which ones of the prefix the node has: they run into their time-out.',
+      'Herald deletes flows by address and does not know which addresses of the prefix the node has. These flows time out.',
     allows: ({ flow, fate, kubeProxy, herald, environment }) =>
       environment.nodePortAddresses.some((prefix) => !/\/(?:32|128)$/.test(prefix)) &&
       flow.port >= 30_000 &&
@@ -49,7 +49,7 @@ export const lastingDifferences: readonly LastingDifference[] = [
       !kubeProxy.has('kept'),
   },
   {
-    name: 'an external IP that no ExternalIPPolicy allows is no frontend, also later',
+    name: 'an external IP that no ExternalIPPolicy allows does not become a frontend later',
     reason: 'As for new flows (row 20).',
     allows: ({ flow, fate, herald, objects, environment }) =>
       !environment.externalIPsAllowed &&
@@ -58,7 +58,7 @@ export const lastingDifferences: readonly LastingDifference[] = [
       isOnly(herald, 'kept'),
   },
   {
-    name: 'TCP is refused by a reset, also later',
+    name: 'TCP flows that are refused later get a reset',
     reason: 'As for new connections.',
     allows: ({ flow, kubeProxy, herald }) => flow.protocol === 'TCP' && isOnly(kubeProxy, 'icmp') && isOnly(herald, 'reset'),
   },
@@ -72,7 +72,7 @@ function endpointOf(fate: string): string {
   return fate.split(' as ')[0] ?? '';
 }
 
-/** Whether the endpoint serves a Service port that has this frontend. */
+/** Returns true if the endpoint serves a Service port that has this frontend. */
 function isServed({ protocol, destination, port }: LastingFlow, endpoint: string, { services, slices }: Objects): boolean {
   return services.some((service) => {
     if (service.metadata.labels?.['service.kubernetes.io/service-proxy-name'] !== undefined) return false;

@@ -9,22 +9,25 @@ import { fateOf, type Fresh } from './observe.ts';
 import { nodeAddresses, type Sent, type Stand } from './stand.ts';
 import { placeText } from './wire.ts';
 
-/** A flow that begins before a change of the objects and goes on after it: from several clients, which chance sends to several endpoints. */
+/**
+ * A flow that begins before a change of the objects and continues after it. It has several clients, which reach several endpoints by
+ * chance.
+ */
 export interface LastingFlow {
   readonly protocol: Protocol;
   readonly destination: string;
   readonly port: number;
 }
 
-/** Fates of the clients, in their order. */
+/** The fates of the clients, in their order. */
 export type Fates = readonly string[];
 
 const clientsPerFlow = 12;
-/** No other client comes from so far up in the prefix, or from this port. */
+/** No other client uses addresses this far up in the prefix, or this port. */
 const firstClient = 1_500_000;
 const sourcePort = 900;
 
-/** To addresses where Services come and go, whether or not there is one now. */
+/** Returns flows to addresses where Services are created and removed, whether or not one exists now. */
 export function lastingFlows(random: Random, count: number): LastingFlow[] {
   return Array.from({ length: count }, () => {
     const [family, slot, index] = [random.pick<Family>([4, 6]), random.pick(slots), random.pick([0, 1])];
@@ -41,7 +44,7 @@ export function lastingFlows(random: Random, count: number): LastingFlow[] {
   });
 }
 
-/** Sends one packet of each client; the same each time. */
+/** Sends one packet of each client, with the same addresses and ports each time. */
 export async function continueFlows(stand: Stand, flows: readonly LastingFlow[], fresh: Fresh): Promise<Fates[]> {
   const sent = flows.map((flow, number) =>
     Array.from({ length: clientsPerFlow }, (_, client): Sent => {
@@ -54,11 +57,11 @@ export async function continueFlows(stand: Stand, flows: readonly LastingFlow[],
   return sent.map((packets) => packets.map(({ id, source }) => fateOf(seen.get(id) ?? [], source)));
 }
 
-/** What the change did to the flows that had each fate before: "kept", "moved" to somewhere else, or how they ended. */
+/** Returns for each earlier fate what happened to its flows: "kept", "moved" to another destination, or how they ended. */
 export function whatBecame(before: Fates, after: Fates): ReadonlyMap<string, ReadonlySet<string>> {
   const became = new Map<string, Set<string>>();
   for (const [client, fate] of before.entries()) {
-    // What arrived nowhere left nothing that could go on.
+    // A packet that was not delivered left no flow that could continue.
     if (!isDelivered(fate)) continue;
     const now = after[client] ?? '';
     const kind = now === fate ? 'kept' : isDelivered(now) ? 'moved' : now;
@@ -71,14 +74,17 @@ function isDelivered(fate: string): boolean {
   return fate.includes(' as ');
 }
 
-/** Both sides before a change. */
+/** The fates on both sides before a change. */
 export interface Begun {
   readonly flows: readonly LastingFlow[];
   readonly kubeProxy: readonly Fates[];
   readonly herald: readonly Fates[];
 }
 
-/** Where flows that began alike went on otherwise; both sides clean up a moment after the change, so they are looked at until they agree. */
+/**
+ * Compares continuing flows whose fate was equal before the change. Both sides clean up shortly after a change, so the comparison is
+ * repeated until they agree.
+ */
 export async function compareLasting(
   begun: Begun,
   now: { readonly objects: Objects; readonly environment: Environment },
@@ -101,7 +107,7 @@ export async function compareLasting(
           return [];
         }
         return [
-          `${flow.protocol} ${placeText(flow.destination, flow.port)}, begun to ${fate}: ${[...found].join()}, and with kube-proxy ${[...wanted].join()}`,
+          `${flow.protocol} ${placeText(flow.destination, flow.port)}, begun to ${fate}: Herald ${[...found].join()}, kube-proxy ${[...wanted].join()}`,
         ];
       });
     });

@@ -39,7 +39,7 @@ if (values.help) {
   process.exit(0);
 }
 
-/** Problems that are printed before the run gives up. */
+/** The number of printed problems after which the run stops printing. */
 const maximumProblems = 20;
 const none: Outcome = { fates: new Set(), moved: false };
 const fresh = { id: 0x1000_0000, source: 0 };
@@ -62,7 +62,7 @@ try {
   await kubeProxy.stop();
   await herald.stop();
 }
-console.log(`${totals.sets} sets of objects, ${totals.flows} flows; flows with a difference that is meant:`);
+console.log(`${totals.sets} sets of objects, ${totals.flows} flows; flows with an intended difference:`);
 for (const [name, times] of used) console.log(`  ${times}: ${name}`);
 console.log(`${totals.sets - totals.failed} passed, ${totals.failed} failed`);
 process.exitCode = totals.failed > 0 || totals.sets === 0 ? 1 : 0;
@@ -113,7 +113,7 @@ interface Problem {
   readonly text: string;
 }
 
-/** What chance has hidden is looked for with ever more packets; a packet that was lost is sent again. */
+/** Tries flows again with more packets while the sides differ, because chance may hide endpoints and packets may be lost. */
 async function tryFlows(all: readonly Flow[], environment: Environment): Promise<Problem[]> {
   let open = all.map((flow) => ({ flow, kubeProxy: none, herald: none }));
   for (const [attempt, tries] of [12, 40, 200, 600].entries()) {
@@ -121,7 +121,7 @@ async function tryFlows(all: readonly Flow[], environment: Environment): Promise
     const seen = [await observe(kubeProxy.stand, flows, tries, fresh), await observe(herald.stand, flows, tries, fresh)] as const;
     const results = open.map((before, index) => {
       const [ours, theirs] = [seen[1][index] ?? none, seen[0][index] ?? none];
-      // Only what was chosen among endpoints adds up; whatever else differs must differ again.
+      // Outcomes that are choices among endpoints are merged over attempts. Any other difference must occur again.
       const keep = compare(before.flow, environment, before.kubeProxy, before.herald).open;
       const outcomes = keep
         ? { kubeProxy: merged(before.kubeProxy, theirs), herald: merged(before.herald, ours) }
@@ -149,7 +149,7 @@ function report(seed: number, step: number, { flow, text }: Problem, environment
 function reportLasting(seed: number, step: number, text: string, { services, slices }: Objects): void {
   totals.problems++;
   if (totals.problems > maximumProblems) return;
-  console.log(`\nseed ${seed}, step ${step}: a flow that went on: ${text}`);
+  console.log(`\nseed ${seed}, step ${step}: a continuing flow: ${text}`);
   const slot = /(\d)\d$/.exec(/\d+(?=,)/.exec(text)?.[0] ?? '')?.[1];
   for (const object of [...services, ...slices]) if (String(slotOf(object)) === slot) console.log(`  ${JSON.stringify(object)}`);
 }

@@ -5,20 +5,20 @@ import type { Random } from '../fuzz/random.ts';
 import type { ApiObject } from '../kube-fixture/object.ts';
 import { nodeAddresses, podRanges } from './stand.ts';
 
-/** What does not change while one kube-proxy runs. */
+/** Settings that do not change while one kube-proxy runs. */
 export interface Environment {
-  /** Of the node; "": it has none. */
+  /** The node's zone. "": it has none. */
   readonly zone: string;
-  /** Prefixes as --nodeport-addresses has them; empty: the primary addresses. */
+  /** Prefixes for --nodeport-addresses. Empty: the primary addresses. */
   readonly nodePortAddresses: readonly string[];
-  /** How pods are known: by the prefixes of all, or by the link of those on the node. */
+  /** The rule by which kube-proxy and Herald recognise pods: the prefixes of all pods, or the link of those on the node. */
   readonly pods: 'prefixes' | 'interface' | 'name of interface' | 'unknown';
   readonly masqueradeAll: boolean;
-  /** An ExternalIPPolicy allows all external IPs. */
+  /** True: an ExternalIPPolicy allows all external IPs. */
   readonly externalIPsAllowed: boolean;
 }
 
-/** Both in full: nobody fills in defaults here, as an API server would. */
+/** Complete objects: there is no API server here that would fill in defaults. */
 export interface Objects {
   readonly services: readonly ApiObject[];
   readonly slices: readonly ApiObject[];
@@ -32,10 +32,10 @@ const at = (family: Family, four: string, six: string): string => (family === 4 
 export const clusterIP = (family: Family, slot: number): string => at(family, `172.30.0.${10 + slot}`, `fd02::${10 + slot}`);
 export const loadBalancerIP = (family: Family, slot: number, index: number): string =>
   at(family, `192.0.2.${1 + slot * 4 + index}`, `fd09::${1 + slot * 4 + index}`);
-/** Several Services may have it, on ports of their own. */
+/** An address that several Services may share, on different ports. */
 const sharedIP = (family: Family): string => at(family, '192.0.2.200', 'fd09::200');
 const externalIP = (family: Family, slot: number): string => at(family, `192.0.2.${100 + slot}`, `fd09::${100 + slot}`);
-/** Clients by their prefix, which source ranges may name. */
+/** Clients by prefix, for use in source ranges. */
 export const clients = { allowed: { 4: '100.64.0.0/11', 6: 'fd0a:1::/64' }, other: { 4: '100.96.0.0/11', 6: 'fd0a:2::/64' } } as const;
 const families: readonly Family[] = [4, 6];
 
@@ -63,7 +63,7 @@ export function fixedObjects({ zone }: Environment): ApiObject[] {
   ];
 }
 
-/** The next objects after these: of each Service, all is as before, or its endpoints are others, or all is anew, or it is gone. */
+/** Returns the next objects after these. Each Service stays, gets other endpoints, is recreated, or is removed. */
 export function nextObjects(random: Random, before: Objects): Objects {
   const services: ApiObject[] = [];
   const slices: ApiObject[] = [];
@@ -99,7 +99,7 @@ export function specOf(service: ApiObject): ServiceSpec {
   return service.spec as ServiceSpec;
 }
 
-/** Addresses in the status: those that the nodes answer for, and those of a load balancer that answers itself. */
+/** Returns the addresses in the status: those that nodes answer for, and those of a load balancer that proxies. */
 export function ingressOf(service: ApiObject): { readonly answered: readonly string[]; readonly proxied: readonly string[] } {
   const { loadBalancer } = service['status'] as { loadBalancer: { ingress?: { ip?: string; ipMode?: string }[] } };
   const of = (proxied: boolean): string[] =>
@@ -107,7 +107,7 @@ export function ingressOf(service: ApiObject): { readonly answered: readonly str
   return { answered: of(false), proxied: of(true) };
 }
 
-/** The Service's number, which is in the names of its objects. */
+/** Returns the number of the Service, which is part of the names of its objects. */
 export function slotOf({ metadata }: ApiObject): number {
   return Number(/^web(\d)/.exec(metadata.name)?.[1]);
 }
@@ -124,7 +124,7 @@ function randomService(random: Random, slot: number): ApiObject {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    // The families of a Service do not change: with others it is another Service.
+    // The families of a Service cannot change, so a Service with other families has another name.
     metadata: {
       name: `web${slot}-${own.join('')}`,
       namespace: 'default',
@@ -153,7 +153,7 @@ function randomService(random: Random, slot: number): ApiObject {
 function randomPorts(random: Random, slot: number, nodePorts: boolean): object[] {
   const count = random.pick([1, 1, 2, 3]);
   return Array.from({ length: count }, (_, index) => {
-    // The third has the number of the first, and another protocol.
+    // The third port has the number of the first, with another protocol.
     const port = 1_000 + slot * 10 + (index % 2);
     const protocol = random.pick<Protocol>(index === 2 ? ['SCTP'] : ['TCP', 'TCP', 'UDP']);
     return {
@@ -192,7 +192,7 @@ function randomRanges(random: Random): string[] {
       [at(family, '10.99.0.8/32', 'fd99::8/128')],
       [at(family, ' 10.99.0.0/24', 'fd99::/64 ')],
       [clients.allowed[family], at(family, '0.0.0.0/0', '::/0')],
-      // One range within the other.
+      // One range inside the other.
       [clients.allowed[family], at(family, '100.64.0.0/16', 'fd0a:1::/96')],
     ]),
   );
@@ -201,7 +201,7 @@ function randomRanges(random: Random): string[] {
 function randomIngress(random: Random, slot: number, own: readonly Family[]): object[] {
   if (random.chance(12)) return [{ hostname: 'lb.example.com' }];
   const mode = (): object => random.pick([{}, { ipMode: 'VIP' }, { ipMode: 'VIP' }, { ipMode: 'VIP' }, { ipMode: 'Proxy' }]);
-  // One of a family that the Service does not have is ignored.
+  // A range of a family that the Service does not have is ignored.
   const ofFamilies = random.chance(8) ? families : own;
   return ofFamilies.flatMap((family) =>
     random
@@ -220,7 +220,7 @@ function endpointPlaces(family: Family): Place[] {
   return [
     ...numbers.map((number) => ({ address: at(family, `10.160.0.${number}`, `fd01:0:0:1::${number}`), nodeName })),
     ...numbers.map((number) => ({ address: at(family, `10.192.0.${number}`, `fd01:0:0:2::${number}`), nodeName: 'there' })),
-    // Host network pods, and something outside of the cluster.
+    // Host network pods, and an address outside the cluster.
     { address: nodeAddresses[family][0], nodeName },
     { address: at(family, '10.99.0.9', 'fd99::9'), nodeName: 'there' },
     { address: at(family, '203.0.113.7', 'fd0b::7') },
@@ -232,7 +232,7 @@ function randomSlices(random: Random, service: ApiObject, slot: number): ApiObje
   return ipFamilies.flatMap((addressType) => {
     const family: Family = addressType === 'IPv4' ? 4 : 6;
     const count = random.pick([0, 1, 1, 1, 2]);
-    // A controller gives hints to all or to none; one that is missing is a controller that has not finished.
+    // A controller sets hints on all endpoints or on none. A missing hint means that the controller has not finished.
     const hinted = random.chance(2);
     const conditionsOf = new Map<string, Conditions>();
     return Array.from({ length: count }, (_, index): ApiObject => {
@@ -291,7 +291,10 @@ const ending: readonly Conditions[] = [
   { ready: true, serving: true, terminating: true },
 ];
 
-/** Of an endpoint that another slice has too, one is terminating and the other is not: which of two alike counts is not defined. */
+/**
+ * For an endpoint that is in another slice too, one entry terminates and the other does not: the result for two equal states is not
+ * defined.
+ */
 function randomConditions(random: Random, before: Conditions | undefined): Conditions {
   if (before !== undefined) return random.pick(before.terminating === true ? lasting : ending);
   return random.pick([...lasting, ...lasting, ...ending]);

@@ -2,22 +2,25 @@ import { offsetAddress, type Flow } from './flows.ts';
 import type { Sent, Stand } from './stand.ts';
 import { placeText, type Sighting } from './wire.ts';
 
-/** What became of the packets of one flow. */
+/** The outcome for the packets of one flow. */
 export interface Outcome {
-  /** "10.160.0.11:8080 as itself", "... as 10.99.0.1": where it came out, and the source it had there; "reset", "icmp", "nothing". */
+  /**
+   * The destination that a packet reached and the source it had there ("10.160.0.11:8080 as itself", "... as 10.99.0.1"), or "reset",
+   * "icmp", "nothing".
+   */
   readonly fates: ReadonlySet<string>;
-  /** A client got another endpoint for its second packet than for its first. */
+  /** True: a client's second packet reached another endpoint than its first. */
   readonly moved: boolean;
 }
 
 const freshSources = 1_000_000;
-/** Counts up through the run: conntrack and affinity have not seen these sources and ports. */
+/** Counters that run through the whole test, so that conntrack and affinity have not seen the sources and ports before. */
 export interface Fresh {
   id: number;
   source: number;
 }
 
-/** Sends each flow's packets: `tries` of them, or that many pairs where affinity is to be seen. */
+/** Sends `tries` packets for each flow, or that many pairs of packets for flows with affinity. */
 export async function observe(stand: Stand, flows: readonly Flow[], tries: number, fresh: Fresh): Promise<Outcome[]> {
   const packets: Sent[] = [];
   const send = (flow: Flow, source: string, to: Pick<Flow, 'destination' | 'port'>): Sent => {
@@ -35,7 +38,7 @@ export async function observe(stand: Stand, flows: readonly Flow[], tries: numbe
   );
   const seen = await stand.send(packets);
   const fate = ({ id, source }: Sent): string => fateOf(seen.get(id) ?? [], source);
-  /** Undefined: it did not arrive, or where it was sent to, which is no endpoint that somebody chose. */
+  /** Returns the chosen endpoint. Undefined: the packet did not arrive, or it arrived at its original destination, which is no choice. */
   const endpointOf = (packet: Sent): string | undefined => {
     const [endpoint, ...arrived] = fate(packet).split(' as ');
     return arrived.length === 0 || endpoint === placeText(packet.destination, packet.port) ? undefined : endpoint;
@@ -53,7 +56,7 @@ export function merged(a: Outcome, b: Outcome): Outcome {
   return { fates: a.fates.union(b.fates), moved: a.moved || b.moved };
 }
 
-/** A packet that arrived somewhere may be refused there: that it arrived is what counts. */
+/** Returns the fate of a packet. A delivered packet may still be refused at its destination; it counts as delivered. */
 export function fateOf(sightings: readonly Sighting[], source: string): string {
   const arrivals = sightings.flatMap((sighting) => {
     if (sighting.kind !== 'packet') return [];

@@ -37,7 +37,7 @@ function open(namespace: string, domain: number, protocol: number, family: Famil
   return socket;
 }
 
-/** One end of a wire: sends whole packets out of an interface, and sees those that come in. */
+/** One end of a wire. Sends whole packets out of an interface, and receives those that come in. */
 export class Wire {
   readonly #socket: RawSocket;
   readonly #own: Buffer;
@@ -51,7 +51,7 @@ export class Wire {
     const header = (family: Family): Buffer => Buffer.concat([to, from, Buffer.of(ETH_P[family] >> 8, ETH_P[family] & 255)]);
     this.#headers = { 4: header(4), 6: header(6) };
     this.#socket = open(namespace, AF_PACKET, 0);
-    // struct sockaddr_ll: family, protocol in network order, index; packets are received from here on.
+    // struct sockaddr_ll: family, protocol in network byte order, interface index. The socket receives packets from here on.
     const link = Buffer.alloc(20);
     link.writeUInt16LE(AF_PACKET, 0);
     link.writeUInt16BE(ETH_P_ALL, 2);
@@ -67,12 +67,12 @@ export class Wire {
     if (libc().send(this.#socket.fd, frame, frame.length, 0) < 0) throw systemError(libc(), 'sending a frame');
   }
 
-  /** The next packet that came in; undefined: there is none. */
+  /** Returns the next received packet. Undefined: there is none. */
   receive(): Buffer | undefined {
     for (;;) {
       const length = libc().recv(this.#socket.fd, this.#memory, longest, MSG_DONTWAIT);
       if (length < 0) return undefined;
-      // What this end sent is seen here too.
+      // Packets that this end sent are received too, and skipped.
       if (length > 14 && !this.#memory.subarray(6, 12).equals(this.#own))
         return Buffer.from(this.#memory.subarray(14, Math.min(length, longest)));
     }
@@ -83,7 +83,7 @@ export class Wire {
   }
 }
 
-/** Sends packets from the machine itself, with headers of its own: they go the way of those that its programs send. */
+/** Sends packets with their own headers from the machine itself, on the path of packets of its programs. */
 export class LocalSender {
   readonly #sockets: Readonly<Record<Family, RawSocket>>;
 
@@ -91,7 +91,7 @@ export class LocalSender {
     this.#sockets = { 4: open(namespace, AF_INET, IPPROTO_RAW), 6: open(namespace, AF_INET6, IPPROTO_RAW, 6) };
   }
 
-  /** A rule that drops or refuses it makes the call fail, and says nothing more. */
+  /** A rule that drops or refuses the packet makes the call fail, without further information. */
   send(packet: Buffer, family: Family, destination: string): void {
     const to = socketAddress(family, address(destination), 0);
     libc().sendto(this.#sockets[family].fd, packet, packet.length, MSG_DONTWAIT, to, to.length);
@@ -103,17 +103,17 @@ export class LocalSender {
   }
 }
 
-/** What comes to the machine itself by one protocol, after translation, as its programs would get it. */
+/** Receives the packets of one protocol for the machine itself, after translation, as its programs would. */
 export class LocalReceiver {
   readonly #socket: RawSocket;
   readonly #protocol: number;
-  // One piece of memory for recvmsg: struct msghdr, struct iovec, the source, control data, the packet.
+  // One block of memory for recvmsg: struct msghdr, struct iovec, source, control data, packet.
   readonly #memory: Buffer;
 
   constructor(namespace: string, family: Family, protocol: number) {
     this.#protocol = protocol;
     this.#socket = open(namespace, family === 4 ? AF_INET : AF_INET6, protocol, family);
-    if (family === 6) this.#socket.setSocketOption(IPPROTO_IPV6, IPV6_RECVPKTINFO, int32(1), 'asking for the destination');
+    if (family === 6) this.#socket.setSocketOption(IPPROTO_IPV6, IPV6_RECVPKTINFO, int32(1), 'requesting the destination address');
     const buffer = new ArrayBuffer(dataAt + longest);
     const base = libc().addressOf(buffer);
     const memory = Buffer.from(buffer);
@@ -126,7 +126,7 @@ export class LocalReceiver {
     this.#memory = memory;
   }
 
-  /** The next packet; undefined: there is none. */
+  /** Returns the next packet. Undefined: there is none. */
   receive(): ReceivedHere | undefined {
     const memory = this.#memory;
     memory.writeUInt32LE(controlAt - sourceAt, 8);
@@ -134,11 +134,11 @@ export class LocalReceiver {
     const length = libc().recvmsg(this.#socket.fd, memory, MSG_DONTWAIT);
     if (length < 0) return undefined;
     const data = Buffer.from(memory.subarray(dataAt, dataAt + Math.min(length, longest)));
-    // Linux gives raw sockets the header of IPv4 and not that of IPv6 (raw(7), RFC 3542 3).
+    // Linux gives raw sockets the IPv4 header but not the IPv6 header (raw(7), RFC 3542 3).
     if (this.#socket.family === 4) return { packet: data };
     const control = memory.subarray(controlAt, controlAt + Number(memory.readBigUInt64LE(40)));
     const informed = control.length >= 36 && control.readInt32LE(8) === IPPROTO_IPV6 && control.readInt32LE(12) === IPV6_PKTINFO;
-    if (!informed) throw new Error('no destination with a packet of IPv6');
+    if (!informed) throw new Error('an IPv6 packet without a destination address');
     const text = (from: Buffer, at: number): string => formatAddress(addressFromBytes(from.subarray(at, at + 16)));
     return { protocol: this.#protocol, segment: data, source: text(memory, sourceAt + 8), destination: text(control, 16) };
   }

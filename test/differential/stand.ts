@@ -7,7 +7,7 @@ import { ip, inNamespace } from '../lab/namespace.ts';
 import { LocalReceiver, LocalSender, Wire } from './sockets.ts';
 import { decodePacket, decodeSegment, encodePacket, familyOf, type Packet, type Sighting } from './wire.ts';
 
-/** Where a packet enters the node: from a pod's link, from outside, or from its own programs. */
+/** Where a packet enters the node: from a pod's link, from outside, or from the node's own programs. */
 export type Entry = 'pods' | 'outside' | 'node';
 
 export interface Sent extends Packet {
@@ -19,20 +19,20 @@ const hardware = {
   world: { pods: '02:00:00:00:01:01', outside: '02:00:00:00:01:02' },
 };
 
-/** Addresses of the node: the primary one first. Programs of the node may send from any. */
+/** Addresses of the node, the primary one first. Programs of the node may send from any of them. */
 export const nodeAddresses = {
   4: ['10.99.0.1', '10.99.0.8', ...Array.from({ length: 8 }, (_, index) => `10.99.0.${40 + index}`)],
   6: ['fd99::1', 'fd99::8', ...Array.from({ length: 8 }, (_, index) => `fd99::${40 + index}`)],
 } as const;
-/** Pods of this node, behind its link to pods. All other addresses are outside. */
+/** Addresses of pods on this node, behind its pod link. All other addresses are outside. */
 export const podRanges = { 4: '10.160.0.0/11', 6: 'fd01:0:0:1::/64' } as const;
 
 /**
- * One node, and one other machine at the end of both of its wires, which plays everybody else: all pods, clients and nodes. It sends
- * packets with any source, and looks at what comes out of the node. Nobody answers, so one packet is a whole test.
+ * A node, and one other machine at the end of both of its wires that plays all pods, clients and other nodes. It sends packets with any
+ * source and observes what leaves the node. Nothing replies, so one packet is a complete test.
  */
 export class Stand {
-  /** Of the node. */
+  /** The network namespace of the node. */
   readonly namespace: string;
   readonly #world: string;
   readonly #wires: Readonly<Record<'pods' | 'outside', Wire>>;
@@ -56,7 +56,7 @@ export class Stand {
     return new Stand(name);
   }
 
-  /** Sends packets and returns where each was seen, by id: nowhere, if it is not there. */
+  /** Sends packets. Returns by id where each was seen; an empty list means nowhere. */
   async send(packets: readonly Sent[]): Promise<ReadonlyMap<number, readonly Sighting[]>> {
     this.#drain(new Map());
     const seen = new Map<number, Sighting[]>(packets.map(({ id }) => [id, []]));
@@ -67,7 +67,7 @@ export class Stand {
       else this.#wires[packet.entry].send(bytes, family);
       if (index % 32 === 0) this.#drain(seen);
     }
-    // The kernel passes a packet on while it is sent, but may leave some of the work to a thread.
+    // The kernel usually forwards a packet while it is sent, but may leave some work to a thread.
     for (let quiet = 0; quiet < 3; quiet++) {
       await sleep(5);
       if (this.#drain(seen) > 0) quiet = 0;
@@ -75,7 +75,7 @@ export class Stand {
     return seen;
   }
 
-  /** Ports that are used again would go where the kernel sent them before. */
+  /** Deletes all conntrack entries. Reused ports would otherwise follow earlier decisions. */
   async forgetFlows(): Promise<void> {
     await run(inNamespace(this.namespace, ['conntrack', '-F']));
   }
@@ -85,7 +85,7 @@ export class Stand {
     for (const name of [this.namespace, this.#world]) removeNamespace(name);
   }
 
-  /** How many sightings there were. */
+  /** Reads all received packets and returns their number. */
   #drain(seen: Map<number, Sighting[]>): number {
     let count = 0;
     const note = (sighting: Sighting | undefined): void => {
@@ -113,7 +113,7 @@ const settings = [
   'net.ipv4.conf.default.send_redirects=0',
   'net.ipv6.conf.all.accept_dad=0',
   'net.ipv6.conf.default.accept_dad=0',
-  // Refusals are counted: none of them may be left out for being many.
+  // Refusals are compared, so none of them may be lost to a rate limit.
   'net.ipv4.icmp_ratemask=0',
   'net.ipv6.icmp.ratelimit=0',
   'net.ipv6.icmp.ratemask=255',
@@ -124,7 +124,7 @@ async function makeNamespaces(name: string): Promise<void> {
   const [node, world] = [`${name}-node`, `${name}-world`];
   await ip([`netns add ${node}`, `netns add ${world}`]);
   await run(inNamespace(node, ['sysctl', '-q', '-w', ...settings]));
-  // The other machine is no machine: whatever comes is looked at and thrown away.
+  // The other machine has no addresses: it observes and discards all packets.
   await run(inNamespace(world, ['sysctl', '-q', '-w', 'net.ipv6.conf.all.disable_ipv6=1', 'net.ipv6.conf.default.disable_ipv6=1']));
   const links = ['pods', 'outside'] as const;
   await ip(
@@ -140,12 +140,12 @@ async function makeNamespaces(name: string): Promise<void> {
       'link set lo up',
       ...links.map((link) => `link set ${link} up`),
       ...nodeAddresses[4].map((address) => `addr add ${address}/24 dev outside`),
-      // The first that is not deprecated is the source that the kernel chooses, also for masquerade.
+      // The kernel chooses the first address that is not deprecated as source, also for masquerade.
       ...nodeAddresses[6].map((address, index) => `addr add ${address}/64 dev outside nodad${index === 0 ? '' : ' preferred_lft 0'}`),
       ...links.flatMap((link) =>
         gateways[link].map((gateway) => `neigh add ${gateway} lladdr ${hardware.world[link]} dev ${link} nud permanent`),
       ),
-      // Neighbours of the node are many, and all are the one other machine.
+      // The node has many neighbours, which are all the one other machine.
       `route replace 10.99.0.0/24 via ${gateways.outside[0]} dev outside onlink`,
       `route add default via ${gateways.outside[0]} dev outside onlink`,
       `route add ${podRanges[4]} via ${gateways.pods[0]} dev pods onlink`,
@@ -157,7 +157,7 @@ async function makeNamespaces(name: string): Promise<void> {
   );
 }
 
-/** Of processes that have ended. */
+/** Removes namespaces of ended processes. */
 function sweep(): void {
   for (const name of execFileSync('ip', ['netns', 'list'], { encoding: 'utf8' }).split(/\s+/)) {
     const pid = /^hl-kp-(\d+)-/.exec(name)?.[1];
@@ -169,6 +169,6 @@ function removeNamespace(name: string): void {
   try {
     execFileSync('ip', ['netns', 'del', name], { stdio: 'ignore' });
   } catch {
-    // Somebody else was faster.
+    // Another process has already removed it.
   }
 }

@@ -8,18 +8,18 @@ export interface Packet {
   readonly protocol: Protocol;
   readonly sourcePort: number;
   readonly port: number;
-  /** Of 32 bits; it is in the packet where no translation touches it, so that it is known again wherever it appears, and in answers. */
+  /** A 32-bit number stored in a field that no translation changes, so that the packet and replies to it are recognised anywhere. */
   readonly id: number;
 }
 
-/** What a captured packet says of one that was sent. */
+/** What a captured packet shows about a sent one. */
 export type Sighting =
   | { readonly kind: 'packet'; readonly id: number; readonly source: string; readonly destination: string; readonly port: number }
   /** A TCP reset or an SCTP ABORT. */
   | { readonly kind: 'reset'; readonly id: number }
   /** ICMP port unreachable. */
   | { readonly kind: 'icmp'; readonly id: number }
-  /** ICMP destination unreachable of another kind. */
+  /** Another kind of ICMP destination unreachable. */
   | { readonly kind: 'unreachable'; readonly id: number };
 
 const numbers: Readonly<Record<Protocol, number>> = { TCP: 6, UDP: 17, SCTP: 132 };
@@ -35,7 +35,7 @@ export function placeText(address: string, port: number): string {
   return `${address.includes(':') ? `[${address}]` : address}:${port}`;
 }
 
-/** With its IP header and valid checksums: conntrack looks at them. */
+/** Encodes a packet with its IP header and valid checksums, which conntrack checks. */
 export function encodePacket(packet: Packet): Buffer {
   const [source, destination] = [bytesOf(packet.source), bytesOf(packet.destination)];
   const number = numbers[packet.protocol];
@@ -49,7 +49,7 @@ export function encodePacket(packet: Packet): Buffer {
   return Buffer.concat([header, segment]);
 }
 
-/** A packet with its IP header, as captured. Undefined: none of those that were sent, and no answer to one. */
+/** Decodes a captured packet with its IP header. Undefined: it is neither one of the sent packets nor a reply to one. */
 export function decodePacket(bytes: Buffer): Sighting | undefined {
   const version = (bytes[0] ?? 0) >> 4;
   if (version === 4 && bytes.length >= 20) {
@@ -60,12 +60,12 @@ export function decodePacket(bytes: Buffer): Sighting | undefined {
   return decodeSegment(bytes[6] ?? 0, bytes.subarray(40), textOf(bytes.subarray(8, 24)), textOf(bytes.subarray(24, 40)));
 }
 
-/** What follows the IP header. */
+/** Decodes the part after the IP header. */
 export function decodeSegment(protocol: number, segment: Buffer, source: string, destination: string): Sighting | undefined {
   if (protocol === icmp4 || protocol === icmp6) return decodeIcmp(protocol, segment);
   if (protocol === numbers.TCP && segment.length >= 20) {
     const flags = segment.readUInt8(13);
-    // RFC 9293 3.10.7.1: a reset for a SYN acknowledges its number, and that of the SYN.
+    // RFC 9293 3.10.7.1: a reset for a SYN acknowledges its sequence number plus one.
     if ((flags & 4) !== 0) return { kind: 'reset', id: (segment.readUInt32BE(8) - 1) >>> 0 };
     if ((flags & 16) !== 0) return undefined;
   }
@@ -103,7 +103,7 @@ const encoders: Readonly<Record<Protocol, (packet: Packet) => Buffer>> = {
     datagram.writeUInt32BE(id, 8);
     return datagram;
   },
-  /** RFC 9260 3.3.2: an INIT; the initiate tag is the id. */
+  /** RFC 9260 3.3.2: an INIT whose initiate tag is the id. */
   SCTP: ({ sourcePort, port, id }) => {
     const packet = Buffer.alloc(32);
     packet.writeUInt16BE(sourcePort, 0);
@@ -150,7 +150,7 @@ function ipv6Header(source: Uint8Array, destination: Uint8Array, protocol: numbe
   return header;
 }
 
-/** RFC 1071. */
+/** The checksum of RFC 1071. */
 function checksum(bytes: Buffer): number {
   let sum = 0;
   for (let at = 0; at + 1 < bytes.length; at += 2) sum += bytes.readUInt16BE(at);
@@ -159,7 +159,7 @@ function checksum(bytes: Buffer): number {
   return ~sum & 0xffff;
 }
 
-/** RFC 9260 appendix A, bit by bit. */
+/** The CRC32c of RFC 9260 appendix A, bit by bit. */
 function crc32c(bytes: Buffer): number {
   let crc = 0xffff_ffff;
   for (const octet of bytes) {

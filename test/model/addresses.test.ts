@@ -9,11 +9,11 @@ import { Running, textsOf } from './addresses/running.ts';
 import { Truth } from './addresses/truth.ts';
 
 /**
- * Whatever happens to Services, pools, Namespaces and settings, in whatever order the controller hears of it and however late, whatever
- * becomes of its writes, and whenever another one takes over: no address is given to two who may not share it, none moves unless its
- * owner asks, nothing leaks, and the order of events within a batch changes nothing.
+ * Plays random changes of Services, pools, Namespaces and settings. The controller sees them late and in any order, its writes may fail,
+ * and another controller may take over at any time. The test checks that no address goes to two Services that may not share it, that no
+ * address moves unless the Service's owner asks for it, that no address leaks, and that the order of events within a batch does not matter.
  *
- *   npm run test:model    a million operations. MODEL_SEED repeats a run, MODEL_OPERATIONS says how many
+ *   npm run test:model    a million operations. MODEL_SEED repeats a run, MODEL_OPERATIONS sets their number
  */
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 const operations = Number(process.env['MODEL_OPERATIONS'] ?? 20_000);
@@ -97,17 +97,17 @@ class Sequence {
     expectSettled(this.#truth, this.#running);
   }
 
-  /** In the middle of whatever the last one does; what the next one has read may be as old as what the last one had heard. */
+  /** Starts a new controller while the old one may be busy. What the new one has read may be as old as what the old one had seen. */
   async #takeOver(): Promise<void> {
     const last = this.#running;
     last.fenced = true;
     this.#running = new Running(this.#truth, this.#random, this.#mayMove, this.#random.chance(2) ? last : undefined);
-    // Time goes on: what is kept is kept until a time of day.
+    // The new clock continues from the old one: released addresses are kept until a time of day.
     this.#running.clock.advance(last.clock.now());
     await Promise.all([last.halt(), this.#running.start()]);
   }
 
-  /** Two controllers that start from the same records hear of the same changes in different orders. */
+  /** Two controllers that start from the same records see the same changes in different orders. */
   async #compareOrders(): Promise<void> {
     await this.#checkpoint();
     const changed = Array.from({ length: 6 }, () => this.#random.pick(serviceKeys));
@@ -133,11 +133,11 @@ class Sequence {
       await one.halt();
       ends.push([...truth.records].map(([key, { ingress }]) => `${key} ${textsOf(ingress).join()}`).toSorted());
     }
-    assert.deepEqual(ends[0], ends[1], 'the order of events changes who has what');
+    assert.deepEqual(ends[0], ends[1], 'the order of events changes the assigned addresses');
   }
 }
 
-test(`addresses: ${operations} operations from seed ${seed}`, async () => {
+test(`random operations keep the address rules: ${operations} operations from seed ${seed}`, async () => {
   let done = 0;
   for (let sequence = 0; done < operations; sequence++) {
     const own = (seed + sequence) >>> 0;

@@ -4,16 +4,16 @@ import { frontendKey, type Protocol } from '../../src/net/frontend.ts';
 import { clusterIP } from './events.ts';
 import type { Fault } from './faulty-netlink.ts';
 
-/** What goes wrong in one step. */
+/** The faults of one step. */
 export type Trouble =
-  /** One after the other, a fault for each request that it fits; none: that one goes well. Then all is well. */
+  /** A fault or none for each matching request, in order. Afterwards all requests succeed. */
   | { readonly script: readonly (Fault | 'none')[] }
-  /** The same for ever. */
+  /** The same fault for every matching request. */
   | { readonly lasting: Fault };
 
 const passing = fc.constantFrom('EBUSY', 'ENOMEM', 'ENOBUFS');
 
-/** A frontend of whose elements the kernel takes none. */
+/** A frontend whose elements the kernel refuses. */
 const oneFrontend = fc
   .tuple(
     fc.constantFrom(1, 2, 3),
@@ -26,14 +26,14 @@ const oneFrontend = fc
     return { frontend: frontendKey({ kind: 'address', address: at, protocol, port }), octets };
   });
 
-/** Of elements and sets, of memory and of room; some pass by themselves. */
+/** Errors about elements and sets, memory and space. Some are transient. */
 const reason = fc.constantFrom('EINVAL', 'EINVAL', 'ENOSPC', 'EBUSY', 'ENOMEM');
 
 const anyFault: fc.Arbitrary<Fault> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('refused' as const), message: fc.nat({ max: 40 }), errno: reason }) },
-  { weight: 4, arbitrary: fc.constantFrom<Fault>({ kind: 'unheard' }, { kind: 'overflowed' }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('unsent' as const), errno: passing }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('unlisted' as const), errno: passing }) },
+  { weight: 4, arbitrary: fc.constantFrom<Fault>({ kind: 'reply lost' }, { kind: 'buffer full' }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('not sent' as const), errno: passing }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('list refused' as const), errno: passing }) },
 );
 
 export const anyTrouble: fc.Arbitrary<Trouble> = fc.oneof(

@@ -17,7 +17,7 @@ import {
   type SliceLiteral,
 } from '../unit/decisions/fixtures.ts';
 
-/** What happens to the objects of a small cluster, in literals that read well in a counterexample. */
+/** Changes to the objects of a small cluster, as literals that read well in a counterexample. */
 export type Event =
   | { readonly service: ServiceLiteral }
   | { readonly withoutService: string }
@@ -29,7 +29,7 @@ export type Event =
   | { readonly serviceCIDR: readonly string[] }
   | { readonly externalIPPolicy: readonly string[] };
 
-/** The node whose forwarding is looked at. */
+/** The node whose forwarding is checked. */
 export const here = 'here';
 
 export function happen(store: Store, event: Event): Change[] {
@@ -67,7 +67,7 @@ const port = fc
   )
   .map(([name, number, nodePort]) => `${name}:${number}${nodePort === 0 ? '' : `@${nodePort}`}`);
 
-/** Now and then with an address or a NodePort that another one has: then one of them waits. */
+/** Sometimes with an address or a NodePort of another Service, so that one of them must wait. */
 const anyService: fc.Arbitrary<ServiceLiteral> = fc
   .record({
     number: fc.constantFrom(...numbers),
@@ -117,7 +117,7 @@ const anyService: fc.Arbitrary<ServiceLiteral> = fc
 const state = fc.constantFrom('', '', '', '', 'notready', 'draining', 'terminating', 'zone=a', 'zone=b', 'nodes=here');
 const place = fc.constantFrom('@here', '@there', '@there', '');
 
-/** Mostly a few endpoints, sometimes more than one slot for each. */
+/** Mostly few endpoints, sometimes more than 64, so that a backend may have several slots. */
 const anySlice: fc.Arbitrary<SliceLiteral & { readonly name: string }> = fc
   .record({
     number: fc.constantFrom(...numbers),
@@ -161,9 +161,9 @@ const anyConfig: fc.Arbitrary<NonNullable<ClusterLiteral['config']>> = fc.record
   consistentHashing: rarely(),
   hashSlots: fc.constant(251 as const),
   masqueradeAll: fc.boolean(),
-  // Other interfaces of pods are another table.
+  // Other pod interfaces replace the tables.
   podInterfaces: fc.constantFrom([], [], [], ['cali*', 'eth1']),
-  // So is another bit.
+  // Another bit replaces the tables too.
   masqueradeBit: fc.oneof({ weight: 4, arbitrary: fc.constant(14) }, { weight: 1, arbitrary: fc.constant(3) }),
 });
 

@@ -1,42 +1,45 @@
 import { NetlinkError } from '../../src/system/netlink/error.ts';
 import { openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../src/system/netlink/socket.ts';
 
-/** What goes wrong with a request. `message` counts those of a transaction from its "begin", which is 0; a higher one means the last. */
+/**
+ * A fault of one request. `message` is the index of a message in a transaction, counted from "begin" (0); a higher index means the last
+ * one.
+ */
 export type Fault =
-  /** The kernel refuses this message, and with it all the others. */
+  /** The kernel refuses this message, and with it the transaction. */
   | { readonly kind: 'refused'; readonly message: number; readonly errno: Errno }
-  /** It refuses every message with these octets, which are a frontend's. */
+  /** The kernel refuses every message that contains these octets of a frontend. */
   | { readonly kind: 'refused with'; readonly frontend: string; readonly octets: string; readonly errno: Errno }
-  /** The kernel has done it, and nothing is heard of it. */
-  | { readonly kind: 'unheard' }
-  /** The same because the socket has no room left. */
-  | { readonly kind: 'overflowed' }
-  /** It does not reach the kernel. */
-  | { readonly kind: 'unsent'; readonly errno: Errno }
+  /** The kernel commits, but the reply is lost. */
+  | { readonly kind: 'reply lost' }
+  /** The same, because the socket's buffer is full. */
+  | { readonly kind: 'buffer full' }
+  /** The request does not reach the kernel. */
+  | { readonly kind: 'not sent'; readonly errno: Errno }
   /** A list is refused. */
-  | { readonly kind: 'unlisted'; readonly errno: Errno };
+  | { readonly kind: 'list refused'; readonly errno: Errno };
 
 export const errnos = { EINTR: 4, ENOMEM: 12, EBUSY: 16, EINVAL: 22, ENOSPC: 28, ENOBUFS: 105 } as const;
 export type Errno = keyof typeof errnos;
 
-/** Faults for the sockets that `open` opens. */
+/** Injects faults into the sockets that `open` opens. */
 export class Faults {
   #next: () => Fault | 'none' = () => 'none';
   #waiting: Fault | 'none' | undefined;
-  /** What happened so far. */
+  /** The faults injected so far. */
   readonly happened: Fault[] = [];
 
-  /** Says from now on what becomes of a request: asked for each that the answer before fitted. */
+  /** Sets the source of faults. It is called for the next fault once the previous one was injected into a matching request. */
   set(next: () => Fault | 'none'): void {
     this.#next = next;
     this.#waiting = undefined;
   }
 
-  /** The next fault, for a transport that has no messages. */
-  take(): 'refused' | 'unheard' | 'none' {
+  /** Returns the next fault for a transport without messages. */
+  take(): 'refused' | 'reply lost' | 'none' {
     const fault = this.#next();
-    if (fault === 'none' || fault.kind === 'unlisted' || fault.kind === 'refused with') return 'none';
-    return fault.kind === 'unheard' || fault.kind === 'overflowed' ? 'unheard' : 'refused';
+    if (fault === 'none' || fault.kind === 'list refused' || fault.kind === 'refused with') return 'none';
+    return fault.kind === 'reply lost' || fault.kind === 'buffer full' ? 'reply lost' : 'refused';
   }
 
   readonly open = (options: NetlinkOptions): NetlinkSocket | undefined => {
@@ -61,7 +64,7 @@ const errorType = 2;
 function fits(fault: Fault, datagram: Buffer): boolean {
   const isTransaction = datagram.readUInt16LE(4) === batchBegin;
   if (fault.kind === 'refused with') return isTransaction && messagesIn(datagram).some((message) => names(message, fault.octets));
-  return (fault.kind === 'unlisted') !== isTransaction;
+  return (fault.kind === 'list refused') !== isTransaction;
 }
 
 class FaultySocket implements NetlinkSocket {
@@ -84,12 +87,12 @@ class FaultySocket implements NetlinkSocket {
       case 'refused':
       case 'refused with':
         return await this.#socket.send(poisoned(Buffer.from(datagram), this.#fault));
-      case 'unsent':
+      case 'not sent':
         throw new NetlinkError('sending to the kernel', errnos[this.#fault.errno]);
-      case 'unlisted':
+      case 'list refused':
         return;
-      case 'unheard':
-      case 'overflowed':
+      case 'reply lost':
+      case 'buffer full':
       case undefined:
         return await this.#socket.send(datagram);
     }
@@ -98,19 +101,19 @@ class FaultySocket implements NetlinkSocket {
   receive(): Uint8Array | undefined {
     const fault = this.#fault;
     switch (fault?.kind) {
-      case 'unheard':
-      case 'overflowed':
+      case 'reply lost':
+      case 'buffer full':
         while (this.#socket.receive() !== undefined);
         this.#fault = undefined;
-        if (fault.kind === 'overflowed') throw new NetlinkError('receiving from the kernel', errnos.ENOBUFS);
+        if (fault.kind === 'buffer full') throw new NetlinkError('receiving from the kernel', errnos.ENOBUFS);
         return undefined;
-      case 'unlisted':
+      case 'list refused':
         this.#fault = undefined;
         throw new NetlinkError('receiving from the kernel', errnos[fault.errno]);
       case 'refused':
       case 'refused with':
         return withErrno(this.#socket.receive(), errnos[fault.errno]);
-      case 'unsent':
+      case 'not sent':
       case undefined:
         return this.#socket.receive();
     }
@@ -126,8 +129,8 @@ class FaultySocket implements NetlinkSocket {
 }
 
 /**
- * The same transaction with one message more, which asks for something impossible under the sequence number of the message at
- * fault. So it is the kernel itself that refuses, and takes everything back.
+ * Returns the transaction with an additional message that requests something impossible, under the sequence number of the faulty message.
+ * So the kernel itself refuses and rolls back the transaction.
  */
 function poisoned(datagram: Buffer, fault: Fault & { readonly kind: 'refused' | 'refused with' }): Buffer {
   const messages = messagesIn(datagram);
@@ -144,7 +147,7 @@ function poisoned(datagram: Buffer, fault: Fault & { readonly kind: 'refused' | 
   impossible.writeUInt16LE(1, 22);
   impossible.write('no such tab', 24, 'latin1');
   const [begin = Buffer.alloc(0), ...others] = messages;
-  // Nothing may stand before "begin".
+  // No message may come before "begin".
   if (at === 0) return Buffer.concat([begin, impossible, ...others]);
   return Buffer.concat([...messages.slice(0, at), impossible, ...messages.slice(at)]);
 }
@@ -161,7 +164,7 @@ function messagesIn(datagram: Buffer): Buffer[] {
   return messages;
 }
 
-/** Another reason in every refusal of the datagram. */
+/** Replaces the error number in every refusal of the datagram. */
 function withErrno(datagram: Uint8Array | undefined, errno: number): Uint8Array | undefined {
   if (datagram === undefined) return undefined;
   const copy = Buffer.from(datagram);

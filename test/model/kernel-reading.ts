@@ -2,8 +2,8 @@ import { NetlinkError } from '../../src/system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkSocket } from '../../src/system/netlink/socket.ts';
 
 /**
- * What the kernel has under our table's name, octet by octet: nothing here knows what a set, a key or a value means, so that
- * a mistake in how Herald reads them cannot hide what is there. Sorted lines of "ip set NAME KEY : VALUE", in hexadecimal.
+ * Reads our tables from the kernel octet by octet. The code knows nothing of the meaning of sets, keys and values, so a mistake in Herald's
+ * reading cannot hide a difference. Returns sorted lines of "ip set NAME KEY : VALUE", in hexadecimal.
  */
 export class KernelReading {
   readonly #socket: NetlinkSocket;
@@ -15,7 +15,7 @@ export class KernelReading {
     this.#socket = socket;
   }
 
-  /** `revisions` says how many numbers the revision set has: they differ between two tables that are otherwise the same. */
+  /** `revisions` is the size of the revision set. The numbers in it differ between two tables that are otherwise equal. */
   async read(): Promise<{ readonly lines: readonly string[]; readonly revisions: number }> {
     const lines: string[] = [];
     let revisions = 0;
@@ -37,7 +37,7 @@ export class KernelReading {
       for (const listed of await this.#dump(getSet, family)) {
         const set = text(attributesOf(listed).get(setName));
         if (text(attributesOf(listed).get(setTable)) !== table) continue;
-        // The nft command marks the end of a range before everything, which says nothing.
+        // The nft command also marks an end before the first range, which has no meaning.
         const elements = (await this.#elements(family, set)).filter((element) => !/^[0-9a-f]{8}0+ flags 00000001$/.test(element));
         if (set === 'revision') revisions += elements.length;
         else lines.push(`${name} set ${set}`, ...elements.map((element) => `${name} element ${set} ${element}`));
@@ -58,13 +58,13 @@ export class KernelReading {
     });
   }
 
-  /** The attributes of each object of a list, after struct nfgenmsg. */
+  /** Returns the attributes of each object of a list, after struct nfgenmsg. */
   async #dump(type: number, family: number, attributes: readonly number[] = []): Promise<Uint8Array[]> {
     for (let attempt = 1; attempt <= 20; attempt++) {
       const objects = await this.#dumpOnce(type, family, attributes);
       if (objects !== undefined) return objects;
     }
-    throw new Error('the list changes all the time');
+    throw new Error('the list keeps changing');
   }
 
   async #dumpOnce(type: number, family: number, attributes: readonly number[]): Promise<Uint8Array[] | undefined> {
@@ -84,7 +84,7 @@ export class KernelReading {
       for (let at = 0; at < datagram.length;) {
         const length = view.getUint32(at, true);
         const kind = view.getUint16(at + 4, true);
-        if (view.getUint32(at + 8, true) !== sequence) throw new Error('an answer to somebody else');
+        if (view.getUint32(at + 8, true) !== sequence) throw new Error('a reply to another process');
         if (kind === error) throw new NetlinkError('reading the kernel', -view.getInt32(at + 16, true));
         interrupted ||= (view.getUint16(at + 6, true) & dumpInterrupted) !== 0;
         if (kind === done) return interrupted ? undefined : objects;
@@ -96,7 +96,7 @@ export class KernelReading {
   }
 }
 
-// linux/netlink.h and linux/netfilter/nf_tables.h.
+// Constants of linux/netlink.h and linux/netfilter/nf_tables.h.
 const [error, done] = [2, 3];
 const requestToDump = 0x301;
 const dumpInterrupted = 0x10;

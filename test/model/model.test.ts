@@ -12,14 +12,14 @@ import { dataplaneBy, OneKernel, quickClock } from './one-kernel.ts';
 import { effective, Subject } from './subject.ts';
 
 /**
- * Whatever happens to Services, EndpointSlices, Nodes and settings, and whatever goes wrong on the way: the kernel has what the data plane
- * says it has, which is what a plan from nothing puts into an empty kernel.
+ * Plays random changes of Services, EndpointSlices, Nodes and settings, with random faults. The test checks that the kernel has the state
+ * that the data plane reports, which is the state that a full plan puts into an empty kernel.
  *
- *   npm run test:model    many sequences. MODEL_SEED repeats those of a run, MODEL_RUNS says how many, MODEL_SHRINK looks for the shortest that fails
+ *   npm run test:model    many sequences. MODEL_SEED repeats those of a run, MODEL_RUNS sets their number, MODEL_SHRINK looks for the shortest that fails
  */
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 const runs = Number(process.env['MODEL_RUNS'] ?? 6);
-/** A short counterexample takes many runs. */
+/** Finding a short counterexample takes many runs. */
 const parameters = { seed, numRuns: runs, endOnFailure: process.env['MODEL_SHRINK'] === undefined };
 console.log(`model test: MODEL_SEED=${seed} MODEL_RUNS=${runs}`);
 
@@ -50,7 +50,7 @@ function byCommand({ namespace }: OneKernel, faults: Faults): NftExecutor {
       const fault = faults.take();
       if (fault === 'refused') throw new DataplaneError('failed', 'refused');
       await command.run(transaction);
-      if (fault === 'unheard') throw new CommitOutcomeUnknown('nothing was heard');
+      if (fault === 'reply lost') throw new CommitOutcomeUnknown('the reply was lost');
     },
   };
 }
@@ -71,12 +71,12 @@ const troubled: fc.Arbitrary<Step> = fc.record(
 
 type Transport = (kernel: OneKernel, faults: Faults) => NftExecutor;
 
-/** One sequence, from an empty kernel. */
+/** Plays one sequence, from an empty kernel. */
 async function play(steps: readonly Step[], transport: Transport, faults: Faults): Promise<void> {
   const open = (): NftExecutor => transport(subjectKernel, faults);
   const scratch = (): NftExecutor => transport(scratchKernel, new Faults());
   const subject = new Subject(() => dataplaneBy(open()));
-  /** What the kernel has of each frontend. */
+  /** The form of each frontend in the kernel. */
   let present = new Map<string, Frontend>();
   let table: string | undefined;
   try {
@@ -85,7 +85,7 @@ async function play(steps: readonly Step[], transport: Transport, faults: Faults
       if (restart) await subject.restart();
       faults.set(nextOf(trouble));
       const first = await subject.commit();
-      // A table that is made anew has nothing of a frontend that is refused.
+      // A table that is created anew has no previous form of a refused frontend.
       if (table !== tableOf(subject.node())) present = new Map();
       if (first !== undefined) present = await expectAsTold(subject, first, present, scratch());
       if (trouble !== undefined && 'lasting' in trouble && trouble.lasting.kind === 'refused with')
@@ -104,7 +104,7 @@ async function play(steps: readonly Step[], transport: Transport, faults: Faults
   }
 }
 
-/** What the constant part of the tables hangs on: who is masqueraded is a matter of elements, unless interfaces tell pods. */
+/** Returns what determines the constant part of the tables. Masquerading is decided by elements, except where interfaces identify pods. */
 function tableOf({ masqueradeBit, podInterfaces = [], masqueradeAll }: NodeForwarding): string {
   return JSON.stringify([masqueradeBit, podInterfaces, podInterfaces.length > 0 && masqueradeAll]);
 }
@@ -116,13 +116,13 @@ function nextOf(trouble: Trouble | undefined): () => Fault | 'none' {
   return () => script.next().value ?? 'none';
 }
 
-/** Frontends that the kernel has not taken, apart from those that another service has. */
+/** Returns the frontends that the kernel refused, without those that another Service owns. */
 function refusedIn(result: ApplyResult | undefined): string[] {
   if (result === undefined) return ['everything'];
   return [...result.quarantined].flatMap(([key, { owner }]) => (owner === undefined ? [key] : []));
 }
 
-/** The kernel has every frontend in its newest form, and those that are refused as it had them. Returns what it has. */
+/** Checks that the kernel has every frontend in its newest form, and refused frontends in their previous form. Returns these forms. */
 async function expectAsTold(
   subject: Subject,
   result: ApplyResult,
@@ -146,7 +146,7 @@ async function expectAsTold(
   return forms;
 }
 
-test('by netlink', { timeout: 3_600_000 }, async () => {
+test('the kernel has the planned state by netlink', { timeout: 3_600_000 }, async () => {
   const faults = new Faults();
   await fc.assert(
     fc.asyncProperty(fc.array(quiet, { minLength: 4, maxLength: 20 }), (steps) => play(steps, byNetlink, faults)),
@@ -154,7 +154,7 @@ test('by netlink', { timeout: 3_600_000 }, async () => {
   );
 });
 
-test('by netlink, with errors at any message', { timeout: 3_600_000 }, async () => {
+test('the kernel has the planned state by netlink with errors at any message', { timeout: 3_600_000 }, async () => {
   const faults = new Faults();
   await fc.assert(
     fc.asyncProperty(fc.array(troubled, { minLength: 4, maxLength: 20 }), (steps) => play(steps, byNetlink, faults)),
@@ -162,7 +162,7 @@ test('by netlink, with errors at any message', { timeout: 3_600_000 }, async () 
   );
 });
 
-test('by the nft command, with transactions that are refused and such of which nobody hears', { timeout: 3_600_000 }, async () => {
+test('the kernel has the planned state by the nft command with refused transactions and lost replies', { timeout: 3_600_000 }, async () => {
   const faults = new Faults();
   const few = { ...parameters, numRuns: Math.ceil(runs / 10) };
   const steps = fc.array(troubled, { minLength: 3, maxLength: 6 });

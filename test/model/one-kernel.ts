@@ -8,7 +8,7 @@ import { FakeIngress, FakePaths } from '../unit/dataplane/direct-return/fake-pat
 import { removeLeftovers } from '../lab/leftovers.ts';
 import { KernelReading } from './kernel-reading.ts';
 
-/** Time that passes twenty times as fast, for the pauses between attempts. */
+/** A clock that runs twenty times as fast, for the pauses between attempts. */
 const haste = 20;
 export const quickClock: Clock = {
   now: () => systemClock.now() * haste,
@@ -16,7 +16,7 @@ export const quickClock: Clock = {
   after: (milliseconds, callback) => systemClock.after(milliseconds / haste, callback),
 };
 
-/** A network namespace with nothing in it but our tables. */
+/** A network namespace that contains only our tables. */
 export class OneKernel {
   readonly namespace: string;
   readonly reading: KernelReading;
@@ -34,7 +34,7 @@ export class OneKernel {
   }
 }
 
-/** Flows and routes are not this test's subject: none is there, none is made. */
+/** Returns a data plane without flows and routes, which this test does not cover. */
 export function dataplaneBy(executor: NftExecutor): NftablesDataplane {
   return new NftablesDataplane({
     executor,

@@ -6,7 +6,7 @@ import { address } from '../../src/net/address.ts';
 import type { NodeForwarding, ServiceForwarding } from '../../src/net/frontend.ts';
 import { dataplaneBy, OneKernel, quickClock } from './one-kernel.ts';
 
-/** Another program that changes nftables after we have read our tables, and before we change them. */
+/** Tests a change of nftables by another program after Herald has read its tables and before it commits. */
 const node: NodeForwarding = { nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 };
 
 const service = (host: number): ServiceForwarding => ({
@@ -50,7 +50,9 @@ function byNetlink({ namespace }: OneKernel): NftExecutor {
 
 const nft = (...words: string[]): string => execFileSync('ip', ['netns', 'exec', kernel.namespace, 'nft', ...words], { encoding: 'utf8' });
 
-/** Starts on what a predecessor left; `meanwhile` happens each time that both tables have been read. How often that was. */
+/**
+ * Starts on the tables of an earlier process, and calls `meanwhile` each time both tables have been read. Returns the number of readings.
+ */
 async function start(meanwhile: (reading: number) => void): Promise<number> {
   const executor = byNetlink(kernel);
   let readings = 0;
@@ -63,7 +65,7 @@ async function start(meanwhile: (reading: number) => void): Promise<number> {
       if (skeleton.family === 6) meanwhile(++readings);
       return listing;
     },
-    // Nothing is heard of: what comes out comes of the transaction alone.
+    // No events are reported, so only the check of the generation can notice the change.
     monitor: () => ({ subscribed: true, stop: () => Promise.resolve() }),
     close: () => executor.close(),
   };
@@ -80,8 +82,8 @@ async function expectAsAlone(): Promise<void> {
   expect((await kernel.reading.read()).lines).toEqual((await scratch.reading.read()).lines);
 }
 
-describe('the transaction that follows a reading', () => {
-  test('what another program changes of our tables meanwhile is seen, because they are read again', async () => {
+describe('the first transaction after a read', () => {
+  test('a foreign change of our tables during the read makes them be read again', async () => {
     const readings = await start((reading) => {
       if (reading > 1) return;
       nft('delete', 'element', 'ip', 'herald', 'cluster_ips', '{ 10.96.0.1 }');
@@ -91,7 +93,7 @@ describe('the transaction that follows a reading', () => {
     await expectAsAlone();
   });
 
-  test('a host whose other tables change all the time does not keep us from ours', async () => {
+  test('constant changes of other tables do not prevent the commit', async () => {
     nft('add', 'table', 'ip', 'other');
     const readings = await start((reading) => void nft('add', 'chain', 'ip', 'other', `c${reading}`));
     expect(readings).toBe(2);
@@ -99,7 +101,7 @@ describe('the transaction that follows a reading', () => {
     nft('delete', 'table', 'ip', 'other');
   });
 
-  test('where nothing happens meanwhile they are read once', async () => {
+  test('without a foreign change the tables are read once', async () => {
     expect(await start(() => undefined)).toBe(1);
     await expectAsAlone();
   });

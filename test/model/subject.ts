@@ -7,7 +7,7 @@ import { Store } from '../../src/model/store/store.ts';
 import { frontendKey, type Frontend, type NodeForwarding, type ServiceForwarding } from '../../src/net/frontend.ts';
 import { happen, here, type Event } from './events.ts';
 
-/** The way of an agent from events to the kernel: what changed is planned again, and handed to a data plane that lasts. */
+/** An agent's path from events to the kernel: changed Services are planned again and handed to a long-lived data plane. */
 export class Subject {
   readonly #store = new Store();
   readonly #open: () => Dataplane;
@@ -23,14 +23,14 @@ export class Subject {
     this.#work.addChanges(happen(this.#store, event), this.#store);
   }
 
-  /** The process ends, and another one finds its tables. */
+  /** Ends the process and starts another one, which finds the tables. */
   async restart(): Promise<void> {
     await this.#dataplane.close();
     this.#dataplane = this.#open();
     this.#work = new PendingWork(here);
   }
 
-  /** Undefined: the data plane could do nothing, so all of it is to be done again. */
+  /** Carries out the pending work. Undefined: the data plane failed, so all of it stays pending. */
   async commit(): Promise<ApplyResult | undefined> {
     if (!this.#work.hasSynced) this.#work.addAll(this.#store);
     const work = this.#work.take();
@@ -56,7 +56,7 @@ export class Subject {
     return nodeForwarding(this.#store, here);
   }
 
-  /** What the node should do now, planned from nothing. */
+  /** Returns the desired forwarding, planned from nothing. */
   services(): Map<string, ServiceForwarding> {
     return present(new Map([...this.#store.services.keys()].map((key) => [key, this.#forwardingOf(key)])));
   }
@@ -75,7 +75,7 @@ function present<K>(services: ReadonlyMap<K, ServiceForwarding | undefined>): Ma
   return new Map([...services].flatMap(([key, forwarding]) => (forwarding === undefined ? [] : [[key, forwarding] as const])));
 }
 
-/** By frontendKey, for each frontend the form of the service whose key sorts first. */
+/** Returns each frontend, by frontendKey, in the form of the Service with the smallest key. */
 export function effective(services: ReadonlyMap<string, ServiceForwarding>): Map<string, Frontend> {
   const frontends = new Map<string, Frontend>();
   for (const [, forwarding] of [...services].toSorted(([a], [b]) => (a < b ? -1 : 1)))

@@ -4,7 +4,7 @@ import type { Scenario } from './scenario.ts';
 
 const policy = fc.constantFrom('Cluster', 'Local');
 
-/** Where an endpoint is, in every state that it can be in; undefined: it is not there. */
+/** The place of an endpoint, in every possible state. Undefined: there is no endpoint. */
 const endpoint = (at: string): fc.Arbitrary<string | undefined> =>
   fc
     .constantFrom(undefined, '', '', '', 'notready', 'draining', 'terminating', 'zone=a', 'zone=b', 'nodes=here')
@@ -15,7 +15,7 @@ const slice = (service: string): fc.Arbitrary<SliceLiteral> =>
     .tuple(endpoint('$pod1@here'), endpoint('$pod2@here'), endpoint('$pod3@there'))
     .map((endpoints) => ({ service, endpoints: endpoints.filter((text) => text !== undefined), ports: ['8080/%'] }));
 
-/** The first Service may have the external IP, so that no two contend for a frontend. */
+/** Only the first Service may have the external IP, so that no two Services compete for a frontend. */
 const service = (number: 1 | 2): fc.Arbitrary<ServiceLiteral> =>
   fc
     .record({
@@ -36,7 +36,7 @@ const service = (number: 1 | 2): fc.Arbitrary<ServiceLiteral> =>
       ...rest,
     }));
 
-/** Packets of pod3 begin on another node. */
+/** Packets of pod3 come from another node. */
 const sources = ['pod1', 'pod2', 'client', 'blocked', 'node'];
 const destinations = [
   'cluster1 80',
@@ -52,7 +52,7 @@ const destinations = [
 ];
 const packets = sources.flatMap((from) => destinations.map((to) => `${from} -> ${to}: traced`));
 
-/** Two Services of any kind, in any state, on a node with any settings; the fate of the packets is for the tracer to say. */
+/** Two Services of any kind, in any state, on a node with any settings. The tracer determines the fate of the packets. */
 export const anyScenario: fc.Arbitrary<Scenario> = fc.record({
   name: fc.constant('any'),
   services: fc.tuple(service(1), service(2)),

@@ -7,8 +7,8 @@ import { cluster, type ClusterLiteral, type ServiceLiteral, type SliceLiteral } 
 import type { TracedNode } from './tracer.ts';
 
 /**
- * Packets and their fate, written once for both address families and every protocol: in all texts `$name` stands for an
- * address of `places`, and `%` for the protocol (TCP, UDP or SCTP) that the scenario is played with.
+ * A test scenario: packets and their fate, written once for both address families and every protocol. In all texts, `$name` stands for an
+ * address of `places`, and `%` for the protocol (TCP, UDP or SCTP) with which the scenario is played.
  */
 export interface Scenario {
   readonly name: string;
@@ -19,19 +19,22 @@ export interface Scenario {
   /** Labels of the node. */
   readonly labels?: Readonly<Record<string, string>>;
   /**
-   * "from -> to port: fate". From and to are places. The fate is refused, dropped, untouched, or all places that can answer;
-   * "pod1*" sees the node in place of the client, "pod1:9090" answers on another port than 8080. "other" after the port:
-   * by the other of TCP and UDP.
+   * "from -> to port: fate". From and to are places. The fate is refused, dropped, untouched, or all places that may reply. "pod1*" sees
+   * the node's address instead of the client's. "pod1:9090" replies on another port than 8080. "other" after the port: the packet uses the
+   * other one of TCP and UDP.
    */
   readonly packets: readonly string[];
 }
 
-/** The node that decides is "here", where pod1 and pod2 are; pod3 is on "there". Each place with its IPv4 and its IPv6 address. The lab (test/lab/dataplane/one-node.ts) has machines at all but the service addresses. */
+/**
+ * Addresses by name, each with IPv4 and IPv6. The deciding node is "here", with pod1 and pod2; pod3 is on "there". The lab
+ * (test/lab/dataplane/one-node.ts) has machines at all places except the Service addresses.
+ */
 export const places = {
   pod1: ['10.244.1.11', 'fd01::11'],
   pod2: ['10.244.1.12', 'fd01::12'],
   pod3: ['10.244.1.13', 'fd01::13'],
-  /** The primary address of the node, and another one. */
+  /** The primary address of the node, and a second one. */
   node: ['10.99.0.1', 'fd99::1'],
   node2: ['10.99.0.8', 'fd99::8'],
   there: ['10.99.0.9', 'fd99::9'],
@@ -40,7 +43,7 @@ export const places = {
   cluster1: ['172.30.0.1', 'fd02::1'],
   cluster2: ['172.30.0.2', 'fd02::2'],
   cluster3: ['172.30.0.3', 'fd02::3'],
-  /** In the service range, and of no Service. */
+  /** In the Service range, but not used by any Service. */
   unowned: ['172.30.0.77', 'fd02::77'],
   external1: ['192.0.2.1', 'fd09::1'],
   external2: ['192.0.2.2', 'fd09::2'],
@@ -60,7 +63,7 @@ export type Place = keyof typeof places;
 
 export const podPort = 8080;
 
-/** By which interface of the node the packets of a place come in; undefined: it is the node's. */
+/** Returns the interface of the node at which packets of a place arrive. Undefined: the place is the node itself. */
 export function interfaceOf(place: Place): string | undefined {
   if (place.startsWith('pod')) return place;
   return place === 'client' || place === 'blocked' ? 'outside' : undefined;
@@ -77,7 +80,7 @@ export interface PacketRow {
   readonly to: Place;
   readonly port: number;
   readonly protocol: Protocol;
-  /** As `fateText` writes it. */
+  /** In the form of `fateText`. */
   readonly fate: string;
 }
 
@@ -86,7 +89,7 @@ export interface Played extends TracedNode {
   readonly packets: readonly PacketRow[];
 }
 
-/** The scenario for one family and protocol, planned. */
+/** Plans the scenario for one family and protocol. */
 export function play(scenario: Scenario, family: Family, protocol: Protocol): Played {
   const literal = filled(scenario, family, protocol);
   const snapshot = cluster(literal);
@@ -104,7 +107,7 @@ export function play(scenario: Scenario, family: Family, protocol: Protocol): Pl
   };
 }
 
-/** The place of a backend, with its port where that is not 8080. */
+/** Returns the place of a backend, with its port unless it is 8080. */
 export function backendName({ address, port }: Backend): string {
   const name = placeOf(address) ?? formatAddress(address);
   return port === podPort ? name : `${name}:${port}`;
@@ -130,7 +133,7 @@ function filled({ services, slices, cluster, config, labels }: Scenario, family:
   };
 }
 
-/** A copy with every text filled in. What is no text, list or plain object stays as it is. */
+/** Returns a copy with every text filled in. Values other than texts, lists and plain objects are kept. */
 function fill<T>(value: T, family: Family, protocol: Protocol): T {
   const walk = (part: unknown): unknown => {
     if (typeof part === 'string') {

@@ -2,13 +2,13 @@ import type { SliceLiteral } from '../unit/decisions/fixtures.ts';
 import type { Scenario } from './scenario.ts';
 
 const endpoints = (...texts: string[]): SliceLiteral[] => [{ service: 'web', endpoints: texts }];
-/** One endpoint here, one elsewhere. */
+/** One endpoint on this node, one on another node. */
 const spread = endpoints('$pod1@here', '$pod3@there');
 const anyExternalIP = { externalIPPolicies: [{ cidrs: ['$everyone'] }] };
-/** A frontend of each kind. */
+/** A Service with a frontend of each kind. */
 const everywhere = { name: 'web', ports: ['80/%@30001'], assigned: ['$external1', '$external2'], externalIPs: ['$external3'] };
 
-/** Endpoints that say when they may be used: their conditions, and what a client and a pod reach then. */
+/** A scenario with the given conditions of endpoints, and the places that a pod and a client reach. */
 function terminating(policy: 'Cluster' | 'Local', texts: readonly string[], pod: string, client: string): Scenario {
   return {
     name: `terminating endpoints, ${policy}: ${texts.join(', ') || 'none'}`,

@@ -6,32 +6,32 @@ import { prefixContains } from '../../src/net/prefix.ts';
 /** The first packet of a connection. */
 export interface Packet {
   readonly source: Address;
-  /** By which it comes in; undefined: the node sends it. */
+  /** The interface at which it arrives. Undefined: the node sends it. */
   readonly interface: string | undefined;
   readonly protocol: Protocol;
   readonly destination: Address;
   readonly port: number;
-  /** Absent: any. */
+  /** Absent: any port. */
   readonly sourcePort?: number;
 }
 
-/** What a node does to a packet. */
+/** The fate of a packet on a node. */
 export type Fate =
-  /** Translated to one of these, each as likely as the next. */
+  /** Translated to one of these, with equal probability. */
   | { readonly kind: 'delivered'; readonly to: readonly Delivery[] }
   /** Answered by a TCP reset, or by ICMP port unreachable. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'dropped' }
-  /** None of our business: routed as if there were no Services. */
+  /** Not affected: routed as if there were no Services. */
   | { readonly kind: 'untouched' };
 
 export interface Delivery {
   readonly backend: Backend;
-  /** The backend sees an address of the node in place of the client's. */
+  /** The backend sees an address of the node instead of the client's. */
   readonly masqueraded: boolean;
 }
 
-/** What a node forwards, and which addresses are its own. */
+/** A node's forwarding and its own addresses. */
 export interface TracedNode {
   readonly forwarding: NodeForwarding;
   readonly addresses: readonly Address[];
@@ -39,8 +39,8 @@ export interface TracedNode {
 }
 
 /**
- * What a data plane must do with a packet, read off the vocabulary of forwarding (src/net/frontend.ts) alone: it shares no
- * code with any data plane, so that the vectors say the same of the planner and of the kernel.
+ * Computes what a data plane must do with a packet, from the data types of forwarding (src/net/frontend.ts) alone. It shares no code with
+ * any data plane, so the vectors check the planner and the kernel independently.
  */
 export function trace(node: TracedNode, packet: Packet): Fate {
   const { forwarding, frontends } = node;
@@ -65,7 +65,7 @@ export function trace(node: TracedNode, packet: Packet): Fate {
   return isService ? { kind: 'dropped' } : { kind: 'untouched' };
 }
 
-/** A service address wins over a NodePort of the same number. */
+/** A Service address takes precedence over a NodePort of the same number. */
 function frontendOf({ forwarding, addresses, frontends }: TracedNode, { protocol, destination, port }: Packet): Frontend | undefined {
   const same = frontends.filter(({ match }) => match.protocol === protocol && match.port === port);
   const onAddress = same.find(({ match }) => match.kind === 'address' && sameAddress(match.address, destination));
@@ -75,7 +75,7 @@ function frontendOf({ forwarding, addresses, frontends }: TracedNode, { protocol
   return same.find(({ match }) => match.kind === 'nodePort' && frontendFamily(match) === destination.family);
 }
 
-/** Which backends a sender may be given, and whether the node stands in for it. */
+/** Returns the backends that a sender may get, and whether the packet is masqueraded. */
 function viewOf(
   node: NodeForwarding,
   frontend: Frontend,
@@ -96,7 +96,7 @@ function viewOf(
   return { backends: frontend.localBackends, masquerade: false };
 }
 
-/** The backend of the packet's slot, or those of all slots where its source port, which is hashed, is not known. */
+/** Returns the backend of the packet's slot. If the source port, which is hashed, is unknown, returns the backends of all slots. */
 function hashedBackends({ backends, slots }: Frontend, { source, sourcePort }: Packet): readonly Backend[] {
   if (slots === undefined) return backends;
   const { hashed, backendOf } = slots;
@@ -112,13 +112,13 @@ function isCalled(name: string | undefined, pattern: string): boolean {
 
 function deliver(node: TracedNode, { source }: Packet, backend: Backend, masquerade: boolean): Delivery {
   const fromItself = backend.local && sameAddress(source, backend.address);
-  // What comes from elsewhere and is delivered on the node itself does not pass the place where sources are translated.
+  // A packet from outside that is delivered to the node itself does not pass the hook where sources are translated.
   const isNode = (address: Address): boolean => node.addresses.some((own) => sameAddress(own, address));
   const passes = isNode(source) || !isNode(backend.address);
   return { backend, masqueraded: passes && (masquerade || fromItself) };
 }
 
-/** "10.1.0.1:8080* 10.1.0.2:8080", the star for masquerade; or the kind. */
+/** Returns "10.1.0.1:8080* 10.1.0.2:8080", with a star for masquerade, or the kind of the fate. */
 export function fateText(
   fate: Fate,
   nameOf: (backend: Backend) => string = ({ address, port }) => `${formatAddress(address)}:${port}`,

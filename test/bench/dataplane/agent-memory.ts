@@ -13,16 +13,16 @@ import { nodeObject, serviceObject, sliceObject } from './services.ts';
 export interface AgentMemory {
   readonly services: number;
   readonly endpoints: number;
-  /** When it has read its directory and loaded the kernel. */
+  /** After it has read its directory and loaded the kernel. */
   readonly started: number;
-  /** When the garbage of that is collected, which V8 does after a few minutes of rest. */
+  /** After garbage collection, which V8 does after a few minutes of rest. */
   readonly atRest: number;
 }
 
 const filesOf = 400;
 const restMilliseconds = 240_000;
 
-/** `herald agent --source DIR` over Services with ten endpoints each. */
+/** Measures `herald agent --source DIR` with Services of ten endpoints each. */
 export async function measureAgent(services: number): Promise<AgentMemory> {
   const directory = mkdtempSync(join(tmpdir(), 'herald-bench-'));
   const items = Array.from({ length: services }, (_, index) => [serviceObject(index), sliceObject(index, 0, 10)]).flat();

@@ -7,7 +7,7 @@ import { namespaceOf } from '../../lab/dataplane/one-node.ts';
 const run = promisify(execFile);
 const program = join(import.meta.dirname, 'connect-client.mjs');
 
-/** TCP connections one after the other; microseconds. */
+/** Figures for TCP connections opened one after the other, in microseconds. */
 export interface ConnectTimes {
   readonly median: number;
   readonly p99: number;
@@ -20,7 +20,7 @@ export async function connectTimes(address: string, port: number, count: number)
   return { median: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), perSecond: (sorted.length / sum) * 1e6 };
 }
 
-/** Resolves when a connection to there is answered by this machine. */
+/** Resolves when the named machine answers a connection to the address. */
 export async function answered(address: string, port: number, machine: string): Promise<void> {
   await inClient('until', address, port, machine);
 }

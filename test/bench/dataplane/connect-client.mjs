@@ -1,5 +1,5 @@
-// `many ADDRESS PORT COUNT`: connects so many times, one after the other, and prints the microseconds that each took, sorted, as JSON.
-// `until ADDRESS PORT NAME`: connects until the answer begins with the name.
+// `many ADDRESS PORT COUNT`: opens COUNT connections one after the other, and prints their times in microseconds, sorted, as JSON. `until
+// ADDRESS PORT NAME`: connects until the reply begins with the name.
 import net from 'node:net';
 
 const [mode, address, port, argument] = process.argv.slice(2);
@@ -12,7 +12,7 @@ function connect() {
     socket.once('connect', () => {
       const taken = performance.now() - start;
       socket.once('close', () => resolve(taken * 1_000));
-      // A reset: nothing waits in TIME_WAIT, and no port runs out.
+      // Ends the connection by a reset, so that no socket stays in TIME_WAIT and ports do not run out.
       socket.resetAndDestroy();
     });
   });

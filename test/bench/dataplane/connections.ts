@@ -10,7 +10,7 @@ export interface ConnectionRound extends Connections {
   readonly services: number;
 }
 
-/** A stand in a process of its own, so that several are there at once and take turns. */
+/** A stand in a separate process, so that several stands exist at once and are measured in turns. */
 export class Stand {
   readonly by: Forwarder;
   readonly services: number;

@@ -3,8 +3,8 @@ import { messages } from '../../../src/dataplane/nftables/netlink/constants.ts';
 import { netfilterProtocol, openNetlink, type NetlinkSocket } from '../../../src/system/netlink/socket.ts';
 
 /**
- * The generation of the rules of a namespace, which every commit raises, whoever makes it. It is asked for and not listened to: for a
- * listener the kernel writes an event for each element, which would be measured too.
+ * Reads the nftables generation of a namespace, which every commit by any program raises. It is polled, not subscribed to: for a listener,
+ * the kernel writes an event for each element, which would be measured too.
  */
 export class Generation {
   readonly #socket: NetlinkSocket;
@@ -15,7 +15,7 @@ export class Generation {
     this.#socket = socket;
   }
 
-  /** When the generation next differs from `last`, as performance.now() has it, to about a millisecond; and the new one. */
+  /** Waits until the generation differs from `last`. Returns the new one and the time as performance.now(), to about a millisecond. */
   async after(last: number, timeoutMs: number): Promise<{ readonly generation: number; readonly at: number }> {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
@@ -35,8 +35,8 @@ export class Generation {
     request.writeUInt16LE(1, 6);
     await this.#socket.send(request);
     const answer = this.#socket.receive();
-    // The first attribute is NFTA_GEN_ID, in network order.
-    if (answer === undefined || answer.length < 28) throw new Error('the kernel does not tell its generation');
+    // The first attribute is NFTA_GEN_ID, in network byte order.
+    if (answer === undefined || answer.length < 28) throw new Error('the kernel did not return its generation');
     return Buffer.from(answer).readUInt32BE(24);
   }
 

@@ -14,14 +14,14 @@ import { nodeObject, serviceObject, sliceObject } from './services.ts';
 
 export type ExecutorName = 'netlink' | 'nft command';
 
-/** Herald's way from objects to the kernel, without an agent around it. */
+/** Herald's path from objects to the kernel, without an agent around it. */
 export class HeraldNode {
   readonly store = new Store();
   readonly dataplane: NftablesDataplane;
-  /** Milliseconds of the latest transaction, from its elements to the kernel's answer. */
+  /** Milliseconds of the latest transaction, from its elements to the kernel's reply. */
   transaction = 0;
 
-  /** `namespace`: another one than this process's. */
+  /** `namespace`: a network namespace other than that of this process. */
   constructor(executor: ExecutorName, namespace: string | undefined, store = new Store()) {
     this.store = store;
     this.dataplane = new NftablesDataplane(this.#ports(executor, namespace));

@@ -6,7 +6,7 @@ import { answered } from './client.ts';
 import { sharePriority } from './priority.ts';
 import { clusterAddress, nodeObject, serviceObject, sliceObject } from './services.ts';
 
-/** The real kube-proxy, nftables mode, on the node of the lab. */
+/** The real kube-proxy in nftables mode, on the node of the lab. */
 export class KubeProxyNode {
   readonly #api: FixtureApiServer;
   readonly #proxy: KubeProxy;
@@ -28,7 +28,7 @@ export class KubeProxyNode {
 
   /** Resolves when the Services answer. */
   async load(services: number): Promise<void> {
-    // Service 0 comes last: whoever answers through it has all of them.
+    // Service 0 is added last: when it answers, all Services are programmed.
     const indexes = Array.from({ length: services }, (_, index) => services - 1 - index);
     this.#api.put(...indexes.map(serviceObject), ...indexes.map((index) => sliceObject(index)));
     if (!this.#proxy.process.running) throw new Error(`kube-proxy has ended\n${this.#proxy.process.lines().slice(-20).join('\n')}`);

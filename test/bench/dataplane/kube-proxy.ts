@@ -9,35 +9,38 @@ import { median } from '../bgp/statistics.ts';
 import { Generation } from './generation.ts';
 import { sharePriority } from './priority.ts';
 
-/** What kube-proxy (nftables mode) needs for so many Services; milliseconds and megabytes. */
+/** Figures of kube-proxy (nftables mode) for a number of Services, in milliseconds and megabytes. */
 export interface KubeProxyFigures {
   readonly services: number;
   readonly endpoints: number;
-  /** From the start of the process until the commit after which all Services are in the kernel. */
+  /** From the start of the process to the commit after which all Services are in the kernel. */
   readonly load: number;
-  /** One endpoint of one Service is replaced, from the event to the kernel's commit: median and largest. */
+  /** Replacing one endpoint of one Service, from the event to the kernel's commit: median. `slowestChange` is the largest. */
   readonly change: number;
   readonly slowestChange: number;
-  /** Resident memory of the process at the end, and its peak; what nft needs beside it is not counted. */
+  /** Resident memory of the process at the end, and its peak. Memory of nft processes is not counted. */
   readonly memory: number;
   readonly peakMemory: number;
 }
 
 export interface KubeProxyMeasurement {
   readonly services: number;
-  /** How many endpoints are replaced, one after the other. */
+  /** Number of endpoints that are replaced, one after the other. */
   readonly changes: number;
-  /** kube-proxy waits so long from one sync to the next; "1s" is its default. Here none, so that its work is measured and not its patience. */
+  /**
+   * The time that kube-proxy waits from one sync to the next; its default is "1s". Nearly zero here, so that its work is measured and not
+   * the wait.
+   */
   readonly minSyncPeriod?: string;
 }
 
 const nodeName = 'node';
-/** For a change. */
+/** Timeout for a change. */
 const patienceMs = 300_000;
 
 /**
- * Runs kube-proxy in an empty network namespace, as node with one address, from a fixture of an API server in this process. The Services are
- * those of measure.ts: a ClusterIP with 2 to 10 endpoints on one port, 6 on average. Needs root, and kube-proxy built.
+ * Runs kube-proxy in an empty network namespace, as a node with one address, with a fixture of an API server in this process. The Services
+ * are those of measure.ts: a ClusterIP with 2 to 10 endpoints on one port, 6 on average. Needs root and a built kube-proxy.
  */
 export async function measureKubeProxy({ services, changes, minSyncPeriod = '1ms' }: KubeProxyMeasurement): Promise<KubeProxyFigures> {
   const namespace = `hl-kpb-${process.pid}`;
@@ -65,7 +68,7 @@ export async function measureKubeProxy({ services, changes, minSyncPeriod = '1ms
     const load = (await loaded(proxy, generation, namespace, services)) - start;
     const times: number[] = [];
     for (let round = 1; round <= changes; round++) {
-      // What is left from before, such as chains that are deleted a second later, is not this change's.
+      // Waits for delayed work of the previous change, such as chains that are deleted a second later.
       const before = await quiet(generation);
       const from = performance.now();
       api.put(slice((round * 7_919) % services, round));
@@ -90,7 +93,7 @@ export async function measureKubeProxy({ services, changes, minSyncPeriod = '1ms
   }
 }
 
-/** The time of the commit with which the last Service was there. */
+/** Returns the time of the commit that added the last Service. */
 async function loaded(proxy: KubeProxy, generation: Generation, namespace: string, services: number): Promise<number> {
   let [last, at, counted] = [await generation.now(), 0, 0];
   for (;;) {
@@ -100,7 +103,7 @@ async function loaded(proxy: KubeProxy, generation: Generation, namespace: strin
     const syncs = syncsOf(proxy);
     if (syncs > counted) {
       counted = syncs;
-      // Only after a sync: to list the rules takes a second of its own.
+      // Only after a sync, because listing the rules takes a second itself.
       const listed = execFileSync('ip', ['netns', 'exec', namespace, 'nft', 'list', 'map', 'ip', 'kube-proxy', 'service-ips'], {
         encoding: 'utf8',
         maxBuffer: 1 << 28,
@@ -115,7 +118,7 @@ function syncsOf(proxy: KubeProxy): number {
   return proxy.process.lines().filter((line) => line.includes('"SyncProxyRules complete" ipFamily="IPv4"')).length;
 }
 
-/** The generation once nothing has been committed for a while. */
+/** Returns the generation once no commit has happened for a while. */
 async function quiet(generation: Generation): Promise<number> {
   for (let last = await generation.now(); ;) {
     await sleep(1_500);
@@ -164,7 +167,7 @@ function service(index: number): ApiObject {
   };
 }
 
-/** Its first endpoint is on the node, and another one in every version. */
+/** The first endpoint is on the node, and is another one in every version. */
 function slice(index: number, version = 0): ApiObject {
   return {
     apiVersion: 'discovery.k8s.io/v1',

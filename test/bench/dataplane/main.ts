@@ -42,9 +42,9 @@ const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
 const sizes = numbers(values.sizes ?? (values.quick ? '1000' : '1000,10000,50000'));
 const kubeProxySizes = numbers(values['kube-proxy'] ?? (values.quick ? '1000' : '1000,10000'));
 const parts = new Set((values.only ?? (values.quick ? 'load,connections,kube-proxy' : 'load,connections,kube-proxy,agent')).split(','));
-/** The nft command is the fall-back; with many Services it takes its time. */
+/** The nft command is the fallback and is slow with many Services. */
 const maximumByCommand = 10_000;
-/** Turns of the stands in one round. */
+/** Turns of each stand in one round. */
 const connectionRounds = 5;
 
 const loads: Figures[] = [];
@@ -53,7 +53,7 @@ const kubeProxy: KubeProxyFigures[] = [];
 let agent: AgentMemory | undefined;
 const note = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** In a process and a network namespace of its own. */
+/** Runs in a separate process and network namespace. */
 function load(executor: string, services: number): Figures {
   const namespace = `hn-bench-${process.pid}`;
   execFileSync('ip', ['netns', 'add', namespace]);
@@ -88,7 +88,7 @@ for (let round = 1; round <= rounds; round++) {
   }
 }
 
-/** The stands are there at the same time and take turns, so that whatever else the machine does is spread over all. */
+/** The stands exist at the same time and take turns, so that other load of the machine affects all alike. */
 const stands: Stand[] = [];
 async function addStand(by: Forwarder, services: number): Promise<void> {
   stands.push(await Stand.start(by, services));

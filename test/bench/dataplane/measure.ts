@@ -3,30 +3,30 @@ import { median, quantile } from '../bgp/statistics.ts';
 import { HeraldNode, type ExecutorName } from './herald-node.ts';
 import { serviceObject, sliceObject } from './services.ts';
 
-/** What one executor needs for so many Services: milliseconds, and megabytes of 10^6 octets. */
+/** Figures of one executor for a number of Services, in milliseconds and megabytes of 10^6 octets. */
 export interface Figures {
   readonly executor: ExecutorName;
   readonly services: number;
   readonly endpoints: number;
-  /** From the snapshot to what is to be forwarded. */
+  /** From the snapshot to the desired forwarding. */
   readonly decide: number;
-  /** From there to the kernel's commit, into an empty kernel. */
+  /** From the desired forwarding to the kernel's commit, into an empty kernel. */
   readonly load: number;
-  /** The longest time in which the event loop did not turn while that went on. */
+  /** The longest time for which the event loop was blocked meanwhile. */
   readonly stall: number;
-  /** Another instance starts: it reads the tables and finds nothing to do. */
+  /** Starting another instance, which reads the tables and finds nothing to do. */
   readonly adopt: number;
-  /** One endpoint of one Service is replaced, a Service is added, and removed. */
+  /** Replacing one endpoint of one Service, adding a Service, and removing it. */
   readonly change: Latency;
   readonly add: Latency;
   readonly remove: Latency;
-  /** Of the whole machine, after the load and before it. */
+  /** Kernel memory of the whole machine: the difference between after and before the load. */
   readonly kernelMemory: number;
-  /** Resident memory of this process after the load, which has all objects. */
+  /** Resident memory of this process after the load, including all objects. */
   readonly memory: number;
 }
 
-/** From the object to the kernel's commit, and how much of it is the transaction by itself: medians. */
+/** From the object to the kernel's commit, and the part of the transaction alone: medians. */
 export interface Latency {
   readonly total: number;
   readonly transaction: number;
@@ -54,7 +54,7 @@ async function latency(step: (round: number) => Promise<unknown>): Promise<Laten
   return { total: quantile(totals, 0.5), transaction: median(transactions), p99: quantile(totals, 0.99) };
 }
 
-/** Looks every millisecond; the result tells the longest time between two looks. */
+/** Samples the event loop every millisecond. The returned function gives the longest time between two samples. */
 function watchLoop(): () => number {
   let last = performance.now();
   let longest = 0;
@@ -71,7 +71,7 @@ function watchLoop(): () => number {
   };
 }
 
-/** Megabytes that the kernel's allocator holds and cannot give back. */
+/** Returns the megabytes that the kernel's allocator holds and cannot reclaim. */
 function slab(): number {
   return (Number(/^SUnreclaim:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024) / 1e6;
 }
@@ -89,7 +89,7 @@ await pause(50);
 const stalled = watchLoop();
 const load = await timed(() => herald.load(wanted));
 const stall = stalled();
-// The watch looks once after its start; afterwards nothing else is going on.
+// The monitor causes one read after its start. Afterwards nothing else runs.
 await pause(2_000);
 const kernelMemory = slab() - slabBefore;
 const memory = process.memoryUsage.rss() / 1e6;

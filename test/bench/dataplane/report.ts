@@ -74,7 +74,7 @@ function kubeProxyTable(all: readonly KubeProxyFigures[]): string[] {
   ];
 }
 
-/** Of the rounds the median, and of those with one Service how many times as much. */
+/** Shows the median of the rounds, and its ratio to the median with one Service. */
 function connectionTable(all: readonly ConnectionRound[]): string[] {
   const middle = (runs: readonly ConnectionRound[], of: (run: ConnectionRound) => number | undefined): number =>
     median(runs.flatMap((run) => of(run) ?? []));

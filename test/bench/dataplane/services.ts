@@ -1,14 +1,14 @@
 import type { ApiObject } from '../../kube-fixture/object.ts';
 
-/** The Services of the benchmark, as the API server has them: the same for Herald and for kube-proxy. */
+/** The Services of the benchmark as the API server has them, equal for Herald and kube-proxy. */
 
-/** Who answers connections: the endpoint of Service 0, and the one that takes its place. */
+/** The pods that answer connections: the endpoint of Service 0, and its replacement. */
 export const target = { pod: '10.244.1.11', other: '10.244.1.12', port: 8080 } as const;
 export const externalAddress = '203.0.113.80';
 
 export const clusterAddress = (index: number): string => `172.${16 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`;
 
-/** A ClusterIP with one port; Service 0 has a load balancer's address too. */
+/** Returns a ClusterIP Service with one port. Service 0 also has a load balancer address. */
 export function serviceObject(index: number): ApiObject {
   const external = index === 0;
   return {
@@ -31,7 +31,10 @@ export function serviceObject(index: number): ApiObject {
   };
 }
 
-/** `endpoints` of them; 2 to 10, six on average, unless given. In each version another one is the first. Service 0 has one. */
+/**
+ * Returns a slice with `endpoints` endpoints; by default 2 to 10, six on average. Each version has another first endpoint. Service 0 has
+ * one endpoint.
+ */
 export function sliceObject(index: number, version = 0, endpoints = 2 + ((index * 7) % 9)): ApiObject {
   const addresses =
     index === 0
@@ -60,7 +63,7 @@ export const nodeObject: ApiObject = {
   status: { addresses: [{ type: 'InternalIP', address: '10.99.0.1' }] },
 };
 
-/** 11.0.0.0/8 and after it. */
+/** Addresses in 11.0.0.0/8 and following networks. */
 function podAddress(number: number): string {
   return `${11 + (number >> 24)}.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 }

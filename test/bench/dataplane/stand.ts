@@ -5,20 +5,20 @@ import { HeraldNode } from './herald-node.ts';
 import { KubeProxyNode } from './kube-proxy-node.ts';
 import { clusterAddress, externalAddress, target } from './services.ts';
 
-/** Who forwards on the node of a stand; nobody: there are no rules at all. */
+/** The program that forwards on the node of a stand. nobody: there are no rules at all. */
 export type Forwarder = 'nobody' | 'Herald' | 'kube-proxy';
 
-/** How long it takes to connect from a client through the node. */
+/** Connection times from a client through the node. */
 export interface Connections {
-  /** To the pod's own address, past all Services. */
+  /** To the pod's own address, without a Service. */
   readonly pod: ConnectTimes;
   readonly clusterIP?: ConnectTimes;
   readonly external?: ConnectTimes;
 }
 
 /**
- * A process with a client, a node and pods of its own, and so many Services on the node. It prints a line as soon as they are there;
- * then, for each line that it reads, what a round of connections took.
+ * A process with its own client, node and pods, and a number of Services on the node. It prints a line when they are ready. For each line
+ * that it then reads, it prints the result of a round of connections.
  */
 const [forwarder = 'nobody', services = '0', perRound = '300'] = process.argv.slice(2);
 
@@ -30,7 +30,7 @@ async function connections(): Promise<Connections> {
   return { pod, clusterIP, external: await connectTimes(externalAddress, 80, count) };
 }
 
-/** Resolves to what ends it. */
+/** Resolves to a function that ends the stand. */
 async function load(): Promise<() => Promise<void>> {
   if (forwarder === 'nobody') return () => Promise.resolve();
   if (forwarder === 'kube-proxy') {

@@ -5,8 +5,8 @@ import { ThreeNodes, vip, type Layout } from '../../lab/direct-return/three-node
 import type { Family } from '../../../src/net/address.ts';
 
 /**
- * How fast connections are opened through the first of three nodes, each asked for one answer and reset, one after the other: with
- * address translation and with direct server return, interleaved. Two of three go to a pod of another node.
+ * Measures how fast connections are opened through the first of three nodes, one after the other, each with one reply and a reset. Rounds
+ * with address translation and with direct server return alternate. Two of three connections go to a pod of another node.
  */
 const quick = process.argv.includes('--quick');
 const rounds = quick ? 1 : 5;

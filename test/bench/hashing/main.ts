@@ -6,11 +6,11 @@ import { median } from '../bgp/statistics.ts';
 import { maglev, rendezvous, type Fill } from './peers.ts';
 
 /**
- * What a change of endpoints costs in slots that move, how even the load is, and how long a table takes: ours beside Maglev and plain
- * rendezvous hashing, over the same Services.
+ * Measures how many slots move when endpoints change, how even the load is, and how long a table takes to compute: our algorithm, Maglev
+ * and plain rendezvous hashing over the same Services.
  *
  *   npm run bench:hashing
- *   npm run bench:hashing -- --services 100      20 unless said
+ *   npm run bench:hashing -- --services 100      default 20
  *   npm run bench:hashing -- --json              for machines
  */
 const { values } = parseArgs({ options: { json: { type: 'boolean', default: false }, services: { type: 'string', default: '20' } } });
@@ -22,9 +22,11 @@ interface Figures {
   readonly algorithm: string;
   readonly slots: number;
   readonly endpoints: number;
-  /** Of all slots, those that move although neither their old nor their new endpoint came or went: mean, and of the worst Service. */
+  /**
+   * The share of slots that move although neither their old nor their new endpoint was added or removed: mean, and of the worst Service.
+   */
   readonly unrelated: { readonly removed: number; readonly added: number; readonly worst: number };
-  /** How much more than its share the fullest endpoint has: mean. */
+  /** How far the fullest endpoint exceeds its share: mean. */
   readonly imbalance: number;
   /** Microseconds, median. */
   readonly fill: number;

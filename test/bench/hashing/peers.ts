@@ -1,10 +1,10 @@
 import type { SlotCandidate } from '../../../src/decisions/forwarding/slot-table.ts';
 
-/** The two algorithms that others use for slot tables, to compare with ours. */
+/** Two algorithms that other projects use for slot tables, for comparison with ours. */
 export type Fill = (salt: string, candidates: readonly SlotCandidate[], size: number) => Uint16Array;
 
 /**
- * Maglev (Eisenbud et al., NSDI 2016, 3.4): candidates take turns, each takes the next free slot of its own permutation. `size` must be
+ * Maglev (Eisenbud et al., NSDI 2016, 3.4): candidates take turns, and each takes the next free slot of its own permutation. `size` must be
  * prime. Without weights.
  */
 export const maglev: Fill = (salt, candidates, size) => {
@@ -28,7 +28,10 @@ export const maglev: Fill = (salt, candidates, size) => {
   }
 };
 
-/** Rendezvous hashing (Thaler, Ravishankar 1998): each slot to the candidate with the highest score, however many that one has. */
+/**
+ * Rendezvous hashing (Thaler, Ravishankar 1998): each slot goes to the candidate with the highest score, so candidates may get different
+ * numbers of slots.
+ */
 export const rendezvous: Fill = (salt, candidates, size) => {
   const hashes = Uint32Array.from(candidates, ({ name }) => textHash(`${salt} ${name}`));
   const table = new Uint16Array(size);

@@ -10,7 +10,7 @@ import { serviceKeys } from './random-objects.ts';
 import { textsOf, type Running } from './running.ts';
 import type { Truth } from './truth.ts';
 
-/** After everything was heard and written: what must be so. */
+/** Checks the state after everything was delivered and written. */
 export function expectSettled(truth: Truth, { source: { snapshot }, allocator }: Running): void {
   const requests = [...truth.services.values()].map((one) => allocationRequest(one, snapshot));
   for (const request of requests) {
@@ -18,14 +18,14 @@ export function expectSettled(truth: Truth, { source: { snapshot }, allocator }:
     const service = truth.services.get(request.service);
     if (service === undefined || !decideAllocationClaim(service, snapshot.config).mine) continue;
     assert(record !== undefined, `${request.service} has no record`);
-    assert(record.ingress.length > 0 || record.since !== undefined, `${request.service} has nothing, and is not told why`);
+    assert(record.ingress.length > 0 || record.since !== undefined, `${request.service} has no address and no reason`);
     if (record.since !== undefined) expectNothingToBeHad(allocator, request);
     for (const other of requests) expectShared(truth, request, other);
   }
-  for (const key of truth.records.keys()) assert(truth.services.has(key), `the record of ${key} is left behind`);
+  for (const key of truth.records.keys()) assert(truth.services.has(key), `the record of ${key} was not removed`);
 }
 
-/** Nobody waits for what he would be given if he were looked at. */
+/** A Service that waits for an address would not get one from a new decision either. */
 function expectNothingToBeHad(allocator: Allocator, request: AllocationRequest): void {
   const { reason, addresses } = allocator.decide(request);
   const had = addresses.map(formatAddress).join();
@@ -37,17 +37,17 @@ function expectShared(truth: Truth, a: AllocationRequest, b: AllocationRequest):
   const [ours, theirs] = [truth.records.get(a.service), truth.records.get(b.service)];
   const both = textsOf(ours?.ingress).filter((address) => textsOf(theirs?.ingress).includes(address));
   const told = ours?.since !== undefined || theirs?.since !== undefined;
-  assert(both.length === 0 || told, `${a.service} and ${b.service} hold ${both.join()}, may not share it, and neither is told`);
+  assert(both.length === 0 || told, `${a.service} and ${b.service} hold ${both.join()}, may not share it, and neither has a reason`);
 }
 
-/** Without any Service every address is to be had again: as many Services as the pools have room for get one. */
+/** Without any Service, every address is free again: as many new Services get an address as the pools have room for. */
 export async function expectNothingLeaks(truth: Truth, running: Running): Promise<void> {
   for (const key of serviceKeys) {
     truth.removeService(key);
     running.tell('Service', key);
   }
   await running.settle();
-  assert.deepEqual([...truth.records], [], 'records are left behind');
+  assert.deepEqual([...truth.records], [], 'records were not removed');
   const { pools } = effectivePools(running.source.snapshot.pools);
   const untouched = createAllocator(pools);
   const plain = Array.from({ length: 24 }, (_, index) => service({ name: `n/plain${index}`, loadBalancerClass: 'herald.dev/herald' }));
@@ -58,5 +58,5 @@ export async function expectNothingLeaks(truth: Truth, running: Running): Promis
   }
   await running.settle();
   const served = [...truth.records.values()].filter(({ ingress }) => ingress.length > 0).length;
-  assert.equal(served, room, 'an address is lost');
+  assert.equal(served, room, 'an address leaked');
 }

@@ -4,7 +4,7 @@ import type { Service } from '../../../src/model/objects/service.ts';
 import type { Random } from '../../fuzz/random.ts';
 import { matching, pool, service } from '../../unit/decisions/fixtures.ts';
 
-/** Few names and few addresses, so that everything meets everything. */
+/** Few names and few addresses, so that conflicts are frequent. */
 export const serviceKeys: readonly ServiceKey[] = ['n/a', 'n/b', 'n/c', 'n/d', 'm/a', 'm/b', 'm/c', 'm/d'];
 export const namespaceNames = ['n', 'm'] as const;
 export const poolNames = ['p', 'q', 'r'] as const;

@@ -23,10 +23,10 @@ import { shuffled, type Truth } from './truth.ts';
 export const textsOf = (ingress: readonly Ingress[] = []): string[] =>
   ingress.flatMap(({ address }) => (address === undefined ? [] : [formatAddress(address)]));
 
-/** How the next writes go: they work, are refused, or take effect while the answer is lost. */
+/** The outcome of the next writes: they succeed, are refused, or succeed while the reply is lost. */
 export type Fate = 'works' | 'refused' | 'lost';
 
-/** Remembers what there was when it decided on a Service: until that is written, more may have come. */
+/** Remembers the Services that existed when it decided on a Service. Until the decision is written, more may have been created. */
 class WatchedProvider extends BareMetalProvider {
   readonly seen = new Map<ServiceKey, ReadonlyMap<ServiceKey, Service>>();
 
@@ -36,7 +36,7 @@ class WatchedProvider extends BareMetalProvider {
   }
 }
 
-/** One controller over the truth, of which it hears late and in any order; every write is held against what must never happen. */
+/** A controller over the true state. It sees changes late and in any order, and every write is checked against the rules. */
 export class Running implements StatusWriter {
   readonly clock = new VirtualClock();
   readonly source: TestSource;
@@ -45,21 +45,21 @@ export class Running implements StatusWriter {
   readonly #mayMove: Set<ServiceKey>;
   readonly #pending = new Map<string, { readonly kind: KindName; readonly key: string }>();
   readonly #unheard = new Set<ServiceKey>();
-  /** What each Service had when its status was written last, or should have been. */
+  /** The addresses of each Service at the last write of its status, also if that write failed. */
   readonly #decided = new Map<ServiceKey, { readonly uid: string; readonly addresses: readonly string[] }>();
   readonly allocator = createAllocator([]);
   readonly #provider = new WatchedProvider(this.allocator);
   readonly #violations: string[] = [];
   #controller: Controller | undefined;
   fate: Fate = 'works';
-  /** Writes take effect in the order in which they were begun. */
+  /** True: writes take effect in the order in which they began. */
   punctual = false;
-  /** Another one has taken over: nothing of this one takes effect any more. */
+  /** True: another controller has taken over, and no write of this one takes effect any more. */
   fenced = false;
 
   /**
-   * `mayMove`: Services whose owner has asked for something that is not written down yet. `stale`: one that has not heard of
-   * everything, which this one has not either.
+   * `mayMove`: Services whose owner has asked for a change that is not written yet. `stale`: a controller that has not seen everything;
+   * this one starts with the same knowledge.
    */
   constructor(truth: Truth, random: Random, mayMove: Set<ServiceKey>, stale?: Running) {
     this.#truth = truth;
@@ -94,14 +94,14 @@ export class Running implements StatusWriter {
     await this.#controller.start();
   }
 
-  /** Something changed of which the controller hears when it is delivered. */
+  /** Records a change, which the controller sees at the next delivery. */
   tell(kind: KindName, key: string): void {
     this.#pending.set(`${kind}/${key}`, { kind, key });
-    // Where the record is a part of the Service it may have gone with it.
+    // A record that is part of its Service may have been deleted with it.
     if (this.#truth.attached && kind === 'Service') this.#unheard.add(key as ServiceKey);
   }
 
-  /** Everything that changed comes in one batch, in any order; or some of it. */
+  /** Delivers all changes, or some of them, as one batch in random order. */
   deliver({ some = false } = {}): void {
     const batch = shuffled(this.#random, [...this.#pending.values()]).filter(() => !some || this.#random.chance(2));
     for (const { kind, key } of batch) this.#pending.delete(`${kind}/${key}`);
@@ -120,10 +120,10 @@ export class Running implements StatusWriter {
     });
   }
 
-  /** Nothing is left to hear, to try again, or to wait for. */
+  /** Delivers and retries until nothing is left to do. */
   async settle(): Promise<void> {
     this.fate = 'works';
-    // What is written comes back as a change once more.
+    // Each write comes back as a change.
     for (let round = 0; round < 4; round++) {
       this.deliver();
       await this.#controller?.settled();
@@ -168,21 +168,22 @@ export class Running implements StatusWriter {
     const after = textsOf(ingress);
     const gone = before.filter((address) => !after.includes(address));
     const doubles = gone.filter((address) => this.#isDouble(key, address));
-    // Who must have both families has them of one pool: where that has no other for the one that is doubled, both go.
+    // A Service with RequireDualStack has both addresses in one pool. If that pool has no replacement for a doubly assigned address, both
+    // are lost.
     const both = this.#truth.services.get(key)?.ipFamilyPolicy === 'RequireDualStack';
     const lost = both && doubles.length > 0 ? [] : gone.filter((address) => !doubles.includes(address));
     this.#must(lost.length === 0 || this.#mayMove.has(key), `${key} loses ${lost.join()} without having asked for it`);
     const since = met ? undefined : (record?.since ?? this.#truth.writes++);
     this.#truth.records.set(key, { ingress, ...defined({ since }) });
     this.#unheard.add(key);
-    if (this.fate === 'lost') throw new Error('the answer is lost');
+    if (this.fate === 'lost') throw new Error('the reply is lost');
   }
 
-  /** The Service is gone by now, or another one has its name: that will be heard of. */
+  /** The Service was deleted or recreated under the same name. A later delivery reports that. */
   async #missed(key: ServiceKey): Promise<void> {
     await this.#underWay();
     this.#expectToWork();
-    if (this.#truth.services.has(key)) throw new Error('another one has its name by now');
+    if (this.#truth.services.has(key)) throw new Error('the Service was recreated under the same name');
   }
 
   async releaseService(key: ServiceKey): Promise<void> {
@@ -193,10 +194,10 @@ export class Running implements StatusWriter {
     this.#truth.records.delete(key);
     this.#unheard.add(key);
     this.#decided.delete(key);
-    if (this.fate === 'lost') throw new Error('the answer is lost');
+    if (this.fate === 'lost') throw new Error('the reply is lost');
   }
 
-  /** The status of pools is no business of this test. */
+  /** Only released addresses matter here. The rest of a pool's status is not checked. */
   async writeObject({ name }: ObjectReference, { fields }: ObjectRecord): Promise<undefined> {
     await this.#underWay();
     this.#expectToWork();
@@ -211,12 +212,12 @@ export class Running implements StatusWriter {
     return new Map([...this.#truth.services].map(([key, { metadata }]) => [key, metadata.uid]));
   }
 
-  /** Several writes are on their way at once, and arrive in any order. */
+  /** Delays a write: several writes are in flight at once and complete in any order. */
   async #underWay(): Promise<void> {
     for (let turns = this.punctual ? 0 : this.#random.below(6); turns >= 0; turns--) await Promise.resolve();
   }
 
-  /** The controller would take an error for one of the API server, and try again. */
+  /** Records a violation. The controller would treat a thrown error as one of the API server and retry. */
   #must(condition: boolean, what: string): void {
     if (!condition) this.#violations.push(what);
   }
@@ -226,7 +227,10 @@ export class Running implements StatusWriter {
     if (this.fate === 'refused') throw new Error('refused');
   }
 
-  /** On record of two that may not share it, as far as the controller knew: after a restart nobody can tell whose doing that was, and one of them gives way. */
+  /**
+   * True if two Services that may not share the address have it on record, as far as the controller knew. After a restart the controller
+   * cannot know which was first, so one of them loses it.
+   */
   #isDouble(key: ServiceKey, address: string): boolean {
     const { snapshot } = this.source;
     const services = this.#provider.seen.get(key) ?? snapshot.services;
@@ -238,13 +242,13 @@ export class Running implements StatusWriter {
     });
   }
 
-  /** Nobody has the address on record who may not share it, as far as the controller knew when it decided. */
+  /** Checks that no Service that may not share the address had it on record, as far as the controller knew when it decided. */
   #expectFree(key: ServiceKey, address: string): void {
     const { snapshot } = this.source;
-    // What a Service keeps that is of another class by now is written without a decision.
+    // Addresses that a Service keeps although it now has another class are written without a decision.
     const services = this.#provider.seen.get(key) ?? snapshot.services;
     const mine = services.get(key);
-    if (mine === undefined) return this.#must(false, `${key} is written, which nobody has seen`);
+    if (mine === undefined) return this.#must(false, `${key} is written, but the controller has not seen it`);
     for (const [other, { ingress }] of this.#truth.records) {
       const theirs = services.get(other);
       if (other === key || theirs?.type !== 'LoadBalancer' || !textsOf(ingress).includes(address)) continue;

@@ -8,22 +8,25 @@ import type { Random } from '../../fuzz/random.ts';
 
 export interface Recorded {
   readonly ingress: readonly Ingress[];
-  /** The Service lacks what it asks for since the change of this number. */
+  /** Set while the Service lacks an address that it asks for: the number under which it began to lack it. */
   readonly since?: number;
 }
 
-/** The objects and the records as an API server or a directory has them, whoever has heard of them. */
+/** The true objects and records, as an API server or a directory has them, whether a controller has seen them or not. */
 export class Truth {
-  /** As on an API server: the record is a part of its Service, goes with it, and is not that of another one with its name. */
+  /**
+   * True, as on an API server: the record is part of its Service, is deleted with it, and does not belong to a recreated Service of that
+   * name.
+   */
   readonly attached: boolean;
   readonly services = new Map<ServiceKey, Service>();
   readonly pools = new Map<string, IPAddressPool>();
   readonly namespaces = new Map<string, Namespace>();
   config: HeraldConfig | undefined;
   readonly records = new Map<ServiceKey, Recorded>();
-  /** What pools say that they keep. */
+  /** Released addresses as stored in the status of pools. */
   readonly released = new Map<string, readonly ReleasedAddress[]>();
-  /** Changes of records so far: their time. */
+  /** Counts how often a Service began to lack an address. Serves as time. */
   writes = 0;
   #created = 0;
 
