@@ -56,11 +56,11 @@ export function flowText({ sender, source, many, destination, protocol, port, ki
 /** Returns `count` random flows, to frontends of these objects and to other destinations. */
 export function randomFlows(random: Random, objects: Objects, count: number): Flow[] {
   const destinations = objects.services.flatMap((service) => destinationsOf(service, objects));
-  const all = [...destinations, ...strangers()];
+  const all = [...destinations, ...unownedDestinations()];
   return Array.from({ length: count }, () => {
     // Frontends are chosen more often than other destinations.
     const destination = random.pick(destinations.length > 0 && !random.chance(5) ? destinations : all);
-    const meant = random.chance(12) ? aside(random, destination, destinations) : destination;
+    const meant = random.chance(12) ? nearMiss(random, destination, destinations) : destination;
     const { servicePort, ...flow } = meant;
     const others = destinations.filter((other) => other.affinity && other.servicePort === servicePort && sameFamily(other, meant));
     const sender = randomSender(random, meant, objects);
@@ -121,7 +121,7 @@ function destinationsOf(service: ApiObject, { slices }: Objects): Destination[] 
 }
 
 /** Destinations that belong to no Service. */
-function strangers(): Destination[] {
+function unownedDestinations(): Destination[] {
   const of = (destination: string, kind: DestinationKind, port: number): Destination => ({
     destination,
     kind,
@@ -139,7 +139,7 @@ function strangers(): Destination[] {
 }
 
 /** Changes the port or protocol to one that the Service most likely does not have. */
-function aside(random: Random, destination: Destination, all: readonly Destination[]): Destination {
+function nearMiss(random: Random, destination: Destination, all: readonly Destination[]): Destination {
   const port = destination.port + random.pick([-1, 1, 5, 10, 1_000]);
   const protocol = random.pick<Protocol>(['TCP', 'UDP', 'SCTP']);
   const meant: Destination = { ...destination, ...random.pick([{ port }, { protocol }]) };

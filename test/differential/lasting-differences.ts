@@ -39,8 +39,7 @@ export const lastingDifferences: readonly LastingDifference[] = [
   },
   {
     name: 'a UDP flow that began before its NodePort continues when nodePortAddresses is a prefix and not an address',
-    reason:
-      'Herald deletes flows by address and does not know which addresses of the prefix the node has. These flows time out.',
+    reason: 'Herald deletes flows by address and does not know which addresses of the prefix the node has. These flows time out.',
     allows: ({ flow, fate, kubeProxy, herald, environment }) =>
       environment.nodePortAddresses.some((prefix) => !/\/(?:32|128)$/.test(prefix)) &&
       flow.port >= 30_000 &&

@@ -58,7 +58,7 @@ export async function continueFlows(stand: Stand, flows: readonly LastingFlow[],
 }
 
 /** Returns for each earlier fate what happened to its flows: "kept", "moved" to another destination, or how they ended. */
-export function whatBecame(before: Fates, after: Fates): ReadonlyMap<string, ReadonlySet<string>> {
+export function outcomesByFate(before: Fates, after: Fates): ReadonlyMap<string, ReadonlySet<string>> {
   const became = new Map<string, Set<string>>();
   for (const [client, fate] of before.entries()) {
     // A packet that was not delivered left no flow that could continue.
@@ -75,7 +75,7 @@ function isDelivered(fate: string): boolean {
 }
 
 /** The fates on both sides before a change. */
-export interface Begun {
+export interface FatesBeforeChange {
   readonly flows: readonly LastingFlow[];
   readonly kubeProxy: readonly Fates[];
   readonly herald: readonly Fates[];
@@ -86,7 +86,7 @@ export interface Begun {
  * repeated until they agree.
  */
 export async function compareLasting(
-  begun: Begun,
+  begun: FatesBeforeChange,
   now: { readonly objects: Objects; readonly environment: Environment },
   kubeProxy: Stand,
   herald: Stand,
@@ -96,8 +96,8 @@ export async function compareLasting(
     const used: string[] = [];
     const [theirs, ours] = [await continueFlows(kubeProxy, begun.flows, fresh), await continueFlows(herald, begun.flows, fresh)];
     const problems = begun.flows.flatMap((flow, number) => {
-      const expected = whatBecame(begun.kubeProxy[number] ?? [], theirs[number] ?? []);
-      const seen = whatBecame(begun.herald[number] ?? [], ours[number] ?? []);
+      const expected = outcomesByFate(begun.kubeProxy[number] ?? [], theirs[number] ?? []);
+      const seen = outcomesByFate(begun.herald[number] ?? [], ours[number] ?? []);
       return [...expected].flatMap(([fate, wanted]) => {
         const found = seen.get(fate);
         if (found === undefined || found.symmetricDifference(wanted).size === 0) return [];

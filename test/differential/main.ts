@@ -10,7 +10,7 @@ import { HeraldSide } from './herald-side.ts';
 import { KubeProxySide } from './kube-proxy-side.ts';
 import { nextObjects, randomEnvironment, slotOf, type Environment, type Objects } from './objects.ts';
 import { lastingDifferences } from './lasting-differences.ts';
-import { compareLasting, continueFlows, lastingFlows, type Begun, type LastingFlow } from './lasting.ts';
+import { compareLasting, continueFlows, lastingFlows, type FatesBeforeChange, type LastingFlow } from './lasting.ts';
 import { merged, observe, type Outcome } from './observe.ts';
 
 const help = `npm run test:differential -- [--seconds N] [--seeds N] [--seed N] [--steps N] [--flows N]
@@ -73,7 +73,7 @@ async function runSeed(seed: number): Promise<void> {
   await kubeProxy.enter(environment);
   herald.enter(environment);
   let objects: Objects = { services: [], slices: [] };
-  let begun: Begun | undefined;
+  let begun: FatesBeforeChange | undefined;
   const before = totals.problems;
   for (let step = 0; step < Number(values.steps) && totals.problems < maximumProblems; step++) {
     objects = nextObjects(random, objects);
@@ -92,12 +92,12 @@ async function runSeed(seed: number): Promise<void> {
   console.log(`seed ${seed}: ${totals.problems === before ? 'the same' : `${totals.problems - before} differences`}`);
 }
 
-async function begin(flows: readonly LastingFlow[]): Promise<Begun> {
+async function begin(flows: readonly LastingFlow[]): Promise<FatesBeforeChange> {
   const kubeProxyFates = await continueFlows(kubeProxy.stand, flows, fresh);
   return { flows, kubeProxy: kubeProxyFates, herald: await continueFlows(herald.stand, flows, fresh) };
 }
 
-async function tryLasting(begun: Begun, objects: Objects, environment: Environment): Promise<readonly string[]> {
+async function tryLasting(begun: FatesBeforeChange, objects: Objects, environment: Environment): Promise<readonly string[]> {
   const { problems, used: names } = await compareLasting(begun, { objects, environment }, kubeProxy.stand, herald.stand, fresh);
   for (const name of names) count(name);
   totals.flows += begun.flows.length;

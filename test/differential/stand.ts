@@ -120,7 +120,7 @@ const settings = [
 ];
 
 async function makeNamespaces(name: string): Promise<void> {
-  sweep();
+  removeLeftoverNamespaces();
   const [node, world] = [`${name}-node`, `${name}-world`];
   await ip([`netns add ${node}`, `netns add ${world}`]);
   await run(inNamespace(node, ['sysctl', '-q', '-w', ...settings]));
@@ -158,7 +158,7 @@ async function makeNamespaces(name: string): Promise<void> {
 }
 
 /** Removes namespaces of ended processes. */
-function sweep(): void {
+function removeLeftoverNamespaces(): void {
   for (const name of execFileSync('ip', ['netns', 'list'], { encoding: 'utf8' }).split(/\s+/)) {
     const pid = /^hl-kp-(\d+)-/.exec(name)?.[1];
     if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeNamespace(name);

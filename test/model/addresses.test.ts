@@ -5,8 +5,8 @@ import { Random } from '../fuzz/random.ts';
 import { config, metadata } from '../unit/decisions/fixtures.ts';
 import { expectNothingLeaks, expectSettled } from './addresses/checks.ts';
 import { anyPool, anyService, namespaceNames, poolNames, serviceKeys } from './addresses/random-objects.ts';
-import { Running, textsOf } from './addresses/running.ts';
-import { Truth } from './addresses/truth.ts';
+import { RunningController, textsOf } from './addresses/running-controller.ts';
+import { ClusterState } from './addresses/cluster-state.ts';
 
 /**
  * Plays random changes of Services, pools, Namespaces and settings. The controller sees them late and in any order, its writes may fail,
@@ -22,13 +22,13 @@ const perSequence = 250;
 class Sequence {
   readonly #random: Random;
   readonly #mayMove = new Set<ServiceKey>();
-  readonly #truth: Truth;
-  #running: Running;
+  readonly #state: ClusterState;
+  #running: RunningController;
 
   constructor(seed: number) {
     this.#random = new Random(seed);
-    this.#truth = new Truth({ attached: this.#random.chance(2) });
-    this.#running = new Running(this.#truth, this.#random, this.#mayMove);
+    this.#state = new ClusterState({ attached: this.#random.chance(2) });
+    this.#running = new RunningController(this.#state, this.#random, this.#mayMove);
   }
 
   async play(count: number): Promise<void> {
@@ -36,9 +36,9 @@ class Sequence {
     await this.#running.start();
     for (let done = 0; done < count; done++) await this.#step();
     await this.#running.settle();
-    expectSettled(this.#truth, this.#running);
+    expectSettled(this.#state, this.#running);
     for (const key of serviceKeys) this.#mayMove.add(key);
-    await expectNothingLeaks(this.#truth, this.#running);
+    await expectNothingLeaks(this.#state, this.#running);
     await this.#running.halt();
   }
 
@@ -61,47 +61,47 @@ class Sequence {
   }
 
   #changeService(key: ServiceKey): void {
-    const before = this.#truth.services.get(key);
+    const before = this.#state.services.get(key);
     const next = anyService(this.#random, key);
-    this.#truth.putService(key, next);
+    this.#state.putService(key, next);
     if (before !== undefined) this.#mayMove.add(key);
-    this.#running.tell('Service', key);
+    this.#running.recordChange('Service', key);
   }
 
   #removeService(key: ServiceKey): void {
-    this.#truth.removeService(key);
+    this.#state.removeService(key);
     this.#mayMove.add(key);
-    this.#running.tell('Service', key);
+    this.#running.recordChange('Service', key);
   }
 
   #changePool(name: (typeof poolNames)[number]): void {
-    if (this.#random.chance(5)) this.#truth.pools.delete(name);
-    else this.#truth.pools.set(name, anyPool(this.#random, name));
-    this.#running.tell('IPAddressPool', name);
+    if (this.#random.chance(5)) this.#state.pools.delete(name);
+    else this.#state.pools.set(name, anyPool(this.#random, name));
+    this.#running.recordChange('IPAddressPool', name);
   }
 
   #changeSettings(): void {
     if (this.#random.chance(3)) {
-      this.#truth.config = config({ defaultClass: this.#random.chance(2) });
-      this.#running.tell('HeraldConfig', 'default');
+      this.#state.config = config({ defaultClass: this.#random.chance(2) });
+      this.#running.recordChange('HeraldConfig', 'default');
       return;
     }
     const name = this.#random.pick(namespaceNames);
     const labels: Record<string, string> = this.#random.chance(2) ? { team: 'x' } : {};
-    this.#truth.namespaces.set(name, { kind: 'Namespace', metadata: metadata(name, '', labels) });
-    this.#running.tell('Namespace', name);
+    this.#state.namespaces.set(name, { kind: 'Namespace', metadata: metadata(name, '', labels) });
+    this.#running.recordChange('Namespace', name);
   }
 
   async #checkpoint(): Promise<void> {
     await this.#running.settle();
-    expectSettled(this.#truth, this.#running);
+    expectSettled(this.#state, this.#running);
   }
 
   /** Starts a new controller while the old one may be busy. What the new one has read may be as old as what the old one had seen. */
   async #takeOver(): Promise<void> {
     const last = this.#running;
     last.fenced = true;
-    this.#running = new Running(this.#truth, this.#random, this.#mayMove, this.#random.chance(2) ? last : undefined);
+    this.#running = new RunningController(this.#state, this.#random, this.#mayMove, this.#random.chance(2) ? last : undefined);
     // The new clock continues from the old one: released addresses are kept until a time of day.
     this.#running.clock.advance(last.clock.now());
     await Promise.all([last.halt(), this.#running.start()]);
@@ -115,23 +115,23 @@ class Sequence {
     const pool = this.#random.chance(2) ? anyPool(this.#random, 'p') : undefined;
     const ends = [];
     for (const order of [1, 2]) {
-      const truth = this.#truth.copy();
-      const one = new Running(truth, new Random(this.#random.u32() + order), new Set(serviceKeys));
+      const state = this.#state.copy();
+      const one = new RunningController(state, new Random(this.#random.u32() + order), new Set(serviceKeys));
       one.punctual = true;
       one.clock.advance(this.#running.clock.now());
       await one.start();
       for (const { key, service } of next) {
-        if (service === undefined) truth.removeService(key);
-        else truth.putService(key, service);
-        one.tell('Service', key);
+        if (service === undefined) state.removeService(key);
+        else state.putService(key, service);
+        one.recordChange('Service', key);
       }
       if (pool !== undefined) {
-        truth.pools.set('p', pool);
-        one.tell('IPAddressPool', 'p');
+        state.pools.set('p', pool);
+        one.recordChange('IPAddressPool', 'p');
       }
       await one.settle();
       await one.halt();
-      ends.push([...truth.records].map(([key, { ingress }]) => `${key} ${textsOf(ingress).join()}`).toSorted());
+      ends.push([...state.records].map(([key, { ingress }]) => `${key} ${textsOf(ingress).join()}`).toSorted());
     }
     assert.deepEqual(ends[0], ends[1], 'the order of events changes the assigned addresses');
   }

@@ -5,7 +5,7 @@ import { clusterIP } from './events.ts';
 import type { Fault } from './faulty-netlink.ts';
 
 /** The faults of one step. */
-export type Trouble =
+export type FaultPlan =
   /** A fault or none for each matching request, in order. Afterwards all requests succeed. */
   | { readonly script: readonly (Fault | 'none')[] }
   /** The same fault for every matching request. */
@@ -36,7 +36,7 @@ const anyFault: fc.Arbitrary<Fault> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('list refused' as const), errno: passing }) },
 );
 
-export const anyTrouble: fc.Arbitrary<Trouble> = fc.oneof(
+export const anyFaultPlan: fc.Arbitrary<FaultPlan> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({

@@ -32,7 +32,7 @@ export type Event =
 /** The node whose forwarding is checked. */
 export const here = 'here';
 
-export function happen(store: Store, event: Event): Change[] {
+export function applyEvent(store: Store, event: Event): Change[] {
   if ('service' in event) return store.upsert(service(event.service));
   if ('withoutService' in event) return store.remove('Service', `default/${event.withoutService}`);
   if ('slice' in event) return store.upsert(slice(event.slice));

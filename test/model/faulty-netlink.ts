@@ -30,13 +30,13 @@ export class Faults {
   readonly happened: Fault[] = [];
 
   /** Sets the source of faults. It is called for the next fault once the previous one was injected into a matching request. */
-  set(next: () => Fault | 'none'): void {
+  setFaultSource(next: () => Fault | 'none'): void {
     this.#next = next;
     this.#waiting = undefined;
   }
 
   /** Returns the next fault for a transport without messages. */
-  take(): 'refused' | 'reply lost' | 'none' {
+  nextCommandFault(): 'refused' | 'reply lost' | 'none' {
     const fault = this.#next();
     if (fault === 'none' || fault.kind === 'list refused' || fault.kind === 'refused with') return 'none';
     return fault.kind === 'reply lost' || fault.kind === 'buffer full' ? 'reply lost' : 'refused';

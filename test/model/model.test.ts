@@ -6,9 +6,9 @@ import { CommitOutcomeUnknown, type NftExecutor } from '../../src/dataplane/nfta
 import { nftCommand } from '../../src/dataplane/nftables/nft/nft-command.ts';
 import type { Frontend, NodeForwarding } from '../../src/net/frontend.ts';
 import { anyEvent, type Event } from './events.ts';
-import { anyTrouble, type Trouble } from './any-fault.ts';
+import { anyFaultPlan, type FaultPlan } from './any-fault.ts';
 import { Faults, type Fault } from './faulty-netlink.ts';
-import { dataplaneBy, OneKernel, quickClock } from './one-kernel.ts';
+import { dataplaneBy, KernelNamespace, quickClock } from './kernel-namespace.ts';
 import { effective, Subject } from './subject.ts';
 
 /**
@@ -23,12 +23,12 @@ const runs = Number(process.env['MODEL_RUNS'] ?? 6);
 const parameters = { seed, numRuns: runs, endOnFailure: process.env['MODEL_SHRINK'] === undefined };
 console.log(`model test: MODEL_SEED=${seed} MODEL_RUNS=${runs}`);
 
-let subjectKernel: OneKernel;
-let scratchKernel: OneKernel;
+let subjectKernel: KernelNamespace;
+let scratchKernel: KernelNamespace;
 
 beforeAll(() => {
-  subjectKernel = new OneKernel('subject');
-  scratchKernel = new OneKernel('scratch');
+  subjectKernel = new KernelNamespace('subject');
+  scratchKernel = new KernelNamespace('scratch');
 });
 
 afterAll(() => {
@@ -36,18 +36,18 @@ afterAll(() => {
   scratchKernel?.remove();
 });
 
-function byNetlink({ namespace }: OneKernel, faults?: Faults): NftExecutor {
+function byNetlink({ namespace }: KernelNamespace, faults?: Faults): NftExecutor {
   const executor = netlinkExecutor(quickClock, { own: false, networkNamespace: `/run/netns/${namespace}` }, faults?.open);
   if (executor === undefined) throw new Error('netlink is not available here');
   return executor;
 }
 
-function byCommand({ namespace }: OneKernel, faults: Faults): NftExecutor {
+function byCommand({ namespace }: KernelNamespace, faults: Faults): NftExecutor {
   const command = nftCommand(['ip', 'netns', 'exec', namespace]);
   return {
     ...command,
     async run(transaction) {
-      const fault = faults.take();
+      const fault = faults.nextCommandFault();
       if (fault === 'refused') throw new DataplaneError('failed', 'refused');
       await command.run(transaction);
       if (fault === 'reply lost') throw new CommitOutcomeUnknown('the reply was lost');
@@ -58,18 +58,18 @@ function byCommand({ namespace }: OneKernel, faults: Faults): NftExecutor {
 interface Step {
   readonly events: readonly Event[];
   readonly restart: boolean;
-  readonly trouble?: Trouble;
+  readonly faultPlan?: FaultPlan;
 }
 
 const sometimes = (weight: number): fc.Arbitrary<boolean> =>
   fc.oneof({ weight, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });
 const quiet: fc.Arbitrary<Step> = fc.record({ events: fc.array(anyEvent, { minLength: 1, maxLength: 5 }), restart: sometimes(12) });
-const troubled: fc.Arbitrary<Step> = fc.record(
-  { events: fc.array(anyEvent, { minLength: 1, maxLength: 5 }), restart: sometimes(12), trouble: anyTrouble },
+const faulty: fc.Arbitrary<Step> = fc.record(
+  { events: fc.array(anyEvent, { minLength: 1, maxLength: 5 }), restart: sometimes(12), faultPlan: anyFaultPlan },
   { requiredKeys: ['events', 'restart'] },
 );
 
-type Transport = (kernel: OneKernel, faults: Faults) => NftExecutor;
+type Transport = (kernel: KernelNamespace, faults: Faults) => NftExecutor;
 
 /** Plays one sequence, from an empty kernel. */
 async function play(steps: readonly Step[], transport: Transport, faults: Faults): Promise<void> {
@@ -80,25 +80,25 @@ async function play(steps: readonly Step[], transport: Transport, faults: Faults
   let present = new Map<string, Frontend>();
   let table: string | undefined;
   try {
-    for (const { events, restart, trouble } of steps) {
-      for (const event of events) subject.happen(event);
+    for (const { events, restart, faultPlan } of steps) {
+      for (const event of events) subject.applyEvent(event);
       if (restart) await subject.restart();
-      faults.set(nextOf(trouble));
+      faults.setFaultSource(nextOf(faultPlan));
       const first = await subject.commit();
       // A table that is created anew has no previous form of a refused frontend.
       if (table !== tableOf(subject.node())) present = new Map();
-      if (first !== undefined) present = await expectAsTold(subject, first, present, scratch());
-      if (trouble !== undefined && 'lasting' in trouble && trouble.lasting.kind === 'refused with')
-        expect([[], [trouble.lasting.frontend]]).toContainEqual(refusedIn(first));
-      faults.set(nextOf(undefined));
+      if (first !== undefined) present = await expectReportedState(subject, first, present, scratch());
+      if (faultPlan !== undefined && 'lasting' in faultPlan && faultPlan.lasting.kind === 'refused with')
+        expect([[], [faultPlan.lasting.frontend]]).toContainEqual(refusedIn(first));
+      faults.setFaultSource(nextOf(undefined));
       let last = first;
       for (let attempt = 1; attempt <= 3 && (last === undefined || refusedIn(last).length > 0); attempt++) last = await subject.commit();
       expect(refusedIn(last)).toEqual([]);
-      if (last !== undefined && last !== first) present = await expectAsTold(subject, last, present, scratch());
+      if (last !== undefined && last !== first) present = await expectReportedState(subject, last, present, scratch());
       table = tableOf(subject.node());
     }
   } finally {
-    faults.set(nextOf(undefined));
+    faults.setFaultSource(nextOf(undefined));
     await subject.close();
     await byNetlink(subjectKernel).removeTables();
   }
@@ -109,10 +109,10 @@ function tableOf({ masqueradeBit, podInterfaces = [], masqueradeAll }: NodeForwa
   return JSON.stringify([masqueradeBit, podInterfaces, podInterfaces.length > 0 && masqueradeAll]);
 }
 
-function nextOf(trouble: Trouble | undefined): () => Fault | 'none' {
-  if (trouble === undefined) return () => 'none';
-  if ('lasting' in trouble) return () => trouble.lasting;
-  const script = trouble.script.values();
+function nextOf(faultPlan: FaultPlan | undefined): () => Fault | 'none' {
+  if (faultPlan === undefined) return () => 'none';
+  if ('lasting' in faultPlan) return () => faultPlan.lasting;
+  const script = faultPlan.script.values();
   return () => script.next().value ?? 'none';
 }
 
@@ -123,7 +123,7 @@ function refusedIn(result: ApplyResult | undefined): string[] {
 }
 
 /** Checks that the kernel has every frontend in its newest form, and refused frontends in their previous form. Returns these forms. */
-async function expectAsTold(
+async function expectReportedState(
   subject: Subject,
   result: ApplyResult,
   before: ReadonlyMap<string, Frontend>,
@@ -157,7 +157,7 @@ test('the kernel has the planned state by netlink', { timeout: 3_600_000 }, asyn
 test('the kernel has the planned state by netlink with errors at any message', { timeout: 3_600_000 }, async () => {
   const faults = new Faults();
   await fc.assert(
-    fc.asyncProperty(fc.array(troubled, { minLength: 4, maxLength: 20 }), (steps) => play(steps, byNetlink, faults)),
+    fc.asyncProperty(fc.array(faulty, { minLength: 4, maxLength: 20 }), (steps) => play(steps, byNetlink, faults)),
     parameters,
   );
 });
@@ -165,7 +165,7 @@ test('the kernel has the planned state by netlink with errors at any message', {
 test('the kernel has the planned state by the nft command with refused transactions and lost replies', { timeout: 3_600_000 }, async () => {
   const faults = new Faults();
   const few = { ...parameters, numRuns: Math.ceil(runs / 10) };
-  const steps = fc.array(troubled, { minLength: 3, maxLength: 6 });
+  const steps = fc.array(faulty, { minLength: 3, maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(steps, (each) => play(each, byCommand, faults)),
     few,

@@ -5,7 +5,7 @@ import { decideForwarding } from '../../src/decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../../src/model/objects/metadata.ts';
 import { Store } from '../../src/model/store/store.ts';
 import { frontendKey, type Frontend, type NodeForwarding, type ServiceForwarding } from '../../src/net/frontend.ts';
-import { happen, here, type Event } from './events.ts';
+import { applyEvent, here, type Event } from './events.ts';
 
 /** An agent's path from events to the kernel: changed Services are planned again and handed to a long-lived data plane. */
 export class Subject {
@@ -19,8 +19,8 @@ export class Subject {
     this.#dataplane = open();
   }
 
-  happen(event: Event): void {
-    this.#work.addChanges(happen(this.#store, event), this.#store);
+  applyEvent(event: Event): void {
+    this.#work.addChanges(applyEvent(this.#store, event), this.#store);
   }
 
   /** Ends the process and starts another one, which finds the tables. */

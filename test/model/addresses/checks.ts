@@ -7,56 +7,56 @@ import { whyNotShared } from '../../../src/decisions/allocation/ledger/sharing.t
 import { formatAddress } from '../../../src/net/address.ts';
 import { service } from '../../unit/decisions/fixtures.ts';
 import { serviceKeys } from './random-objects.ts';
-import { textsOf, type Running } from './running.ts';
-import type { Truth } from './truth.ts';
+import { textsOf, type RunningController } from './running-controller.ts';
+import type { ClusterState } from './cluster-state.ts';
 
 /** Checks the state after everything was delivered and written. */
-export function expectSettled(truth: Truth, { source: { snapshot }, allocator }: Running): void {
-  const requests = [...truth.services.values()].map((one) => allocationRequest(one, snapshot));
+export function expectSettled(state: ClusterState, { source: { snapshot }, allocator }: RunningController): void {
+  const requests = [...state.services.values()].map((one) => allocationRequest(one, snapshot));
   for (const request of requests) {
-    const record = truth.records.get(request.service);
-    const service = truth.services.get(request.service);
+    const record = state.records.get(request.service);
+    const service = state.services.get(request.service);
     if (service === undefined || !decideAllocationClaim(service, snapshot.config).mine) continue;
     assert(record !== undefined, `${request.service} has no record`);
     assert(record.ingress.length > 0 || record.since !== undefined, `${request.service} has no address and no reason`);
-    if (record.since !== undefined) expectNothingToBeHad(allocator, request);
-    for (const other of requests) expectShared(truth, request, other);
+    if (record.since !== undefined) expectNoFreeAddress(allocator, request);
+    for (const other of requests) expectShared(state, request, other);
   }
-  for (const key of truth.records.keys()) assert(truth.services.has(key), `the record of ${key} was not removed`);
+  for (const key of state.records.keys()) assert(state.services.has(key), `the record of ${key} was not removed`);
 }
 
 /** A Service that waits for an address would not get one from a new decision either. */
-function expectNothingToBeHad(allocator: Allocator, request: AllocationRequest): void {
+function expectNoFreeAddress(allocator: Allocator, request: AllocationRequest): void {
   const { reason, addresses } = allocator.decide(request);
   const had = addresses.map(formatAddress).join();
   assert(reason !== undefined, `${request.service} waits, although it would get ${had}`);
 }
 
-function expectShared(truth: Truth, a: AllocationRequest, b: AllocationRequest): void {
+function expectShared(state: ClusterState, a: AllocationRequest, b: AllocationRequest): void {
   if (a.service === b.service || whyNotShared(a, b) === undefined) return;
-  const [ours, theirs] = [truth.records.get(a.service), truth.records.get(b.service)];
+  const [ours, theirs] = [state.records.get(a.service), state.records.get(b.service)];
   const both = textsOf(ours?.ingress).filter((address) => textsOf(theirs?.ingress).includes(address));
   const told = ours?.since !== undefined || theirs?.since !== undefined;
   assert(both.length === 0 || told, `${a.service} and ${b.service} hold ${both.join()}, may not share it, and neither has a reason`);
 }
 
 /** Without any Service, every address is free again: as many new Services get an address as the pools have room for. */
-export async function expectNothingLeaks(truth: Truth, running: Running): Promise<void> {
+export async function expectNothingLeaks(state: ClusterState, running: RunningController): Promise<void> {
   for (const key of serviceKeys) {
-    truth.removeService(key);
-    running.tell('Service', key);
+    state.removeService(key);
+    running.recordChange('Service', key);
   }
   await running.settle();
-  assert.deepEqual([...truth.records], [], 'records were not removed');
+  assert.deepEqual([...state.records], [], 'records were not removed');
   const { pools } = effectivePools(running.source.snapshot.pools);
   const untouched = createAllocator(pools);
   const plain = Array.from({ length: 24 }, (_, index) => service({ name: `n/plain${index}`, loadBalancerClass: 'herald.dev/herald' }));
   const room = plain.filter((one) => untouched.allocate(allocationRequest(one, running.source.snapshot)).addresses.length > 0).length;
   for (const one of plain) {
-    truth.putService(`n/${one.metadata.name}`, one);
-    running.tell('Service', `n/${one.metadata.name}`);
+    state.putService(`n/${one.metadata.name}`, one);
+    running.recordChange('Service', `n/${one.metadata.name}`);
   }
   await running.settle();
-  const served = [...truth.records.values()].filter(({ ingress }) => ingress.length > 0).length;
+  const served = [...state.records.values()].filter(({ ingress }) => ingress.length > 0).length;
   assert.equal(served, room, 'an address leaked');
 }

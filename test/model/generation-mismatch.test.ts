@@ -4,7 +4,7 @@ import type { NftExecutor } from '../../src/dataplane/nftables/executor.ts';
 import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
 import { address } from '../../src/net/address.ts';
 import type { NodeForwarding, ServiceForwarding } from '../../src/net/frontend.ts';
-import { dataplaneBy, OneKernel, quickClock } from './one-kernel.ts';
+import { dataplaneBy, KernelNamespace, quickClock } from './kernel-namespace.ts';
 
 /** Tests a change of nftables by another program after Herald has read its tables and before it commits. */
 const node: NodeForwarding = { nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 };
@@ -22,12 +22,12 @@ const service = (host: number): ServiceForwarding => ({
 });
 const [before, after] = [new Map([['a', service(1)]]), new Map([1, 2].map((host) => [`s${host}`, service(host)]))];
 
-let kernel: OneKernel;
-let scratch: OneKernel;
+let kernel: KernelNamespace;
+let scratch: KernelNamespace;
 
 beforeAll(() => {
-  kernel = new OneKernel('overtaken');
-  scratch = new OneKernel('alone');
+  kernel = new KernelNamespace('overtaken');
+  scratch = new KernelNamespace('alone');
 });
 
 afterAll(() => {
@@ -42,7 +42,7 @@ beforeEach(async () => {
   await predecessor.close();
 });
 
-function byNetlink({ namespace }: OneKernel): NftExecutor {
+function byNetlink({ namespace }: KernelNamespace): NftExecutor {
   const executor = netlinkExecutor(quickClock, { own: false, networkNamespace: `/run/netns/${namespace}` });
   if (executor === undefined) throw new Error('netlink is not available here');
   return executor;

@@ -9,15 +9,15 @@ import { removeLeftovers } from '../lab/leftovers.ts';
 import { KernelReading } from './kernel-reading.ts';
 
 /** A clock that runs twenty times as fast, for the pauses between attempts. */
-const haste = 20;
+const speedup = 20;
 export const quickClock: Clock = {
-  now: () => systemClock.now() * haste,
+  now: () => systemClock.now() * speedup,
   date: () => systemClock.date(),
-  after: (milliseconds, callback) => systemClock.after(milliseconds / haste, callback),
+  after: (milliseconds, callback) => systemClock.after(milliseconds / speedup, callback),
 };
 
 /** A network namespace that contains only our tables. */
-export class OneKernel {
+export class KernelNamespace {
   readonly namespace: string;
   readonly reading: KernelReading;
 

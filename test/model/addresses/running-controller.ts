@@ -18,7 +18,7 @@ import { objectKey } from '../../../src/model/store/store.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import type { Random } from '../../fuzz/random.ts';
 import { TestSource } from '../../unit/test-source.ts';
-import { shuffled, type Truth } from './truth.ts';
+import { shuffled, type ClusterState } from './cluster-state.ts';
 
 export const textsOf = (ingress: readonly Ingress[] = []): string[] =>
   ingress.flatMap(({ address }) => (address === undefined ? [] : [formatAddress(address)]));
@@ -27,7 +27,7 @@ export const textsOf = (ingress: readonly Ingress[] = []): string[] =>
 export type Fate = 'works' | 'refused' | 'lost';
 
 /** Remembers the Services that existed when it decided on a Service. Until the decision is written, more may have been created. */
-class WatchedProvider extends BareMetalProvider {
+class RecordingProvider extends BareMetalProvider {
   readonly seen = new Map<ServiceKey, ReadonlyMap<ServiceKey, Service>>();
 
   override reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
@@ -37,18 +37,18 @@ class WatchedProvider extends BareMetalProvider {
 }
 
 /** A controller over the true state. It sees changes late and in any order, and every write is checked against the rules. */
-export class Running implements StatusWriter {
+export class RunningController implements StatusWriter {
   readonly clock = new VirtualClock();
   readonly source: TestSource;
-  readonly #truth: Truth;
+  readonly #state: ClusterState;
   readonly #random: Random;
   readonly #mayMove: Set<ServiceKey>;
   readonly #pending = new Map<string, { readonly kind: KindName; readonly key: string }>();
-  readonly #unheard = new Set<ServiceKey>();
+  readonly #undeliveredRecords = new Set<ServiceKey>();
   /** The addresses of each Service at the last write of its status, also if that write failed. */
   readonly #decided = new Map<ServiceKey, { readonly uid: string; readonly addresses: readonly string[] }>();
   readonly allocator = createAllocator([]);
-  readonly #provider = new WatchedProvider(this.allocator);
+  readonly #provider = new RecordingProvider(this.allocator);
   readonly #violations: string[] = [];
   #controller: Controller | undefined;
   fate: Fate = 'works';
@@ -61,29 +61,29 @@ export class Running implements StatusWriter {
    * `mayMove`: Services whose owner has asked for a change that is not written yet. `stale`: a controller that has not seen everything;
    * this one starts with the same knowledge.
    */
-  constructor(truth: Truth, random: Random, mayMove: Set<ServiceKey>, stale?: Running) {
-    this.#truth = truth;
+  constructor(state: ClusterState, random: Random, mayMove: Set<ServiceKey>, stale?: RunningController) {
+    this.#state = state;
     this.#random = random;
     this.#mayMove = mayMove;
-    const objects = new Map(truth.objects().map((object) => [`${object.kind}/${objectKey(object)}`, object]));
-    const records = new Map([...truth.records].map(([key, { ingress }]) => [key, ingress]));
-    if (stale !== undefined) this.#knowWhatKnew(stale, objects, records);
+    const objects = new Map(state.objects().map((object) => [`${object.kind}/${objectKey(object)}`, object]));
+    const records = new Map([...state.records].map(([key, { ingress }]) => [key, ingress]));
+    if (stale !== undefined) this.#copyKnowledgeOf(stale, objects, records);
     this.source = new TestSource(...shuffled(random, [...objects.values()]));
     for (const [key, ingress] of shuffled(random, [...records])) this.source.store.setIngress(key, ingress);
   }
 
-  #knowWhatKnew(stale: Running, objects: Map<string, HeraldObject>, records: Map<ServiceKey, readonly Ingress[]>): void {
+  #copyKnowledgeOf(stale: RunningController, objects: Map<string, HeraldObject>, records: Map<ServiceKey, readonly Ingress[]>): void {
     for (const [id, { kind, key }] of stale.#pending) {
       const known = stale.source.find(kind, key);
       if (known === undefined) objects.delete(id);
       else objects.set(id, known);
       this.#pending.set(id, { kind, key });
     }
-    for (const key of stale.#unheard) {
+    for (const key of stale.#undeliveredRecords) {
       const known = stale.source.snapshot.services.get(key)?.ingress ?? [];
       if (known.length === 0) records.delete(key);
       else records.set(key, known);
-      this.#unheard.add(key);
+      this.#undeliveredRecords.add(key);
     }
   }
 
@@ -95,10 +95,10 @@ export class Running implements StatusWriter {
   }
 
   /** Records a change, which the controller sees at the next delivery. */
-  tell(kind: KindName, key: string): void {
+  recordChange(kind: KindName, key: string): void {
     this.#pending.set(`${kind}/${key}`, { kind, key });
     // A record that is part of its Service may have been deleted with it.
-    if (this.#truth.attached && kind === 'Service') this.#unheard.add(key as ServiceKey);
+    if (this.#state.attached && kind === 'Service') this.#undeliveredRecords.add(key as ServiceKey);
   }
 
   /** Delivers all changes, or some of them, as one batch in random order. */
@@ -107,15 +107,15 @@ export class Running implements StatusWriter {
     for (const { kind, key } of batch) this.#pending.delete(`${kind}/${key}`);
     this.source.atOnce(() => {
       for (const { kind, key } of batch) {
-        const object = this.#truth.find(kind, key);
+        const object = this.#state.find(kind, key);
         const before = this.source.find(kind, key);
         if (object !== undefined) this.source.put(object);
         else if (before !== undefined) this.source.remove(before);
       }
-      for (const key of shuffled(this.#random, [...this.#unheard])) {
+      for (const key of shuffled(this.#random, [...this.#undeliveredRecords])) {
         if (this.#pending.has(`Service/${key}`)) continue;
-        this.source.record(key, this.#truth.records.get(key)?.ingress);
-        this.#unheard.delete(key);
+        this.source.record(key, this.#state.records.get(key)?.ingress);
+        this.#undeliveredRecords.delete(key);
       }
     });
   }
@@ -131,7 +131,7 @@ export class Running implements StatusWriter {
       await this.#controller?.settled();
     }
     assert.deepEqual(this.#violations, []);
-    for (const [key, { since }] of this.#truth.records) if (since === undefined) this.#mayMove.delete(key);
+    for (const [key, { since }] of this.#state.records) if (since === undefined) this.#mayMove.delete(key);
   }
 
   async halt(): Promise<void> {
@@ -141,88 +141,88 @@ export class Running implements StatusWriter {
   }
 
   async recorded(): Promise<RecordedStatus> {
-    const addresses = [...this.#truth.records].map(([key, { ingress }]) => [key, ingress.flatMap(({ address }) => address ?? [])] as const);
-    const since = [...this.#truth.records].flatMap(([key, { since }]) =>
+    const addresses = [...this.#state.records].map(([key, { ingress }]) => [key, ingress.flatMap(({ address }) => address ?? [])] as const);
+    const since = [...this.#state.records].flatMap(([key, { since }]) =>
       since === undefined ? [] : [[key, String(since).padStart(12, '0')] as const],
     );
     return {
       addresses: new Map(shuffled(this.#random, addresses)),
-      ...(this.#truth.attached ? { uids: this.#uids() } : {}),
+      ...(this.#state.attached ? { uids: this.#uids() } : {}),
       unreadable: new Map(),
-      released: [...this.#truth.released.values()].flat(),
+      released: [...this.#state.released.values()].flat(),
       waitingSince: new Map(shuffled(this.#random, since)),
     };
   }
 
   async writeService(key: ServiceKey, { ingress, conditions }: ServiceStatus, { uid }: ObservedVersion): Promise<void> {
-    if (this.#truth.attached && this.#truth.services.get(key)?.metadata.uid !== uid) return this.#missed(key);
+    if (this.#state.attached && this.#state.services.get(key)?.metadata.uid !== uid) return this.#refuseStaleWrite(key);
     const decided = this.#decided.get(key);
-    const held = decided?.uid === uid ? decided.addresses : textsOf(this.#truth.records.get(key)?.ingress);
+    const held = decided?.uid === uid ? decided.addresses : textsOf(this.#state.records.get(key)?.ingress);
     for (const address of textsOf(ingress)) if (!held.includes(address)) this.#expectFree(key, address);
     this.#decided.set(key, { uid, addresses: textsOf(ingress) });
-    await this.#underWay();
-    this.#expectToWork();
+    await this.#delayWrite();
+    this.#applyFate();
     const met = conditions[0]?.status === 'True';
-    const record = this.#truth.records.get(key);
+    const record = this.#state.records.get(key);
     const before = textsOf(record?.ingress);
     const after = textsOf(ingress);
     const gone = before.filter((address) => !after.includes(address));
-    const doubles = gone.filter((address) => this.#isDouble(key, address));
+    const doubles = gone.filter((address) => this.#isDoublyHeld(key, address));
     // A Service with RequireDualStack has both addresses in one pool. If that pool has no replacement for a doubly assigned address, both
     // are lost.
-    const both = this.#truth.services.get(key)?.ipFamilyPolicy === 'RequireDualStack';
+    const both = this.#state.services.get(key)?.ipFamilyPolicy === 'RequireDualStack';
     const lost = both && doubles.length > 0 ? [] : gone.filter((address) => !doubles.includes(address));
-    this.#must(lost.length === 0 || this.#mayMove.has(key), `${key} loses ${lost.join()} without having asked for it`);
-    const since = met ? undefined : (record?.since ?? this.#truth.writes++);
-    this.#truth.records.set(key, { ingress, ...defined({ since }) });
-    this.#unheard.add(key);
+    this.#check(lost.length === 0 || this.#mayMove.has(key), `${key} loses ${lost.join()} without having asked for it`);
+    const since = met ? undefined : (record?.since ?? this.#state.writes++);
+    this.#state.records.set(key, { ingress, ...defined({ since }) });
+    this.#undeliveredRecords.add(key);
     if (this.fate === 'lost') throw new Error('the reply is lost');
   }
 
   /** The Service was deleted or recreated under the same name. A later delivery reports that. */
-  async #missed(key: ServiceKey): Promise<void> {
-    await this.#underWay();
-    this.#expectToWork();
-    if (this.#truth.services.has(key)) throw new Error('the Service was recreated under the same name');
+  async #refuseStaleWrite(key: ServiceKey): Promise<void> {
+    await this.#delayWrite();
+    this.#applyFate();
+    if (this.#state.services.has(key)) throw new Error('the Service was recreated under the same name');
   }
 
   async releaseService(key: ServiceKey): Promise<void> {
-    await this.#underWay();
-    this.#expectToWork();
-    const held = textsOf(this.#truth.records.get(key)?.ingress);
-    this.#must(held.length === 0 || this.#mayMove.has(key), `${key} loses ${held.join()} without having asked for it`);
-    this.#truth.records.delete(key);
-    this.#unheard.add(key);
+    await this.#delayWrite();
+    this.#applyFate();
+    const held = textsOf(this.#state.records.get(key)?.ingress);
+    this.#check(held.length === 0 || this.#mayMove.has(key), `${key} loses ${held.join()} without having asked for it`);
+    this.#state.records.delete(key);
+    this.#undeliveredRecords.add(key);
     this.#decided.delete(key);
     if (this.fate === 'lost') throw new Error('the reply is lost');
   }
 
   /** Only released addresses matter here. The rest of a pool's status is not checked. */
   async writeObject({ name }: ObjectReference, { fields }: ObjectRecord): Promise<undefined> {
-    await this.#underWay();
-    this.#expectToWork();
-    this.#truth.released.set(name, readReleased(fields));
+    await this.#delayWrite();
+    this.#applyFate();
+    this.#state.released.set(name, readReleased(fields));
   }
 
   async removeObject(_kind: string, name: string): Promise<void> {
-    this.#truth.released.delete(name);
+    this.#state.released.delete(name);
   }
 
   #uids(): Map<ServiceKey, string> {
-    return new Map([...this.#truth.services].map(([key, { metadata }]) => [key, metadata.uid]));
+    return new Map([...this.#state.services].map(([key, { metadata }]) => [key, metadata.uid]));
   }
 
   /** Delays a write: several writes are in flight at once and complete in any order. */
-  async #underWay(): Promise<void> {
+  async #delayWrite(): Promise<void> {
     for (let turns = this.punctual ? 0 : this.#random.below(6); turns >= 0; turns--) await Promise.resolve();
   }
 
   /** Records a violation. The controller would treat a thrown error as one of the API server and retry. */
-  #must(condition: boolean, what: string): void {
+  #check(condition: boolean, what: string): void {
     if (!condition) this.#violations.push(what);
   }
 
-  #expectToWork(): void {
+  #applyFate(): void {
     if (this.fenced) throw new Error('another controller works here');
     if (this.fate === 'refused') throw new Error('refused');
   }
@@ -231,11 +231,11 @@ export class Running implements StatusWriter {
    * True if two Services that may not share the address have it on record, as far as the controller knew. After a restart the controller
    * cannot know which was first, so one of them loses it.
    */
-  #isDouble(key: ServiceKey, address: string): boolean {
+  #isDoublyHeld(key: ServiceKey, address: string): boolean {
     const { snapshot } = this.source;
     const services = this.#provider.seen.get(key) ?? snapshot.services;
     const mine = services.get(key);
-    return [...this.#truth.records].some(([other, { ingress }]) => {
+    return [...this.#state.records].some(([other, { ingress }]) => {
       const theirs = services.get(other);
       if (other === key || mine === undefined || theirs === undefined || !textsOf(ingress).includes(address)) return false;
       return whyNotShared(allocationRequest(mine, snapshot), allocationRequest(theirs, snapshot)) !== undefined;
@@ -248,12 +248,12 @@ export class Running implements StatusWriter {
     // Addresses that a Service keeps although it now has another class are written without a decision.
     const services = this.#provider.seen.get(key) ?? snapshot.services;
     const mine = services.get(key);
-    if (mine === undefined) return this.#must(false, `${key} is written, but the controller has not seen it`);
-    for (const [other, { ingress }] of this.#truth.records) {
+    if (mine === undefined) return this.#check(false, `${key} is written, but the controller has not seen it`);
+    for (const [other, { ingress }] of this.#state.records) {
       const theirs = services.get(other);
       if (other === key || theirs?.type !== 'LoadBalancer' || !textsOf(ingress).includes(address)) continue;
       const why = whyNotShared(allocationRequest(mine, snapshot), allocationRequest(theirs, snapshot));
-      this.#must(why === undefined, `${key} is given ${address} of ${other}: ${why}`);
+      this.#check(why === undefined, `${key} is given ${address} of ${other}: ${why}`);
     }
   }
 }

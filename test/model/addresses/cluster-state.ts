@@ -13,7 +13,7 @@ export interface Recorded {
 }
 
 /** The true objects and records, as an API server or a directory has them, whether a controller has seen them or not. */
-export class Truth {
+export class ClusterState {
   /**
    * True, as on an API server: the record is part of its Service, is deleted with it, and does not belong to a recreated Service of that
    * name.
@@ -55,8 +55,8 @@ export class Truth {
     return kind === 'Namespace' ? this.namespaces.get(key) : this.config;
   }
 
-  copy(): Truth {
-    const copy = new Truth(this);
+  copy(): ClusterState {
+    const copy = new ClusterState(this);
     for (const [key, value] of this.services) copy.services.set(key, value);
     for (const [key, value] of this.pools) copy.pools.set(key, value);
     for (const [key, value] of this.namespaces) copy.namespaces.set(key, value);
