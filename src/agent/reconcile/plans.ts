@@ -14,7 +14,7 @@ import type { ForwardingChange } from './forwarding-change.ts';
 import type { AnnouncedRoutes, WhyWithdrawn } from './announced-routes.ts';
 import { emptyPlan, planService, frontendsToDrain, routesOfPlan, type ServicePlan } from './service-plan.ts';
 
-export interface PlansComponents {
+interface PlansComponents {
   readonly clock: Clock;
   readonly routes: AnnouncedRoutes;
   readonly foreignFrontends: ForeignFrontends;

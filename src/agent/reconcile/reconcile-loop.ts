@@ -28,7 +28,7 @@ export interface PassWork {
 }
 
 /** The agent's handlers for the loop. */
-export interface ReconcileHandlers {
+interface ReconcileHandlers {
   /** Runs a pass: withdraws, commits, announces. */
   readonly reconcile: (work: PassWork) => Promise<void>;
   /** Withdraws routes that are no longer planned. Needs no data plane. */

@@ -3,7 +3,7 @@ import { formatAddress, parseAddress } from '../../net/address.ts';
 import type { SocketAddress } from '../../system/http/http-listener.ts';
 
 /** Where something is served: at addresses of this host, or at those of the Node object, which are known after it was read. */
-export interface Where {
+interface Where {
   readonly places: readonly SocketAddress[];
   /** The port at the InternalIPs of the node. */
   readonly atNode?: number;
