@@ -170,7 +170,7 @@ describe('the image', () => {
   test('tells who makes a mistake on the command line, without a stack', async () => {
     const { code, stderr } = await asController('controller');
     expect(code).toBe(2);
-    expect(stderr).toContain('this is no pod');
+    expect(stderr).toContain('this is not a pod');
   });
 });
 

@@ -110,7 +110,7 @@ describe('explain of a real API server', () => {
     expect(unmatched.stdout).toContain('no Pod of the namespace has the labels app=web (it has 1 Pods; nearest: web-1 has app=webs)');
     expect(unmatched.stdout).not.toContain('correct-horse');
     // Whether the Secret is there is not for everybody to know: its absence is not claimed.
-    expect(unmatched.stdout).toContain('not read: secrets herald-system/tor: you may not list them; it is taken to be there');
+    expect(unmatched.stdout).toContain('not read: secrets herald-system/tor: you may not list them; it is assumed to exist');
     expect(unmatched.stdout).not.toContain('not read: services');
 
     await apply(cluster, pod({ app: 'web' }));
