@@ -15,7 +15,8 @@ import { effective, Subject } from './subject.ts';
  * Plays random changes of Services, EndpointSlices, Nodes and settings, with random faults. The test checks that the kernel has the state
  * that the data plane reports, which is the state that a full plan puts into an empty kernel.
  *
- *   npm run test:model    many sequences. MODEL_SEED repeats those of a run, MODEL_RUNS sets their number, MODEL_SHRINK looks for the shortest that fails
+ *   npm run test:model    many sequences. MODEL_SEED repeats those of a run, MODEL_RUNS sets their number,
+ *                         MODEL_SHRINK looks for the shortest that fails
  */
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 const runs = Number(process.env['MODEL_RUNS'] ?? 6);

@@ -59,9 +59,9 @@ export class DirectReturn {
     await this.#paths.remove();
   }
 
-  #reached({ path: passing, ...backend }: Backend): Backend {
-    if (passing === undefined || backend.node === undefined) return backend;
-    if (passing.routed === undefined || this.#paths.reaches(backend.node)) return { ...backend, path: passing };
-    return passing.ingress ? { ...backend, path: { ingress: true } } : backend;
+  #reached({ path, ...backend }: Backend): Backend {
+    if (path === undefined || backend.node === undefined) return backend;
+    if (path.routed === undefined || this.#paths.reaches(backend.node)) return { ...backend, path };
+    return path.ingress ? { ...backend, path: { ingress: true } } : backend;
   }
 }

@@ -162,9 +162,7 @@ function ingressElements({ match, slots, backends, directReturn }: Frontend): In
   if (directReturn === undefined || slots === undefined || match.kind !== 'address') return [];
   const family = frontendFamily(match);
   const key = `${formatAddress(match.address)} . ${match.protocol.toLowerCase()} . ${match.port}`;
-  const nodes = backends.map(({ node, path: passing }) =>
-    passing?.ingress === true && node !== undefined ? formatAddress(node) : undefined,
-  );
+  const nodes = backends.map(({ node, path }) => (path?.ingress === true && node !== undefined ? formatAddress(node) : undefined));
   const elements: IngressElement[] = [];
   for (const [slot, index] of slots.backendOf.entries()) {
     const value = nodes[index];

@@ -5,12 +5,11 @@ import { markMask, tunnelPrefix } from './direct-return-identity.ts';
  * Builds the constant part of direct server return in the table of one family.
  *
  * - Before connection tracking and after defragmentation, a packet for a backend of another node gets the mark that routes it there
- *   (../direct-return/paths.ts), and no conntrack entry. Packets that another node sent here, or that a pod sent, are never marked. So packets cannot
- *   circulate between nodes whose tables differ for a moment.
+ *   (../direct-return/paths.ts), and no conntrack entry. Packets that another node sent here, or that a pod sent, are never marked. So
+ *   packets cannot circulate between nodes whose tables differ for a moment.
  * - Translation is the same as for every frontend, except that a backend on this node sees the client's address.
- * - Packets of the tunnel itself lose the mark of the packet inside. The rest of a mark is a digest of an address and may contain the bit
- *   by which
- *   Herald or kube-proxy masquerades. That would give the tunnel packet another source, and over IPv6 a wrong checksum.
+ * - Packets of the tunnel itself lose the mark of the packet inside. The rest of a mark is a digest of an address and may contain the
+ *   bit by which Herald or kube-proxy masquerades. That would give the tunnel packet another source, and over IPv6 a wrong checksum.
  * - Replies tell clients the segment size that fits into the tunnel.
  *
  * `key`: the key of a frontend in a rule. `podMatches`: matches for packets of pods.

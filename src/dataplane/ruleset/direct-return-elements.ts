@@ -15,8 +15,8 @@ export function* directReturnElements(
   yield { set: 'direct_addresses', key: address };
   const segment = segmentLadder.find((size) => size <= (directReturn.segmentSize ?? 0));
   if (segment !== undefined) yield { set: `segment_${segment}`, key: address };
-  const marks = backends.map(({ node, path: passing }) =>
-    passing?.routed === undefined || node === undefined ? undefined : markOctets(nodeMark(node)),
+  const marks = backends.map(({ node, path }) =>
+    path?.routed === undefined || node === undefined ? undefined : markOctets(nodeMark(node)),
   );
   for (const [slot, index] of slots.backendOf.entries()) {
     const mark = marks[index];

@@ -166,12 +166,9 @@ describe('flows that an agent finds at start', () => {
   const gone = (protocol: Protocol): string[] =>
     ['172.30.0.1:80', '192.0.2.1:80', '198.51.100.1:80', '10.99.0.1:30001'].map((to) => `${protocol} ${to} 10.1.0.2:8080`);
 
-  test.each(['UDP', 'SCTP'] as const)(
-    '%s flows to an endpoint that is neither used nor serving are deleted, and no others',
-    (protocol) => {
-      expect(strayFlows(all(protocol), frontends(protocol), nodePortAddresses).map(text).toSorted()).toEqual(gone(protocol).toSorted());
-    },
-  );
+  test.each(['UDP', 'SCTP'] as const)('%s flows to an endpoint that is neither used nor serving are deleted, and no others', (protocol) => {
+    expect(strayFlows(all(protocol), frontends(protocol), nodePortAddresses).map(text).toSorted()).toEqual(gone(protocol).toSorted());
+  });
 
   test('flows to an old port of an endpoint are deleted', () => {
     const old = ['UDP 172.30.0.1:80 10.1.0.1:9090', 'UDP 10.99.0.1:30001 10.1.0.1:9090'];

@@ -136,7 +136,7 @@ describe('frontends with paths to other nodes', () => {
 
   test('a path is created before its elements', async () => {
     const { direct, paths } = setup();
-    expect(direct.withExistingPaths(far).backends.map(({ path: passing }) => passing)).toEqual([undefined, { ingress: true }, undefined]);
+    expect(direct.withExistingPaths(far).backends.map(({ path }) => path)).toEqual([undefined, { ingress: true }, undefined]);
     await direct.setNode(nodes);
     expect(paths.items.size).toBe(planPaths(nodes).items.length);
     expect(direct.withExistingPaths(far)).toEqual(far);
@@ -146,7 +146,7 @@ describe('frontends with paths to other nodes', () => {
     const { direct, paths, changes, pass } = setup();
     paths.refused.add('herald-vx4');
     await direct.setNode(nodes);
-    expect(direct.withExistingPaths(far).backends.map(({ path: passing }) => passing?.routed)).toEqual([undefined, 'link', undefined]);
+    expect(direct.withExistingPaths(far).backends.map(({ path }) => path?.routed)).toEqual([undefined, 'link', undefined]);
     const before = changes();
     paths.refused.clear();
     await pass(pathCheckInterval);

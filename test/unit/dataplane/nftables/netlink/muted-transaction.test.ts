@@ -6,7 +6,7 @@ function setup() {
   const kernel = { generation: 7 };
   const log: string[] = [];
   const listener: MutableMonitor = {
-    follower: { setSubscribed: (hearing) => void log.push(hearing ? 'hears' : 'deaf') },
+    follower: { setSubscribed: (subscribed) => void log.push(subscribed ? 'subscribed' : 'muted') },
     events: { onChange: ({ revisions }) => void log.push(`change ${revisions.join()}`), onLoss: () => void log.push('loss') },
   };
   const run = (work: () => Promise<string | undefined>): Promise<string | undefined> =>
@@ -26,13 +26,13 @@ describe('muted transaction', () => {
   test('the transaction is reported as ours when it was the only one', async () => {
     const { kernel, log, run } = setup();
     expect(await run(async () => void kernel.generation++)).toBeUndefined();
-    expect(log).toEqual(['deaf', 'work', 'hears', 'change 42']);
+    expect(log).toEqual(['muted', 'work', 'subscribed', 'change 42']);
   });
 
   test('another transaction meanwhile is reported as a loss', async () => {
     const { kernel, log, run } = setup();
     await run(async () => void (kernel.generation += 2));
-    expect(log).toEqual(['deaf', 'work', 'hears', 'loss']);
+    expect(log).toEqual(['muted', 'work', 'subscribed', 'loss']);
   });
 
   test('a refused transaction uses no generation number', async () => {
@@ -49,7 +49,7 @@ describe('muted transaction', () => {
   test('an error is reported as a loss, and the monitor is subscribed again', async () => {
     const { log, run } = setup();
     await expect(run(() => Promise.reject(new Error('gone')))).rejects.toThrow('gone');
-    expect(log).toEqual(['deaf', 'work', 'hears', 'loss']);
+    expect(log).toEqual(['muted', 'work', 'subscribed', 'loss']);
   });
 
   test('the generation after the highest is one', async () => {
