@@ -15,13 +15,13 @@ import { merged, observe, type Outcome } from './observe.ts';
 
 const help = `npm run test:differential -- [--seconds N] [--seeds N] [--seed N] [--steps N] [--flows N]
 
-  The same Services, endpoints and settings, made at random, are given to kube-proxy (nftables mode) and to Herald on two nodes
-  that are alike; the same packets must have the same fate. Needs root.
+  Gives the same random Services, endpoints and settings to kube-proxy (nftables mode) and to Herald on two equal nodes,
+  and checks that the same packets have the same fate. Needs root.
 
-  --seconds N   begins with new seeds for so long (default 60)
-  --seeds N     so many seeds, however long it takes
-  --seed N      this seed, and no other; with --seeds the first of so many
-  --steps N     sets of objects for a seed, each made from the one before (default 6)
+  --seconds N   starts new seeds for this time (default 60)
+  --seeds N     number of seeds, instead of a time
+  --seed N      only this seed; with --seeds the first one
+  --steps N     sets of objects for a seed, each made from the previous one (default 6)
   --flows N     flows for a set of objects, each of 12 packets or more (default 150)`;
 
 const { values } = parseArgs({

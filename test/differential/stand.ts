@@ -124,7 +124,7 @@ async function makeNamespaces(name: string): Promise<void> {
   const [node, world] = [`${name}-node`, `${name}-world`];
   await ip([`netns add ${node}`, `netns add ${world}`]);
   await run(inNamespace(node, ['sysctl', '-q', '-w', ...settings]));
-  // The other machine has no addresses: it observes and discards all packets.
+  // The other machine only observes packets and discards them.
   await run(inNamespace(world, ['sysctl', '-q', '-w', 'net.ipv6.conf.all.disable_ipv6=1', 'net.ipv6.conf.default.disable_ipv6=1']));
   const links = ['pods', 'outside'] as const;
   await ip(

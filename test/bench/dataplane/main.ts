@@ -15,11 +15,11 @@ const help = `npm run bench:dataplane -- [options]
   Loads Services into an empty kernel, changes them one by one, and finds them again; connects through them; beside kube-proxy
   (nftables mode) where scripts/setup-conformance.sh has built it. Needs root.
 
-  --quick           one round with 1,000 Services, without the agent, whose memory takes minutes to settle
-  --rounds N        default 3
-  --sizes N,...     default 1000,10000,50000
-  --only PART,...   load, connections, kube-proxy, agent; default all of them
-  --kube-proxy N,...  its sizes, default 1000,10000; it takes many minutes for 50000
+  --quick           one round with 1,000 Services, without the agent (its memory takes minutes to settle)
+  --rounds N        number of rounds (default 3)
+  --sizes N,...     numbers of Services (default 1000,10000,50000)
+  --only PART,...   load, connections, kube-proxy, agent (default all)
+  --kube-proxy N,...  sizes for kube-proxy (default 1000,10000); 50000 takes many minutes
   --json            for machines`;
 
 const { values } = parseArgs({

@@ -204,7 +204,7 @@ class RuleCompiler implements CompiledRule {
     this.#emit(expressions.metaSet(key, 0));
   }
 
-  /** A state or status is one bit of several. */
+  /** KEY @NAME, KEY != @NAME, KEY vmap @NAME, KEY { a, b }, KEY and NUMBER != 0 (or ==), KEY and NUMBER vmap @NAME, KEY VALUE */
   #match(): void {
     const term = this.#key(0);
     const word = this.#next();
@@ -245,7 +245,7 @@ class RuleCompiler implements CompiledRule {
         return;
       case 'state':
       case 'status':
-        // One of several bits.
+        // A state or status is one bit of several.
         this.#emit(expressions.bitwise(this.#named(kind === 'state' ? states : statuses, word), 0));
         this.#emit(expressions.compare(false, hostNumber(0)));
         return;
