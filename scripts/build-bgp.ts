@@ -1,7 +1,7 @@
 /**
- * Builds src/bgp, and the leaves it imports, as a package of its own that needs neither TypeScript nor the rest of Herald.
+ * Builds src/bgp and the leaves that it imports as a package of its own, which needs neither TypeScript nor the rest of Herald.
  *
- *   node scripts/build-bgp.ts [FOLDER]   default: dist-bgp; an earlier build in it goes
+ *   node scripts/build-bgp.ts [FOLDER]   default: dist-bgp; replaces an earlier build there
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '..');
 const folder = resolve(process.argv[2] ?? join(root, 'dist-bgp'));
 
 if (existsSync(folder) && readdirSync(folder).length > 0 && !isEarlierBuild()) {
-  console.error(`${folder} is not empty, and no build of this package: nothing was written`);
+  console.error(`${folder} is not empty and not an earlier build of this package: nothing was written`);
   process.exit(1);
 }
 rmSync(folder, { recursive: true, force: true });
@@ -41,18 +41,18 @@ function manifest(): object {
   return {
     name,
     version,
-    description: 'A BGP-4 speaker that announces: typed, without dependencies, and its messages alone as a codec.',
+    description: 'A BGP-4 speaker that announces routes: typed, without dependencies. Its message codec can be used alone.',
     license,
     type: 'module',
     sideEffects: false,
     engines,
     exports: { '.': entry('index'), './wire': entry('wire/index'), './testing': entry('testing'), './package.json': './package.json' },
-    // Socket options that Node has no API for. Without it the speaker runs on plain sockets and says what it cannot do.
+    // koffi sets socket options that Node has no API for. Without it the speaker runs on plain sockets and reports the missing options.
     optionalDependencies: { koffi: dependencies['koffi'] },
   };
 }
 
-/** The README of the folder, under the name of the package and without links to what it does not hold. */
+/** Returns the README of src/bgp with the package's name, without links to files that the package does not contain. */
 function readme(): string {
   const text = readFileSync(join(root, 'src/bgp/README.md'), 'utf8');
   return text.replaceAll('herald/bgp', name).replaceAll(/\[([^\]]+)\]\(\.\.\/[^)]*\)/g, '$1');

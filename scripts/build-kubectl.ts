@@ -1,10 +1,11 @@
 /**
- * Builds `kubectl herald` as one file that Node.js 24 runs without anything beside it, and what krew needs to install it.
+ * Builds `kubectl herald` as one file that Node.js 24 runs without other files, and the files that krew needs to install it.
  *
  *   node scripts/build-kubectl.ts [--folder FOLDER] [--uri URI]
  *
- * FOLDER (default: dist-kubectl): `kubectl-herald`, the licences of what is in it, `kubectl-herald.tar.gz` with both, and `herald.yaml`, the manifest for krew.
- * URI: where that .tar.gz will be. By default an address that leads nowhere, to be replaced.
+ * - FOLDER gets `kubectl-herald`, the licences of the bundled packages, `kubectl-herald.tar.gz` with both, and `herald.yaml`, the manifest
+ *   for krew. Default: dist-kubectl.
+ * - URI is the address from which krew will download the .tar.gz. Default: a placeholder, to be replaced.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -22,7 +23,7 @@ const { values } = parseArgs({ options: { folder: { type: 'string' }, uri: { typ
 const folder = resolve(values.folder ?? 'dist-kubectl');
 const uri = values.uri ?? `https://releases.example/herald/v${version}/kubectl-herald.tar.gz`;
 if (!/^https:\/\/\S+\.tar\.gz$/.test(uri)) {
-  console.error(`--uri ${uri}: must be https://... and end in .tar.gz, as krew fetches it and knows by its name how to unpack it`);
+  console.error(`--uri ${uri}: must be https://... and end in .tar.gz, because krew downloads it and unpacks it by its name`);
   process.exit(2);
 }
 
@@ -41,4 +42,4 @@ writeFileSync(join(folder, 'THIRD-PARTY-LICENSES'), licences);
 writeFileSync(join(folder, 'kubectl-herald.tar.gz'), archive);
 writeFileSync(join(folder, 'herald.yaml'), stringify(krewManifest({ version, uri, sha256 }), { lineWidth: 0 }));
 console.log(`${folder}: kubectl-herald (${(Buffer.byteLength(program) / 2 ** 20).toFixed(1)} MB), kubectl-herald.tar.gz, herald.yaml`);
-if (values.uri === undefined) console.log(`herald.yaml says ${uri}, where nothing is: --uri says where you put kubectl-herald.tar.gz`);
+if (values.uri === undefined) console.log(`herald.yaml contains the placeholder ${uri}: set --uri to the address of kubectl-herald.tar.gz`);

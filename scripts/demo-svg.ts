@@ -1,7 +1,9 @@
 /**
- * Draws a terminal session as SVG: runs a command in a pseudo-terminal and writes what it printed, with its colours.
+ * Draws a terminal session as SVG: runs a command in a pseudo-terminal and writes its output with its colours.
  *
- *   node scripts/demo-svg.ts FILE.svg [COMMAND...]      default: npm run demo, as the README shows it. Needs what the command needs.
+ *   node scripts/demo-svg.ts [FILE.svg] [COMMAND...]
+ *
+ * Default: docs/images/demo.svg and `npm run demo`, as the README shows it. Needs the same programs as the command.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -15,10 +17,10 @@ const lineHeight = 18;
 const characterWidth = 7.82;
 const margin = 16;
 const titleBar = 34;
-/** Longer lines end with an ellipsis, so that the picture stays readable at the width of a page. */
+/** Longer lines are cut and end with an ellipsis, so that the picture is readable at the width of a page. */
 const columns = 128;
 
-/** SGR codes (ECMA-48 8.3.117) that the demo uses, as the style of a span. */
+/** The SGR codes (ECMA-48 8.3.117) of the demo, as styles of a span. */
 const styles: Readonly<Record<string, string>> = {
   '1': 'font-weight="bold" fill="#ffffff"',
   '2': 'fill="#8b949e"',
@@ -38,7 +40,7 @@ const { stdout, status } = spawnSync('script', ['--quiet', '--return', '--comman
   stdio: ['ignore', 'pipe', 'inherit'],
 });
 if (status !== 0) {
-  console.error(`${command} ended with status ${status ?? 'none'}; ${file} stays as it is`);
+  console.error(`${command} ended with status ${status ?? 'none'}; ${file} is unchanged`);
   process.exit(1);
 }
 mkdirSync(dirname(file), { recursive: true });
@@ -71,7 +73,7 @@ function svg(lines: readonly string[]): string {
   ].join('\n');
 }
 
-/** Splits a line at its SGR sequences; cuts it at `columns`. */
+/** Splits a line at its SGR sequences and cuts it at `columns`. */
 function spansOf(line: string): Span[] {
   const spans: Span[] = [];
   let style: string | undefined;

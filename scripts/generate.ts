@@ -19,10 +19,10 @@ import { generatedFiles } from './generate/objects/generated-files.ts';
 import { reasonsPage } from './generate/reasons-page.ts';
 import { rfcPage } from './generate/rfc-page.ts';
 
-/** Returns the files of one generator: path from the repository's root, content. */
+/** Returns the files of one generator: path from the repository's root, and content. */
 type Generator = () => Iterable<readonly [path: string, content: string]>;
 
-/** In this order: the chart is made of the CRDs and the monitoring manifests. */
+/** The order matters: the chart is made from the CRDs and the monitoring manifests. */
 const generators: Readonly<Record<string, Generator>> = {
   crds: generatedFiles,
   reasons: () => [['docs/reference/reasons.md', reasonsPage()]],
@@ -30,7 +30,7 @@ const generators: Readonly<Record<string, Generator>> = {
   metrics: () => [['docs/reference/metrics.md', metricsPage()]],
   metallb: () => [['docs/reference/metallb-compatibility.md', metallbPage()]],
   'aws-annotations': () => [['docs/reference/aws-annotations.md', awsAnnotationsPage()]],
-  // Two branches that add requirements conflict only in this page: take either side and generate it again.
+  // When two branches add requirements, only this page conflicts. Take either side and generate it again.
   rfc: () => [['docs/reference/rfc.md', rfcPage()]],
   dashboard: () => [['manifests/monitoring/dashboard.json', dashboard()]],
   chart: () => below('manifests/chart', chartFiles()),
@@ -43,7 +43,7 @@ const isCheck = words.includes('--check');
 const names = words.filter((word) => word !== '--check');
 const unknown = names.filter((name) => generators[name] === undefined);
 if (unknown.length > 0) {
-  console.error(`unknown: ${unknown.join(', ')}; one or more of ${Object.keys(generators).join(', ')}`);
+  console.error(`unknown: ${unknown.join(', ')}; known are ${Object.keys(generators).join(', ')}`);
   process.exit(2);
 }
 

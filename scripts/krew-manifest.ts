@@ -1,13 +1,16 @@
 export interface KrewRelease {
-  /** Of package.json, without a v. */
+  /** The version of package.json, without a "v". */
   readonly version: string;
-  /** Where the .tar.gz is. */
+  /** The address of the .tar.gz. */
   readonly uri: string;
-  /** Of the .tar.gz, in hexadecimal. */
+  /** The digest of the .tar.gz, in hexadecimal. */
   readonly sha256: string;
 }
 
-/** A plugin of krew, https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/. Windows runs no file by its first line, so it is left out. */
+/**
+ * Returns the manifest of a krew plugin (https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/). Windows is left out, because it
+ * does not start programs by a `#!` line.
+ */
 export function krewManifest({ version, uri, sha256 }: KrewRelease): object {
   return {
     apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',
@@ -17,11 +20,11 @@ export function krewManifest({ version, uri, sha256 }: KrewRelease): object {
       version: `v${version}`,
       shortDescription: 'Explain load balancer addresses, BGP routes and forwarding',
       description: [
-        'Says why a Service of type LoadBalancer has its address or not, which nodes announce and forward it and what clients meet; shows sessions, routes and pools;',
-        'tells what happened to a Service, and beforehand what manifests would change; drains nodes; collects what a bug report needs. For clusters that run Herald.',
+        'Explains why a Service of type LoadBalancer has an address or not, which nodes announce and forward it, and whether clients reach it. Shows sessions, routes and pools,',
+        'the history of a Service, and what manifests would change. Drains nodes and collects a bug report. For clusters that run Herald.',
       ].join('\n'),
       caveats:
-        'Needs Node.js 24 or later on the PATH, the ClusterRoles herald-explain and herald-drain, and the Role herald-explain-live, for whoever uses it.',
+        'Needs Node.js 24 or later on the PATH. Users need the ClusterRoles herald-explain and herald-drain, and the Role herald-explain-live.',
       platforms: [
         {
           selector: { matchExpressions: [{ key: 'os', operator: 'In', values: ['darwin', 'linux'] }] },

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
 
 export interface Bundle {
-  /** JavaScript with a first line that has a shell run it. */
+  /** JavaScript with a `#!` line, so that a shell can run it. */
   readonly program: string;
-  /** Name, version and licence of every package that a part of is in it. */
+  /** Name, version and licence of every bundled package. */
   readonly licences: string;
 }
 
-/** The commands for terminals with all that they need, in one module. `root`: of this repository. */
+/** Bundles the terminal commands with all their imports into one module. `root` is the root of the repository. */
 export async function bundle(root: string): Promise<Bundle> {
-  const build = await rolldown({ input: join(root, 'src/cli/main.ts'), platform: 'node', plugins: [leftOut(root)], logLevel: 'warn' });
+  const build = await rolldown({ input: join(root, 'src/cli/main.ts'), platform: 'node', plugins: [leaveOut(root)], logLevel: 'warn' });
   try {
     const { output } = await build.generate({ format: 'esm', codeSplitting: false, minify: true, banner: firstLines });
     const [chunk, ...others] = output;
@@ -27,23 +27,26 @@ export async function bundle(root: string): Promise<Bundle> {
 
 const isBuiltIn = (name: string): boolean => builtinModules.includes(name.replace(/^node:/, ''));
 
-/** An older Node.js comes as far as this, and would fail at something that nobody understands. */
+/** The check comes first, because an older Node.js would fail later with an error that does not name the cause. */
 const firstLines = `#!/usr/bin/env node
 if (Number(process.versions.node.split('.')[0]) < 24) {
-  process.stderr.write('kubectl herald: needs Node.js 24 or later, and the first one on the PATH is ' + process.version + '\\n');
+  process.stderr.write('kubectl herald: needs Node.js 24 or later; the first one on the PATH is ' + process.version + '\\n');
   process.exit(1);
 }`;
 
-/** Of client-node the reading of kubeconfig files is used, and its entry has the types of the whole API of Kubernetes: 15 MB. */
-function leftOut(root: string): Plugin {
+/**
+ * Replaces imports that terminals do not need. The commands use only the kubeconfig reader of client-node, whose entry would add the types
+ * of the whole Kubernetes API, 15 MB.
+ */
+function leaveOut(root: string): Plugin {
   const places = new Map([
     ['@kubernetes/client-node', join(root, 'node_modules/@kubernetes/client-node/dist/config.js')],
     ['./processes.ts', join(root, 'src/cli/kubectl-processes.ts')],
   ]);
-  return { name: 'what a terminal has no use for', resolveId: (id) => places.get(id) ?? null };
+  return { name: 'leave out imports that terminals do not need', resolveId: (id) => places.get(id) ?? null };
 }
 
-/** What licences ask for: their text goes where the code goes. */
+/** Returns the licence texts of the bundled packages, which must accompany their code. */
 function licencesOf({ moduleIds }: OutputChunk): string {
   const folders = new Set(moduleIds.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []));
   const parts = [...folders].toSorted().map((folder) => {

@@ -7,11 +7,11 @@ export interface TarballFile {
   readonly executable: boolean;
 }
 
-/** A reproducible .tar.gz: the same files give the same octets, as it holds no times, owners or operating system. */
+/** Returns a reproducible .tar.gz: the same files give the same octets, because it contains no times, owners or operating system. */
 export function tarball(files: readonly TarballFile[]): Buffer {
   const entries = files.map(({ name, content, executable }) => ({ path: name, content, mode: executable ? 0o755 : 0o644 }));
   const compressed = gzipSync(tar(entries, new Date(0)), { level: 9 });
-  // Operating system (RFC 1952 2.3.1): 255, unknown.
+  // The operating system octet (RFC 1952 2.3.1): 255 means unknown.
   compressed[9] = 255;
   return compressed;
 }

@@ -1,18 +1,18 @@
 /**
- * What vitest's JSON report says of a run, and what two runs of the same tests say together.
+ * Reads vitest's JSON reports and combines two runs of the same tests into one verdict.
  *
- * Suites with real routers, kernels and API servers meet what unit tests never do: a machine that others keep busy. A test of
- * theirs that fails is run once more, alone with its file. What passes then is no failure of the change at hand, and no success
- * either: it is told as unsteady, with how it failed, in the last lines of the run.
+ * Suites with real routers, kernels and API servers depend on how busy the machine is. A failed test of such a suite is therefore run once
+ * more, together with its file. A test that passes then does not fail the run, but it is not simply passed either: the last lines of the
+ * run name it as unsteady, with the message of its failure.
  */
 
-/** The part that is read of what `vitest --reporter=json` writes. */
+/** The part of `vitest --reporter=json` output that is read. */
 export interface Report {
   readonly testResults: readonly {
-    /** The file, as an absolute path. */
+    /** The absolute path of the file. */
     readonly name: string;
     readonly status: string;
-    /** Why the file failed as a whole: it did not load, or a hook threw. */
+    /** The reason why the whole file failed: it did not load, or a hook threw. */
     readonly message?: string;
     readonly assertionResults: readonly {
       readonly fullName: string;
@@ -23,23 +23,23 @@ export interface Report {
 }
 
 export interface Failure {
-  /** As an absolute path. */
+  /** The absolute path of the file. */
   readonly file: string;
-  /** Of the test with the suites that it is in; empty where the file failed as a whole. */
+  /** The title of the test with its suites. Empty when the whole file failed. */
   readonly test: string;
-  /** Why, with its stack. */
+  /** The failure message with its stack. */
   readonly message: string;
 }
 
 export interface Verdict {
   readonly passed: number;
-  /** Failed, and did not pass the second time where there was one. */
+  /** Tests that failed, also in the second run when there was one. */
   readonly failed: readonly Failure[];
-  /** Failed one time and passed the other. */
+  /** Tests that failed once and passed once. */
   readonly unsteady: readonly Failure[];
 }
 
-/** Lines that are shown of one failure, and failures that are shown of one suite: CI keeps the end of what is printed. */
+/** Lines shown of one failure, and failures shown of one suite. Bounded because CI keeps only the end of the output. */
 const mostLines = 12;
 const mostFailures = 10;
 
@@ -48,7 +48,7 @@ export function verdictOf(report: Report): Verdict {
   return { passed, failed: report.testResults.flatMap(failuresOf), unsteady: [] };
 }
 
-/** What holds after the files of the failures were run again. Without a second report (it crashed) nothing is forgiven. */
+/** Returns the verdict after the failed files were run again. Without a second report (the run crashed) every failure stays. */
 export function afterSecondRun(first: Verdict, second: Report | undefined): Verdict {
   if (second === undefined) return first;
   const forgiven = first.failed.filter((failure) => passes(failure, second));
@@ -56,17 +56,21 @@ export function afterSecondRun(first: Verdict, second: Report | undefined): Verd
   const tests = forgiven.filter(({ test }) => test !== '').length;
   const known = new Set(first.failed.map(idOf));
   const fresh = verdictOf(second).failed.filter((failure) => !known.has(idOf(failure)));
-  // Beside a test that failed, the first report does not say whether a hook did: one that fails the second time may have failed both times.
+  // A file with a failed test does not report a failed hook. A hook that fails the second time may have failed both times, so it is a
+  // failure.
   const [whole, single] = [fresh.filter(({ test }) => test === ''), fresh.filter(({ test }) => test !== '')];
   return { passed: first.passed + tests, failed: [...failed, ...whole], unsteady: [...forgiven, ...single] };
 }
 
-/** The lines that say what failed, for the end of a run; none where nothing did. `name`: what a file is called there. */
+/**
+ * Returns the lines about failed and unsteady tests for the end of a run. Empty when there are none. `name` returns the shown name of a
+ * file.
+ */
 export function* recap({ failed, unsteady }: Verdict, name: (file: string) => string): Iterable<string> {
   const all = [...failed.map((failure) => ['failed', failure] as const), ...unsteady.map((failure) => ['unsteady', failure] as const)];
   for (const [kind, failure] of all.slice(0, mostFailures)) {
     const test = failure.test === '' ? 'the file as a whole' : failure.test;
-    yield `${kind}: ${name(failure.file)}: ${test}${kind === 'unsteady' ? ' (of two runs one passed)' : ''}`;
+    yield `${kind}: ${name(failure.file)}: ${test}${kind === 'unsteady' ? ' (one of two runs passed)' : ''}`;
     const lines = failure.message.split('\n').filter((line) => !line.includes('/node_modules/'));
     for (const line of lines.slice(0, mostLines)) yield `    ${line}`;
   }

@@ -19,7 +19,7 @@ How Herald treats the annotations of the AWS Load Balancer Controller (LBC, v3.5
 \`differs\`: as the last column describes. \`no\`: not supported. \`-\`: that program does not define the annotation.
 `;
 
-/** The key without the prefix that all keys of upstream share. */
+/** Returns the key without the prefix that all upstream keys share. */
 const shown = ({ key, family }: AnnotationEntry<unknown>): string =>
   `\`${key.replace('service.beta.kubernetes.io/', '')}${family === undefined ? '' : `.${family}`}\``;
 const cell = (text: string): string => text.replaceAll('|', '\\|');

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 const manifests = join(import.meta.dirname, '../../manifests');
 
 /**
- * Files of the chart that say what manifests/ says, by their paths below manifests/chart: CRDs, what processes may do, and what watches them. The
- * others, which have values to fill in, are written by hand, and a test holds both against manifests/base.
+ * Returns the chart's files that repeat manifests/, by path below manifests/chart: CRDs, roles and monitoring. The other templates, which
+ * have values to fill in, are written by hand. A test compares both with manifests/base.
  */
 export function chartFiles(): ReadonlyMap<string, string> {
   return new Map([
@@ -21,7 +21,7 @@ export function chartFiles(): ReadonlyMap<string, string> {
   ]);
 }
 
-const origin = (from: string): string => `{{- /* Of manifests/${from}, by npm run generate. */ -}}\n`;
+const origin = (from: string): string => `{{- /* Written by npm run generate from manifests/${from}. */ -}}\n`;
 
 function definitions(): string {
   const files = readdirSync(join(manifests, 'crds')).filter((file) => file !== 'kustomization.yaml');
@@ -56,7 +56,10 @@ function metallb(): string {
   );
 }
 
-/** What the operator selects by is the reader's to say, and where the runbooks are. The dashboard has braces of its own, and is no template. */
+/**
+ * The user chooses the labels by which the Prometheus operator selects objects, and the address of the runbooks. The dashboard contains
+ * braces that are not templates, so it is read as a file.
+ */
 function monitoring(): string {
   const labels = (further: string): string =>
     `  labels:\n    {{- include "herald.labels" (dict "root" $) | nindent 4 }}\n    {{- with .Values.monitoring.labels }}{{ toYaml . | nindent 4 }}{{ end }}\n${further}`;
@@ -82,7 +85,7 @@ function where(condition: string, text: string): string {
   return `{{- if ${condition} }}\n${text}{{- end }}\n`;
 }
 
-/** Braces of our texts are no templates. */
+/** Escapes braces, so that Helm does not take them for templates. */
 function literal(text: string): string {
   return text.replaceAll(/\{\{|\}\}/g, (braces) => `{{ ${JSON.stringify(braces)} }}`);
 }

@@ -1,4 +1,4 @@
-/** A Grafana dashboard of the metrics of docs/reference/metrics.md, as data: rows of panels, each with queries. */
+/** The Grafana dashboard for the metrics of docs/reference/metrics.md, as data: rows of panels, each with queries. */
 
 interface Query {
   readonly expr: string;
@@ -28,42 +28,42 @@ const rows: readonly Row[] = [
     panels: [
       {
         title: 'Services pending',
-        about: 'They do not have what they ask for.',
+        about: 'Services that lack a requested address or load balancer.',
         unit: 'short',
         kind: 'stat',
         queries: [{ expr: 'sum(herald_pending_services) or vector(0)', legend: 'pending' }],
       },
       {
         title: 'Sessions down',
-        about: 'Of all nodes and peers.',
+        about: 'Counted over all nodes and peers.',
         unit: 'short',
         kind: 'stat',
         queries: [{ expr: 'count(herald_bgp_session_up == 0) or vector(0)', legend: 'down' }],
       },
       {
-        title: 'Nodes whose kernel takes no changes',
-        about: 'Their rules stay as they are.',
+        title: 'Nodes whose kernel refuses changes',
+        about: 'Their rules do not change.',
         unit: 'short',
         kind: 'stat',
         queries: [{ expr: 'count(herald_dataplane_up == 0) or vector(0)', legend: 'nodes' }],
       },
       {
         title: 'Processes that are not ready',
-        about: 'By /readyz.',
+        about: 'Not ready according to /readyz.',
         unit: 'short',
         kind: 'stat',
         queries: [{ expr: 'count(herald_ready == 0) or vector(0)', legend: 'processes' }],
       },
       {
         title: 'Controllers that lead',
-        about: 'One, always.',
+        about: 'Must always be one.',
         unit: 'short',
         kind: 'stat',
         queries: [{ expr: 'sum(herald_leader)', legend: 'leaders' }],
       },
       {
-        title: 'Objects that are wrong',
-        about: 'They, or a part of them, are left out.',
+        title: 'Objects with errors',
+        about: 'Herald ignores them or a part of them.',
         unit: 'short',
         kind: 'stat',
         queries: [{ expr: 'max(herald_source_problems{severity="error"})', legend: 'objects' }],
@@ -75,19 +75,19 @@ const rows: readonly Row[] = [
     panels: [
       {
         title: 'Services pending, by reason',
-        about: 'herald explain service says what to do about each.',
+        about: 'herald explain service shows the fix for each.',
         unit: 'short',
         queries: [{ expr: 'sum by (reason) (herald_pending_services)', legend: '{{reason}}' }],
       },
       {
         title: 'Services pending, by pool and reason',
-        about: 'A Service counts for each pool that said no.',
+        about: 'A Service counts once for each pool that gave it no address.',
         unit: 'short',
         queries: [{ expr: 'sum by (pool, reason) (herald_pending_services_by_pool)', legend: '{{pool}}: {{reason}}' }],
       },
       {
         title: 'Addresses in use',
-        about: 'Of those that a pool can give.',
+        about: 'Share of the addresses that a pool can assign.',
         unit: 'percentunit',
         queries: [
           {
@@ -98,7 +98,7 @@ const rows: readonly Row[] = [
       },
       {
         title: 'Conditions of Services',
-        about: 'Those that are not True.',
+        about: 'Conditions that are not True.',
         unit: 'short',
         queries: [
           {
@@ -114,13 +114,13 @@ const rows: readonly Row[] = [
     panels: [
       {
         title: 'Sessions that are up',
-        about: 'By peer, over all nodes.',
+        about: 'Established sessions of each peer, over all nodes.',
         unit: 'short',
         queries: [{ expr: `sum by (peer) (herald_bgp_session_up{${agents}})`, legend: '{{peer}}' }],
       },
       {
         title: 'Flaps',
-        about: 'Sessions that went down, by why, and those that are held back for it.',
+        about: 'Sessions that went down, by reason, and sessions held in Idle because they flap.',
         unit: 'short',
         queries: [
           {
@@ -131,8 +131,8 @@ const rows: readonly Row[] = [
         ],
       },
       {
-        title: 'Prefixes at routers',
-        about: 'What each peer has of the nodes.',
+        title: 'Announced prefixes',
+        about: 'Prefixes that the nodes announce to each peer.',
         unit: 'short',
         queries: [{ expr: `sum by (peer, family) (herald_bgp_prefixes_advertised{${agents}})`, legend: '{{peer}} {{family}}' }],
       },
@@ -149,7 +149,7 @@ const rows: readonly Row[] = [
       },
       {
         title: 'NOTIFICATIONs',
-        about: 'In the words of the RFCs.',
+        about: 'Named as in the RFCs.',
         unit: 'short',
         queries: [
           {
@@ -160,7 +160,7 @@ const rows: readonly Row[] = [
       },
       {
         title: 'BFD',
-        about: 'Sessions that are up, and times that one went down.',
+        about: 'Sessions that are up, and how often one went down.',
         unit: 'short',
         queries: [
           { expr: `sum by (peer) (herald_bfd_session_up{${agents}})`, legend: '{{peer}} up' },
@@ -173,7 +173,7 @@ const rows: readonly Row[] = [
     title: 'From a change to the kernel and to the routers',
     panels: [
       {
-        title: 'Until the kernel has it',
+        title: 'Time until the kernel has the rules',
         about: 'Median and 99th percentile over the nodes.',
         unit: 's',
         queries: [
@@ -182,8 +182,8 @@ const rows: readonly Row[] = [
         ],
       },
       {
-        title: 'Until routes are on their way',
-        about: 'Changes that alter a route.',
+        title: 'Time until routes are sent',
+        about: 'Only changes that alter a route.',
         unit: 's',
         queries: [
           { expr: quantile(0.5, 'herald_change_to_route_duration_seconds', 'le, kind'), legend: '{{kind}} p50' },
@@ -191,14 +191,14 @@ const rows: readonly Row[] = [
         ],
       },
       {
-        title: 'Network programming, as kube-proxy has it',
-        about: 'From the change of the pod.',
+        title: 'Network programming, as kube-proxy measures it',
+        about: 'Measured from the change of the pod.',
         unit: 's',
         queries: [{ expr: quantile(0.99, 'kubeproxy_network_programming_duration_seconds', 'le, ip_family'), legend: '{{ip_family}} p99' }],
       },
       {
-        title: 'Until the agent has heard of it',
-        about: 'What the API server and its controllers take.',
+        title: 'Time until the agent receives the change',
+        about: 'Spent in the API server and its controllers.',
         unit: 's',
         queries: [{ expr: quantile(0.99, 'herald_change_heard_duration_seconds'), legend: 'p99' }],
       },
@@ -215,7 +215,7 @@ const rows: readonly Row[] = [
       },
       {
         title: 'Transactions',
-        about: 'Of nf_tables.',
+        about: 'Transactions of nf_tables.',
         unit: 'ops',
         queries: [
           { expr: `sum by (result) (rate(herald_dataplane_transactions_total{${agents}}[$__rate_interval]))`, legend: '{{result}}' },
@@ -223,7 +223,7 @@ const rows: readonly Row[] = [
       },
       {
         title: 'Repairs and failures',
-        about: 'Another program changed what is ours, or the kernel took nothing.',
+        about: "Another program changed Herald's rules, or the kernel refused a transaction.",
         unit: 'short',
         queries: [
           { expr: `sum by (node) (increase(herald_dataplane_repairs_total{${agents}}[$__rate_interval])) > 0`, legend: '{{node}} repairs' },
@@ -234,7 +234,7 @@ const rows: readonly Row[] = [
         ],
       },
       {
-        title: 'Not as decided',
+        title: 'Differences from the decisions',
         about: 'Services that differ, frontends in quarantine, problems of the host.',
         unit: 'short',
         queries: [
@@ -250,15 +250,15 @@ const rows: readonly Row[] = [
     panels: [
       {
         title: 'Queues',
-        about: 'Keys that wait or are at work.',
+        about: 'Keys that wait or are being reconciled.',
         unit: 'short',
         queries: [
           { expr: 'sum by (queue) (herald_queue_depth)', legend: '{{queue}}' },
-          { expr: 'sum by (queue) (herald_queue_waiting_retries)', legend: '{{queue}} to be tried again' },
+          { expr: 'sum by (queue) (herald_queue_waiting_retries)', legend: '{{queue}} waiting for a retry' },
         ],
       },
       {
-        title: 'Time of a Service at its provider',
+        title: 'Time to reconcile a Service',
         about: '99th percentile.',
         unit: 's',
         queries: [
@@ -277,8 +277,8 @@ const rows: readonly Row[] = [
         ],
       },
       {
-        title: 'Lists read again',
-        about: 'A watch could not go on where it broke off.',
+        title: 'Repeated lists',
+        about: 'A watch could not resume and listed all objects again.',
         unit: 'short',
         queries: [
           { expr: 'sum by (job, resource) (increase(herald_watch_lists_total[$__rate_interval])) > 0', legend: '{{job}} {{resource}}' },
@@ -286,7 +286,7 @@ const rows: readonly Row[] = [
       },
       {
         title: 'Requests to AWS',
-        about: 'By what was answered.',
+        about: 'By answer.',
         unit: 'ops',
         queries: [{ expr: 'sum by (code) (rate(herald_aws_requests_total[$__rate_interval]))', legend: '{{code}}' }],
       },
@@ -331,7 +331,7 @@ const rows: readonly Row[] = [
 const width = 24;
 const heights = { stat: 4, timeseries: 8, table: 8 } as const;
 
-/** manifests/monitoring/dashboard.json. */
+/** Returns manifests/monitoring/dashboard.json. */
 export function dashboard(): string {
   const panels: object[] = [];
   let y = 0;

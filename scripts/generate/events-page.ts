@@ -2,25 +2,24 @@ import { eventTable } from '../../src/controller/events/event-table.ts';
 
 const head = `# Events
 
-What happened to a Service or to a configuration object, for \`kubectl describe\`, \`kubectl events\` and whoever collects them: \`events.k8s.io/v1\`, from
-\`herald.dev/controller\`. This page is written by \`npm run generate\` from \`src/controller/events/event-table.ts\`.
+Events report changes of a Service or a configuration object. \`kubectl describe\` and \`kubectl events\` show them. The controller writes them as
+\`events.k8s.io/v1\` from \`herald.dev/controller\`. \`npm run generate\` writes this page from \`src/controller/events/event-table.ts\`.
 
-- A reason is a stable code. That of a warning is the code of the "no", and [reasons.md](reasons.md) says what each means and what to do; the note has the
-  sentence, with names.
-- Each change is told once, also when another controller takes over, which only repeats what is wrong with Services (\`InvalidService\`). Conditions and Events bring good news at once, and bad ones of forwarding and
-  announcing when they have lasted 30 s: a session that flaps gives none.
-- What is said again of the same object is a series of the first Event (\`series.count\`, \`series.lastObservedTime\`).
-- Events of a Service are in its namespace, those of configuration objects, which have none, in \`default\`.
-- They are a courtesy: written in the background, by the controller that leads. An object has a budget (25, then one in five minutes), and so have all together
-  (50 a second), and the queue has a bound; what is lost is counted and logged ([limits](limits.md)). Conditions are not lost.
-- The API server forgets an Event after an hour, unless told otherwise (\`--event-ttl\`): what holds is in the conditions.
-- Standalone (\`--source DIR\`) there is nobody to take them: the same is in the log.
+- A reason is a stable code. The reason of a warning is a code of [reasons.md](reasons.md), which has its meaning and fix. The note is the sentence with names.
+- Each change is reported once, also when another controller takes over. A new leader repeats only errors of Services (\`InvalidService\`). Conditions
+  and Events report good news at once, and bad news about forwarding and announcing after it lasted 30 s, so a flapping session causes neither.
+- A repeated report about the same object becomes a series of the first Event (\`series.count\`, \`series.lastObservedTime\`).
+- Events of a Service are in its namespace. Events of configuration objects, which have no namespace, are in \`default\`.
+- The leading controller writes Events in the background and may drop some. Each object has a budget (25, then one in five minutes), all objects
+  together have one (50 a second), and the queue is bounded. Dropped Events are counted and logged ([limits](limits.md)). Conditions are never dropped.
+- The API server deletes an Event after an hour unless \`--event-ttl\` says otherwise. Conditions show the present state.
+- Standalone (\`--source DIR\`) there is no API server, so the log has the same reports.
 
 | reason | type | action | about | when |
 |---|---|---|---|---|
 `;
 
-/** docs/reference/events.md. */
+/** Returns docs/reference/events.md. */
 export function eventsPage(): string {
   const rows = Object.values(eventTable).map((kind) => {
     const reason = 'reason' in kind ? `\`${kind.reason}\`` : 'a code of [reasons.md](reasons.md)';

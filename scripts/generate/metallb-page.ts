@@ -4,30 +4,30 @@ import { metallbEvents, metallbMetrics, metallbRest, type Row } from './metallb-
 
 const head = `# MetalLB compatibility
 
-What Herald does with everything that MetalLB has a name for: fields, annotations, Events, metrics. Facts of MetalLB are those of version 0.16.
-This page is written by \`npm run generate\`; the rows of fields and annotations are the tables that the translator works by
-(\`src/model/metallb\`), so that neither says what the other does not do. How to move a cluster: [migrating from MetalLB](../how-to/migrate-from-metallb.md).
+How Herald treats the fields, annotations, Events and metrics of MetalLB 0.16. \`npm run generate\` writes this page. The rows of fields and annotations are
+the tables of the translator (\`src/model/metallb\`), so page and translator agree. To move a cluster, see
+[migrating from MetalLB](../how-to/migrate-from-metallb.md).
 
-- *same*: it means here what it means there.
-- *differs*: how is said beside it. Where the behaviour of an object changes by it, \`herald import metallb\` reports that object, and with \`compat: metallb\` it has
-  a warning.
-- *no*: why is said beside it. The object, or that part of it, is refused aloud.
+- *same*: it has the same meaning in Herald.
+- *differs*: the last column says how. When the difference changes the behaviour of an object, \`herald import metallb\` reports the object, and with
+  \`compat: metallb\` the object causes a warning.
+- *no*: the last column says why. The object or that part of it is refused with an error.
 
 ## Objects
 
-With \`compat: metallb\` in [HeraldConfig](objects.md) the objects of \`metallb.io\` are read as objects of \`herald.dev\` that mean the same: in one namespace
-(\`compatNamespace\`, \`metallb-system\` unless it says otherwise), as MetalLB reads only its own. They keep their names. An object of \`herald.dev\` goes before one
-of MetalLB with the same kind and name, which is reported. Herald writes nothing to objects of MetalLB, nor to their status: what is wrong with one is in the
-log of controller and agents, under the name that it has there (\`IPAddressPool.metallb.io/metallb-system/main\`), and a rule between objects that it breaks (pools that
-overlap, a BGPPeer twice) is an Event of it.
+With \`compat: metallb\` in [HeraldConfig](objects.md), Herald reads objects of \`metallb.io\` as objects of \`herald.dev\` with the same meaning and name. It
+reads one namespace, as MetalLB does: \`compatNamespace\`, by default \`metallb-system\`. An object of \`herald.dev\` wins over a MetalLB object of the same kind
+and name, and Herald reports the conflict. Herald never writes to MetalLB objects or their status. The log of the controller and the agents has the problems of
+each object under its full name (\`IPAddressPool.metallb.io/metallb-system/main\`). An object that breaks a rule between objects (overlapping pools, a duplicate
+BGPPeer) also gets an Event.
 
-One broken object is left out and everything else works; MetalLB takes no configuration at all then. A field that this version does not know is left
-out with a warning. Bounds on lists are those of [limits](limits.md).
+Herald leaves out a broken object and uses all others; MetalLB then accepts no configuration at all. Herald leaves out an unknown field with a warning.
+[Limits](limits.md) has the bounds of lists.
 `;
 
 const verdict = { same: 'same', differs: 'differs', no: 'no' } as const;
 
-/** docs/reference/metallb-compatibility.md. */
+/** Returns docs/reference/metallb-compatibility.md. */
 export function metallbPage(): string {
   const kinds = metallbKinds.filter(({ kind }) => kind !== 'AddressPool').map(kindSection);
   return [head, ...kinds, otherKinds(), annotations(), events(), metrics(), rest()].join('\n');
@@ -43,8 +43,8 @@ function kindSection({ kind, version, rows, refused }: MetalLBKind): string {
     const own = rows.filter((row) => metallbKinds.every(({ rows }) => !rows.includes(row)) || row.text.includes('v1beta1'));
     const all = rows.map(({ field }) => `\`${field}\``).join(', ');
     const durations = own.map(({ field }) => `\`${field}\``).join(' and ');
-    return `${title}The deprecated version, in files; a cluster is asked for v1beta2. Fields as above: ${all}. An object that came through the API server has
-every duration, so \`0s\` of ${durations} is "not written" here, and so is \`peerPort: 0\`.\n`;
+    return `${title}The deprecated version is read from files only; from a cluster Herald reads v1beta2. Fields as above: ${all}. An object that came through the API
+server has a value for every duration, so \`0s\` of ${durations} means "not set", and so does \`peerPort: 0\`.\n`;
   }
   const table = rows.map(({ field, does, text }) => `| \`${field}\` | ${verdict[does]} | ${text} |\n`).join('');
   return `${title}| field of spec | Herald | |\n|---|---|---|\n${table}`;
@@ -57,9 +57,9 @@ function otherKinds(): string {
 | kind | Herald | |
 |---|---|---|
 | \`AddressPool\` | no | ${capital(old?.message ?? '')}: ${old?.fix ?? ''}. |
-| ${reportKinds.map((kind) => `\`${kind}\``).join(', ')} | no | What MetalLB reports; they configure nothing, and are passed over. In their place: the conditions of a Service, \`NodeState\` (one a node), the conditions of each object of \`herald.dev\`, and \`herald explain\`. |
-| \`status\` of IPAddressPool | differs | The same counts are in the status of an IPAddressPool of \`herald.dev\`; nothing is written to objects of MetalLB. |
-| \`BGPSessionState\`, \`FRRNodeState\`, \`FRRConfiguration\` (frr-k8s) | no | Of FRR, which Herald does not use. Sessions are in \`NodeState\`. |
+| ${reportKinds.map((kind) => `\`${kind}\``).join(', ')} | no | MetalLB's reports. They configure nothing and are ignored. Herald has instead: conditions of Services and of each \`herald.dev\` object, a \`NodeState\` for each node, and \`herald explain\`. |
+| \`status\` of IPAddressPool | differs | The status of an IPAddressPool of \`herald.dev\` has the same counts. Herald writes nothing to MetalLB objects. |
+| \`BGPSessionState\`, \`FRRNodeState\`, \`FRRConfiguration\` (frr-k8s) | no | They belong to FRR, which Herald does not use. \`NodeState\` lists the sessions. |
 `;
 }
 
@@ -69,8 +69,8 @@ function annotations(): string {
   });
   return `## Annotations of a Service
 
-Read with \`compat: metallb\`. \`${deprecatedPrefix}...\` is read as well, with a warning; \`${metallbPrefix}...\` goes before it, and an annotation of
-Herald before either, with a warning where they disagree. Without compat each has a warning and no effect.
+Read with \`compat: metallb\`. \`${deprecatedPrefix}...\` is read too, with a warning. \`${metallbPrefix}...\` wins over it, and Herald's own annotation wins over
+both; when they disagree, there is a warning. Without \`compat\` each has no effect and causes a warning.
 
 | annotation | Herald's own | Herald | |
 |---|---|---|---|
@@ -83,7 +83,7 @@ const table = (rows: readonly Row[], first: string): string =>
 function events(): string {
   return `## Events
 
-Herald's are in \`events.k8s.io/v1\` and listed in [events](events.md). Each change is told once.
+Herald writes \`events.k8s.io/v1\`; [events](events.md) lists them. Each change is reported once.
 
 ${table(metallbEvents, 'reason')}`;
 }
@@ -91,7 +91,7 @@ ${table(metallbEvents, 'reason')}`;
 function metrics(): string {
   return `## Metrics
 
-Herald has [metrics of its own](metrics.md). For dashboards and alerts that ask for MetalLB's, \`manifests/monitoring\` has recording rules
+Herald has [its own metrics](metrics.md). For dashboards and alerts that use MetalLB's names, \`manifests/monitoring\` has recording rules
 ([how](../how-to/monitoring.md#for-those-who-come-from-metallb)).
 
 ${table(metallbMetrics, 'metric')}`;

@@ -1,4 +1,4 @@
-/** What the translator has no table of: MetalLB's Events, metrics and behaviour, and what Herald does. */
+/** A row of the tables about MetalLB's Events, metrics and behaviour, which the translator has no table for. */
 export interface Row {
   readonly name: string;
   readonly does: 'same' | 'differs' | 'no';
@@ -11,35 +11,35 @@ const code = (names: string): string =>
     .map((name) => `\`${name}\``)
     .join(', ');
 
-/** Reasons of MetalLB 0.16, controller and speaker. Those in backticks of `text` are Herald's. */
+/** Event reasons of MetalLB 0.16, controller and speaker. Names in backticks in `text` are Herald's reasons. */
 export const metallbEvents: readonly Row[] = [
-  { name: code('IPAllocated'), does: 'differs', text: '`AddressAssigned`, and `AddressChanged` where it had another.' },
+  { name: code('IPAllocated'), does: 'differs', text: '`AddressAssigned`, or `AddressChanged` when the Service had another address.' },
   {
     name: code('AllocationFailed'),
     does: 'differs',
-    text: 'A warning with the code of the reason (`PoolFull`, ...), and that of every pool.',
+    text: 'A warning with the code of the reason (`PoolFull`, ...) and the reason of every pool.',
   },
-  { name: code('ClearAssignment'), does: 'differs', text: '`AddressReleased`. A change of pools takes nothing away here.' },
-  { name: code('LoadBalancerFailed'), does: 'differs', text: 'A warning `InvalidRequest`, with the annotation or field at fault.' },
-  { name: code('AdditionalAssignFailed'), does: 'no', text: 'A Service with `PreferDualStack` that has one address has what it asks for.' },
+  { name: code('ClearAssignment'), does: 'differs', text: '`AddressReleased`. A change of pools never releases an address.' },
+  { name: code('LoadBalancerFailed'), does: 'differs', text: 'A warning `InvalidRequest` that names the wrong annotation or field.' },
+  { name: code('AdditionalAssignFailed'), does: 'no', text: 'A Service with `PreferDualStack` and one address has what it asks for.' },
   {
     name: '`not enough clusterips`, `nolbIPsIPFamily`, `noclusterIPsIPFamily`',
     does: 'differs',
     text: 'A warning with the code of the reason, such as `PoolHasNoFamily`.',
   },
-  { name: code('InternalError'), does: 'no', text: 'A mistake of the program ends it with its place, and it starts again.' },
-  { name: code('deprecatedAnnotation'), does: 'differs', text: 'A warning of the Service in the log of the controller.' },
+  { name: code('InternalError'), does: 'no', text: 'A bug ends the process with a stack trace, and the process restarts.' },
+  { name: code('deprecatedAnnotation'), does: 'differs', text: 'A warning about the Service in the log of the controller.' },
   {
     name: code('nodeAssigned'),
     does: 'differs',
-    text: '`Announced`, once for the Service and not by every node each time. Which node announces what: `herald explain service`.',
+    text: '`Announced`, once for the Service instead of once for every node. `herald explain service` lists the nodes that announce it.',
   },
-  { name: code('announceFailed'), does: 'no', text: 'Of layer 2.' },
+  { name: code('announceFailed'), does: 'no', text: 'Layer 2 only, which Herald does not do.' },
 ];
 
 const recorded = (text: string) => ({ does: 'differs', text: `A recording rule. ${text}` }) as const;
 
-/** Names of MetalLB 0.16: controller, speaker, and frr-k8s, which has renamed those of FRR mode. */
+/** Metrics of MetalLB 0.16: controller, speaker, and frr-k8s, which renamed the metrics of FRR mode. */
 export const metallbMetrics: readonly Row[] = [
   {
     name: code(
@@ -51,16 +51,16 @@ export const metallbMetrics: readonly Row[] = [
   {
     name: code('metallb_k8s_client_updates_total metallb_k8s_client_update_errors_total'),
     does: 'no',
-    text: '`herald_api_requests_total` by verb and answer.',
+    text: 'Use `herald_api_requests_total`, which counts by verb and answer.',
   },
   {
     name: code('metallb_k8s_client_config_loaded_bool metallb_k8s_client_config_stale_bool'),
-    ...recorded('`herald_ready`, and whether `herald_source_problems` has errors: each object has its own condition `Accepted`.'),
+    ...recorded('From `herald_ready` and the errors of `herald_source_problems`. Each object has its own condition `Accepted`.'),
   },
   {
     name: code('metallb_speaker_announced'),
     does: 'no',
-    text: 'No metric has a series for each Service: the condition `herald.dev/Announced`; `herald explain service` by node and peer.',
+    text: 'No metric has a series for each Service. Use the condition `herald.dev/Announced`, or `herald explain service` for nodes and peers.',
   },
   { name: code('metallb_bgp_session_up'), ...recorded('`peer` is the address of the peer with port 179.') },
   {
@@ -70,12 +70,12 @@ export const metallbMetrics: readonly Row[] = [
   {
     name: code('metallb_bgp_pending_prefixes_total'),
     does: 'no',
-    text: 'What is to be sent is sent at once; what cannot be is in `herald_bgp_prefixes_not_possible`.',
+    text: 'Routes are sent at once. `herald_bgp_prefixes_not_possible` counts those that cannot be sent.',
   },
   {
     name: code('metallb_layer2_requests_received metallb_layer2_responses_sent metallb_layer2_gratuitous_sent'),
     does: 'no',
-    text: 'Of layer 2.',
+    text: 'Layer 2 only, which Herald does not do.',
   },
   {
     name: code(
@@ -92,7 +92,7 @@ export const metallbMetrics: readonly Row[] = [
   {
     name: code('frrk8s_bfd_echo_packet_input frrk8s_bfd_echo_packet_output frrk8s_bfd_zebra_notifications'),
     does: 'no',
-    text: 'There is no echo mode and no zebra here.',
+    text: 'Herald has no echo mode and no zebra.',
   },
 ];
 
@@ -100,7 +100,7 @@ export const metallbRest: readonly Row[] = [
   {
     name: 'Which Services are served (`--lb-class`)',
     does: 'differs',
-    text: 'HeraldConfig: `loadBalancerClass` names the class, and Services without one are served too where `defaultClass` is true, as it is with `compat: metallb`. MetalLB serves either the one or the other.',
+    text: '`loadBalancerClass` of HeraldConfig names the class. Services without a class are served too when `defaultClass` is true, which is the default with `compat: metallb`. MetalLB serves either one or the other.',
   },
   {
     name: 'An address in the status that the controller did not write',
@@ -110,30 +110,30 @@ export const metallbRest: readonly Row[] = [
   {
     name: 'Order of pools',
     does: 'differs',
-    text: 'By priority, then by name; in MetalLB pools without `serviceAllocation` come in random order.',
+    text: 'By priority, then by name. In MetalLB, pools without `serviceAllocation` come in random order.',
   },
   {
     name: 'A pool that is deleted or shrunk',
     does: 'differs',
-    text: 'Takes nothing away: the Service keeps its address, and its condition says what is amiss. MetalLB gives it another address or none.',
+    text: 'The Service keeps its address, and its condition names the problem. MetalLB gives the Service another address or none.',
   },
-  { name: 'Waiting Services', does: 'differs', text: 'What becomes free goes to the one that has waited longest.' },
+  { name: 'Waiting Services', does: 'differs', text: 'A freed address goes to the Service that waited longest.' },
   {
     name: 'Which nodes announce',
     does: 'same',
-    text: "MetalLB's rules in its order, `node.kubernetes.io/exclude-from-external-load-balancers` and `NetworkUnavailable` among them; with the reason in `herald explain service`. A route waits until the node forwards.",
+    text: "MetalLB's rules in the same order, including `node.kubernetes.io/exclude-from-external-load-balancers` and `NetworkUnavailable`. `herald explain service` shows the reason. A node announces a route only after it forwards.",
   },
-  { name: '`--ignore-exclude-lb`', does: 'no', text: 'Take the label off the node.' },
-  { name: 'ConfigMap `bgpextras`', does: 'no', text: 'Raw configuration of FRR, which Herald does not have.' },
-  { name: 'ConfigMap `metallb-excludel2`, Secret `memberlist`', does: 'no', text: 'Of layer 2.' },
+  { name: '`--ignore-exclude-lb`', does: 'no', text: 'Remove the label from the node.' },
+  { name: 'ConfigMap `bgpextras`', does: 'no', text: 'Raw configuration of FRR, which Herald does not use.' },
+  { name: 'ConfigMap `metallb-excludel2`, Secret `memberlist`', does: 'no', text: 'Layer 2 only, which Herald does not do.' },
   {
     name: 'The webhooks',
     does: 'no',
-    text: 'There are none: schemas refuse what can be seen in one object, and conditions say the rest.',
+    text: 'Herald has none. Schemas refuse errors within one object, and conditions report the others.',
   },
   {
     name: 'IPv6, both families on one session, 4-octet AS numbers, MD5, graceful restart, link-local and unnumbered peers',
     does: 'same',
-    text: "In one mode, which is not FRR. MetalLB's native mode has only some of it.",
+    text: "Always supported, without FRR. MetalLB's native mode supports only some of them.",
   },
 ];

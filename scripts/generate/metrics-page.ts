@@ -12,16 +12,17 @@ import { processMetrics } from '../../src/telemetry/table/process.ts';
 
 const head = `# Metrics
 
-In the text format of Prometheus, at \`/metrics\` of the address that [\`--metrics-address\`](command-line.md#metrics-and-health) says. This page is written
-by \`npm run generate\` from \`src/telemetry/table\`; [alerts, a dashboard and monitors](../how-to/monitoring.md) for them are in \`manifests/monitoring\`.
+Metrics are in the text format of Prometheus, at \`/metrics\` of [\`--metrics-address\`](command-line.md#metrics-and-health). \`npm run generate\` writes this page
+from \`src/telemetry/table\`. \`manifests/monitoring\` has [alerts, a dashboard and monitors](../how-to/monitoring.md) for them.
 
-- No metric has a label for a Service: labels are pools, peers, reasons and other sets that are small. A metric has at most 5000 series
-  ([limits](limits.md)); what comes beyond is counted under the label value \`other\`.
-- What is known anyway is read when somebody scrapes; what happens is counted when it happens. Neither costs more where there are more Services:
-  with 10,000 a scrape takes milliseconds (\`npm run bench:metrics\`).
-- Times of changes are measured where endpoints have the annotation \`endpoints.kubernetes.io/last-change-trigger-time\` (the endpoint slice controller
-  writes it) from that time on, by the clock of the node; otherwise from when the process heard of the change. What was there when the agent started is not measured.
-- \`of\`: the process that has it. \`herald run\` has those of both.
+- No metric has a label for a Service. Labels are pools, peers, reasons and other small sets. A metric has at most 5000 series
+  ([limits](limits.md)); further ones are counted under the label value \`other\`.
+- State is read at the time of a scrape, and events are counted when they happen. Neither costs more with more Services: with 10,000 of them a scrape takes
+  milliseconds (\`npm run bench:metrics\`).
+- The time of a change is measured from the annotation \`endpoints.kubernetes.io/last-change-trigger-time\`, which the endpoint slice controller writes, by the
+  clock of the node. Without the annotation it is measured from when the process received the change. Endpoints that existed when the agent started are not
+  measured.
+- \`of\` is the process that has the metric. \`herald run\` has the metrics of both.
 
 `;
 
@@ -35,22 +36,23 @@ const chapters: readonly (readonly [string, Readonly<Record<string, MetricDeclar
   ["kube-proxy's names", kubeProxyMetrics],
 ];
 
-const kubeProxy = `What dashboards for kube-proxy ask for, with its types, labels and buckets, where Herald has the same thing to tell. The others of kube-proxy are not there: those of
-iptables.
+const kubeProxy = `Metrics with kube-proxy's names, types, labels and buckets, for dashboards made for kube-proxy. Herald has those with the same meaning; the metrics about iptables
+are left out.
 
-\`kubeproxy_conntrack_reconciler_*\` differ in what a round is. That of kube-proxy is over all flows of UDP, after each change of endpoints of a Service with UDP. Herald's is over
-the flows that changes have led astray, so that there are fewer rounds; they are those of UDP and SCTP, and of TCP those that nobody has answered, or all to a backend that is gone where
-the frontend resets them. The look at all flows when an agent starts, or after a repair, is not in the time; what it finds is, and is counted. A round that fails is in the log instead.
+\`kubeproxy_conntrack_reconciler_*\` count other rounds. kube-proxy's round reads all UDP flows after each change of endpoints of a Service with UDP. Herald's round
+handles only flows that a change made stale, so there are fewer rounds: UDP and SCTP flows, unanswered TCP flows, and all TCP flows to a removed backend when
+the frontend resets them. Reading all flows at the start of an agent or after a repair does not count as time; the stale flows found then do count. A failed
+round is in the log instead.
 
 `;
 
-/** docs/reference/metrics.md. */
+/** Returns docs/reference/metrics.md. */
 export function metricsPage(): string {
   const own = chapters.map(([title, table]) => {
     const before = table === kubeProxyMetrics ? kubeProxy : '';
     return `## ${title}\n\n${before}| metric | type | labels | of | what |\n|---|---|---|---|---|\n${Object.entries(table).map(rowOf).join('')}`;
   });
-  return `${head}${own.join('\n')}\n## Process\n\nBy the names of prom-client, the usual ones for Node.js.\n\n| metric | type | what |\n|---|---|---|\n${figures()}`;
+  return `${head}${own.join('\n')}\n## Process\n\nThe names are those of prom-client, usual for Node.js.\n\n| metric | type | what |\n|---|---|---|\n${figures()}`;
 }
 
 function rowOf([name, { type, help, labels, of, buckets }]: [string, MetricDeclaration]): string {

@@ -10,32 +10,32 @@ import { providerReasons } from '../../src/model/reasons/provider.ts';
 import type { ReasonEntry } from '../../src/model/reasons/entry.ts';
 
 const chapters: readonly (readonly [string, string, Readonly<Record<string, ReasonEntry<never>>>])[] = [
-  ['Addresses', 'Why a Service has no address, has not the one it asks for, or why a pool did not give one.', allocationReasons],
-  ['Announcement', 'Why a node does not announce an address, to anybody or to one peer.', announcementReasons],
-  ['Forwarding', 'Why a node forwards nothing for a Service, or not yet.', forwardingReasons],
+  ['Addresses', 'Why a Service has no address or not the requested one, or why a pool gave none.', allocationReasons],
+  ['Announcement', 'Why a node does not announce an address at all, or not to one peer.', announcementReasons],
+  ['Forwarding', 'Why a node forwards nothing for a Service, or nothing yet.', forwardingReasons],
   [
     'Direct server return',
-    'Why packets are translated, with the address of a node as their source, although direct server return was asked for; or what is wrong with it.',
+    'Why packets are translated and have a node as their source although direct server return is on, or what is wrong with it.',
     directReturnReasons,
   ],
-  ['Host', 'What is wrong with a host, or missing on it. Services may work all the same.', hostReasons],
-  ['AWS', 'Why a Service has no load balancer in AWS, or what is odd about the one it asks for.', awsReasons],
-  ['Other providers', 'What a provider says that was loaded by `--provider`: the sentence is its own.', providerReasons],
+  ['Host', 'What is wrong with a host or missing on it. Services may still work.', hostReasons],
+  ['AWS', 'Why a Service has no load balancer in AWS, or what is unusual about its request.', awsReasons],
+  ['Other providers', 'Reasons of a provider that `--provider` loaded. The provider writes the sentence.', providerReasons],
   ['Configuration', 'Why an object is left out although each of its fields is valid.', configurationReasons],
   [
     'Explanation',
-    'What only `herald explain` says: it looks at Pods, which no decision reads, and whoever asks may not be allowed to read everything.',
+    'Only `herald explain` gives these. It reads Pods, which no decision reads, and its user may lack permissions.',
     explanationReasons,
   ],
 ];
 
 const opening = `# Reasons
 
-Every "no" of Herald is one of these. The code is stable: conditions on Services carry it as \`reason\`, with the brief text as
-\`message\`, or, of a mistake in what the Service asks of AWS, the sentence, so that one is told from another; agents write it into their NodeState; \`herald explain -o json\` and \`herald plan -o json\` give it with its details.
-\`herald explain\` prints the full sentence and the fix. Words in &lt;angle brackets&gt; stand for the names and numbers at hand.
+Every refusal of Herald has one of these reasons. The code is stable. Conditions of Services have it as \`reason\`, with the brief text as \`message\`; an error in
+what a Service asks of AWS has the full sentence, because several errors share a code. Agents write the code into their NodeState. \`herald explain -o json\` and
+\`herald plan -o json\` show it with its details, and \`herald explain\` prints the sentence and the fix. Words in &lt;angle brackets&gt; stand for names and numbers.
 
-This page is written by \`npm run generate\` from \`src/model/reasons/\`. Edit the catalogue, not the page.
+\`npm run generate\` writes this page from \`src/model/reasons/\`. Edit the catalogue, not the page.
 `;
 
 export function reasonsPage(): string {
@@ -48,7 +48,7 @@ export function reasonsPage(): string {
   return [opening, ...sections].join('\n');
 }
 
-/** Details whose every field is its own name; texts that are computed from a field work on that name. */
+/** Details in which the value of each field is the field's name, for sentences with placeholders. */
 const placeholders = new Proxy({}, { get: (_, field) => `<${String(field)}>` });
 
 function sentence(text: (details: never) => string): string {

@@ -4,15 +4,15 @@ import { bfd } from '../../test/bfd-requirements.ts';
 import { bgp } from '../../test/bgp-requirements.ts';
 import { label, type Catalogue, type Chapter, type Requirement, type Rfc, type Status } from '../../test/requirement.ts';
 
-/** In the order of the page. */
+/** The catalogues of requirements, in the order of the page. */
 export const catalogues: readonly Catalogue[] = [bgp, bfd];
 
-/** A test that says by its name which requirements it proves. */
+/** A test whose title begins with the requirements that it proves. */
 export interface NumberedTest {
   readonly labels: readonly string[];
-  /** Without the labels. */
+  /** The title without the labels. */
   readonly name: string;
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
 }
 
@@ -20,16 +20,16 @@ const root = join(import.meta.dirname, '../..');
 
 const opening = `# What BGP and BFD keep to
 
-The RFCs, then the numbered requirements that stand for what they demand of a BGP speaker that announces and does not learn, and of BFD,
-each with the tests that prove it. \`npm test -- -t 'BGP-'\` runs those tests, \`npm test -- -t BFD-016\` those of one requirement.
-"N 1/2" is a NOTIFICATION with code 1, subcode 2. *Partly* says what is missing.
+This page lists the RFCs and their numbered requirements for BFD and for a BGP speaker that announces routes and learns none, each with the tests that prove it.
+\`npm test -- -t 'BGP-'\` runs all BGP tests, and \`npm test -- -t BFD-016\` the tests of one requirement. "N 1/2" is a NOTIFICATION with code 1, subcode 2.
+*partly* names the missing part.
 
-This page is written by \`npm run generate\` from \`test/bgp-requirements.ts\`, \`test/bfd-requirements.ts\` and the names of the
-tests. Edit those, not the page; where two branches disagree about it, run the script again.
+\`npm run generate\` writes this page from \`test/bgp-requirements.ts\`, \`test/bfd-requirements.ts\` and the titles of the tests. Edit those, not the page. When
+two branches conflict in it, generate it again.
 `;
 
 /**
- * The numbered names in the text of a test file: names of tests, of groups, and rows of tables. A number counts only at the start
+ * Returns the numbered titles in the text of a test file: titles of tests and groups, and rows of tables. A number counts only at the start
  * of a string.
  */
 export function numberedNames(text: string): Omit<NumberedTest, 'file'>[] {
@@ -40,12 +40,15 @@ export function numberedNames(text: string): Omit<NumberedTest, 'file'>[] {
   }));
 }
 
-/** Every numbered test of the suites, in order of files and lines. */
+/** Returns every numbered test, in order of files and lines. */
 export function numberedTests(): NumberedTest[] {
   return testFiles().flatMap(({ file, text }) => numberedNames(text).map((name) => ({ ...name, file })));
 }
 
-/** Tables of cases may have a file of their own, so it is not only files named .test.ts. */
+/**
+ * Returns all TypeScript files in which a numbered title may stand. Tables of cases may have their own files, so names need not end in
+ * .test.ts.
+ */
 export function testFiles(): { readonly file: string; readonly text: string }[] {
   const names = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
   return names
@@ -79,7 +82,7 @@ function catalogueLines(catalogue: Catalogue, tests: readonly NumberedTest[]): s
   ];
 }
 
-/** An RFC is as far as its requirements are. */
+/** Returns the status of an RFC: its own when it has one, otherwise the status of its requirements. */
 export function statusOf(catalogue: Catalogue, rfc: Rfc): Status['kind'] {
   if (rfc.status !== undefined) return rfc.status.kind;
   const kinds = new Set(requirementsOf(catalogue, rfc).map(({ status }) => status.kind));

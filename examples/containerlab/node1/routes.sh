@@ -1,5 +1,5 @@
 #!/bin/sh
-# Of test/lab/standard-topology.ts, by npm run generate.
+# Written by npm run generate from test/lab/standard-topology.ts.
 set -e
 echo 0 >/proc/sys/net/ipv6/conf/all/disable_ipv6
 for file in /proc/sys/net/ipv6/conf/*/disable_ipv6; do echo 0 >"$file"; done

@@ -4,15 +4,15 @@ import type { LinkEnd, Topology } from '../../../test/lab/topology.ts';
 import { containerOf, pod, type Container } from './containers.ts';
 import { placeOf } from './machine-files.ts';
 
-/** A network of compose: what a link or a bridge is in the lab. */
+/** A network of compose. Stands for a link or a bridge of the lab. */
 interface Network {
   readonly name: string;
   readonly subnet: DualStack;
-  /** Each machine's address there. */
+  /** Addresses in this network by machine. */
   readonly members: ReadonlyMap<string, DualStack>;
 }
 
-/** compose.yaml: networks in place of links. Addresses are compose's to give; what else a machine needs, its routes.sh does. */
+/** Returns compose.yaml, with networks in place of links. Compose sets addresses; routes.sh of each machine sets the rest. */
 export function compose(topology: Topology): object {
   const networks = networksOf(topology);
   const machines = topology.machines.map((machine) => [machine.name, containerOf(machine)] as const);
@@ -24,7 +24,7 @@ export function compose(topology: Topology): object {
   };
 }
 
-/** Where a pod's packets go first: its node, in the network that both share. */
+/** Returns the first hop of a pod: its node's address in the network that both share. */
 export function podGatewayOf(node: string): DualStack {
   const { ipv4, ipv6 } = nodePlan(Number(node.replace('node', ''))).podCidr;
   return { ipv4: host(ipv4, '1'), ipv6: host(ipv6, '1') };
@@ -48,7 +48,7 @@ function serviceOf(name: string, { image, entrypoint, command, binds, user }: Co
   };
 }
 
-/** The host's own addresses are at the far end, as the plan begins at the near one, and it translates nothing. */
+/** The host gets the last addresses of the network, because the address plan begins with the first. Docker does not masquerade. */
 function networkOf({ ipv4, ipv6 }: DualStack): object {
   return {
     enable_ipv6: true,
@@ -88,13 +88,16 @@ function pairOf(addresses: readonly string[]): DualStack {
   return { ipv4, ipv6 };
 }
 
-/** Every network of the plan is a /24 and a /64, written with its last group apart. */
+/**
+ * Returns the network of an address. Every network of the plan is a /24 and a /64, and addresses are written so that the last group stands
+ * alone.
+ */
 function subnetOf(member: DualStack | undefined): DualStack {
   const { ipv4 = '', ipv6 = '' } = member ?? {};
   return { ipv4: `${host(ipv4, '0')}/24`, ipv6: `${host(ipv6, '')}/64` };
 }
 
-/** The same network with another last group. */
+/** Returns the address with another last group. */
 function host(address: string, last: string): string {
   const [plain = ''] = address.split('/');
   return address.includes(':') ? plain.replace(/::[0-9a-f]*$/, `::${last}`) : plain.replace(/\.\d+$/, `.${last}`);

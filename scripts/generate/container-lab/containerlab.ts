@@ -3,7 +3,7 @@ import type { Topology } from '../../../test/lab/topology.ts';
 import { podInterface } from './machine-files.ts';
 import { containerOf, pod, type Container } from './containers.ts';
 
-/** topology.clab.yml: the links as they are in the lab, and nothing else, so that no way leads around them. */
+/** Returns topology.clab.yml, with exactly the links of the lab, so that packets have no other path. */
 export function containerlab(topology: Topology): object {
   const machines = topology.machines.map((machine) => [machine.name, nodeOf(containerOf(machine), machine.name)] as const);
   const pods = topology.pods.map((spec) => [spec.name, nodeOf(pod(spec), spec.name)] as const);

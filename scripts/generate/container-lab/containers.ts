@@ -1,6 +1,6 @@
 import type { MachineSpec, PodSpec } from '../../../test/lab/topology.ts';
 
-/** What runs in a container, the same for containerlab and for compose. Paths of `binds` are below examples/containerlab. */
+/** A container, the same for containerlab and compose. Paths in `binds` are below examples/containerlab. */
 export interface Container {
   readonly image: string;
   readonly entrypoint?: string;
@@ -9,10 +9,10 @@ export interface Container {
   readonly user?: string;
 }
 
-/** Which images is the user's choice: both programs put in what the environment has. */
+/** The user chooses the images: both programs replace these with environment variables. */
 const images = { frr: '${FRR_IMAGE}', herald: '${HERALD_IMAGE}' } as const;
 
-/** In the image that Containerfile makes. */
+/** Node.js in the image that Containerfile makes. */
 const node = '/opt/herald/node_modules/.bin/node';
 const tools = '../../test/lab:/lab/tools:ro';
 const manifests = 'manifests:/etc/herald';

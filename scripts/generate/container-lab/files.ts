@@ -4,7 +4,7 @@ import { compose, podGatewayOf } from './compose.ts';
 import { containerlab } from './containerlab.ts';
 import { frrConf, frrDaemons, networkScript, podNetworkScript, podRoutesScript, remark, routesScript } from './machine-files.ts';
 
-/** The lab as containers: files by their paths below examples/containerlab. The manifests of examples/fabric fit it. */
+/** Returns the files of the lab as containers, by path below examples/containerlab. The manifests of examples/fabric fit it. */
 export function containerLabFiles(): ReadonlyMap<string, string> {
   const topology = standardTopology({ pods: ['node1', 'node2', 'node3'].map((node, index) => ({ name: `web-${index + 1}`, node })) });
   const files = new Map<string, string>([

@@ -4,26 +4,26 @@ import { namespaceSettings } from '../../../test/lab/namespace.ts';
 import { podLinkLines } from '../../../test/lab/pod.ts';
 import type { MachineSpec, PodSpec, Topology } from '../../../test/lab/topology.ts';
 
-/** What the machines of the lab need when they are containers: texts of files, one folder a machine. */
+/** Files of the lab's machines as containers. Each machine has a folder. */
 
-export const remark = 'Of test/lab/standard-topology.ts, by npm run generate.';
+export const remark = 'Written by npm run generate from test/lab/standard-topology.ts.';
 
-/** A pod of a topology whose pods have no addresses of their own: the first address of its node. */
+/** Returns the node and the address of a pod. A pod without its own address gets the first one of its node. */
 export function placeOf(pod: PodSpec): { readonly node: NodePlan; readonly address: DualStack } {
   const node = nodePlan(Number(pod.node.replace('node', '')));
   return { node, address: pod.address ?? podAddress(node, 0) };
 }
 
-/** The end of a pod's link in its node. */
+/** Returns the name of the node's end of a pod's link. */
 export const podInterface = (pod: PodSpec): string => `p-${pod.name}`;
 
-/** frr.conf, the one file for all daemons that FRR's packages and images read with `vtysh -b`. */
+/** Returns frr.conf, the file for all daemons that FRR's packages and images read with `vtysh -b`. */
 export function frrConf(machine: MachineSpec): string {
   const daemons = [...(machine.frr ?? [])].map(([, text]) => text).filter((text) => text !== '');
   return [`! ${remark}`, 'frr defaults traditional', `hostname ${machine.name}`, 'log stdout informational', ...daemons].join('\n');
 }
 
-/** Which daemons an image starts: zebra, staticd and mgmtd need not be asked for. */
+/** Returns the list of daemons that an FRR image starts. zebra, staticd and mgmtd start without being listed. */
 export function frrDaemons(machine: MachineSpec): string {
   const [bgpd, bfdd] = (['bgpd', 'bfdd'] as const).map((daemon) => (machine.frr?.has(daemon) === true ? 'yes' : 'no'));
   return `# ${remark}
@@ -38,7 +38,7 @@ bfdd_options="   -A 127.0.0.1"
 `;
 }
 
-/** For a machine whose links are there and bare. */
+/** Returns the script for a machine whose links exist without addresses. */
 export function networkScript(topology: Topology, machine: MachineSpec): string {
   const pods = topology.pods.filter(({ node }) => node === machine.name);
   const links = pods.flatMap((pod) => podLinkLines(placeOf(pod).address, podInterface(pod), placeOf(pod).node).node);
@@ -50,13 +50,13 @@ export function podNetworkScript(pod: PodSpec): string {
   return script(namespaceSettings(false), podLinkLines(address, podInterface(pod), node).pod);
 }
 
-/** For a machine whose links have their addresses already, and perhaps a default route that is in the way. */
+/** Returns the script for a machine whose links have their addresses, and perhaps a default route to replace. */
 export function routesScript(machine: MachineSpec): string {
   const loopback = (machine.loopback ?? []).map((address) => `addr replace ${address} dev lo`);
   return script(settingsOf(machine), [...loopback, ...(machine.routes ?? []).map((route) => `route replace ${route}`)]);
 }
 
-/** The default route of a pod in a network that it shares with its node. */
+/** Returns the script that sets a pod's default route in the network that it shares with its node. */
 export function podRoutesScript(gateway: DualStack): string {
   return script(
     namespaceSettings(false),
@@ -68,7 +68,10 @@ function settingsOf({ kind, ownHash }: MachineSpec): readonly string[] {
   return namespaceSettings(kind === 'router' || kind === 'node', ownHash);
 }
 
-/** Needs only sh and ip, which every image of FRR has. A container's interfaces are older than this, so that `default` is for all there are. */
+/**
+ * Returns a script that needs only sh and ip, which every FRR image has. A container's interfaces exist before it runs, so settings for
+ * `default` are written to all interfaces.
+ */
 function script(settings: readonly string[], lines: readonly string[]): string {
   const ipv6 = ['all', 'default'].map((name) => `net.ipv6.conf.${name}.disable_ipv6=0`);
   const writes = [...ipv6, ...settings].map((setting) => {

@@ -2,15 +2,14 @@ import { annotationTable, type AnnotationEntry } from '../../../src/model/annota
 
 const opening = `# Annotations
 
-Every annotation that Herald reads. One whose value cannot be understood is reported and left out, and the Service goes on without it; where it
-asks for an address (the first five), the address waits until it is corrected. Any other annotation of a Service that begins with
-\`herald.dev/\` is a warning. Values are text: write \`"true"\`, with quotes. Those of the AWS provider (\`herald.dev/aws-...\`)
-are its own.
+Every annotation that Herald reads. An annotation with an invalid value is reported and ignored. When it is a request for an address (the first five), the
+Service waits for an address until the value is corrected. Any other annotation of a Service that begins with \`herald.dev/\` causes a warning. Values are text:
+write \`"true"\`, with quotes. The AWS provider has [its own annotations](aws-annotations.md) (\`herald.dev/aws-...\`).
 
-This page is written by \`npm run generate\` from \`src/model/annotations.ts\`. Edit that table, not the page.
+\`npm run generate\` writes this page from \`src/model/annotations.ts\`. Edit that table, not the page.
 `;
 
-/** docs/reference/annotations.md. */
+/** Returns docs/reference/annotations.md. */
 export function annotationsPage(): string {
   const entries: readonly AnnotationEntry[] = Object.values(annotationTable);
   const of = (on: AnnotationEntry['on']): string[] => [

@@ -5,7 +5,7 @@ import type { ObjectSchema } from '../../../src/model/schema/schema.ts';
 import { plainText, refusal } from './plain-text.ts';
 import { structuralSchema, type StructuralSchema } from './structural-schema.ts';
 
-/** The object that teaches an API server a kind of ours. */
+/** Returns the CustomResourceDefinition of a kind. */
 export function customResourceDefinition(kind: KindDefinition): object {
   const { plural, shortNames, columns } = kind;
   return {
@@ -62,7 +62,7 @@ function rootSchema({ description, spec, status, nameRule }: KindDefinition): St
   };
 }
 
-/** Where all of it may be left out, it is there all the same once it is stored: its defaults are then visible. */
+/** Adds `default: {}` to a spec that may be absent, so that a stored object shows its defaults. */
 function specSchema(spec: ObjectSchema): StructuralSchema {
   const described = { description: 'Written by people.', ...structuralSchema(spec) };
   const storesDefaults = spec.impliedDefaults !== true && spec.required === undefined;

@@ -5,9 +5,9 @@ import { customResourceDefinition } from './custom-resource-definition.ts';
 import { jsonSchema } from './json-schema.ts';
 import { referencePage } from './reference-page.ts';
 
-const origin = '# Written by npm run generate from src/model/kinds. Edit that.\n';
+const origin = '# Written by npm run generate from src/model/kinds. Edit those definitions.\n';
 
-/** Every file that the definitions of our kinds and annotations yield: its path in the repository, and what it must say. */
+/** Returns every file made from the definitions of kinds and annotations: path in the repository, and content. */
 export function generatedFiles(): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const kind of kinds) {

@@ -8,7 +8,7 @@ interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** JSON Schema (draft 7, which editors know) of a manifest. Strict, as Herald is: an unknown field is an error. */
+/** Returns the JSON Schema of a manifest, draft 7, because editors support it. Strict like Herald: an unknown field is an error. */
 export function jsonSchema({ kind, description, spec, status }: KindDefinition): JsonSchema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',

@@ -6,15 +6,15 @@ import { refusal } from './plain-text.ts';
 
 const opening = `# Objects
 
-Every field of every kind of \`herald.dev/v1alpha1\`. What is common to all of them, and how they work together, is told in
-[configuration](configuration.md). In a cluster the API server checks the tables and the rules below ([why so, and what it cannot
-check](../explanation/custom-resources.md)); over a directory Herald does, with the same messages.
+Every field of every kind of \`herald.dev/v1alpha1\`. [Configuration](configuration.md) describes what the kinds have in common and how they work together. In a
+cluster the API server checks the tables and rules below ([why, and what it cannot check](../explanation/custom-resources.md)). With a directory as source,
+Herald checks them with the same messages.
 
-This page is written by \`npm run generate\` from \`src/model/kinds/\`, as are the CRDs in \`manifests/crds\` and the JSON schemas in
-\`manifests/schema\`. Edit the definitions, not the page.
+\`npm run generate\` writes this page, the CRDs in \`manifests/crds\` and the JSON schemas in \`manifests/schema\` from \`src/model/kinds/\`. Edit the definitions,
+not the page.
 `;
 
-/** docs/reference/objects.md. */
+/** Returns docs/reference/objects.md. */
 export function referencePage(): string {
   return [opening, ...kinds.map(chapter), conditionsChapter()].join('\n');
 }
@@ -33,14 +33,14 @@ function chapter({ kind, plural, shortNames, description, spec, status, columns,
     `Cluster-scoped. ${names}. \`kubectl get ${plural}\` shows ${shown(columns)}.`,
     '',
     ...(spec === undefined ? [] : [...table('spec', spec), '']),
-    ...(rules.length === 0 ? [] : ['Refused, with what to do:', '', ...rules.map((rule) => `- ${rule}`), '']),
+    ...(rules.length === 0 ? [] : ['Values that are refused, each with its fix:', '', ...rules.map((rule) => `- ${rule}`), '']),
     ...table('status', status),
     '',
   ].join('\n');
 }
 
 function conditionsChapter(): string {
-  const lines = ['## Conditions', '', 'Every kind has the same (metav1.Condition).', '', ...table('a condition', condition), ''];
+  const lines = ['## Conditions', '', 'All kinds have the same conditions (metav1.Condition).', '', ...table('a condition', condition), ''];
   return lines.join('\n');
 }
 
@@ -60,7 +60,7 @@ function rowsOf(schema: ObjectSchema, prefix: string): string[] {
   return Object.entries(schema.fields).flatMap(([name, field]) => {
     const inner = field.kind === 'list' ? field.items : field;
     const path = `${prefix}${name}${field.kind === 'list' && inner.kind === 'object' && inner.called === undefined ? '[]' : ''}`;
-    if (field.kind === 'planned') return [`| \`${path}\` | | | | ${cell(field.description ?? '')} Not supported yet, refused. |`];
+    if (field.kind === 'planned') return [`| \`${path}\` | | | | ${cell(field.description ?? '')} Not supported yet, therefore refused. |`];
     const row = `| \`${path}\` | ${typeOf(field)} | ${defaultOf(field)} | ${limitsOf(field)} | ${cell(field.description ?? '')} |`;
     return inner.kind === 'object' && inner.called === undefined ? [row, ...rowsOf(inner, `${path}.`)] : [row];
   });
@@ -128,7 +128,7 @@ function rulesOf(schema: Schema, path: string): string[] {
   const place = (name: string): string => (path === '' ? name : `${path}.${name}`);
   const own = (schema.rules ?? []).map((rule) => `\`${path}\` ${refusal(rule)}`);
   if (schema.kind === 'list') return [...own, ...rulesOf(schema.items, `${path}[]`)];
-  // What makes a selector one is told once, in configuration.md.
+  // configuration.md describes the rules of selectors once.
   if (schema.kind !== 'object' || schema.called !== undefined) return own;
   const relations = (schema.relations ?? []).map((relation) => `\`${place(relation.at)}\` ${refusal(relation)}`);
   return [...own, ...relations, ...Object.entries(schema.fields).flatMap(([name, field]) => rulesOf(field, place(name)))];

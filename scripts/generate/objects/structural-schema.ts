@@ -8,13 +8,13 @@ export interface StructuralSchema {
 }
 
 interface Place {
-  /** Not written is another thing than empty: an element of a list, and a field that is required. */
+  /** True for elements of lists and required fields, where an empty text is not the same as an absent one. */
   readonly needed: boolean;
-  /** Whether defaults are written into stored objects. */
+  /** True when defaults are written into stored objects. */
   readonly storeDefaults: boolean;
 }
 
-/** What the API server enforces of a schema. Undefined for a field that is not in the CRD. */
+/** Returns the part of a schema that the API server enforces. Undefined for a field that is not in the CRD. */
 export function structuralSchema(schema: Schema, place: Place = { needed: false, storeDefaults: true }): StructuralSchema | undefined {
   const keywords = keywordsOf(schema, place);
   if (keywords === undefined) return undefined;
@@ -95,7 +95,7 @@ function objectKeywords(schema: ObjectSchema, place: Place): StructuralSchema {
     properties: Object.fromEntries(properties),
     ...(required.length === 0 ? {} : { required }),
     ...(schema.open === true ? { 'x-kubernetes-preserve-unknown-fields': true } : {}),
-    // As of LabelSelectors everywhere: half of one selects something else.
+    // Selectors are replaced as a whole, as everywhere in Kubernetes: a merged one would select other objects.
     ...(schema.called === 'selector' ? { 'x-kubernetes-map-type': 'atomic' } : {}),
   };
 }
@@ -103,7 +103,7 @@ function objectKeywords(schema: ObjectSchema, place: Place): StructuralSchema {
 const defaultOf = (value: unknown, { storeDefaults }: Place): StructuralSchema =>
   value === undefined || !storeDefaults ? {} : { default: value };
 
-/** A rule as the API server has it, with what it says. */
+/** A validation rule of the API server with its message. */
 export interface StructuralRule {
   readonly rule: string;
   readonly message: string;
@@ -116,7 +116,7 @@ function rulesOf(schema: Schema, { needed }: Place): readonly StructuralRule[] {
   return schema.kind === 'object' ? [...own, ...(schema.relations ?? []).map(relationRule)] : own;
 }
 
-/** Where a field need not be written, an empty text is no text. */
+/** Accepts an empty text in a field that may be absent, because it means the same as absent. */
 function valueRule(rule: ValueRule, schema: Schema | ParsedSchema, needed: boolean): StructuralRule {
   const mayBeEmpty = !needed && (schema.kind === 'parsed' || schema.kind === 'text');
   return { rule: mayBeEmpty ? `self == '' || (${rule.cel})` : rule.cel, message: refusal(rule) };

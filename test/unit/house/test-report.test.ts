@@ -73,7 +73,7 @@ describe('the verdict on a test run', () => {
     expect(lines.at(-1)).toBe('and 3 more');
     expect(lines.length).toBeLessThan(150);
     expect([...recap({ passed: 0, failed: [], unsteady }, () => 'a.test.ts')]).toEqual([
-      'unsteady: a.test.ts: late (of two runs one passed)',
+      'unsteady: a.test.ts: late (one of two runs passed)',
       '    timed out',
     ]);
   });
