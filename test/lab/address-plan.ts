@@ -1,8 +1,8 @@
 /**
- * Every address of the standard lab, as text, computed from small numbers so that a dump of routes can be read without a key:
- * the last group names the machine (node2 is `.12` and `::12`), the group before it the network.
+ * Every address of the standard lab, as text. The addresses are computed from small numbers so that a dump of routes can be read without a
+ * key: the last group names the machine (node2 is `.12` and `::12`), the group before it names the network.
  *
- * No Service address is in here. Those come from Herald, over BGP.
+ * There are no Service addresses here. Those come from Herald, over BGP.
  */
 
 /** One address per family. */
@@ -15,9 +15,9 @@ export interface TorPlan {
   readonly name: string;
   readonly asn: number;
   readonly routerId: string;
-  /** What nodes peer with: the bridge that all nodes of this ToR share. */
+  /** The ToR's address that nodes peer with, on the bridge that all nodes of this ToR share. */
   readonly address: DualStack;
-  /** Prefixes of the shared network with the nodes, and of the link to the spine. */
+  /** Prefixes of the network shared with the nodes, and of the link to the spine. */
   readonly nodeNetwork: DualStack;
   readonly spineNetwork: DualStack;
   /** This ToR's end and the spine's end of the link between them. */
@@ -29,10 +29,10 @@ export interface NodePlan {
   readonly name: string;
   /** 1 for node1, ... */
   readonly index: number;
-  /** On loopback, reachable through both ToRs: the Node's InternalIP. */
+  /** The Node's InternalIP. It is on loopback and reachable through both ToRs. */
   readonly internal: DualStack;
   readonly podCidr: DualStack;
-  /** The node's address on each ToR's network, by ToR name: the source of its BGP sessions. */
+  /** The node's address on each ToR's network, by ToR name. Its BGP sessions use it as source. */
   readonly uplinks: ReadonlyMap<string, DualStack>;
 }
 
@@ -47,10 +47,10 @@ export const clientPlan = {
   gateway: { ipv4: '10.9.0.1', ipv6: 'fd00:9::1' },
 } as const;
 
-/** All pods of all nodes. */
+/** The pods of all nodes. */
 export const podNetwork: DualStack = { ipv4: '10.244.0.0/16', ipv6: 'fd00:244::/32' };
 
-/** First hop of every pod; the same on each node, as it never leaves the pod's own link. */
+/** The first hop of every pod. It is the same on each node, because it never leaves the pod's own link. */
 export const podGateway: DualStack = { ipv4: '169.254.1.1', ipv6: 'fe80::1' };
 
 export const tors: readonly TorPlan[] = [1, 2].map((index) => ({
@@ -64,7 +64,7 @@ export const tors: readonly TorPlan[] = [1, 2].map((index) => ({
   spineEnd: { ipv4: `10.8.${index}.1`, ipv6: `fd00:8:${index}::1` },
 }));
 
-/** At most 9 nodes, so that one digit names a node everywhere. */
+/** Returns the plan of one node. There are at most 9 nodes, so that one digit names a node everywhere. */
 export function nodePlan(index: number): NodePlan {
   return {
     name: `node${index}`,
@@ -75,7 +75,7 @@ export function nodePlan(index: number): NodePlan {
   };
 }
 
-/** The address of the pod with this ordinal (0, 1, ...) on a node: 10.244.2.10 and fd00:244:2::10 for the first on node2. */
+/** Returns the address of the pod with this ordinal (0, 1, ...) on a node. The first pod on node2 has 10.244.2.10 and fd00:244:2::10. */
 export function podAddress(node: NodePlan, ordinal: number): DualStack {
   return { ipv4: `10.244.${node.index}.${10 + ordinal}`, ipv6: `fd00:244:${node.index}::${10 + ordinal}` };
 }

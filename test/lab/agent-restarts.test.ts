@@ -10,19 +10,22 @@ import { standardTopology } from './standard-topology.ts';
 import type { SteadyReport } from './steady-report.ts';
 
 /**
- * An agent that is restarted and killed, again and again, under connections that stay open and requests that go on coming. Only node1 runs
- * one, so that every packet and every route depends on it; one of the pods is on another node.
+ * Restarts and kills an agent many times while connections stay open and requests keep coming. Only node1 runs an agent, so every packet
+ * and every route depends on it. One of the pods is on another node.
  */
 const tors = ['tor1', 'tor2'] as const;
 type Tor = (typeof tors)[number];
 const families = [4, 6] as const;
-/** Besides the Service that is talked to: what a restarted agent has to announce before it may say End-of-RIB. */
+/** The number of Services besides shop/web that a restarted agent must announce before it may send End-of-RIB. */
 const many = 150;
 const restarts = 20;
-/** Where starts take the same time, one run in some hits the moment in which a router forgets; the next one kills at other moments. */
+/**
+ * The most runs of a test that kills at fixed moments. On some machines a run hits the moment in which a router deletes its stale routes;
+ * the next run kills at other moments.
+ */
 const mostRuns = 8;
 const connectionsPerFamily = 100;
-/** Between packets of BFD, in milliseconds: so long that a process that stands still for seconds ends no session. */
+/** Milliseconds between BFD packets. The time is long enough that a process that is suspended for seconds ends no session. */
 const interval = 2_000;
 const neighbor = { tor1: { 4: '10.1.0.11', 6: 'fd00:1::11' }, tor2: { 4: '10.2.0.11', 6: 'fd00:2::11' } } as const;
 
@@ -99,7 +102,7 @@ interface Rib {
   readonly routes: Readonly<Record<string, readonly { readonly stale?: boolean; readonly valid?: boolean }[]>>;
 }
 
-/** The addresses of all Services are at the ToR, none of them stale. */
+/** Waits until the ToR has the addresses of all Services and none of them is stale. */
 async function untilAllRoutes(tor: Tor, family: 4 | 6): Promise<void> {
   await lab.until(
     `${tor} has all IPv${family} routes, and none stale`,
@@ -107,7 +110,7 @@ async function untilAllRoutes(tor: Tor, family: 4 | 6): Promise<void> {
       const { routes } = await lab.router(tor).show<Rib>(`show bgp ipv${family} unicast json`);
       const paths = Object.values(routes).flat();
       const { count, stale } = note({ count: Object.keys(routes).length, stale: paths.filter((path) => path.stale === true).length });
-      // One more is the external IP of shop/web, and one its ClusterIP.
+      // shop/web adds one external IP and one ClusterIP to its load balancer address.
       return count === many + 3 && stale === 0;
     },
     90_000,
@@ -128,7 +131,7 @@ async function untilSettled(): Promise<void> {
   }
 }
 
-/** What goes on while agents come and go, and what became of it. */
+/** Connections, requests and route monitors that run while agents restart. `stop` ends them and returns the figures. */
 interface Watch {
   readonly stop: () => Promise<Figures>;
 }
@@ -158,8 +161,8 @@ async function watch(): Promise<Watch> {
   return {
     stop: async () => {
       const before = latest()?.answered ?? 0;
-      // Each of them is alive: on average five answers more.
-      await lab.until('connections go on', (note) => (note(latest())?.answered ?? 0) > before + 10 * connectionsPerFamily);
+      // Five more answers on average for each connection of the two families.
+      await lab.until('the connections get more answers', (note) => (note(latest())?.answered ?? 0) > before + 10 * connectionsPerFamily);
       const reports = await Promise.all(probes.map((probe) => probe.stop()));
       const connections = latest();
       if (connections === undefined) throw new Error('no report');
@@ -207,7 +210,7 @@ function bgpLog(tor: Tor): readonly string[] {
   return readFileSync(`${directory}/bgpd.log`, 'utf8').trimEnd().split('\n');
 }
 
-/** Whether a session with the neighbour was up and ended before its End-of-RIB. */
+/** Returns true if a session with the neighbour came up and ended before its End-of-RIB. */
 function isCutShort(log: readonly string[], address: string): boolean {
   let isIncomplete = false;
   for (const line of log.filter((one) => one.includes(address))) {
@@ -224,7 +227,7 @@ async function start(): Promise<void> {
 }
 
 describe('an upgrade', () => {
-  test(`${restarts} times SIGTERM and start anew: no connection, no request and no route is lost`, { timeout: 1_800_000 }, async () => {
+  test(`${restarts} restarts by SIGTERM lose no connection, no request and no route`, { timeout: 1_800_000 }, async () => {
     const figures = await figuresOf(`${restarts} restarts`, async () => {
       for (let restart = 0; restart < restarts; restart++) {
         expect(await agent.stop()).toMatchObject({ code: 0 });
@@ -237,7 +240,7 @@ describe('an upgrade', () => {
 });
 
 describe('a crash', () => {
-  test(`${restarts} times kill -9 and start anew: likewise`, { timeout: 1_800_000 }, async () => {
+  test(`${restarts} restarts after kill -9 lose no connection, no request and no route`, { timeout: 1_800_000 }, async () => {
     const figures = await figuresOf(`${restarts} crashes`, async () => {
       for (let crash = 0; crash < restarts; crash++) {
         agent.kill('SIGKILL');
@@ -249,7 +252,7 @@ describe('a crash', () => {
     expectNothingLost(figures);
   });
 
-  /** `offset`: milliseconds, by which all moments are later. */
+  /** Kills the agent at different moments of its start. `offset` delays all moments by so many milliseconds. */
   async function crashWhileStarting(offset: number): Promise<void> {
     for (let crash = 0; crash < restarts; crash++) {
       agent.kill('SIGKILL');
@@ -262,33 +265,39 @@ describe('a crash', () => {
   }
 
   /**
-   * But for the few milliseconds between Established and the last route: a router whose session ends then deletes what it had kept from before
-   * (RFC 4724 4.2). A run that has hit them proves nothing, and there is another one.
+   * There is one exception: the few milliseconds between Established and the last route. A router whose session ends there deletes the
+   * routes that it kept from before (RFC 4724 4.2). A run that hits this moment proves nothing and is repeated.
    */
-  test(`${restarts} times kill -9 at any moment of the start: likewise`, { timeout: 1_800_000 }, async () => {
-    const crashes = async (run: number): Promise<{ readonly figures: Figures; readonly cut: number }> => {
-      const before = new Map(tors.map((tor) => [tor, bgpLog(tor).length]));
-      const figures = await figuresOf(`${restarts} crashes while starting`, () => crashWhileStarting(run * 40));
-      const cut = tors.flatMap((tor) => families.filter((family) => isCutShort(bgpLog(tor).slice(before.get(tor)), neighbor[tor][family])));
-      return { figures, cut: cut.length };
-    };
-    let last = await crashes(0);
-    for (let run = 1; run < mostRuns && last.cut > 0; run++) {
-      console.info(`${last.cut} sessions ended before the ToR had all routes: once more`);
-      last = await crashes(run);
-    }
-    expectNothingLost(last.figures);
-  });
+  test(
+    `${restarts} restarts after kill -9 at any moment of a start lose nothing`,
+    { timeout: 1_800_000 },
+    async () => {
+      const crashes = async (run: number): Promise<{ readonly figures: Figures; readonly cut: number }> => {
+        const before = new Map(tors.map((tor) => [tor, bgpLog(tor).length]));
+        const figures = await figuresOf(`${restarts} crashes while starting`, () => crashWhileStarting(run * 40));
+        const cut = tors.flatMap((tor) =>
+          families.filter((family) => isCutShort(bgpLog(tor).slice(before.get(tor)), neighbor[tor][family])),
+        );
+        return { figures, cut: cut.length };
+      };
+      let last = await crashes(0);
+      for (let run = 1; run < mostRuns && last.cut > 0; run++) {
+        console.info(`${last.cut} sessions ended before the ToR had all routes: the test runs again`);
+        last = await crashes(run);
+      }
+      expectNothingLost(last.figures);
+    },
+  );
 });
 
-describe('the order of a start, as a ToR sees it', () => {
-  /** What bgpd has written to its log since the start of the last session with the node, about it. */
+describe("the order of messages at an agent's start, in a ToR's log", () => {
+  /** Returns the lines of bgpd's log about the node since its last session came up. */
   function sinceUp(tor: Tor, family: 4 | 6): readonly string[] {
     const own = bgpLog(tor).filter((line) => line.includes(neighbor[tor][family]));
     return own.slice(own.findLastIndex((line) => line.includes(' Up')));
   }
 
-  test('between Established and End-of-RIB are all routes, and none after', async () => {
+  test('all routes come between Established and End-of-RIB, and none after it', async () => {
     for (const end of ['SIGTERM', 'SIGKILL'] as const) {
       agent.kill(end);
       await agent.exited;
@@ -297,7 +306,7 @@ describe('the order of a start, as a ToR sees it', () => {
       for (const tor of tors) {
         for (const family of families) {
           const isEnd = (line: string): boolean => line.includes('End-of-RIB');
-          const lines = await lab.until('the log has the End-of-RIB', (note) => {
+          const lines = await lab.until('the log has the End-of-RIB marker', (note) => {
             const lines = note(sinceUp(tor, family));
             return lines.some(isEnd) && lines;
           });
@@ -311,11 +320,11 @@ describe('the order of a start, as a ToR sees it', () => {
     }
   });
 
-  test('without rules in the kernel: a request that is begun after the routers have a route is answered', async () => {
+  test('requests that begin once routers have a route are answered, if the kernel had no rules before', async () => {
     agent.kill('SIGKILL');
     await agent.exited;
     await lab.node('node1').exec(['nft', 'flush', 'ruleset']);
-    // Nobody forwards now, so the ToR must not go on sending once the next agent says so (its F bit is clear).
+    // No node forwards now. The next agent clears the F bit in its OPEN, and the ToR must then stop sending.
     const watch = await RouteWatch.start(lab, ['spine', ...tors], addresses);
     const probes = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 20_000, intervalMs: 20 }));
     await start();
@@ -328,7 +337,7 @@ describe('the order of a start, as a ToR sees it', () => {
     expect(added.length).toBeGreaterThan(0);
     const last = Math.max(...added);
     const begunAfter = ({ outcomes }: Pick<Report, 'outcomes'>) => outcomes.filter(({ at }) => at > last);
-    await lab.until('requests are begun and end', (note) =>
+    await lab.until('20 requests on each address began after the last route and ended', (note) =>
       note(probes.map((probe) => begunAfter(probe).length)).every((count) => count >= 20),
     );
     const reports = await Promise.all(probes.map((probe) => probe.stop()));

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { Lab } from './lab.ts';
 
-/** Each way of balancing with pods on all nodes, and with pods on those alone that are not lost. */
+/** Each way of balancing twice: with pods on all nodes, and with pods only on the nodes that are not lost. */
 export const variants = [
   { name: 'direct-all', direct: true, everywhere: true },
   { name: 'translated-all', direct: false, everywhere: true },
@@ -11,13 +11,16 @@ export const variants = [
 export type Variant = (typeof variants)[number];
 
 export const nodes = ['node1', 'node2', 'node3'] as const;
-/** The one that is lost. */
+/** The node that is lost. */
 export const lost = 'node3';
 
-/** Two pods on each node; those of each Service are the same. */
+/** Two pods on each node. All Services share them. */
 export const pods = nodes.flatMap((node) => [1, 2].map((number) => ({ name: `${node}-${number}`, node })));
 
-/** Nodes by their addresses on the network of the first switch: on one link, so that they hand packets over there. */
+/**
+ * Returns manifests of the Nodes by their addresses on tor1's network. The nodes share one link, so that they hand packets to each other
+ * there.
+ */
 export function cluster(lab: Lab): string {
   const objects = nodes.map((name) => {
     const { plan } = lab.node(name);
@@ -33,7 +36,10 @@ export function cluster(lab: Lab): string {
   return [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }, ...objects].map((object) => stringify(object)).join('---\n');
 }
 
-/** The Services. Direct server return needs consistent hashing; the others draw pods at random and stand in for the client. */
+/**
+ * Returns manifests of the Services. Direct server return needs consistent hashing. The other Services choose pods at random and translate
+ * the client's address.
+ */
 export function services(): string {
   return variants
     .map(({ name, direct }, index) =>
@@ -59,7 +65,7 @@ export function services(): string {
     .join('---\n');
 }
 
-/** `present`: the nodes whose pods are ready. */
+/** Returns manifests of the EndpointSlices. `present` are the nodes whose pods are ready. */
 export function slices(lab: Lab, present: readonly string[]): string {
   return variants
     .flatMap(({ name, everywhere }) =>

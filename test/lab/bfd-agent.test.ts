@@ -6,8 +6,9 @@ import { untilNextHops, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 
 /**
- * The agent's BFD with FRR's, and what it does to routes in the kernel of the ToR. BGP's own timers are far too slow for any of it, and the
- * intervals are so long that a process that stands still for seconds ends no session: with `BFD_INTERVAL=100` it prints the time that 100 ms x 3 take.
+ * Tests the agent's BFD against FRR's, and its effect on routes in the ToR's kernel. BGP's own timers are far too slow to explain any of
+ * it. The intervals are so long that a process that is suspended for seconds ends no session. With `BFD_INTERVAL=100` the test prints the
+ * time that 100 ms x 3 take.
  */
 const nodes = ['node1', 'node2'];
 const interval = Number(process.env['BFD_INTERVAL'] ?? 2_000);
@@ -51,7 +52,7 @@ async function sessionsOf(node: string, tor: string): Promise<readonly RecordedS
   return (await herald.sessions(node)).filter(({ peer }) => peer.startsWith(tor));
 }
 
-/** `since`: what an earlier agent has reported does not count. */
+/** Waits until BFD is up with both ToRs. `since` (milliseconds) excludes sessions that an earlier agent reported. */
 async function untilBfdUp(node: string, since = 0): Promise<void> {
   await lab.until(`BFD of ${node} is up with both ToRs`, async (note) => {
     const sessions = (await herald.sessions(node)).filter(({ bfd }) => Date.parse(bfd?.since ?? '') >= since);
@@ -60,22 +61,22 @@ async function untilBfdUp(node: string, since = 0): Promise<void> {
   });
 }
 
-/** By vtysh: bfdd's own socket does not know the command. */
+/** Asks by vtysh, because bfdd's own socket does not know the command. */
 async function bfdPeers(tor: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const { stdout } = await lab.router(tor).exec(['vtysh', '-N', lab.router(tor).namespace, '-c', 'show bfd peers json']);
   return JSON.parse(stdout) as Record<string, unknown>[];
 }
 
-test('BFD-006 comes up for each session, on both sides, and is in the report of the node', async () => {
+test("BFD-006 BFD comes up for each session on both sides and is in the node's report", async () => {
   for (const node of nodes) await untilBfdUp(node);
-  await lab.until('FRR says so too', async (note) => {
+  await lab.until('FRR reports four sessions up', async (note) => {
     const states = note((await bfdPeers('tor1')).map(({ status }) => status));
     return states.length === 4 && states.every((status) => status === 'up');
   });
 });
 
-describe('a way that breaks without any link going down', () => {
-  test('BFD-021 both ends close their BGP sessions, and the ToR sends elsewhere; the time is printed', async () => {
+describe('a broken path whose links stay up', () => {
+  test('BFD-021 both ends close their BGP sessions, and the ToR uses the other node; prints the time', async () => {
     const watch = await RouteWatch.start(lab, ['tor1'], addresses);
     const cut = Date.now();
     await lab.cut('node1', 'tor1');
@@ -85,28 +86,28 @@ describe('a way that breaks without any link going down', () => {
     const took = watch.events().map(({ at }) => at - cut);
     expect(took.length).toBeGreaterThan(0);
     console.info(`the ToR's kernel sends elsewhere ${Math.min(...took)} to ${Math.max(...took)} ms after the cut, at ${interval} ms x 3`);
-    const [session] = await lab.until('the agent has closed its sessions', async (note) => {
+    const [session] = await lab.until('the agent has closed its sessions with tor1', async (note) => {
       const sessions = note(await sessionsOf('node1', 'tor1'));
       return sessions.length === 2 && sessions.every(({ state, bfd }) => state !== 'Established' && bfd?.state === 'Down') && sessions;
     });
     expect(session?.bfd?.reason).toMatch(/control detection time expired|neighbor signaled session down/);
-    // The other ToR's are not concerned.
+    // The sessions with the other ToR stay.
     expect((await sessionsOf('node1', 'tor2')).map(({ state }) => state)).toEqual(['Established', 'Established']);
   });
 
-  test('BFD-022 sessions and routes are back when it is', async () => {
+  test('BFD-022 sessions and routes return when the path is healed', async () => {
     await lab.heal('node1', 'tor1');
     await untilRoutes('tor1', nodes);
     await untilBfdUp('node1');
   });
 });
 
-test('BFD-015 another profile applies to sessions that are up, without a flap', async () => {
+test('BFD-015 a changed profile applies to running sessions without a flap', async () => {
   const since = async (): Promise<(string | undefined)[]> =>
     (await herald.sessions('node1')).flatMap(({ since, bfd }) => [since, bfd?.since]);
   const before = await since();
   await herald.write('21-bfd.yaml', profile(2_500));
-  await lab.until('FRR has heard it', async (note) => {
+  await lab.until('FRR has received the new interval', async (note) => {
     const intervals = note((await bfdPeers('tor1')).map((peer) => peer['remote-transmit-interval']));
     return intervals.every((milliseconds) => milliseconds === 2_500);
   });
@@ -114,8 +115,8 @@ test('BFD-015 another profile applies to sessions that are up, without a flap', 
   expect(await since()).toEqual(before);
 });
 
-describe('an agent that goes and comes back', () => {
-  /** Nothing is taken from the routes to the Service at tor1 meanwhile. */
+describe('an agent that restarts', () => {
+  /** Ends and restarts the agent and expects that tor1 deletes no route to the Service meanwhile. */
   async function expectRoutesKept(end: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const watch = await RouteWatch.start(lab, ['tor1'], addresses);
     herald.agent('node1').kill(end);
@@ -129,19 +130,19 @@ describe('an agent that goes and comes back', () => {
     await untilRoutes('tor1', nodes);
   }
 
-  test('BFD-020 by SIGTERM: the ToR keeps its routes, because of graceful restart and of AdminDown', async () => {
+  test('BFD-020 the ToR keeps its routes after SIGTERM, because of graceful restart and AdminDown', async () => {
     await expectRoutesKept('SIGTERM');
   });
 
-  test('BFD-023 by SIGKILL: so it does, because the C bit says that BFD ends with BGP', async () => {
+  test('BFD-023 the ToR keeps its routes after SIGKILL, because the C bit says that BFD ends with BGP', async () => {
     await expectRoutesKept('SIGKILL');
   });
 
-  test('BFD-021 a node that is gone with its link is no agent that restarts: graceful restart does not keep its routes', async () => {
+  test('BFD-021 the ToR deletes the routes of a node that is cut off, although graceful restart is on', async () => {
     const cut = Date.now();
     await lab.cut('node1', 'tor1');
     await untilRoutes('tor1', ['node2']);
-    console.info(`routes to a dead node with graceful restart are gone ${Date.now() - cut} ms after the cut, looked for every few`);
+    console.info(`routes to a dead node with graceful restart are gone ${Date.now() - cut} ms after the cut (polled every few ms)`);
     await lab.heal('node1', 'tor1');
     await untilRoutes('tor1', nodes);
   });

@@ -14,7 +14,7 @@ export interface Forged {
   readonly packet: Partial<ControlPacket>;
 }
 
-/** Sends one packet out of a namespace, as anybody on the way could. */
+/** Sends one packet out of a namespace, as any host on the path could. */
 export function forge(namespace: string, { from, to, port, ttl, packet }: Forged): void {
   const octets = new Uint8Array(24);
   encodeControlPacket({ ...emptyControlPacket(), detectMultiplier: 3, ...packet }, octets);
@@ -34,7 +34,7 @@ export function forge(namespace: string, { from, to, port, ttl, packet }: Forged
   });
 }
 
-/** Counts the BFD packets that come into a namespace, and remembers their source ports and TTLs. */
+/** Counts the BFD packets that arrive in a namespace and records their source ports and TTLs. */
 export class PacketWatch {
   readonly #namespace: string;
 
@@ -62,7 +62,7 @@ ${rules.join('\n')}
     run('ip', 'netns', 'exec', this.#namespace, 'nft', table);
   }
 
-  /** Every combination that was seen. */
+  /** Returns every combination seen. */
   seen(): { readonly ttl: number; readonly sourcePort: number; readonly port: number }[] {
     const text = run('ip', 'netns', 'exec', this.#namespace, 'nft', '-n', 'list', 'set', 'inet', 'watch', 'seen');
     return [...text.matchAll(/(\d+) \. (\d+) \. (\d+)/g)].map(([, ttl, sourcePort, port]) => ({

@@ -5,11 +5,11 @@ import { nextHops, untilNextHops, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 
 /**
- * BGP that waits for BFD, with FRR at the other end: tor1 knows the node as a neighbour by its addresses, tor2 takes whoever calls from the
- * node's network. The ways to tor1 are broken for BFD alone, so that BGP could come up if it did not wait.
+ * BGP that waits for BFD, with FRR at the other end. tor1 has the node configured as a neighbour by its addresses; tor2 accepts any
+ * neighbour from the node's network. The path to tor1 is broken for BFD only, so that BGP could come up if it did not wait.
  */
 const node = { 4: '10.1.0.11', 6: 'fd00:1::11' } as const;
-/** So long that a process that stands still for seconds ends no session. */
+/** Milliseconds. The interval is long enough that a process that is suspended for seconds ends no session. */
 const interval = 2_000;
 const profile = `apiVersion: herald.dev/v1alpha1
 kind: BFDProfile
@@ -49,12 +49,12 @@ afterAll(async () => {
   await lab?.stop();
 });
 
-/** Every BGPPeer has BFD; those that are named wait for it. */
+/** Gives every BGPPeer BFD. The peers that match `which` wait for it. */
 async function strictFor(which: RegExp): Promise<void> {
   const documents = manifest.split('\n---\n').map((document) => {
     if (!document.includes('kind: BGPPeer')) return document;
     const strict = which.test(document) ? ', bfdStrict: true' : '';
-    // Only BFD shall end a session here.
+    // Only BFD may end a session in this test, so the hold time is long.
     return document.replace('holdTime: 3s, keepaliveTime: 1s', `holdTime: 90s, bfdProfile: lab${strict}`);
   });
   await herald.write('20-herald.yaml', documents.join('\n---\n'));
@@ -64,7 +64,7 @@ async function nft(command: string): Promise<string> {
   return (await lab.router('tor1').exec(['nft', command])).stdout;
 }
 
-/** tor1 hears no BFD any more, and counts who wants to begin a BGP session with it. */
+/** Drops all BFD packets that arrive at tor1, and counts the SYNs by which a node tries to open a BGP session with it. */
 async function breakBfd(): Promise<void> {
   await nft(`table inet lab {
   counter calls {}
@@ -89,20 +89,20 @@ async function sessionsOf(tor: string): Promise<readonly RecordedSession[]> {
 }
 
 async function untilBothUp(tor: string): Promise<void> {
-  await lab.until(`both sessions with ${tor} are up, and BFD with them`, async (note) => {
+  await lab.until(`both BGP sessions and both BFD sessions with ${tor} are up`, async (note) => {
     const states = note((await sessionsOf(tor)).map(({ state, bfd }) => `${state} ${bfd?.state}`));
     return states.length === 2 && states.every((state) => state === 'Established Up');
   });
 }
 
 async function untilBothWait(tor: string): Promise<readonly RecordedSession[]> {
-  return lab.until(`both sessions with ${tor} wait`, async (note) => {
+  return lab.until(`both sessions with ${tor} wait for BFD`, async (note) => {
     const sessions = note(await sessionsOf(tor));
     return sessions.length === 2 && sessions.every(({ lastError = '' }) => lastError.includes('waits for BFD (bfdStrict)')) && sessions;
   });
 }
 
-/** Longer than the second after which others try again, and than `connectTime`. */
+/** Milliseconds. This is longer than `connectTime` and than the second after which FRR retries. */
 const longEnough = 5_000;
 
 async function expectNoCalls(): Promise<void> {
@@ -113,7 +113,7 @@ async function expectNoCalls(): Promise<void> {
 }
 
 describe('BFD-022 strict mode, IPv4 and IPv6', () => {
-  test('no session begins before BFD is up: the node does not even call; what it waits for is told', async () => {
+  test('no session begins before BFD is up: the node does not connect, and explain says that it waits', async () => {
     await untilBothUp('tor2');
     const sessions = await untilBothWait('tor1');
     expect(sessions.map(({ bfd }) => bfd?.state)).not.toContain('Up');
@@ -126,13 +126,13 @@ describe('BFD-022 strict mode, IPv4 and IPv6', () => {
     expect(answer).toContain('waits for BFD (bfdStrict)');
   });
 
-  test('the session begins when BFD is up', async () => {
+  test('the session begins when BFD comes up', async () => {
     await mendBfd();
     await untilBothUp('tor1');
     for (const address of addresses) await untilNextHops(lab, 'tor1', address, viaNodes('tor1', ['node1'], address));
   });
 
-  test('after a loss there is none until BFD is up again, although BGP could have one', async () => {
+  test('after a loss no session begins until BFD is up again, although BGP could open one', async () => {
     await breakBfd();
     for (const { bfd } of await untilBothWait('tor1')) expect(bfd?.state).not.toBe('Up');
     await expectNoCalls();
@@ -143,30 +143,30 @@ describe('BFD-022 strict mode, IPv4 and IPv6', () => {
   });
 });
 
-describe('a switch that has BFD with dynamic neighbours only', () => {
-  /** bfdd's own socket does not know the command. */
+describe('a ToR that runs BFD only with dynamic neighbours', () => {
+  /** Asks by vtysh, because bfdd's own socket does not know the command. */
   const bfdPeers = async (tor: string): Promise<readonly Record<string, number>[]> => {
     const { stdout } = await lab.router(tor).exec(['vtysh', '-N', lab.router(tor).namespace, '-c', 'show bfd peers json']);
     return JSON.parse(stdout) as Record<string, number>[];
   };
 
-  test('keeps its sessions when strict mode is turned on, and both wait for each other once they have ended', async () => {
+  test('turning strict mode on keeps a running session; once it ended, both ends wait for each other', async () => {
     const since = (await sessionsOf('tor2')).map((session) => session.since);
     await strictFor(/tor\d-v/);
-    // This edit has arrived when the next one has.
+    // Both edits are applied in order: when the agent has applied the next one, it has applied this one.
     await herald.edit('21-bfd.yaml', (text) => text.replace(`transmitInterval: ${interval}`, 'transmitInterval: 2100'));
-    await lab.until('the profile has arrived', async (note) => {
+    await lab.until('FRR has received the new interval', async (note) => {
       const intervals = note((await bfdPeers('tor1')).map((peer) => peer['remote-transmit-interval']));
       return intervals.every((milliseconds) => milliseconds === 2_100);
     });
     expect((await sessionsOf('tor2')).map((session) => session.since)).toEqual(since);
     await lab.router('tor2').restart('bgpd');
     await untilBothWait('tor2');
-    await lab.until('FRR has no BFD with a neighbour that it does not know', async (note) => note((await bfdPeers('tor2')).length) === 0);
+    await lab.until('FRR runs no BFD with a neighbour it does not know', async (note) => note((await bfdPeers('tor2')).length) === 0);
     expect((await untilBothWait('tor2')).map(({ state }) => state)).toEqual(['Idle', 'Idle']);
   });
 
-  test('has them again where strict mode is turned off', async () => {
+  test('the sessions return when strict mode is turned off', async () => {
     await strictFor(/tor1-v/);
     await untilBothUp('tor2');
   });

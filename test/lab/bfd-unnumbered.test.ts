@@ -3,9 +3,11 @@ import { examples, HeraldInLab, type RecordedSession } from './herald.ts';
 import { Lab } from './lab.ts';
 import { standardTopology } from './standard-topology.ts';
 
-/** BFD with a switch that nobody has given an address: it is found by its router advertisements, and watched over link-local addresses. */
+/**
+ * BFD with a ToR whose address is not configured. Herald finds the ToR by its router advertisements and runs BFD over link-local addresses.
+ */
 
-/** So long that a process that stands still for seconds ends no session. */
+/** Milliseconds. The interval is long enough that a process that is suspended for seconds ends no session. */
 const interval = 2_000;
 const profile = `apiVersion: herald.dev/v1alpha1
 kind: BFDProfile
@@ -63,14 +65,14 @@ async function session(): Promise<RecordedSession | undefined> {
 }
 
 async function untilUp(since = 0): Promise<void> {
-  await lab.until('the session is up, and BFD with it', async (note) => {
+  await lab.until('the BGP session and the BFD session are up', async (note) => {
     const { state, bfd } = note(await session()) ?? {};
     return state === 'Established' && bfd?.state === 'Up' && Date.parse(bfd.since) >= since;
   });
   for (const address of addresses) await lab.until(`tor1 routes ${address}`, async (note) => note(await hops(address)) === 1);
 }
 
-/** Ways to the address through the link. iproute shows an IPv4 route through an IPv6 gateway as "via". */
+/** Counts next hops of the address on the node's link. iproute2 shows the gateway of an IPv4 route through an IPv6 next hop as "via". */
 async function hops(address: string): Promise<number> {
   const { stdout } = await lab.router('tor1').exec(['ip', '-j', address.includes(':') ? '-6' : '-4', 'route', 'show', address]);
   const routes = JSON.parse(stdout || '[]') as { readonly gateway?: string; readonly via?: { readonly host: string } }[];
@@ -78,25 +80,25 @@ async function hops(address: string): Promise<number> {
 }
 
 describe('BFD-026 an unnumbered peer', () => {
-  test('BFD-031 is watched over link-local addresses; whether with real-time priority is in the log', async () => {
+  test('BFD-031 BFD runs over link-local addresses, and the log says whether it has real-time priority', async () => {
     await untilUp();
     expect(await herald.agent('node1').waitForLine(/BFD runs/)).toContain('"realTime":true');
     expect(await session()).toMatchObject({ address: expect.stringMatching(/^fe80::/), interface: 'tor1' });
-    await lab.until('FRR says so too', async (note) => {
+    await lab.until('FRR reports the session up', async (note) => {
       const { stdout } = await lab.router('tor1').exec(['vtysh', '-N', lab.router('tor1').namespace, '-c', 'show bfd peers json']);
       const [found] = note(JSON.parse(stdout) as { readonly peer: string; readonly status: string }[]);
       return found?.peer.startsWith('fe80::') === true && found.status === 'up';
     });
   });
 
-  test('BFD-021 is lost with a way that breaks, and its routes go; both are back with it', async () => {
+  test('BFD-021 the session and its routes go when the path breaks, and both return when it is healed', async () => {
     const cut = Date.now();
     await lab.cut('node1', 'tor1');
     for (const address of addresses) await lab.until(`tor1 does not route ${address}`, async (note) => note(await hops(address)) === 0);
     console.info(
-      `routes over an unnumbered session are gone ${Date.now() - cut} ms after the cut, at ${interval} ms x 3, looked for every few`,
+      `routes over an unnumbered session are gone ${Date.now() - cut} ms after the cut, at ${interval} ms x 3 (polled every few ms)`,
     );
-    await lab.until('the agent has noticed', async (note) => {
+    await lab.until('the agent has closed the session', async (note) => {
       const { state, bfd } = note(await session()) ?? {};
       return state !== 'Established' && bfd?.state === 'Down';
     });
@@ -105,7 +107,7 @@ describe('BFD-026 an unnumbered peer', () => {
     await untilUp(healed);
   });
 
-  test('BFD-022 is found while its session waits for BFD', async () => {
+  test('BFD-022 the peer is found while its session waits for BFD', async () => {
     await herald.write('22-peer.yaml', peer(', bfdStrict: true'));
     herald.agent('node1').kill('SIGKILL');
     await herald.agent('node1').exited;

@@ -8,7 +8,7 @@ import { Link, linkLocalAddress, routerAddress, run, speakerAddress } from '../p
 import { forge, PacketWatch } from './bfd-packets.ts';
 import { until } from './until.ts';
 
-/** Our own BFD at both ends of a wire: the sockets, the thread, and what the kernel does for them. */
+/** Herald's BFD at both ends of a link: the sockets, the thread, and the kernel's part. */
 let link: Link;
 let ours: BfdProcess;
 let peer: BfdProcess;
@@ -37,7 +37,7 @@ async function untilUp(...which: BfdProcess[]): Promise<void> {
   for (const process of which) await until('the session is up', async (note) => note(await stateOf(process)) === 'Up');
 }
 
-/** The two ends of a session of each kind. */
+/** Returns the options of both ends of a session of each kind. */
 type Ends = () => readonly [ours: Partial<SessionOptions> & { peer: string }, peer: Partial<SessionOptions> & { peer: string }];
 const multihop = { multihop: { minimumTtl: 250 } };
 const kinds: readonly (readonly [string, number, Ends])[] = [
@@ -69,7 +69,7 @@ const kinds: readonly (readonly [string, number, Ends])[] = [
   ],
 ];
 
-/** The peer stays when one of the two, or the machine, stands still for seconds. */
+/** With these intervals a session stays up when one of the processes, or the machine, is suspended for seconds. */
 const patient = { transmitInterval: 100, receiveInterval: 100, detectMultiplier: 100 };
 
 async function connect(ends: Ends, options: Partial<SessionOptions> = patient): Promise<void> {
@@ -86,7 +86,7 @@ describe.each(kinds)('over %s', (_, port, ends) => {
     const watch = new PacketWatch(link.router);
     try {
       await connect(ends);
-      await until('more packets', async () => (await ours.session()).counters.sent > 8);
+      await until('more packets are counted', async () => (await ours.session()).counters.sent > 8);
       const seen = watch.seen();
       expect(seen).toMatchObject([{ ttl: 255, port }]);
       expect(seen[0]?.sourcePort).toBeGreaterThanOrEqual(49_152);
@@ -95,18 +95,18 @@ describe.each(kinds)('over %s', (_, port, ends) => {
     }
   });
 
-  test('BFD-016 a wire that is cut is noticed at both ends, and the session comes back with it', async () => {
+  test('BFD-016 both ends notice a cut link, and the session returns with the link', async () => {
     await connect(ends, { transmitInterval: 100, receiveInterval: 100, detectMultiplier: 3 });
     const restore = link.dropEverything();
-    await until('both are down', async (note) => note([await stateOf(ours), await stateOf(peer)]).every((state) => state === 'Down'));
+    await until('both ends are down', async (note) => note([await stateOf(ours), await stateOf(peer)]).every((state) => state === 'Down'));
     restore();
     await untilUp(ours, peer);
   });
 });
 
-test('BFD-003 no two sessions send from one port, also where the kernel would let them: of other addresses, on other interfaces', async () => {
+test('BFD-003 no two sessions send from one port, even with other addresses or on other interfaces', async () => {
   const watch = new PacketWatch(link.router);
-  // Each would take the same one.
+  // Several sessions would choose the same port.
   const wishes = [0.5, 0.5, 0.5, 0.25, 0.125];
   const transport = linuxTransport(() => wishes.shift() ?? 0);
   if (transport === undefined) throw new Error('koffi has no binary for this machine');
@@ -131,8 +131,8 @@ test('BFD-003 no two sessions send from one port, also where the kernel would le
   }
 });
 
-describe('who may speak for a peer', () => {
-  /** A packet that ends the session, if it counts. */
+describe("packets in a peer's name", () => {
+  /** Returns a packet that ends the session if it is accepted. */
   const goodbye = async (): Promise<{ readonly state: 'Down'; readonly myDiscriminator: number; readonly yourDiscriminator: number }> => {
     const { discriminator, remote } = await ours.session();
     return { state: 'Down', myDiscriminator: remote.discriminator, yourDiscriminator: discriminator };
@@ -143,27 +143,27 @@ describe('who may speak for a peer', () => {
   test.each([
     ['IPv4', kinds[0]?.[2], speakerAddress[4]],
     ['IPv6', kinds[1]?.[2], speakerAddress[6]],
-  ] as const)('BFD-004 BFD-005 over %s what has crossed a router ends in the kernel', async (_, ends, to) => {
+  ] as const)('BFD-004 BFD-005 over %s the kernel drops packets that have crossed a router', async (_, ends, to) => {
     if (ends === undefined) throw new Error('no such kind');
     await connect(ends);
     const packet = await goodbye();
     const before = await drops();
     for (const ttl of [254, 1, 64]) forge(link.router, { to, port: 3784, ttl, packet });
-    await until('the kernel has dropped them', async (note) => note(await drops()) === before + 3);
+    await until('the kernel has counted the dropped packets', async (note) => note(await drops()) === before + 3);
     expect(await downs()).toBe(0);
     forge(link.router, { to, port: 3784, ttl: 255, packet });
-    await until('the same with TTL 255 counts', async () => (await downs()) === 1);
+    await until('the same packet with TTL 255 is accepted', async () => (await downs()) === 1);
   });
 
   test.each([
     ['IPv4', kinds[3]?.[2], speakerAddress[4], '10.99.0.77/24'],
     ['IPv6', kinds[4]?.[2], speakerAddress[6], 'fd99::77/64'],
   ] as const)(
-    'BFD-004 BFD-005 over multihop %s each peer has its own minimum, and strangers are dropped',
+    'BFD-004 BFD-005 over multihop %s each peer has its own minimum TTL, and strangers are dropped',
     async (_, ends, to, stranger) => {
       if (ends === undefined) throw new Error('no such kind');
       await connect(ends);
-      // More peers before and behind it in the filter.
+      // Adds one peer before and one behind this one in the filter.
       const [{ peer: address }] = ends();
       const other = (last: number) => ({ name: `o${last}`, peer: `${address.slice(0, -1)}${last}`, multihop: { minimumTtl: 10 } });
       await ours.set(other(3), { name: 'x', peer: address, ...multihop, ...patient }, other(4));
@@ -173,17 +173,17 @@ describe('who may speak for a peer', () => {
       run('ip', '-n', link.router, 'addr', 'add', stranger, 'dev', 'v0', ...(stranger.includes(':') ? ['nodad'] : []));
       try {
         forge(link.router, { from: stranger.split('/')[0] ?? '', to, port: 4784, ttl: 255, packet });
-        await until('the kernel has dropped them', async (note) => note(await drops()) === before + 2);
+        await until('the kernel has counted the dropped packets', async (note) => note(await drops()) === before + 2);
         expect((await ours.session('x')).counters.downs).toBe(0);
         forge(link.router, { to, port: 4784, ttl: 250, packet });
-        await until('the same with TTL 250 counts', async () => (await ours.session('x')).counters.downs === 1);
+        await until('the same packet with TTL 250 is accepted', async () => (await ours.session('x')).counters.downs === 1);
       } finally {
         run('ip', '-n', link.router, 'addr', 'del', stranger, 'dev', 'v0');
       }
     },
   );
 
-  test('BFD-004 another minimum applies to a session that is up', async () => {
+  test('BFD-004 a changed minimum TTL applies to a running session', async () => {
     const [, , ends] = kinds[3] ?? [];
     if (ends === undefined) throw new Error('no such kind');
     await connect(ends);
@@ -191,18 +191,18 @@ describe('who may speak for a peer', () => {
     const [{ peer: address }] = ends();
     const packet = await goodbye();
     await ours.set({ name: 'x', peer: address, multihop: { minimumTtl: 200 }, ...patient });
-    // Our session and its peer's have noticed nothing.
-    await until('more packets', async () => (await ours.session()).counters.received > before.counters.received + 3);
+    // Neither end noticed the change.
+    await until('more packets are counted', async () => (await ours.session()).counters.received > before.counters.received + 3);
     expect(await ours.session()).toMatchObject({ state: 'Up', since: before.since, discriminator: before.discriminator });
     const dropped = await drops();
     forge(link.router, { to: speakerAddress[4], port: 4784, ttl: 199, packet });
-    await until('the kernel has dropped it', async (note) => note(await drops()) === dropped + 1);
+    await until('the kernel has counted the dropped packet', async (note) => note(await drops()) === dropped + 1);
     expect(await downs()).toBe(0);
     forge(link.router, { to: speakerAddress[4], port: 4784, ttl: 200, packet });
-    await until('what the new minimum allows counts', async () => (await downs()) === 1);
+    await until('a packet with the new minimum TTL is accepted', async () => (await downs()) === 1);
   });
 
-  test.each([false, true])('another program that has the port is named, and its end is noticed; passive: %s', async (passive) => {
+  test.each([false, true])('the problem names another program that has the port, and goes when that ends; passive: %s', async (passive) => {
     const first = start(link.speaker);
     await first.set({ name: 'x', peer: routerAddress[4] });
     ours = start(link.speaker);
@@ -215,11 +215,11 @@ describe('who may speak for a peer', () => {
     expect((await ours.session()).problem).toBeUndefined();
   });
 
-  test('BFD-026 sessions of an interface and of all interfaces stand beside one another', async () => {
+  test('BFD-026 a session of one interface and a session of all interfaces coexist', async () => {
     ours = start(link.speaker);
     peer = start(link.router);
     const local = [linkLocalAddress(link.router), linkLocalAddress(link.speaker)] as const;
-    // Both orders of opening: the one for all first, and last.
+    // The two ends open the sessions in opposite orders.
     await ours.set({ name: 'all', peer: routerAddress[6] }, { name: 'one', peer: local[0], interface: 'v0' });
     await peer.set({ name: 'one', peer: local[1], interface: 'v0' }, { name: 'all', peer: speakerAddress[6] });
     for (const process of [ours, peer]) {
@@ -234,7 +234,7 @@ test.each([
   [6, false],
   [6, true],
 ] as const)(
-  'BFD-026 a session over IPv%i is back when its interface was taken away and another has its name; passive: %s',
+  'BFD-026 a session over IPv%i returns after its interface was replaced; passive: %s',
   async (family, passive) => {
     const own = new Link('hb');
     const takeAway = (): string => run('ip', '-n', own.router, 'link', 'del', 'v0');
@@ -249,14 +249,15 @@ test.each([
       ours = start(own.speaker);
       peer = start(own.router);
       await ours.set({ name: 'x', peer: routerAddress[family], interface: 'v0', passive });
-      // A passive session sends nothing that could fail.
+      // The interface is replaced before the other end sends. A passive session notices by itself, because it sends nothing that could
+      // fail.
       takeAway();
       makeAnew();
       await peer.set({ name: 'x', peer: speakerAddress[family], interface: 'v0' });
       await untilUp(ours, peer);
       takeAway();
-      for (const end of [ours, peer]) await until('it is missed', async (note) => note(await stateOf(end)) !== 'Up');
-      await until('what is missed is said', async (note) =>
+      for (const end of [ours, peer]) await until('the session is no longer Up', async (note) => note(await stateOf(end)) !== 'Up');
+      await until('the problem names the missing interface', async (note) =>
         note(await ours.session()).problem?.includes('there is no network interface v0'),
       );
       makeAnew();
@@ -272,7 +273,7 @@ test.each([
 describe('the thread', () => {
   const [, , ipv4] = kinds[0] ?? [];
 
-  test('BFD-028 a main thread that stands still for longer than the detection time does not end a session', async () => {
+  test('BFD-028 no session ends while the main thread is blocked for longer than the detection time', async () => {
     if (ipv4 === undefined) throw new Error('no such kind');
     await connect(ipv4, { transmitInterval: 100, receiveInterval: 100, detectMultiplier: 50 });
     await peer.changes();
@@ -282,7 +283,7 @@ describe('the thread', () => {
     expect(changes).toEqual([]);
   });
 
-  test('BFD-029 ten sessions at 50 ms go on beside one another, none faster than it may and none behind the others', async () => {
+  test('BFD-029 ten sessions at 50 ms keep their pace, none too fast and none behind the others', async () => {
     const own = new Link('hb');
     const ends = Array.from({ length: 10 }, (_, i) => ({ mine: `10.99.0.${i + 20}`, theirs: `10.99.0.${i + 120}` }));
     try {
@@ -299,10 +300,10 @@ describe('the thread', () => {
         const sessions = [...(await ours.status()).sessions, ...(await peer.status()).sessions];
         return sessions.every(({ state, polling, transmitInterval }) => state === 'Up' && !polling && transmitInterval === 50);
       };
-      await until('all are up', upAndFast);
+      await until('all sessions are up', upAndFast);
       const counts = async (): Promise<number[]> => (await ours.status()).sessions.map(({ counters }) => counters.sent);
       const [began, before] = [performance.now(), await counts()];
-      const sent = await until('each has sent a hundred packets', async (note) => {
+      const sent = await until('each session has sent a hundred packets', async (note) => {
         const sent = note((await counts()).map((count, i) => count - (before[i] ?? 0)));
         return sent.every((count) => count >= 100) && sent;
       });
@@ -310,9 +311,9 @@ describe('the thread', () => {
       console.info(
         `mean time between packets at 50 ms, less jitter: ${(took / Math.max(...sent)).toFixed(1)} to ${(took / Math.min(...sent)).toFixed(1)} ms`,
       );
-      // What is late is not made up for: three quarters of the interval are the least between two packets (RFC 5880 6.8.7).
+      // Late packets are not caught up: two packets are at least three quarters of the interval apart (RFC 5880 6.8.7).
       expect(took / Math.max(...sent)).toBeGreaterThan(37);
-      // All have the same mean, of 44 ms; a hundred draws of the jitter make a difference of two or three packets.
+      // All have the same mean of 44 ms. A hundred random jitters make a difference of two or three packets.
       expect(Math.max(...sent) - Math.min(...sent)).toBeLessThan(15);
       for (const { counters } of [...(await ours.status()).sessions, ...(await peer.status()).sessions]) expect(counters.downs).toBe(0);
     } finally {
@@ -321,14 +322,14 @@ describe('the thread', () => {
     }
   });
 
-  test('BFD-031 it has real-time priority where it may', async () => {
+  test('BFD-031 the thread has real-time priority when it is permitted', async () => {
     ours = start(link.speaker, { realTime: true });
     expect(await ours.call('started')).toBe(true);
     await ours.set({ name: 'x', peer: routerAddress[4], transmitInterval: 50 });
     expect((await ours.session()).warnings).toEqual([]);
   });
 
-  test('BFD-031 BFD-030 it goes on without where it may not, and warns about short intervals', async () => {
+  test('BFD-031 BFD-030 the thread runs without real-time priority and warns about short intervals', async () => {
     const unprivileged = ['setpriv', '--bounding-set=-sys_nice', '--inh-caps=-sys_nice'];
     ours = start(link.speaker, { realTime: true }, unprivileged);
     expect(await ours.call('started')).toBe(false);
@@ -339,18 +340,18 @@ describe('the thread', () => {
     expect((await ours.session()).warnings).toHaveLength(1);
   });
 
-  test('BFD-020 stop tells the peer, which takes it for no loss', async () => {
+  test('BFD-020 stop sends AdminDown, which the peer does not count as a loss', async () => {
     if (ipv4 === undefined) throw new Error('no such kind');
     await connect(ipv4);
     await ours.call('stop');
-    await until('the peer has heard it', async (note) => note((await peer.session()).remote.state) === 'AdminDown');
+    await until('the peer has received AdminDown', async (note) => note((await peer.session()).remote.state) === 'AdminDown');
     expect((await peer.changes()).at(-1)).toMatchObject({ to: 'Down', remoteState: 'AdminDown', remoteDiagnostic: 7 });
   });
 
-  test('whoever asks while it stops, and after it has, hears that there are no sessions', async () => {
+  test('calls return no sessions while the thread stops and after it has stopped', async () => {
     if (ipv4 === undefined) throw new Error('no such kind');
     await connect(ipv4);
-    // A peer that answers nothing keeps it waiting for the detection time.
+    // The peer's packets are dropped, so that stop waits for the detection time.
     const restore = link.dropEverything();
     try {
       const stopped = ours.call('stop');
@@ -364,11 +365,11 @@ describe('the thread', () => {
     }
   });
 
-  test('BFD-021 a process that is killed is a loss', async () => {
+  test('BFD-021 the peer detects a killed process as a loss', async () => {
     if (ipv4 === undefined) throw new Error('no such kind');
     await connect(ipv4);
     await ours.kill();
-    await until('the peer has noticed', async () => (await stateOf(peer)) === 'Down');
+    await until('the peer has detected the loss', async () => (await stateOf(peer)) === 'Down');
     expect((await peer.changes()).at(-1)).toMatchObject({ from: 'Up', to: 'Down', diagnostic: 1, remoteState: 'Up' });
   });
 });

@@ -6,7 +6,7 @@ import { RouteWatch } from './route-watch.ts';
 import { bestPath, nextHops, untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 
-/** One node, so that every packet depends on what the switches have of it. */
+/** There is one node, so every packet depends on the ToRs' routes to it. */
 const nodeAddress = { tor1: { 4: '10.1.0.11', 6: 'fd00:1::11' }, tor2: { 4: '10.2.0.11', 6: 'fd00:2::11' } } as const;
 const torAsn = { tor1: 65_101, tor2: 65_102 } as const;
 const tors = ['tor1', 'tor2'] as const;
@@ -25,7 +25,7 @@ beforeAll(async () => {
   await herald.prolongHoldTimes();
   await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node[23].*\n/g, ''));
   manifest = await herald.read('20-herald.yaml');
-  // Neighbours by name instead of by prefix: a switch that is to call the node must know it.
+  // Configures neighbours by address instead of by prefix: a ToR can connect only to a node that it knows.
   for (const tor of tors) {
     await lab
       .router(tor)
@@ -58,7 +58,7 @@ afterAll(async () => {
   await lab?.stop();
 });
 
-/** The manifest as it was, with more in the spec of every BGPPeer that is named. */
+/** Writes the original manifest with more fields in the spec of every BGPPeer that matches. */
 async function peersWith(fields: string, which: RegExp = /tor\d-v\d/): Promise<void> {
   const documents = manifest.split('\n---\n').map((document) => {
     const peer = document.includes('kind: BGPPeer') && which.test(document);
@@ -74,7 +74,7 @@ async function untilRoutes(of: readonly Tor[] = tors): Promise<void> {
   }
 }
 
-/** A session that failed a few times makes longer pauses. */
+/** Waits for 90 s, because a session that failed a few times makes longer pauses. */
 async function untilEstablished(peer: string): Promise<void> {
   const established = async (note: Note): Promise<boolean> => {
     return note(await herald.sessions('node1')).find((candidate) => candidate.peer === peer)?.state === 'Established';
@@ -82,7 +82,7 @@ async function untilEstablished(peer: string): Promise<void> {
   await lab.until(`${peer} is Established`, established, 90_000);
 }
 
-/** The switch does not send to the node any more; perhaps it knows another way, through the spine and the other switch. */
+/** Waits until the ToR no longer sends to the node directly. It may have another path, through the spine and the other ToR. */
 async function untilGone(tor: Tor): Promise<void> {
   for (const address of addresses) {
     const [direct = ''] = viaNodes(tor, ['node1'], address);
@@ -101,7 +101,7 @@ async function neighbor(tor: Tor, family: 4 | 6): Promise<Neighbor | undefined> 
   return (await lab.router(tor).show<Record<string, Neighbor>>(`show bgp neighbors ${address} json`))[address];
 }
 
-/** Routes alone do not tell: with graceful restart they are there before the session is. */
+/** Waits for the sessions. Routes alone prove nothing: with graceful restart they are present before the session is. */
 async function untilSessions(): Promise<void> {
   for (const tor of tors) {
     for (const family of [4, 6] as const) {
@@ -121,11 +121,11 @@ async function restartAgent(): Promise<void> {
 }
 
 describe('a passive peer', () => {
-  test('is called by the switch, and the node listens for as long as there is one', async () => {
+  test('the ToR connects to a passive peer, and the node listens as long as there is one', async () => {
     expect(await listens()).toBe(false);
     await peersWith('passive: true', /tor1-v/);
     for (const family of [4, 6] as const) {
-      await lab.until('tor1 has called the node', async (note) => {
+      await lab.until('tor1 has connected to the node', async (note) => {
         const found = note(await neighbor('tor1', family));
         return found?.bgpState === 'Established' && found.portForeign === 179;
       });
@@ -133,7 +133,7 @@ describe('a passive peer', () => {
     expect(await listens()).toBe(true);
     await untilRoutes();
     await herald.write('20-herald.yaml', manifest);
-    await lab.until('nobody listens any more', async (note) => !note(await listens()));
+    await lab.until('the node no longer listens', async (note) => !note(await listens()));
     await untilRoutes();
   });
 });
@@ -141,7 +141,7 @@ describe('a passive peer', () => {
 describe('a passive peer with a password', () => {
   const password = (line: string): Promise<void> => lab.router('tor1').configure([`router bgp ${torAsn.tor1}`, line]);
 
-  test('is let in with it, and not without', async () => {
+  test('the node accepts the ToR with the password and rejects it without', async () => {
     await peersWith('passive: true, password: "right"', /tor1-v4/);
     await lab.until('the node drops segments without a signature', async (note) => {
       const { stdout } = await lab.node('node1').exec(['nstat', '-asz', 'TcpExtTCPMD5NotFound']);
@@ -156,8 +156,8 @@ describe('a passive peer with a password', () => {
   });
 });
 
-describe('localASN', () => {
-  test('is the only number of ours that the peer sees', async () => {
+describe('a peer with localASN', () => {
+  test('localASN is the only AS number of ours that the peer sees', async () => {
     const remoteAs = (asn: number): Promise<void> =>
       lab.router('tor1').configure([`router bgp ${torAsn.tor1}`, `neighbor ${nodeAddress.tor1[4]} remote-as ${asn}`]);
     await remoteAs(64_999);
@@ -172,9 +172,9 @@ describe('localASN', () => {
 });
 
 describe('TTL security', () => {
-  test('without it at the switch the session does not come up, and what the switch sends is dropped', async () => {
+  test('a ToR without TTL security gets no session, and the node drops its packets', async () => {
     await peersWith('ttlSecurityHops: 1', /tor1-v4/);
-    // The kernel of the node drops what the switch sends, whatever the state of the session is by then.
+    // The node's kernel drops the ToR's packets in every state of the session.
     await lab.until('the node drops segments', async (note) => {
       const { stdout } = await lab.node('node1').exec(['nstat', '-asz', 'TcpExtTCPMinTTLDrop']);
       return Number(/TCPMinTTLDrop +(\d+)/.exec(note(stdout))?.[1]) > 0;
@@ -190,9 +190,9 @@ describe('TTL security', () => {
   });
 
   test.each([
-    ['the node calls', 'ttlSecurityHops: 1'],
-    ['the switch calls', 'ttlSecurityHops: 1, passive: true'],
-  ])('with it at both ends the session is up: %s', async (_, fields) => {
+    ['the node connects', 'ttlSecurityHops: 1'],
+    ['the ToR connects', 'ttlSecurityHops: 1, passive: true'],
+  ])('the session comes up when both ends have TTL security: %s', async (_, fields) => {
     await lab
       .router('tor1')
       .configure([
@@ -205,9 +205,9 @@ describe('TTL security', () => {
     await untilRoutes();
   });
 
-  test('without it at the node the session goes down', async () => {
+  test('the session goes down when only the ToR has TTL security', async () => {
     await herald.write('20-herald.yaml', manifest);
-    await lab.until('tor1 hears nothing', async (note) => note((await neighbor('tor1', 4))?.bgpState) !== 'Established');
+    await lab.until('tor1 has lost the session', async (note) => note((await neighbor('tor1', 4))?.bgpState) !== 'Established');
     await lab
       .router('tor1')
       .configure([
@@ -217,7 +217,7 @@ describe('TTL security', () => {
     await untilRoutes();
   });
 
-  test('beside ebgpMultiHop it is refused, and the session runs on', async () => {
+  test('TTL security with ebgpMultiHop is refused, and the session keeps running', async () => {
     await peersWith('ttlSecurityHops: 1, ebgpMultiHop: true', /tor1-v4/);
     await agent.waitForLine(/BGPPeer\/tor1-v4: spec.ttlSecurityHops: must not be set together with ebgpMultiHop/);
     await untilEstablished('tor1-v4');
@@ -250,7 +250,7 @@ describe('graceful restart', () => {
     for (const tor of tors) {
       for (const family of [4, 6] as const) {
         await lab.until(`${tor} has the session again`, async (note) => note(await neighbor(tor, family))?.bgpState === 'Established');
-        // What was kept and is not repeated goes with End-of-RIB, and not before.
+        // Stale routes that the agent does not announce again go with End-of-RIB, and not earlier.
         await lab.until(`${tor} has no stale routes`, async (note) => {
           const { routes } = await lab.router(tor).show<{ routes: object }>(`show bgp ipv${family} unicast json`);
           return !note(JSON.stringify(routes)).includes('"stale":true');
@@ -258,7 +258,7 @@ describe('graceful restart', () => {
       }
     }
     const answered = steady.map((connection) => connection.lines().length);
-    await lab.until('the connections go on', async (note) =>
+    await lab.until('the connections get more answers', async (note) =>
       note(steady.map((connection) => connection.lines().length)).every((count, index) => count > (answered[index] ?? 0) + 5),
     );
     expect(steady.flatMap((connection) => connection.lines().filter((line) => line.startsWith('broken')))).toEqual([]);
@@ -275,7 +275,7 @@ describe('graceful restart', () => {
     await peersWith('enableGracefulRestart: true');
     for (const tor of tors) {
       for (const family of [4, 6] as const) {
-        await lab.until(`${tor} helps`, async (note) => {
+        await lab.until(`${tor} is a graceful restart helper`, async (note) => {
           const found = note(await neighbor(tor, family));
           return found?.bgpState === 'Established' && JSON.stringify(found.gracefulRestartInfo).includes('"remoteGrMode":"Restart"');
         });
@@ -284,24 +284,24 @@ describe('graceful restart', () => {
     await untilRoutes();
   });
 
-  test('SIGTERM and a new start of the agent: the switches keep the routes, the connections go on', async () => {
+  test('the ToRs keep the routes and connections go on across a restart by SIGTERM', async () => {
     await expectNothingHappened(async () => {
       expect(await agent.stop()).toMatchObject({ code: 0 });
     });
   });
 
-  test('kill -9 and a new start of the agent: likewise', async () => {
+  test('the ToRs keep the routes and connections go on across a restart by kill -9', async () => {
     await expectNothingHappened(async () => agent.kill('SIGKILL'));
   });
 
-  test('adminDown takes the routes away at once', async () => {
+  test('adminDown withdraws the routes at once', async () => {
     await peersWith('enableGracefulRestart: true, adminDown: true', /tor1-v/);
     await untilGone('tor1');
     await peersWith('enableGracefulRestart: true');
     await untilRoutes();
   });
 
-  test('a BGPPeer that is removed takes the routes away at once', async () => {
+  test('removing a BGPPeer withdraws its routes at once', async () => {
     const without = (await herald.read('20-herald.yaml')).split('\n---\n').filter((document) => !document.includes('name: tor1-v'));
     await herald.write('20-herald.yaml', without.join('\n---\n'));
     await untilGone('tor1');
@@ -309,19 +309,19 @@ describe('graceful restart', () => {
     await untilRoutes();
   });
 
-  test('after the rules were lost, the switches do not go on as if they were there', async () => {
+  test('the ToRs do not keep routes of an agent that lost its rules', async () => {
     agent.kill('SIGKILL');
     await agent.exited;
     await lab.node('node1').exec(['nft', 'flush', 'ruleset']);
     await restartAgent();
     await untilSessions();
     await untilRoutes();
-    await lab.until('tor1 has heard that nothing was kept', async (note) =>
+    await lab.until('tor1 has received a clear F bit', async (note) =>
       JSON.stringify(note((await neighbor('tor1', 4))?.gracefulRestartInfo)).includes('"fBit":false'),
     );
   });
 
-  test('--on-stop shutdown withdraws the routes all the same', async () => {
+  test('--on-stop shutdown withdraws the routes although graceful restart is on', async () => {
     await agent.stop();
     agent = herald.startAgent('node1', '--on-stop', 'shutdown');
     await agent.waitForLine(/agent started/);
@@ -336,7 +336,7 @@ describe('graceful restart', () => {
 });
 
 describe('an unnumbered session', () => {
-  test('finds the switch by its router advertisements, and carries both families', async () => {
+  test('an unnumbered session finds the ToR by its router advertisements and carries both families', async () => {
     await lab
       .router('tor1')
       .configure([

@@ -8,7 +8,7 @@ import { patience } from './until.ts';
 
 export { routerAddress, speakerAddress } from '../peers/link.ts';
 
-/** A router of FRR in a network namespace of its own, on a veth pair with a speaker's namespace. */
+/** An FRR router in its own network namespace, connected by a veth pair to the speaker's namespace. */
 let link: Link | undefined;
 
 function current(): Link {
@@ -36,12 +36,12 @@ export function startRouter(config: string): void {
   writeFileSync(join(configDirectory, 'frr.conf'), config);
   writeFileSync(join(configDirectory, 'vtysh.conf'), '');
   run('chown', '-R', 'frr:frr', configDirectory);
-  // Without zebra, and without routes in the kernel: what bgpd knows is what these tests ask for.
+  // bgpd runs without zebra and installs no routes in the kernel. These tests ask bgpd for its routes.
   run('ip', 'netns', 'exec', router, '/usr/lib/frr/bgpd', '-d', '-Z', '-n', '-N', name, '-A', '127.0.0.1');
   run('vtysh', '-N', name, '-b');
 }
 
-/** kill -9: no NOTIFICATION. When this resolves, its port is free. */
+/** Kills the router with SIGKILL, so that it sends no NOTIFICATION. When this resolves, its port is free. */
 export async function killRouter(): Promise<void> {
   for (const file of readdirSync(runDirectory()).filter((file) => file.endsWith('.pid'))) {
     const pid = Number(readFileSync(join(runDirectory(), file), 'utf8'));
@@ -62,7 +62,7 @@ export function show(command: string): Record<string, unknown> {
   return JSON.parse(vtysh(`show ${command} json`)) as Record<string, unknown>;
 }
 
-/** The state that FRR has the session with us in. */
+/** Returns the state of the session with us, as FRR sees it. */
 export function sessionState(address: string): string {
   const neighbor = show(`bgp neighbors ${address}`)[address] as { bgpState?: string } | undefined;
   return neighbor?.bgpState ?? 'none';
@@ -76,14 +76,14 @@ interface FrrPath {
   readonly nexthops: readonly { readonly ip: string }[];
 }
 
-/** The routes that FRR has, by prefix. */
+/** Returns FRR's routes by prefix. */
 export function routes(family: 4 | 6): Record<string, readonly FrrPath[]> {
   return (show(`bgp ipv${family} unicast`)['routes'] ?? {}) as Record<string, readonly FrrPath[]>;
 }
 
 export const prefixes = (family: 4 | 6): string[] => Object.keys(routes(family)).sort();
 
-/** Asks until the answer is the expected one; then, or after the time is up, returns the latest answer. */
+/** Asks until the answer is the expected one or the time is over, and returns the latest answer. */
 export async function until<T>(ask: () => T | Promise<T>, holds: (answer: T) => boolean): Promise<T> {
   const deadline = performance.now() + patience;
   for (;;) {

@@ -9,7 +9,7 @@ import {
   type StopOptions,
 } from '../../src/bgp/index.ts';
 
-/** The program that the suites of test/peers run inside a namespace: a speaker that is told over a pipe what to do. */
+/** The program that the suites of test/peers run in a namespace: a BGP speaker that takes calls over a pipe. */
 interface Call {
   readonly id: number;
   readonly method: string;
@@ -40,7 +40,7 @@ function peer(name: string) {
 }
 
 const methods: Record<string, (...args: never[]) => unknown> = {
-  /** The routes are there before the session is, so that they go before the first End-of-RIB. */
+  /** The routes are set before the session comes up, so that they are sent before the first End-of-RIB. */
   addPeer: (some: Partial<PeerOptions>, routes: (string | RouteInput)[] = []) =>
     speaker.addPeer(options(some)).routes.set(routes.map(route)),
   removePeer: (name: string, reason?: string) => speaker.removePeer(name, reason),

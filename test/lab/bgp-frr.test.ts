@@ -62,7 +62,7 @@ const failing = (name: string): Promise<PeerStatus> =>
     () => status(name),
     ({ lastError }) => lastError !== undefined,
   );
-/** FRR has the session a message later than we do. */
+/** FRR reaches Established one message later than our speaker. */
 const establishedThere = (family: 4 | 6): Promise<string> =>
   until(
     () => sessionState(speakerAddress[family]),
@@ -80,7 +80,7 @@ describe('a session with FRR', () => {
     await killRouter();
   });
 
-  test('over IPv4 and over IPv6: announces and withdraws in both families', async () => {
+  test('sessions over IPv4 and IPv6 announce and withdraw routes of both families', async () => {
     startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4], families: [4, 6], nextHop: { ipv6: speakerAddress[6] } });
     await speaker.call('addPeer', { name: 'v6', address: routerAddress[6], families: [4, 6] });
@@ -111,7 +111,7 @@ describe('a session with FRR', () => {
     expect((await status('v4')).prefixesAdvertised).toEqual({ ipv4: 2, ipv6: 0 });
   });
 
-  test('does not announce what the session has no right next hop for, and says so', async () => {
+  test('a route without a valid next hop is not announced, and the status says why', async () => {
     startRouter(withoutExtendedNextHop());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4], families: [4, 6] });
     await speaker.call('addPeer', { name: 'v6', address: routerAddress[6], families: [4, 6] });
@@ -131,7 +131,7 @@ describe('a session with FRR', () => {
     expect((await status('v6')).notPossible).toEqual([{ prefix: '192.0.2.1/32', why: expect.stringContaining('RFC 8950') }]);
   });
 
-  test('sees communities, large ones too, and re-announces when FRR asks for the routes again', async () => {
+  test('FRR sees standard and large communities and gets the routes again after a route refresh', async () => {
     startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4] });
     const communities = [
@@ -157,19 +157,22 @@ describe('a session with FRR', () => {
     expect(after.counters.flaps).toBe(0);
   });
 
-  test.each([4, 6] as const)('IPv%i: comes up with the same MD5 password, and explains another', async (family) => {
-    startRouter(router(neighbor(speakerAddress[family], 64512, [family], 'right')));
-    await speaker.call('addPeer', { name: 'tor', address: routerAddress[family], password: 'wrong' });
-    const refused = await failing('tor');
-    expect(refused.lastError).toContain('MD5 password may differ');
-    expect(JSON.stringify(refused)).not.toContain('wrong');
-    expect(sessionState(speakerAddress[family])).not.toBe('Established');
-    await speaker.call('reconfigure', { name: 'tor', address: routerAddress[family], password: 'right' });
-    expect((await established('tor')).state).toBe('Established');
-    expect(await establishedThere(family)).toBe('Established');
-  });
+  test.each([4, 6] as const)(
+    'the IPv%i session comes up with the same MD5 password, and lastError explains a different one',
+    async (family) => {
+      startRouter(router(neighbor(speakerAddress[family], 64512, [family], 'right')));
+      await speaker.call('addPeer', { name: 'tor', address: routerAddress[family], password: 'wrong' });
+      const refused = await failing('tor');
+      expect(refused.lastError).toContain('MD5 password may differ');
+      expect(JSON.stringify(refused)).not.toContain('wrong');
+      expect(sessionState(speakerAddress[family])).not.toBe('Established');
+      await speaker.call('reconfigure', { name: 'tor', address: routerAddress[family], password: 'right' });
+      expect((await established('tor')).state).toBe('Established');
+      expect(await establishedThere(family)).toBe('Established');
+    },
+  );
 
-  test('explains a wrong AS number with both numbers, whoever notices', async () => {
+  test('the error names both AS numbers, whichever end notices the mismatch', async () => {
     startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'ours', address: routerAddress[4], peerAsn: 65009 });
     await until(
@@ -181,7 +184,7 @@ describe('a session with FRR', () => {
     expect((await failing('theirs')).lastError).toContain('OPEN Message Error: Bad Peer AS (2/2)');
   });
 
-  test('says that nobody listens while FRR is dead; session and routes come back with it', async () => {
+  test('the error says refused while FRR is dead; session and routes return with FRR', async () => {
     startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4] });
     await speaker.call('set', 'v4', ['192.0.2.1/32']);
@@ -205,7 +208,7 @@ describe('a session with FRR', () => {
     expect((await status('v4')).counters).toMatchObject({ established: 2, flaps: 1 });
   });
 
-  test('tells FRR in words why it stops, and shows in words why FRR does', async () => {
+  test('each end shows the shutdown message of the other', async () => {
     startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4] });
     await established('v4');
@@ -223,7 +226,7 @@ describe('a session with FRR', () => {
       (text) => text.includes('Notification received'),
     );
     expect(heard).toContain('Notification received (Cease/Administrative Shutdown)');
-    // This version shows the text in its log only.
+    // This version shows the text only in its log.
     const log = await until(
       () => readFileSync(routerLog(), 'utf8'),
       (text) => text.includes('node drained'),
@@ -231,7 +234,7 @@ describe('a session with FRR', () => {
     expect(log).toContain('node drained');
   });
 
-  test('delivers ten thousand prefixes, and takes them back', async () => {
+  test('ten thousand prefixes are announced and withdrawn in few UPDATEs', async () => {
     startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4] });
     await established('v4');
@@ -245,11 +248,11 @@ describe('a session with FRR', () => {
     expect(await until(received, (count) => count === 1)).toBe(1);
     const { counters } = await status('v4');
     expect(counters.flaps).toBe(0);
-    // 13 UPDATEs carry ten thousand prefixes, and as many withdraw them: packed, not one by one.
+    // 13 UPDATEs carry ten thousand prefixes and 13 withdraw them, because prefixes are packed.
     expect(counters.sent.update).toBeLessThan(40);
   });
 
-  test('keeps the session over several hold times', async () => {
+  test('the session stays up for several hold times', async () => {
     startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4], holdTime: 9 });
     const { counters } = await established('v4');

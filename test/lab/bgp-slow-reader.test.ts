@@ -6,7 +6,7 @@ import { startSpeaker, type SpeakerProcess } from '../peers/speaker-process.ts';
 import { inNamespace } from './namespace.ts';
 import { until } from './until.ts';
 
-/** Seconds. The router sends a keepalive each second: when it stands still for a few, that is no loss. */
+/** Seconds. The router sends a keepalive each second, so a router that is suspended for a few seconds loses no session. */
 const holdTime = 6;
 const seconds = 4 * holdTime;
 const routes = 40_000;
@@ -17,7 +17,7 @@ let said: string;
 
 beforeEach(() => {
   link = new Link('hr');
-  // Small buffers, so that a few routes are more than they hold and the window of the router is closed.
+  // The buffers are small, so that a few routes fill them and close the router's window.
   run('ip', 'netns', 'exec', link.router, 'sysctl', '-qw', 'net.ipv4.tcp_rmem=4096 8192 16384');
   run('ip', 'netns', 'exec', link.speaker, 'sysctl', '-qw', 'net.ipv4.tcp_wmem=4096 16384 16384');
   const [file = '', ...rest] = inNamespace(link.router, [
@@ -44,13 +44,13 @@ interface Status {
 }
 
 test.each([4, 6] as const)(
-  'BGP-108 a router that reads nothing for four hold times, and sends keepalives, keeps its session over IPv%i',
+  'BGP-108 a router that only sends keepalives for four hold times keeps its IPv%i session',
   async (family) => {
     const status = async (): Promise<Status> => (await speaker.call('status', 'router')) as Status;
     await speaker.call('addPeer', { name: 'router', address: routerAddress[family], holdTime, families: [4, 6] });
     await speaker.call('setMany', 'router', routes, [family]);
-    await until('the router has taken the connection', () => said.includes('waits'));
-    await until('the window of the router is closed', (note) => {
+    await until('the router has accepted the connection', () => said.includes('waits'));
+    await until("the router's window is closed", (note) => {
       return note(run('ip', 'netns', 'exec', link.speaker, 'ss', '-Htno', 'dport', '=', ':179')).includes('persist');
     });
     await until('the router reads again', () => said.includes('reads'));

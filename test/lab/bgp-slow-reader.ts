@@ -1,7 +1,7 @@
 /**
- * A router that is busy: it takes a connection, reads the OPEN, says its own, goes on sending keepalives, and reads nothing else for as many
- * seconds as its second argument says; the first is its hold time. Then it reads all that there is. Prints "waits", "reads", the octets that it
- * has read each second, and "closed".
+ * A busy router. It accepts a connection, reads the OPEN, sends its own, keeps sending keepalives and reads nothing else for a time. Then
+ * it reads everything that has arrived. The first argument is its hold time, the second how long it does not read, both in seconds. Prints
+ * "waits", "reads", the octets read so far each second, and "closed".
  */
 import { createServer } from 'node:net';
 import process from 'node:process';

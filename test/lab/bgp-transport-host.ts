@@ -8,14 +8,14 @@ import { address, formatAddress } from '../../src/net/address.ts';
 import { parsePrefix } from '../../src/net/prefix.ts';
 import { ConnectionRecorder, ListenerRecorder } from '../unit/bgp/transport/recorder.ts';
 
-/** The program that bgp-transport.test.ts runs inside a namespace: a transport that is told over a pipe what to do. */
+/** The program that bgp-transport.test.ts runs in a namespace: a transport that takes calls over a pipe. */
 interface Call {
   readonly id: number;
   readonly method: keyof typeof methods;
   readonly args: readonly unknown[];
 }
 
-/** What the test sees of a connection. */
+/** The state of a connection, as the test sees it. */
 export interface ConnectionView {
   readonly events: readonly string[];
   readonly received: string;
@@ -44,7 +44,7 @@ const listenerOf = (name: string): ListenerRecorder => {
   return recorder;
 };
 
-/** "name" is one that was dialed, "name/0" the first that the listener accepted. */
+/** Finds a connection. "name" is a dialed one, "name/0" the first that the listener of that name accepted. */
 function find(name: string): { recorder: ConnectionRecorder; connection: Connection; remote?: string; interface?: string } | undefined {
   const [first = '', index] = name.split('/');
   if (index === undefined) return dialed.get(first);
@@ -65,7 +65,7 @@ const methods = {
     const { port, failure, accepted } = listenerOf(name);
     return { port, failed: failure?.detail, accepted: accepted.length };
   },
-  /** How the next connections are accepted. */
+  /** Sets the options with which the next connections are accepted. */
   acceptWith(name: string, options: SocketOptions): void {
     listenerOf(name).socketOptions = options;
   },
@@ -113,7 +113,7 @@ const methods = {
   },
   stopDiscovery: (networkInterface: string): void => discoveries.get(networkInterface)?.close(),
   descriptors: (): number => readdirSync('/proc/self/fd').length,
-  /** A message of neighbour discovery as somebody else might send it, to all nodes on the link. */
+  /** Sends a neighbour discovery message to all nodes on the link, as another host could. */
   sendRouterMessage(networkInterface: string, message: string, hopLimit: number): void {
     const libc = loadLibc();
     if (libc === undefined) throw new Error('no koffi');
@@ -127,7 +127,7 @@ const methods = {
     if (libc.sendto(fd, bytes, bytes.length, 0, to, to.length) < 0) throw systemError(libc, 'sendto');
     socket.close();
   },
-  /** Everything afresh. */
+  /** Closes all connections, listeners and discoveries. */
   reset(): void {
     for (const { connection } of dialed.values()) connection.destroy();
     for (const { recorder, listener } of listeners.values()) {

@@ -6,8 +6,8 @@ import { frrDirectories } from './frr.ts';
 import type { HostMethods } from './bgp-transport-host.ts';
 
 /**
- * Two hosts, `a` and `b`, with two cables between them: v0 with the addresses below, v1 with link-local ones alone. Namespaces are
- * called ht-PID-NAME after the process that made them; those of a process that is gone are removed first.
+ * Two hosts, `a` and `b`, with two cables between them: v0 with the addresses below, v1 with link-local addresses only. Namespaces are
+ * called ht-PID-NAME after the process that made them. Namespaces of processes that have ended are removed first.
  */
 export const addresses = {
   a: { 4: '10.98.0.1', 6: 'fd98::1', linkLocal: 'fe80::a0' },
@@ -35,7 +35,7 @@ export async function setUp(): Promise<void> {
   }
 }
 
-/** A cable between the two hosts, with link-local addresses. */
+/** Connects the two hosts with a cable that has link-local addresses. */
 export async function addCable(cable: string): Promise<void> {
   await run(['ip', 'link', 'add', cable, 'netns', namespaceOf('a'), 'type', 'veth', 'peer', 'name', cable, 'netns', namespaceOf('b')]);
   for (const host of ['a', 'b'] as const) {
@@ -70,7 +70,7 @@ async function remove(namespace: string): Promise<void> {
     try {
       process.kill(Number(pid), 'SIGKILL');
     } catch {
-      // It has ended by itself.
+      // The process has ended by itself.
     }
   }
   await run(['ip', 'netns', 'delete', namespace], { check: false });
@@ -85,7 +85,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Counts packets that come in to `host` and match each expression. */
+/** Counts packets that arrive at `host`, one counter for each expression. */
 export async function count(host: HostName, expressions: Readonly<Record<string, string>>): Promise<void> {
   const names = Object.keys(expressions);
   const text = `table inet seen {
@@ -113,7 +113,7 @@ export async function clearRules(host: HostName): Promise<void> {
   await inside(host, 'nft', 'flush', 'ruleset');
 }
 
-/** FRR in the namespace of a host: zebra, which sends and hears router advertisements, and bgpd. */
+/** Starts FRR in the namespace of a host: zebra, which sends and receives router advertisements, and bgpd. */
 export async function startRouter(host: HostName, config: string): Promise<void> {
   const namespace = namespaceOf(host);
   const [runDirectory, configDirectory] = frrDirectories(namespace);
@@ -129,13 +129,13 @@ export async function vtysh(host: HostName, command: string): Promise<string> {
   return (await run(['vtysh', '-N', namespaceOf(host), '-c', command])).stdout;
 }
 
-/** A process with a transport, inside the namespace of a host. */
+/** A process with a transport in the namespace of a host. */
 export class TransportHost {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
   #calls = 0;
 
-  /** `wrapper`: the program that starts it, such as setpriv. */
+  /** `wrapper` is the program that starts the process, such as setpriv. */
   constructor(host: HostName, ...wrapper: string[]) {
     const script = join(import.meta.dirname, 'bgp-transport-host.ts');
     this.#child = spawn('ip', ['netns', 'exec', namespaceOf(host), ...wrapper, process.execPath, script], {

@@ -21,7 +21,7 @@ import type { ConnectionView, DialText } from './bgp-transport-host.ts';
 let a: TransportHost;
 let b: TransportHost;
 
-/** Long enough for an answer that must not come; the kernel sends a second SYN after one second. */
+/** Milliseconds to wait for an answer that must not come. The kernel sends a second SYN after one second. */
 const silence = 1_500;
 
 const connected = (host: TransportHost, name: string): Promise<ConnectionView> =>
@@ -41,7 +41,7 @@ const closed = (host: TransportHost, name: string): Promise<ConnectionView> =>
   });
 const listening = async (host: TransportHost, at?: string): Promise<void> => {
   await host.call('listen', 'bgp', 179, at);
-  await until('it listens', async (note) => note(await host.call('listener', 'bgp')).port === 179);
+  await until('the listener has its port', async (note) => note(await host.call('listener', 'bgp')).port === 179);
 };
 
 describe('the transport between two hosts', () => {
@@ -80,7 +80,7 @@ describe('the transport between two hosts', () => {
       ['another password', 'secret', 'other', 'wrong'],
       ['no password where one is expected', 'secret', undefined, 'missing'],
       ['a password where none is expected', undefined, 'secret', 'unexpected'],
-    ] as const)('BGP-054 %s is silence, and is counted where it arrives', async (_, expected, sent, counter) => {
+    ] as const)('BGP-054 %s gets no answer, and the receiver counts the segments', async (_, expected, sent, counter) => {
       await listening(b);
       if (expected !== undefined) await b.call('setKeys', 'bgp', { [ours]: expected });
       const before = await b.call('kernelDrops');
@@ -95,7 +95,7 @@ describe('the transport between two hosts', () => {
       expect(JSON.stringify(await closed(a, 'one'))).not.toMatch(/secret|other/);
     });
 
-    test('a key for a prefix serves every address in it; the longer prefix decides', async () => {
+    test('a key for a prefix applies to every address in it, and the longest prefix wins', async () => {
       await listening(b);
       const [wide, narrow] = family === 4 ? ['10.98.0.0/16', '10.98.0.0/24'] : ['fd98::/32', 'fd98::/64'];
       await b.call('setKeys', 'bgp', { [wide]: 'wide', [narrow]: 'narrow' });
@@ -108,7 +108,7 @@ describe('the transport between two hosts', () => {
       expect((await b.call('listener', 'bgp')).accepted).toBe(1);
     });
 
-    test('BGP-054 a live listener takes a key, another key and none; connections that exist live on', async () => {
+    test('BGP-054 a listener takes a key, another key and none, and existing connections stay', async () => {
       await listening(b);
       const keys: (string | undefined)[] = [undefined, 'first', 'second', undefined];
       for (const [index, password] of keys.entries()) {
@@ -123,7 +123,7 @@ describe('the transport between two hosts', () => {
       }
     });
 
-    test('BGP-061 what both ends send has TTL 255 and traffic class CS6, from the SYN and the SYN/ACK on', async () => {
+    test('BGP-061 both ends send with TTL 255 and traffic class CS6, from the SYN and the SYN/ACK on', async () => {
       const [ttl, all] = family === 4 ? ['ip ttl', 'meta nfproto ipv4'] : ['ip6 hoplimit', 'meta nfproto ipv6'];
       const dscp = family === 4 ? 'ip dscp' : 'ip6 dscp';
       await count('b', { all: `${all} tcp dport 179`, right: `${all} tcp dport 179 ${ttl} 255 ${dscp} cs6` });
@@ -139,9 +139,9 @@ describe('the transport between two hosts', () => {
       await b.call('write', 'bgp/0', 'to a');
       await received(b, 'bgp/0', 'to b');
       await received(a, 'one', 'to a');
-      // An acknowledgement may come while the kernel lists the counters.
+      // An acknowledgement may arrive while the kernel lists the counters.
       const settled = (host: 'a' | 'b'): Promise<Record<string, number>> =>
-        until(`all that has come to ${host} is right`, async (note) => {
+        until(`all packets that have arrived at ${host} have the right fields`, async (note) => {
           const counts = note(await counted(host));
           return counts['right'] === counts['all'] && counts;
         });
@@ -149,7 +149,7 @@ describe('the transport between two hosts', () => {
       expect((await settled('b'))['right']).toBeGreaterThan(2);
     });
 
-    test('accepted connections send with the TTL that they were accepted with', async () => {
+    test('an accepted connection sends with the TTL set for accepting', async () => {
       const ttl = family === 4 ? 'ip ttl' : 'ip6 hoplimit';
       await count('a', {
         single: `tcp sport 179 tcp flags & (psh | ack) == psh | ack ${ttl} 1`,
@@ -166,7 +166,7 @@ describe('the transport between two hosts', () => {
       expect(other).toBe(0);
     });
 
-    test('TTL security: the listener hears a peer with TTL 255, and nothing of one with TTL 64', async () => {
+    test('a listener with TTL security gets data of a peer with TTL 255 and none of one with TTL 64', async () => {
       await listening(b);
       await b.call('acceptWith', 'bgp', { ttl: 255, minimumTtl: 255 });
       const before = await b.call('kernelDrops');
@@ -177,14 +177,14 @@ describe('the transport between two hosts', () => {
       await a.call('write', 'far', 'from afar');
       await a.call('write', 'near', 'from next door');
       await received(b, 'bgp/0', 'from next door');
-      await until('what comes from afar was dropped', async (note) => {
+      await until('the data with TTL 64 was dropped', async (note) => {
         const after = note(await b.call('kernelDrops'));
         return (after?.belowMinimumTtl ?? Number.NaN) > (before?.belowMinimumTtl ?? Number.NaN);
       });
       expect((await b.call('view', 'bgp/1'))?.received).toBe('');
     });
 
-    test('TTL security: whoever dials hears nothing of a peer that answers with TTL 64', async () => {
+    test('a dialer with TTL security gets no data of a peer that answers with TTL 64', async () => {
       await listening(b);
       await b.call('acceptWith', 'bgp', { ttl: 64 });
       await a.call('dial', 'strict', { ...peer, minimumTtl: 255 });
@@ -194,11 +194,11 @@ describe('the transport between two hosts', () => {
       for (const name of ['bgp/0', 'bgp/1']) await b.call('write', name, 'from afar');
       await received(a, 'easy', 'from afar');
       await sleep(silence);
-      // The handshake passed, because a listening socket answers with 255.
+      // The handshake succeeded, because a listening socket answers with TTL 255.
       expect((await a.call('view', 'strict'))?.events).toEqual([`connected ${ours}`]);
     });
 
-    test('a peer that no longer acknowledges is given up after the user timeout, in either direction', async () => {
+    test('a connection without acknowledgements closes after the user timeout, in either direction', async () => {
       await listening(b);
       await a.call('dial', 'one', { ...peer, userTimeout: 1_000 });
       await connected(b, 'bgp/0');
@@ -214,7 +214,7 @@ describe('the transport between two hosts', () => {
       expect((await closed(b, 'bgp/1')).detail).toBe('the peer no longer acknowledges data, or does not read it');
     });
 
-    test('a connection that is bound to an interface leaves by that one, whatever the route says', async () => {
+    test('a connection bound to an interface leaves by that interface, whatever the route says', async () => {
       const syn = 'tcp dport 179 tcp flags & (syn | ack) == syn';
       await count('b', { v0: `iifname v0 ${syn}`, v1: `iifname v1 ${syn}` });
       await listening(b);
@@ -224,20 +224,20 @@ describe('the transport between two hosts', () => {
       expect(before['v0']).toBeGreaterThan(0);
       expect(before['v1']).toBe(0);
       await a.call('dial', 'bound', { ...peer, interface: 'v1' });
-      await until('a SYN comes in by v1, or none can be sent', async (note) => {
+      await until('a SYN arrives on v1, or none can be sent', async (note) => {
         const view = note(await a.call('view', 'bound'));
         return ((await counted('b'))['v1'] ?? 0) > 0 || view?.events.includes('closed: unreachable') === true;
       });
       expect((await counted('b'))['v0']).toBe(before['v0']);
     });
 
-    test('says that this host has no address to connect from', async () => {
+    test('a dial fails as unreachable when the host has no route to the peer', async () => {
       const elsewhere = family === 4 ? '192.0.2.9' : '2001:db8::9';
       await a.call('dial', 'one', { ...peer, address: elsewhere });
       expect((await closed(a, 'one')).events).toEqual(['closed: unreachable']);
     });
 
-    test('listens on one address, and there only', async () => {
+    test('a listener bound to one address accepts connections there only', async () => {
       await listening(b, theirs);
       await a.call('dial', 'one', peer);
       expect((await connected(b, 'bgp/0')).remote).toBe(ours);
@@ -246,7 +246,7 @@ describe('the transport between two hosts', () => {
     });
   });
 
-  test('link-local: dialed over the interface, accepted with its name, signed; the same address on another cable is another peer', async () => {
+  test('link-local connections are signed, and one address on two cables is two peers', async () => {
     await listening(b);
     await b.call('setKeys', 'bgp', { [addresses.a.linkLocal]: 'secret' });
     for (const cable of ['v0', 'v1']) {
@@ -256,7 +256,7 @@ describe('the transport between two hosts', () => {
       await a.call('write', cable, cable);
     }
     for (const index of [0, 1]) {
-      const view = await until('it has received', async () => {
+      const view = await until('b has received data', async () => {
         const view = await connected(b, `bgp/${index}`);
         return view.received === '' ? undefined : view;
       });
@@ -273,7 +273,7 @@ describe('the transport between two hosts', () => {
     await connected(a, 'from');
   });
 
-  test('many keys: the kernel runs out of room in words', async () => {
+  test('the error names net.core.optmem_max when the kernel has no room for many keys', async () => {
     await listening(b);
     const keys = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`10.${i >> 8}.${i & 255}.1`, 'secret']));
     const refused = await b.call('setKeys', 'bgp', keys);
@@ -283,12 +283,12 @@ describe('the transport between two hosts', () => {
     expect(await b.call('setKeys', 'bgp', { [addresses.a[4]]: 'secret' })).toEqual([]);
   });
 
-  test('without CAP_NET_BIND_SERVICE the listener says what to do', async () => {
+  test('the listener names CAP_NET_BIND_SERVICE when it is missing', async () => {
     const capability = '-net_bind_service';
     const poor = new TransportHost('b', 'setpriv', `--bounding-set=${capability}`, `--inh-caps=${capability}`);
     try {
       await poor.call('listen', 'bgp', 179);
-      const failed = await until('it fails', async () => (await poor.call('listener', 'bgp')).failed);
+      const failed = await until('listening fails', async () => (await poor.call('listener', 'bgp')).failed);
       expect(failed).toContain('forbids listening on port 179: grant CAP_NET_BIND_SERVICE');
     } finally {
       poor.stop();
@@ -297,10 +297,10 @@ describe('the transport between two hosts', () => {
 
   describe('without addresses', () => {
     const found = (host: TransportHost, router: string): Promise<unknown> =>
-      until(`it finds ${router}`, async (note) => note(await host.call('discovered', 'v0')).found.at(-1) === router);
+      until(`discovery finds ${router}`, async (note) => note(await host.call('discovered', 'v0')).found.at(-1) === router);
     const advertisement = '86000000000000000000000000000000';
 
-    test('two of us find each other, and then connect', async () => {
+    test('two Herald transports find each other and connect', async () => {
       await count('b', { advertisement: 'iifname v0 icmpv6 type nd-router-advert ip6 hoplimit 255 ip6 saddr fe80::a0' });
       await a.call('discover', 'v0');
       await b.call('discover', 'v0');
@@ -311,10 +311,10 @@ describe('the transport between two hosts', () => {
       expect(await connected(b, 'bgp/0')).toMatchObject({ remote: addresses.a.linkLocal, interface: 'v0' });
     });
 
-    test('an advertisement from another cable, a forwarded and a malformed one find nobody; a good one does', async () => {
+    test('advertisements from another cable, forwarded or malformed ones find no peer; a good one does', async () => {
       const before = await b.call('descriptors');
       await b.call('discover', 'v0');
-      await until('it has a socket', async (note) => note(await b.call('descriptors')) > before);
+      await until('discovery has a socket', async (note) => note(await b.call('descriptors')) > before);
       await a.call('sendRouterMessage', 'v1', advertisement, 255);
       await a.call('sendRouterMessage', 'v0', advertisement, 254);
       await a.call('sendRouterMessage', 'v0', `${advertisement}0100000000000000`, 255);
@@ -326,42 +326,42 @@ describe('the transport between two hosts', () => {
       await found(b, addresses.a.linkLocal);
     });
 
-    test('BGP-055 a hundred starts and stops leave no socket behind', async () => {
+    test('BGP-055 a hundred starts and stops of discovery leak no socket', async () => {
       const start = async (): Promise<void> => {
         await b.call('discover', 'v0');
         await sleep(5);
       };
       const before = await b.call('descriptors');
       await start();
-      await until('it has a socket', async (note) => note(await b.call('descriptors')) > before);
+      await until('discovery has a socket', async (note) => note(await b.call('descriptors')) > before);
       for (let round = 0; round < 100; round++) {
         await b.call('stopDiscovery', 'v0');
         await start();
       }
       await b.call('stopDiscovery', 'v0');
-      await until('they are gone', async (note) => note(await b.call('descriptors')) <= before);
+      await until('the sockets are closed', async (note) => note(await b.call('descriptors')) <= before);
     });
 
-    test('says that it may not, and that there is no such interface; finds the peer on one that comes later', async () => {
+    test('discovery names a missing capability or interface, and finds peers on a later interface', async () => {
       const poor = new TransportHost('b', 'setpriv', '--bounding-set=-net_raw', '--inh-caps=-net_raw');
       try {
         await poor.call('discover', 'v0');
-        await until('it fails', async () => (await poor.call('discovered', 'v0')).failed === 'looking for a peer on v0 needs CAP_NET_RAW');
+        await until('discovery fails', async () => (await poor.call('discovered', 'v0')).failed === 'looking for a peer on v0 needs CAP_NET_RAW');
       } finally {
         poor.stop();
       }
       await b.call('discover', 'late');
-      await until('it fails', async () => (await b.call('discovered', 'late')).failed === 'there is no network interface late');
+      await until('discovery fails', async () => (await b.call('discovered', 'late')).failed === 'there is no network interface late');
       await addCable('late');
-      await until('it works', async (note) => {
+      await until('discovery finds a router', async (note) => {
         await a.call('sendRouterMessage', 'late', advertisement, 255);
         return note(await b.call('discovered', 'late')).found.length > 0;
       });
       await removeCable('late');
-      await until('it is gone', async (note) => note(await b.call('discovered', 'late')).failed?.includes('late') === true);
+      await until('discovery reports the missing interface', async (note) => note(await b.call('discovered', 'late')).failed?.includes('late') === true);
     });
 
-    test('FRR learns us from our advertisements, we learn FRR from its own, and each accepts the other', async () => {
+    test('FRR and Herald find each other by router advertisements and accept connections', async () => {
       await startRouter(
         'b',
         `frr defaults datacenter
@@ -389,8 +389,8 @@ router bgp 65001
       await a.call('destroy', 'bgp/0');
       await until('FRR accepts us and sends its OPEN', async (note) => {
         await a.call('dial', 'one', { address: addresses.b.linkLocal, port: 179, ttl: 255, interface: 'v0' });
-        // FRR ends one of two connections, perhaps this one, and then another one has a chance.
-        const view = await until('it sends, or ends the connection', async (note) => {
+        // FRR ends one of two connections, perhaps this one. The next attempt then gets another chance.
+        const view = await until('FRR sends data or ends the connection', async (note) => {
           const view = note(await a.call('view', 'one'));
           return (view?.receivedHex !== '' || view.events.some((event) => event.startsWith('closed'))) && view;
         });
@@ -399,12 +399,12 @@ router bgp 65001
     });
   });
 
-  // The last one, because it takes the addresses away.
-  test('where IPv6 is disabled, IPv4 still listens', async () => {
+  // This test is the last one, because it removes the IPv6 addresses.
+  test('IPv4 still listens where IPv6 is disabled', async () => {
     const disabled = new TransportHost('b', 'sh', '-c', 'echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6; exec "$@"', 'sh');
     try {
       await disabled.call('listen', 'bgp', 1790);
-      await until('it listens', async (note) => note(await disabled.call('listener', 'bgp')).port === 1790);
+      await until('the listener has its port', async (note) => note(await disabled.call('listener', 'bgp')).port === 1790);
       await a.call('dial', 'one', { address: addresses.b[4], port: 1790, ttl: 255 });
       await connected(a, 'one');
     } finally {

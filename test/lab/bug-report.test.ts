@@ -7,7 +7,10 @@ import { Lab, type LabProcess } from './lab.ts';
 import { untilNextHops, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 
-/** What goes with a report of a problem: messages between an agent and FRR as `herald bgp trace` shows them and tshark reads its file, and a bundle. */
+/**
+ * Material for a bug report: BGP messages between an agent and FRR, as `herald bgp trace` prints them and as tshark reads its file, and a
+ * bundle.
+ */
 const families = { 4: { peer: 'tor1-v4', router: '10.1.0.1' }, 6: { peer: 'tor1-v6', router: 'fd00:1::1' } } as const;
 type Family = keyof typeof families;
 
@@ -41,7 +44,7 @@ async function untilWithdrawn(): Promise<void> {
   for (const address of addresses) await untilNextHops(lab, 'tor1', address, []);
 }
 
-/** Columns of the packets that a filter lets through. */
+/** Returns these fields of the packets that match the filter. */
 async function tshark(file: string, filter: string, ...fields: readonly string[]): Promise<string[][]> {
   const columns = fields.flatMap((field) => ['-e', field]);
   const checks = ['-o', 'tcp.check_checksum:TRUE', '-o', 'ip.check_checksum:TRUE'];
@@ -52,7 +55,7 @@ async function tshark(file: string, filter: string, ...fields: readonly string[]
     .map((line) => line.split('|'));
 }
 
-/** "announce 192.0.2.10", in order: of all UPDATEs in a file, whatever attribute they are in. */
+/** Returns "announce 192.0.2.10" and the like, in order, for all UPDATEs in a file, in whatever attribute the prefix is. */
 async function routesIn(file: string, family: Family): Promise<string[]> {
   const [announced, withdrawn] =
     family === 4 ? ['bgp.nlri_prefix', 'bgp.withdrawn_prefix'] : ['bgp.mp_reach_nlri_ipv6_prefix', 'bgp.mp_unreach_nlri_ipv6_prefix'];
@@ -63,12 +66,12 @@ async function routesIn(file: string, family: Family): Promise<string[]> {
 
 const types: Readonly<Record<string, string>> = { 1: 'OPEN', 2: 'UPDATE', 3: 'NOTIFICATION', 4: 'KEEPALIVE', 5: 'ROUTE-REFRESH' };
 
-/** The direction and type of each message that a trace has printed. */
+/** Returns the direction and type of each message that a trace printed. */
 function printed(lines: readonly string[]): string[] {
   return lines.flatMap((line) => /\[\d+\] (->|<-) ([A-Z-]+)/.exec(line)?.slice(1, 3).join(' ') ?? []);
 }
 
-/** The same of each message in a file. */
+/** Returns the direction and type of each message in a file. */
 async function captured(file: string, router: string): Promise<string[]> {
   const rows = await tshark(file, 'bgp', 'ip.src', 'ipv6.src', 'bgp.type');
   return rows.flatMap(([source4 = '', source6 = '', all = '']) => {
@@ -80,7 +83,7 @@ async function captured(file: string, router: string): Promise<string[]> {
 describe.each([4, 6] as const)('a session over IPv%i', (family) => {
   const { peer, router } = families[family];
 
-  test('from its middle on: a Service is withdrawn and announced, the session is reset; tshark reads the same as was printed', async () => {
+  test('a trace that starts late has the same messages in its output and in its file for tshark', async () => {
     const file = join(await lab.scratch(`trace-${family}`), 'trace.pcapng');
     const trace = herald.startCommand('node1', `trace-${peer}`, 'bgp', 'trace', '--peer', peer, '--socket', socket, '--pcap', file);
     await trace.waitForLine(/connection is there already/);
@@ -93,7 +96,7 @@ describe.each([4, 6] as const)('a session over IPv%i', (family) => {
     await tor.exec(['vtysh', '-N', tor.namespace, '-c', 'clear bgp *']);
     await trace.waitForLine(/<- NOTIFICATION Cease: Administrative Reset/);
     await trace.waitForLine(/<- OPEN version 4, AS 65101/);
-    // Both families are announced again; the second session's End-of-RIB is behind its routes.
+    // Both families are announced again. The second session's End-of-RIB comes after its routes.
     await trace.waitForLine(/-> UPDATE End-of-RIB/);
     await untilAnnounced();
     trace.kill('SIGINT');
@@ -103,7 +106,7 @@ describe.each([4, 6] as const)('a session over IPv%i', (family) => {
     const own = addresses.find((address) => address.includes(':') === (family === 6)) ?? '';
     const ofOwn = (await routesIn(file, family)).filter((route) => route.endsWith(` ${own}`));
     expect(new Set(ofOwn)).toEqual(new Set([`withdraw ${own}`, `announce ${own}`]));
-    // On its return, and to the session after the reset.
+    // The route is announced when the Service returns, and again in the session after the reset.
     expect(ofOwn.slice(-2)).toEqual([`announce ${own}`, `announce ${own}`]);
     const text = trace.lines();
     const told = (what: string): number => text.filter((line) => new RegExp(` ${what} [^;,]*\\b${own}/`).test(line)).length;
@@ -111,14 +114,14 @@ describe.each([4, 6] as const)('a session over IPv%i', (family) => {
     expect([told('withdraws'), told('announces')]).toEqual([inFile('withdraw'), inFile('announce')]);
     expect(await captured(file, router)).toEqual(printed(text));
     expect(await tshark(file, '_ws.malformed || tcp.checksum.status == 0 || ip.checksum.status == 0', 'frame.number')).toEqual([]);
-    // Nothing is out of its place in the stream.
+    // No segment is out of place in the stream.
     const oddities =
       'tcp.analysis.retransmission || tcp.analysis.out_of_order || tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment';
     expect(await tshark(file, oddities, 'frame.number')).toEqual([]);
   });
 });
 
-test('messages as JSON, so many and no more', async () => {
+test('herald bgp trace prints messages as JSON and stops after --count', async () => {
   const { stdout, code } = await lab
     .node('node1')
     .exec([
@@ -143,7 +146,7 @@ test('messages as JSON, so many and no more', async () => {
   expect(events.filter(({ type }) => type === 'message')).toHaveLength(2);
 });
 
-test('a bundle of the node has its sessions, its metrics and the tables of its kernel', async () => {
+test('a bundle of a node has its sessions, its metrics and the tables of its kernel', async () => {
   const directory = await lab.scratch('bundle');
   const archive = join(directory, 'bundle.tar.gz');
   const program = join(import.meta.dirname, '../../bin/herald');
@@ -163,10 +166,10 @@ test('a bundle of the node has its sessions, its metrics and the tables of its k
   expect(await file('records/nodes/node1.yaml')).toContain('tor1-v4');
 });
 
-test('a bundle has no TCP MD5 key of the kernel, also where nobody has told it the password', async () => {
+test('a bundle contains no TCP MD5 key of the kernel, even one that no object names', async () => {
   const key = 'Xq7-only-the-kernel-knows';
   await herald.edit('20-herald.yaml', (text) => text.replace('peerAddress: 10.2.0.1,', `peerAddress: 10.2.0.1, password: ${key},`));
-  // The switch has none, so that the kernel sends its SYN again and again.
+  // The ToR has no password, so the kernel sends its SYN again and again.
   const node = lab.node('node1');
   await lab.until('a socket has the key', async () => (await node.exec(['ss', '-tni', 'dport = :179'])).stdout.includes(key));
   const [directory, stranger] = [await lab.scratch('bundle-of-a-stranger'), await lab.scratch('stranger')];

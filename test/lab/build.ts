@@ -2,7 +2,7 @@ import { ip, prepareNamespace } from './namespace.ts';
 import { prepareCuts } from './uplinks.ts';
 import type { LinkEnd, MachineSpec, Topology } from './topology.ts';
 
-/** Makes the namespaces of a topology with their links, addresses and routes; starts no process. `id` prefixes every name. */
+/** Creates the namespaces of a topology with their links, addresses and routes. Starts no process. `id` prefixes every name. */
 export async function buildNetwork(id: string, topology: Topology): Promise<void> {
   const names = [...topology.machines, ...topology.pods].map(({ name }) => name);
   await ip(names.map((name) => `netns add ${id}-${name}`));
@@ -17,8 +17,8 @@ export async function buildNetwork(id: string, topology: Topology): Promise<void
 }
 
 /**
- * The ends of a pair get interface indexes that differ. The kernel takes a link to be one without a lower device where they are equal,
- * and then may tell the rest of itself up to a second late that there is carrier, while IPv6 does not answer neighbor solicitations
+ * Gives the two ends of a veth pair different interface indexes. With equal indexes the kernel takes the link for one without a lower
+ * device. It may then report the carrier up to a second late, and meanwhile IPv6 does not answer neighbor solicitations
  * (linkwatch_urgent_event in net/core/link_watch.c).
  */
 function veth(id: string, a: LinkEnd, b: LinkEnd, index: number): string {
@@ -29,7 +29,7 @@ function veth(id: string, a: LinkEnd, b: LinkEnd, index: number): string {
   return `link add ${near} type veth peer name ${far}`;
 }
 
-/** Above what the kernel gives out by itself in a namespace of the lab. */
+/** The first index used here. It is above those that the kernel assigns by itself in a namespace of the lab. */
 export const firstIndex = 1000;
 
 async function configure(id: string, machine: MachineSpec, allEnds: readonly LinkEnd[]): Promise<void> {
@@ -38,7 +38,7 @@ async function configure(id: string, machine: MachineSpec, allEnds: readonly Lin
   if ((machine.bridges ?? []).length > 0) await prepareCuts(namespace);
 }
 
-/** Lines of `ip -batch` that give a machine, whose links are there, its bridges, addresses and routes. */
+/** Returns lines for `ip -batch` that give a machine its bridges, addresses and routes. Its links must exist. */
 export function networkLines(machine: MachineSpec, allEnds: readonly LinkEnd[]): readonly string[] {
   const bridges = machine.bridges ?? [];
   const ends = allEnds.filter((end) => end.machine === machine.name);

@@ -9,7 +9,7 @@ import { frontend, frontendKinds, node, target, type Pod } from './dataplane/any
 import { inside, namespaceOf, OneNode, type Machine, type Request } from './dataplane/one-node.ts';
 
 /**
- * Connections, one after the other from many clients, while the endpoints behind them change all the time.
+ * Opens connections one after the other from many clients, while the endpoints change all the time.
  *
  *   CHURN_CONNECTIONS=100000 npx vitest run --project lab test/lab/churn.test.ts
  */
@@ -36,7 +36,7 @@ function web(pods: readonly Pod[]): ServiceForwarding {
   return { frontends: frontendKinds.flatMap((kind) => families.map((family) => frontend(kind, family, 'TCP', pods))) };
 }
 
-test(`${connections} connections while endpoints come and go: none fails, and every pod has some`, { timeout: 1_800_000 }, async () => {
+test(`${connections} connections succeed while endpoints change, and every pod gets some`, { timeout: 1_800_000 }, async () => {
   const kinds = families.flatMap((family) =>
     frontendKinds.map((kind): Request => ({ protocol: 'TCP', ...target(kind, family), timeout: 20_000 })),
   );

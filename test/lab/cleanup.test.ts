@@ -21,7 +21,7 @@ function cleanup(): Promise<{ readonly code: number; readonly stdout: string; re
   });
 }
 
-/** What Herald has in the kernel, by family. */
+/** Counts Herald's tables, routes and rules in the kernel, of both families. */
 function present(): { tables: number; routes: number; rules: number } {
   const lines = (text: string): number => text.split('\n').filter((line) => line.trim() !== '').length;
   const ofBoth = (count: (family: string) => number): number => count('-4') + count('-6');
@@ -41,7 +41,7 @@ afterAll(() => {
   ip('netns', 'del', namespace);
 });
 
-test('--cleanup removes what a stopped agent has left, and nothing while one runs', async () => {
+test('--cleanup removes the state of a stopped agent, and refuses while an agent runs', async () => {
   const dataplane = new NftablesDataplane(machinePorts(systemClock, silentLog, { own: true, namespace: namespaceNamed(namespace) }));
   const frontends = ['192.0.2.1', '2001:db8::1'].map((text) => ({
     match: { kind: 'address', address: address(text), protocol: 'TCP', port: 80 } as const,

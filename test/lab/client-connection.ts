@@ -4,9 +4,9 @@ import type { Target } from './client-protocol.ts';
 import type { Outcome } from './outcome.ts';
 
 /**
- * Requests over a connection that is kept, as a client of HTTP with keep-alive does it: one request at a time, and another connection when the
- * pod says that it is about to end, or has closed between two requests. A connection that breaks in any other way fails the request it
- * breaks, or one of its own where there was none.
+ * Sends requests over a kept connection, like an HTTP client with keep-alive: one request at a time. It opens another connection when the
+ * pod says that it is about to end, or closes the connection between two requests. A connection that breaks in any other way is a failure:
+ * of the request under way, or one of its own if there was none.
  */
 export class KeptConnection {
   readonly #target: Target;

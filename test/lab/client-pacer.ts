@@ -1,15 +1,15 @@
-/** How often the pacer looks at the clock. */
+/** Milliseconds between two looks at the clock. */
 const tickMs = 2;
 
-/** One that was held up sends at this many times its rate until it has caught up, and no faster, so that no queue overflows. */
+/** A pacer that was held up sends at this many times its rate until it has caught up, and no faster, so that no queue overflows. */
 const catchUp = 4;
 
-/** The most time for which one look at the clock makes up. */
+/** The most time in milliseconds that one look at the clock catches up. */
 const longestTickMs = 100;
 
 /**
- * Calls `send` once each interval by the clock: an open loop. What was due while the process had no processor is sent afterwards, so that a
- * busy machine lowers neither the count nor the load; setInterval would leave it out. The result ends it.
+ * Calls `send` once each interval by the clock: an open loop. Calls that were due while the process had no CPU are made afterwards, so that
+ * a busy machine lowers neither count nor load; setInterval would skip them. Returns a function that stops it.
  */
 export function pace(intervalMs: number, send: () => void): () => void {
   const start = performance.now();

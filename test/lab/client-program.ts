@@ -1,8 +1,8 @@
 /**
- * Sends requests from inside a namespace. Reads commands as JSON lines from its input, writes events as JSON lines, and ends when the input
- * does, so that it cannot outlive whoever started it.
+ * Sends requests from inside a namespace. Reads commands as JSON lines from standard input and writes events as JSON lines. It ends when
+ * its input ends, so that it cannot outlive its parent.
  *
- * Also usable by hand, for one request: `node client-program.ts tcp|udp ADDRESS PORT`.
+ * By hand it makes one request: `node client-program.ts tcp|udp ADDRESS PORT`.
  */
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -13,7 +13,7 @@ import { request } from './client-requests.ts';
 
 const flushMs = 10;
 let events: ClientEvent[] = [];
-/** How each running series is ended; resolves when the requests under way have ended. */
+/** Functions that stop each running series. They resolve when the requests under way have ended. */
 const series = new Map<number, () => Promise<unknown>>();
 const [protocol, address = '', port = ''] = process.argv.slice(2);
 
@@ -74,7 +74,7 @@ async function obey(command: ClientCommand): Promise<void> {
   }
 }
 
-/** Written together: a write to a pipe waits for the kernel, and wakes the reader. */
+/** Collects events and writes them together, because each write to a pipe waits for the kernel and wakes the reader. */
 function emit(event: ClientEvent): void {
   if (events.push(event) === 1) setTimeout(flush, flushMs);
 }

@@ -1,6 +1,6 @@
 import type { Outcome } from './outcome.ts';
 
-/** What goes between client.ts and client-program.ts, one JSON value a line. */
+/** The commands and events between client.ts and client-program.ts, one JSON value a line. */
 export type ClientCommand =
   | { readonly do: 'requests'; readonly id: number; readonly target: Target; readonly count: number; readonly parallel: number }
   | { readonly do: 'probe'; readonly id: number; readonly target: Target; readonly intervalMs: number; readonly firstPort?: number }
@@ -15,6 +15,6 @@ export interface Target {
   readonly port: number;
   readonly timeoutMs: number;
   readonly localPort?: number;
-  /** A datagram without an answer is sent again after this long, from the same port, until the time is up. Absent: never. */
+  /** Milliseconds after which a datagram without an answer is sent again from the same port, until the timeout. Absent: never. */
   readonly resendMs?: number;
 }

@@ -4,21 +4,21 @@ import { defined } from '../../src/lang/defined.ts';
 import type { Target } from './client-protocol.ts';
 import type { Outcome } from './outcome.ts';
 
-/** What a pod says of itself and of whom it saw. */
+/** A pod's answer: its name, and the client's address and port as the pod saw them. */
 export interface Answer {
   readonly pod: string;
   readonly client: string;
   readonly clientPort: number;
-  /** The pod is about to end: further requests belong on another connection. */
+  /** The pod is about to end. Further requests must use another connection. */
   readonly closing?: true;
 }
 
-/** One request from a fresh source port, unless the target says which. */
+/** Makes one request, from a fresh source port unless the target names one. */
 export function request(target: Target): Promise<Outcome> {
   return timed(target.protocol === 'tcp' ? requestTcp(target) : requestUdp(target));
 }
 
-/** What became of a request that begins now. Never rejects. */
+/** Returns the outcome of a request that begins now. Never rejects. */
 export async function timed(answer: Promise<string>): Promise<Outcome> {
   const start = performance.now();
   try {
@@ -31,12 +31,12 @@ export async function timed(answer: Promise<string>): Promise<Outcome> {
   }
 }
 
-/** Calls back when the event loop has looked at the sockets once more: where this process was held up, the answer may be there already. */
+/** Calls back after the event loop has looked at the sockets once more. When this process was held up, the answer may be there already. */
 export function afterSockets(call: () => void): void {
   setImmediate(() => setImmediate(call));
 }
 
-/** Of a request that began at this time of performance.now(). */
+/** Returns the failed outcome of a request that began at this time of performance.now(). */
 export function failure({ code, message }: NodeJS.ErrnoException, start: number): Outcome {
   return { ok: false, at: performance.timeOrigin + start, milliseconds: performance.now() - start, error: code ?? message };
 }
@@ -87,7 +87,7 @@ function requestUdp(target: Target): Promise<string> {
     const timer = setTimeout(() => afterSockets(() => end(() => reject(new Error('TIMEOUT')))), target.timeoutMs);
     socket.on('error', (error) => end(() => reject(error)));
     socket.once('message', (data) => end(() => resolve(data.toString())));
-    // A connected socket is told of ICMP errors: ECONNREFUSED and its kin.
+    // A connected socket reports ICMP errors such as ECONNREFUSED.
     socket.bind(target.localPort ?? 0, () => {
       socket.connect(target.port, target.address, (error?: Error) => {
         if (error) return end(() => reject(error));

@@ -16,13 +16,13 @@ const program = fileURLToPath(new URL('client-program.ts', import.meta.url));
 export interface RequestOptions {
   readonly address: string;
   readonly port: number;
-  /** 1 by default, each from a fresh source port. */
+  /** The number of requests, each from a fresh source port. 1 by default. */
   readonly count?: number;
-  /** Of each; 10,000 by default. */
+  /** Milliseconds for each request. 10,000 by default. */
   readonly timeoutMs?: number;
-  /** How many at a time; 8 by default. */
+  /** The number of requests at a time. 8 by default. */
   readonly parallel?: number;
-  /** A source port to insist on, with a count of 1. */
+  /** The source port. Only with a count of 1. */
   readonly localPort?: number;
 }
 
@@ -30,13 +30,13 @@ export interface ProbeOptions {
   readonly protocol: 'tcp' | 'udp';
   readonly address: string;
   readonly port: number;
-  /** 20 by default. */
+  /** Milliseconds. 20 by default. */
   readonly intervalMs?: number;
-  /** Of each request; 200 by default. */
+  /** Milliseconds for each request. 200 by default. */
   readonly timeoutMs?: number;
-  /** A datagram without an answer is sent again after this long; never by default. */
+  /** Milliseconds after which a datagram without an answer is sent again. Absent: never. */
   readonly resendMs?: number;
-  /** Source ports are counted up from here; by default the system chooses them, and soon the same ones again. */
+  /** Source ports count up from here. By default the system chooses them, and soon chooses the same ones again. */
   readonly firstPort?: number;
 }
 
@@ -44,13 +44,13 @@ export interface SteadyOptions {
   readonly address: string;
   readonly port: number;
   readonly connections: number;
-  /** Between two requests of one connection; 100 by default. */
+  /** Milliseconds between two requests of one connection. 100 by default. */
   readonly intervalMs?: number;
-  /** Of each request; 1000 by default. */
+  /** Milliseconds for each request. 1000 by default. */
   readonly timeoutMs?: number;
 }
 
-/** Sends requests to pods from a namespace, through one process that starts with the first request. */
+/** Sends requests to pods from a namespace. One process sends them all; it starts with the first request. */
 export class Client {
   readonly #namespace: string;
   readonly #record: (identity: ProcessIdentity) => void;
@@ -67,12 +67,12 @@ export class Client {
     return this.#requests('tcp', options);
   }
 
-  /** A datagram without an answer is sent again each second. */
+  /** Sends datagrams. One without an answer is sent again each second. */
   udp(options: RequestOptions): Promise<Report> {
     return this.#requests('udp', options);
   }
 
-  /** One request each interval, whether or not the one before it was answered, until stopped. */
+  /** Makes one request each interval until stopped, whether or not the previous one was answered. */
   probe(options: ProbeOptions): Probe {
     const { protocol, address, port, timeoutMs = 200, resendMs, firstPort } = options;
     const target: Target = { protocol, address, port, timeoutMs, ...defined({ resendMs }) };
@@ -85,7 +85,7 @@ export class Client {
     }));
   }
 
-  /** Connections that are kept, each of which asks again and again, until stopped (client-connection.ts). */
+  /** Opens connections and makes requests over each of them until stopped (client-connection.ts). */
   steady({ address, port, connections, intervalMs = 100, timeoutMs = 1000 }: SteadyOptions): Probe {
     const target: Target = { protocol: 'tcp', address, port, timeoutMs };
     return this.#series((id) => ({ do: 'steady', id, target, connections, intervalMs }));
@@ -105,13 +105,13 @@ export class Client {
 
   #requests(protocol: Target['protocol'], options: RequestOptions): Promise<Report> {
     const count = options.count ?? 1;
-    assert(options.localPort === undefined || count === 1, 'one source port is good for one request');
+    assert(options.localPort === undefined || count === 1, 'localPort needs a count of 1');
     const target: Target = {
       protocol,
       address: options.address,
       port: options.port,
       timeoutMs: options.timeoutMs ?? 10_000,
-      // As clients of UDP do: a busy machine loses a datagram now and then.
+      // UDP clients repeat a datagram, because a busy machine sometimes loses one.
       ...(protocol === 'udp' ? { resendMs: 1000 } : {}),
       ...defined({ localPort: options.localPort }),
     };

@@ -8,20 +8,20 @@ export interface CommandOptions {
   /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** SIGKILL after this time; `patience` by default. */
+  /** Milliseconds after which the command gets SIGKILL. `patience` by default. */
   readonly timeoutMs?: number;
-  /** Whether an exit status other than 0 rejects; true by default. */
+  /** Rejects on an exit status other than 0. True by default. */
   readonly check?: boolean;
 }
 
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
-  /** The exit status; 128 and more when a signal ended it. */
+  /** The exit status. 128 and more when a signal ended the command. */
   readonly code: number;
 }
 
-/** A command that failed; the message carries the command line and what it said. */
+/** A command that failed. The message has the command line and the command's output. */
 export class CommandError extends Error {
   readonly code = 'command-failed';
   readonly result: CommandResult;
@@ -58,7 +58,7 @@ export async function run(argv: readonly string[], options: CommandOptions = {})
   return result;
 }
 
-/** This process's environment, with what only root's own login shells have in their path, and additions. */
+/** Returns this process's environment with additions. The path includes the directories that otherwise only root's login shells have. */
 export function environment(additions: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   return { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`, ...additions };
 }

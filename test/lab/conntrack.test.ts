@@ -14,7 +14,7 @@ import { systemClock } from '../../src/system/clock.ts';
 import { netfilterProtocol, openNetlink } from '../../src/system/netlink/socket.ts';
 import { removeLeftovers } from './leftovers.ts';
 
-/** The same flows in the kernel's table, and the same asked of netlink and of the conntrack command. */
+/** Puts flows into the kernel's table and compares what netlink and the conntrack command make of them. */
 const namespace = `hc-${process.pid}`;
 const inside = (words: readonly string[], input = ''): string =>
   execFileSync('ip', ['netns', 'exec', namespace, ...words], {
@@ -33,7 +33,7 @@ interface Literal {
   readonly family: Family;
   readonly protocol: Protocol;
   readonly clientPort: number;
-  /** The host that the client sent it to, and the one that answers: the same where nothing was translated. */
+  /** The host that the client sent to, and the host that answers. They are the same if nothing was translated. */
   readonly to: number;
   readonly port: number;
   readonly from: number;
@@ -55,7 +55,9 @@ function insertion({ family, protocol, clientPort, to, port, from, replyPort, re
   return `-I -p ${protocol.toLowerCase()} --timeout 1000 ${there} ${back} ${ports} ${state[protocol](replied)}${status}`;
 }
 
-/** The command reads them from a file, and not from a socket, which is what Node gives a process as standard input. */
+/**
+ * Inserts flows. The conntrack command must read them from a file: it does not read a socket, which Node gives a process as standard input.
+ */
 function insert(...flows: Literal[]): void {
   const folder = mkdtempSync(join(tmpdir(), 'herald-flows-'));
   writeFileSync(join(folder, 'flows'), `${flows.map(insertion).join('\n')}\n`);
@@ -63,7 +65,7 @@ function insert(...flows: Literal[]): void {
   rmSync(folder, { recursive: true });
 }
 
-/** "UDP 192.0.2.1:53 192.0.2.11:5353": where the client sent it, who answers. */
+/** Formats a flow as "UDP 192.0.2.1:53 192.0.2.11:5353": the client's destination, and the answering host. */
 function text({ protocol, destination, port, replySource, replyPort, replied }: Flow): string {
   return `${protocol} ${formatAddress(destination)}:${port} ${formatAddress(replySource)}:${replyPort}${replied ? '' : ' unreplied'}`;
 }
@@ -92,7 +94,7 @@ const everything = families.flatMap((family) =>
 beforeAll(() => {
   removeLeftovers('hc');
   execFileSync('ip', ['netns', 'add', namespace]);
-  // Without a rule that looks at connections the kernel tracks none, and has nothing to list them with.
+  // Without a rule that looks at connections, the kernel tracks none and cannot list them.
   inside(['nft', '-f', '-'], 'table inet looks { chain c { type filter hook input priority 0; ct state new counter; }; }');
 });
 
@@ -115,7 +117,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
 
   afterAll(() => cleaner.close());
 
-  test('every flow of UDP and SCTP is shown, and of TCP those that nobody has answered', async () => {
+  test('each lists every flow of UDP and SCTP, and the unreplied flows of TCP', async () => {
     insert(...everything);
     for (const family of families) {
       const base = { family, protocol: 'TCP', to: 1, port: 80, replyPort: 80 } as const;
@@ -146,12 +148,12 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
     const v = (host: number): string => at(family, host);
     const whoAnswers = ({ to, port, from, replyPort }: Literal): string => `${v(to)}:${port} ${v(from)}:${replyPort}`;
 
-    test.each(['UDP', 'SCTP'] as const)('%s: exactly those of a kind go', async (protocol) => {
+    test.each(['UDP', 'SCTP'] as const)('%s: exactly the flows of the given kinds are deleted', async (protocol) => {
       for (const [kinds, gone] of [
         [[stale(protocol, 1, 11, 5_353)], [`${v(1)}:53 ${v(11)}:5353`]],
         [[stale(protocol, undefined, 11, 5_353)], [`${v(1)}:53 ${v(11)}:5353`, `${v(2)}:53 ${v(11)}:5353`]],
         [[stale(protocol, 1, 1)], [`${v(1)}:53 ${v(1)}:53`]],
-        // Several at once.
+        // Several kinds at once.
         [
           [stale(protocol, 1, 11, 6_363), stale(protocol, 1, 12, 5_353), stale(protocol, 9, 9)],
           [`${v(1)}:53 ${v(11)}:6363`, `${v(1)}:53 ${v(12)}:5353`],
@@ -171,7 +173,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
       }
     });
 
-    test('TCP: one that nobody has answered goes, one that somebody has stays, and so does what was translated', async () => {
+    test('TCP: an unreplied flow is deleted; replied and translated flows stay', async () => {
       const base = { family, protocol: 'TCP', to: 1, port: 53, replyPort: 53 } as const;
       insert(
         { ...base, clientPort: 3_001, from: 1, replied: false },
@@ -184,7 +186,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
     });
   });
 
-  test('without the right to it the error says so', async () => {
+  test('the error says permission when the right is missing', async () => {
     const unprivileged = ['setpriv', '--bounding-set=-net_admin'];
     if (transport === 'the command') {
       const powerless = conntrackCommand(['ip', 'netns', 'exec', namespace, ...unprivileged]);
@@ -205,7 +207,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
   });
 });
 
-test('one kind among many thousand flows, and many kinds at once', async () => {
+test('netlink deletes one kind among thousands of flows, and many kinds at once', async () => {
   const cleaner = conntrackNetlink(systemClock, `/run/netns/${namespace}`);
   if (cleaner === undefined) throw new Error('netlink is not available here');
   const many = Array.from({ length: 6_000 }, (_, index): Literal => {
@@ -237,8 +239,11 @@ test('one kind among many thousand flows, and many kinds at once', async () => {
   cleaner.close();
 });
 
-describe('connections that go on', () => {
-  /** `established`: what the kernel is said to remember a quiet TCP connection for; those here have 1000 s left. */
+describe('counting of open connections', () => {
+  /**
+   * Counts the connections at these frontends. `established` is the kernel's alleged timeout of an idle TCP connection in seconds. The
+   * connections of these tests have 1000 s left.
+   */
   const counted = (frontends: readonly string[], established = '1000'): Promise<number | undefined> =>
     connectionCounter(
       systemClock,
@@ -246,7 +251,7 @@ describe('connections that go on', () => {
       () => openNetlink({ protocol: netfilterProtocol, networkNamespace: `/run/netns/${namespace}` }),
     )(new Set(frontends));
 
-  test('are those that are established, or were answered, at the frontends that are asked for', async () => {
+  test('the count has established and answered connections at the given frontends only', async () => {
     for (const family of families) {
       const base = { family, clientPort: 3_001, to: 1, from: 11, port: 80, replyPort: 8_080, replied: true } as const;
       insert(
@@ -268,7 +273,7 @@ describe('connections that go on', () => {
     }
   });
 
-  test('are not those of which no packet came for two minutes', async () => {
+  test('the count excludes connections without a packet for two minutes', async () => {
     insert({ family: 4, protocol: 'TCP', clientPort: 3_001, to: 1, from: 11, port: 80, replyPort: 8_080, replied: true });
     expect(await counted([`${at(4, 1)} TCP 80`], '1010')).toBe(1);
     expect(await counted([`${at(4, 1)} TCP 80`], '1200')).toBe(0);

@@ -18,7 +18,7 @@ import {
   type NodeName,
 } from './dataplane/three-nodes.ts';
 
-/** Three nodes with one Service, planned by each for itself; what the kernel of each does with packets is what TypeScript predicts. */
+/** Three nodes with one Service. Each node plans for itself, and each kernel must choose the pod that TypeScript predicts. */
 const families: readonly Family[] = [4, 6];
 const protocols = ['TCP', 'UDP'] as const;
 const everyPod = Array.from({ length: podCount }, (_, index) => index + 1);
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 interface Planned {
   readonly pods?: readonly number[];
-  /** Of these, the pods whose slice has the weight 9. */
+  /** Those of `pods` whose slice has the weight 9. */
   readonly heavy?: readonly number[];
   readonly service?: Partial<ServiceLiteral>;
 }
@@ -71,7 +71,7 @@ function plan(family: Family, node: NodeName, { pods = everyPod, heavy = [], ser
   return forwarding;
 }
 
-/** Every node plans and programs. */
+/** Lets every node plan and program the Service. */
 async function program(planned: Planned): Promise<void> {
   for (const [node, dataplane] of lab.dataplanes) {
     const services = new Map(families.map((family) => [`web IPv${family}`, plan(family, node, planned)]));
@@ -93,17 +93,17 @@ function predict(
   return formatAddress(backend?.address ?? address(localAddress));
 }
 
-/** Source ports that no test has used before. */
+/** Returns source ports that no test has used before. */
 const ports = (count: number): number[] => Array.from({ length: count }, () => nextPort++);
 const from = (family: Family, count: number): From[] =>
   ports(count).map((localPort) => ({ family, localAddress: clientAddress(family), localPort }));
 
 describe.each(families)('IPv%i', (family) => {
-  test.each(protocols)('three nodes give a connection to the same pod, the one that was computed: %s', async (protocol) => {
+  test.each(protocols)('three nodes give a connection to the same pod, as computed: %s', async (protocol) => {
     await program({});
     const clients = from(family, 60);
     const predicted = clients.map((client) => predict(client, protocol, {}));
-    // Sixty connections to ten pods: one of them is left out now and then.
+    // Sixty connections go to ten pods, and chance may leave out a few pods.
     expect(new Set(predicted).size).toBeGreaterThan(podCount - 3);
     for (const node of nodes) {
       lab.routeTo(node);
@@ -111,7 +111,7 @@ describe.each(families)('IPv%i', (family) => {
     }
   });
 
-  test('and SCTP associations', async () => {
+  test('three nodes give an SCTP association to the same pod, as computed', async () => {
     await program({});
     const clients = from(family, 30);
     const predicted = new Map(clients.map((client) => [client.localPort, predict(client, 'SCTP', {})]));
@@ -121,7 +121,7 @@ describe.each(families)('IPv%i', (family) => {
     }
   });
 
-  test.each(slotTableSizes)('in a table of %i slots', async (hashSlots) => {
+  test.each(slotTableSizes)('the kernel chooses the computed pod with a table of %i slots', async (hashSlots) => {
     const planned = { service: { hashSlots } };
     await program(planned);
     lab.routeTo('node2');
@@ -129,7 +129,7 @@ describe.each(families)('IPv%i', (family) => {
     expect(await lab.ask('TCP', clients)).toEqual(clients.map((client) => predict(client, 'TCP', planned)));
   });
 
-  test('with session affinity, a client has one pod on every node, and for every protocol', async () => {
+  test('session affinity gives a client one pod on every node and for every protocol', async () => {
     const planned = { service: { affinitySeconds: 1 } };
     await program(planned);
     const clients = Array.from({ length: clientAddresses }, (_, number) => clientAddress(family, number));
@@ -141,26 +141,26 @@ describe.each(families)('IPv%i', (family) => {
         expect(answers).toEqual(requests.map((request) => predict(request, protocol, planned, 'client')));
       }
     }
-    // Whatever the source port, and not all clients with one pod.
+    // The pod does not depend on the source port, and not all clients get the same pod.
     const distinct = clients.map((localAddress) => predict({ family, localAddress, localPort: 1 }, 'UDP', planned, 'client'));
     expect(distinct).toEqual(clients.map((localAddress) => predict({ family, localAddress, localPort: 2 }, 'TCP', planned, 'client')));
     expect(new Set(distinct).size).toBeGreaterThan(1);
   });
 
-  test('a pod of nine times the weight has most clients', async () => {
+  test('a pod of nine times the weight gets most connections', async () => {
     const planned = { pods: [1, 2], heavy: [2] };
     await program(planned);
     const clients = from(family, 60);
     lab.routeTo('node3');
     const answers = await lab.ask('TCP', clients);
     expect(answers).toEqual(clients.map((client) => predict(client, 'TCP', planned)));
-    // Six on average; 19 is six standard deviations above, and with equal weights it would be thirty.
+    // The light pod gets six on average. 19 is six standard deviations above, and with equal weights it would get thirty.
     const light = answers.filter((pod) => pod === podAddress(family, 1)).length;
     expect(light).toBeGreaterThan(0);
     expect(light).toBeLessThan(19);
   });
 
-  test('when a pod goes, connections to the others go on, and new ones find the same pods but for those that moved', async () => {
+  test('when a pod goes, connections to the others stay, and few new ones get another pod than before', async () => {
     await program({});
     lab.routeTo('node1');
     const open = from(family, 12);
@@ -174,7 +174,7 @@ describe.each(families)('IPv%i', (family) => {
       expect({ failure, who }).toEqual({ failure: '', who: predict(open[index] as From, 'TCP', {}) });
       expect(answers).toBeGreaterThan(0);
     }
-    // The same source ports on another node, which has not seen them yet.
+    // The same source ports go to another node, which has no flows of them yet.
     lab.routeTo('node2');
     const after = await lab.ask('TCP', before);
     expect(after).toEqual(before.map((client) => predict(client, 'TCP', fewer)));
@@ -183,7 +183,7 @@ describe.each(families)('IPv%i', (family) => {
     expect(others.filter((kept) => !kept).length).toBeLessThanOrEqual(3);
   });
 
-  test('a connection that comes to another node midway is reset, because nodes stand in for the client; the next one has the same pod', async () => {
+  test("a connection that moves to another node is reset, because nodes translate the client's address", async () => {
     await program({});
     lab.routeTo('node1');
     const [client] = from(family, 1);
@@ -195,7 +195,7 @@ describe.each(families)('IPv%i', (family) => {
   });
 });
 
-test.each(nodes)('nft lists the tables of %s, as text and as JSON', (node) => {
+test.each(nodes)('nft lists the tables of %s as text and as JSON', (node) => {
   expect(inside(node, 'nft list ruleset')).toContain('jhash ip6 saddr . th sport mod 1021 seed');
   const { nftables } = JSON.parse(inside(node, 'nft -j list ruleset')) as { nftables: { map?: { name: string } }[] };
   expect(nftables.some(({ map }) => map?.name === 'backends')).toBe(true);

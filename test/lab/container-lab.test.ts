@@ -11,7 +11,7 @@ import { untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
 import { sessionsUp } from './sessions.ts';
 import type { FrrDaemon, LinkEnd, MachineSpec, Topology } from './topology.ts';
 
-/** Plays examples/containerlab/topology.clab.yml as containerlab does: containers without a network, links, programs, then `exec`. */
+/** Runs examples/containerlab/topology.clab.yml as containerlab does: containers without a network, links, programs, then `exec`. */
 
 const folder = join(import.meta.dirname, '../../examples/containerlab');
 
@@ -54,7 +54,7 @@ afterAll(async () => {
   await lab?.stop();
 });
 
-test('the routers take their frr.conf without a complaint, and their sessions come up', async () => {
+test('the routers accept their frr.conf without a complaint, and their sessions come up', async () => {
   expect(routers.map(({ name }) => name)).toEqual(['spine', 'tor1', 'tor2']);
   await sessionsUp(routers);
   for (const router of routers.slice(1)) {
@@ -71,7 +71,7 @@ test('the routers take their frr.conf without a complaint, and their sessions co
   }
 });
 
-test('the client is answered by every pod, over both switches, in both families', async () => {
+test('every pod answers the client, over both ToRs and in both families', async () => {
   const addresses = await herald.untilAssigned('shop/web', 2);
   for (const address of addresses) {
     for (const tor of ['tor1', 'tor2']) await untilNextHops(lab, tor, address, viaNodes(tor, nodes, address));
@@ -82,7 +82,7 @@ test('the client is answered by every pod, over both switches, in both families'
   }
 });
 
-test('the containers of Herald run the commands that this test has run', () => {
+test('the Herald containers run the commands that this test runs', () => {
   const commands = Object.fromEntries(
     containers.filter(([, { image }]) => image === '${HERALD_IMAGE}').map(([name, { cmd }]) => [name, cmd]),
   );
@@ -90,7 +90,7 @@ test('the containers of Herald run the commands that this test has run', () => {
   expect(commands['control']).toBe('controller --source /etc/herald');
 });
 
-/** Links, and nothing at their ends: what else there is, the scripts make. */
+/** Returns a topology that has only links. The scripts of the containers configure everything else. */
 function bareTopology(): Topology {
   const kindOf = (name: string): MachineSpec['kind'] => (nodes.includes(name) ? 'node' : 'control');
   const end = (text: string): LinkEnd => {
@@ -104,7 +104,7 @@ function bareTopology(): Topology {
   };
 }
 
-/** As the images of FRR start: the daemons that are asked for, and then `vtysh -b`. */
+/** Starts a router as the FRR images do: the daemons that are enabled, then `vtysh -b`. */
 async function startRouter(name: string, { binds }: Container): Promise<Router> {
   const text = (path: string): string =>
     readFileSync(join(folder, binds.find((bind) => bind.includes(`:${path}`))?.split(':')[0] ?? ''), 'utf8');
@@ -124,7 +124,7 @@ async function startRouter(name: string, { binds }: Container): Promise<Router> 
   return router;
 }
 
-/** The path on this machine of one inside a container. */
+/** Returns the path on this machine of a path inside a container. */
 function hostPath({ binds }: Container, path: string): string {
   for (const bind of binds) {
     const [from = '', to = ''] = bind.split(':');

@@ -14,7 +14,7 @@ function demo(...options: readonly string[]): { status: number | null; lines: re
   return { status, lines: stdout.trimEnd().split('\n') };
 }
 
-test('the demo passes every check, for machines too, and leaves nothing', () => {
+test('the demo passes every check in its JSON output and leaves no namespace', () => {
   const { status, lines } = demo('--json');
   const events = lines.map(
     (line) => JSON.parse(line) as { kind: string; passed?: number; failed?: number; holds?: boolean; name?: string },
@@ -25,7 +25,7 @@ test('the demo passes every check, for machines too, and leaves nothing', () => 
   expect(status).toBe(0);
 });
 
-test('with --keep the lab stands when the demo has ended, and the command that it prints takes it down', () => {
+test('--keep leaves the lab running, and the printed command takes it down', () => {
   const { status, lines } = demo('--keep');
   expect(lines.at(-1)).toMatch(/^demo: \d+ checks passed, 0 failed$/);
   expect(status).toBe(0);

@@ -9,17 +9,17 @@ import { nextHops, pathFrom, untilNextHops, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 import type { SteadyReport } from './steady-report.ts';
 
-/** A node that is drained and comes back, under connections and requests; what its routers hear, and when. */
+/** Drains a node and ends the drain while connections and requests go on, and checks which routes its routers get, and when. */
 const nodes = ['node1', 'node2', 'node3'];
 const tors = ['tor1', 'tor2'] as const;
-/** So long that what is looked at meanwhile is there, on a busy machine too. */
+/** The settle time is long enough for the checks during it, on a busy machine too. */
 const settleSeconds = 15;
 const connectionsPerFamily = 30;
 let lab: Lab;
 let herald: HeraldInLab;
 let addresses: readonly string[];
 
-/** Its only pod is on node1. */
+/** A Service whose only pod is on node1. */
 const local = `apiVersion: v1
 kind: Service
 metadata: { namespace: shop, name: local }
@@ -53,7 +53,8 @@ beforeAll(async () => {
   await herald.prolongHoldTimes();
   const spec = `nodeDrain: { settleSeconds: ${settleSeconds}, deadlineSeconds: 300 }`;
   await herald.edit('20-herald.yaml', (text) => text.replace('drainSeconds: 2', `drainSeconds: 2, ${spec}`));
-  // As in a real fabric, a ToR takes no way through a spine to nodes of its own: with the community both ToRs would prefer that for a moment.
+  // The ToRs refuse routes from the spine, as in a real fabric: a ToR does not reach its own nodes through a spine. Otherwise both ToRs
+  // would prefer that path for a moment after the community.
   for (const tor of tors) {
     const spine = { 4: `10.8.${tor.at(-1)}.1`, 6: `fd00:8:${tor.at(-1)}::1` };
     const refuse = ([4, 6] as const).flatMap((family) => [
@@ -76,7 +77,7 @@ async function untilServed(of: readonly string[], via: readonly string[]): Promi
   for (const address of of) for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, via, address), 60_000);
 }
 
-/** Says so in the Node, as `kubectl annotate` would; undefined: no longer. */
+/** Annotates the Node, as `kubectl annotate` does. Undefined removes the annotation. */
 async function annotate(node: string, value: string | undefined): Promise<void> {
   await herald.edit('10-cluster.yaml', (text) => {
     const plain = text.replace(new RegExp(`name: ${node}, annotations: {[^}]*}`), `name: ${node}`);
@@ -100,7 +101,7 @@ const lastChoice = { community: expect.stringContaining('graceful-shutdown') as 
 async function untilLastChoice(node: string, of: readonly string[]): Promise<void> {
   for (const tor of tors) {
     for (const address of of) {
-      await lab.until(`${tor} hears GRACEFUL_SHUTDOWN of ${address}`, async (note) => {
+      await lab.until(`${tor} has ${address} of ${node} with GRACEFUL_SHUTDOWN`, async (note) => {
         const path = note(await pathFrom(lab, tor, node, address));
         return path !== undefined && path.localPref === 0 && path.community.includes('graceful-shutdown');
       });
@@ -124,8 +125,8 @@ function openConnections(
   };
 }
 
-describe('a node that is drained', () => {
-  test('loses no request but what is open when routers divide all flows anew; they hear the community, and the withdrawal after the settle time', async () => {
+describe('a drained node', () => {
+  test('routers get the community, then the withdrawal after the settle time, and few requests fail', async () => {
     const watch = await RouteWatch.start(lab, ['spine', ...tors], addresses);
     const probes: Probe[] = addresses.flatMap((address) =>
       (['tcp', 'udp'] as const).map((protocol) =>
@@ -142,7 +143,7 @@ describe('a node that is drained', () => {
     for (const tor of tors)
       for (const address of addresses) heard.set(`${tor} ${address}`, (await pathFrom(lab, tor, 'node1', address))?.updated ?? 0);
     await untilPhase('node1', 'Draining');
-    // The others are preferred from now on, although the route is still there.
+    // The routers prefer the other nodes from now on, although the route is still present.
     await untilServed(addresses, ['node2', 'node3']);
     for (const tor of tors) for (const address of addresses) expect(await pathFrom(lab, tor, 'node1', address)).toMatchObject(lastChoice);
     const withdrawn = new Map<string, number>();
@@ -155,7 +156,7 @@ describe('a node that is drained', () => {
       }
       return withdrawn.size === tors.length * addresses.length;
     });
-    // Routes do not matter to a pod of the node: its connections go on by rules that stay, and are counted.
+    // A pod on the node does not depend on routes. Rules that stay forward its connections, and the drain counts them.
     await lab.until('the connections of the pod are counted', async (note) => (note(await drain('node1'))?.connections ?? 0) >= 2);
     expect(ofPod.latest()).toMatchObject({ open: 2, broken: {} });
     expect(await drain('node1')).toMatchObject({ phase: 'Withdrawn', kept: 0 });
@@ -183,18 +184,18 @@ describe('a node that is drained', () => {
     expect(watch.events()).not.toEqual([]);
     expect(notNearAChange(failures, watch.events())).toEqual([]);
     expect(failures.length).toBeLessThan(requests / 100);
-    // They are looked for now and then, so some may be seen later than they went; none went too early.
+    // This test polls, so a withdrawal may be seen later than it happened. None may happen too early.
     for (const after of withdrawn.values()) expect(after).toBeGreaterThan((settleSeconds - 1) * 1000);
   });
 
-  test('kubectl cordon alone changes nothing', async () => {
+  test('kubectl cordon alone changes no route', async () => {
     await herald.edit('10-cluster.yaml', (text) =>
       text.replace(
         'spec: { podCIDRs: [10.244.1.0/24',
         'spec: { unschedulable: true, taints: [{ key: node.kubernetes.io/unschedulable, effect: NoSchedule }], podCIDRs: [10.244.1.0/24',
       ),
     );
-    // A later change has arrived everywhere, so this one has, too.
+    // The agents apply edits in order: when they have applied the next one, they have applied this one.
     await annotate('node2', 'true');
     await untilPhase('node2', 'Draining');
     expect(await drain('node1')).toBeUndefined();
@@ -213,7 +214,7 @@ describe('the last next hop of a Service', () => {
     await untilServed(own, ['node1']);
   });
 
-  test('stays with the community, and so do connections, when its node is drained, and the condition and explain say why', async () => {
+  test('draining the sole next hop keeps its route and connections, and status and explain say why', async () => {
     const steady = openConnections(own);
     await lab.until('all connections are open', (note) => note(steady.latest())?.open === 2 * connectionsPerFamily);
     const probes = own.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 10_000, intervalMs: 50 }));
@@ -222,22 +223,22 @@ describe('the last next hop of a Service', () => {
     for (const tor of tors) {
       for (const address of own) expect(await pathFrom(lab, tor, 'node1', address)).toMatchObject(lastChoice);
       for (const address of addresses)
-        await lab.until('other routes go', async (note) => note(await pathFrom(lab, tor, 'node1', address)) === undefined);
+        await lab.until('other routes of node1 are withdrawn', async (note) => note(await pathFrom(lab, tor, 'node1', address)) === undefined);
     }
     for (const address of own) for (const tor of tors) expect(await nextHops(lab, tor, address)).toEqual(viaNodes(tor, ['node1'], address));
     await lab.until(
-      'the condition says why',
+      'the condition has reason LastNextHop',
       async (note) => note(await herald.service('shop', 'local')).conditions['Announced']?.reason === 'LastNextHop',
     );
     expect(await herald.explain('shop/local')).toMatch(/no other node announces the address: its route stays/);
     for (const probe of probes) expect((await probe.stop()).errors).toEqual({});
     const before = steady.latest()?.answered ?? 0;
-    await lab.until('the connections go on', (note) => (note(steady.latest())?.answered ?? 0) > before + 4 * connectionsPerFamily);
+    await lab.until('the connections get more answers', (note) => (note(steady.latest())?.answered ?? 0) > before + 4 * connectionsPerFamily);
     expect(steady.latest()).toMatchObject({ open: 2 * connectionsPerFamily, broken: {} });
     steady.process.kill('SIGKILL');
   });
 
-  test('goes when another node has an endpoint', async () => {
+  test('draining withdraws the route once another node has an endpoint', async () => {
     await herald.edit('60-local.yaml', (text) =>
       text
         .replace(
@@ -252,16 +253,16 @@ describe('the last next hop of a Service', () => {
     await untilServed(own, ['node2']);
     for (const tor of tors)
       for (const address of own)
-        await lab.until('node1 has withdrawn', async () => (await pathFrom(lab, tor, 'node1', address)) === undefined);
+        await lab.until('node1 has withdrawn its route', async () => (await pathFrom(lab, tor, 'node1', address)) === undefined);
     await herald.write('60-local.yaml', local);
     await untilServed(own, ['node1']);
   });
 
-  test('goes with force', async () => {
+  test('force withdraws the route of the sole next hop', async () => {
     await annotate('node1', 'force');
     await untilServed(own, []);
     await lab.until(
-      'the condition says why',
+      'the condition has reason NodeDrained',
       async (note) => note(await herald.service('shop', 'local')).conditions['Announced']?.reason === 'NodeDrained',
     );
     await annotate('node1', undefined);

@@ -5,9 +5,9 @@ import { untilNextHops, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 
 /**
- * Under policy Local node1 always has an endpoint, and node2 gets one and loses it, again and again, while a client asks. What matters is
- * counted by the kernel of node2: packets to the Service that arrive when no rule translates them. There is to be none, neither when routers send
- * already nor when they still send.
+ * Under policy Local, node1 always has an endpoint. node2 gains and loses one again and again while a client sends requests. The kernel of
+ * node2 counts packets to the Service that no rule translates. There must be none, neither when routers already send to node2 nor when they
+ * still do.
  */
 const rounds = 5;
 const tors = ['tor1', 'tor2'];
@@ -35,7 +35,7 @@ beforeAll(async () => {
   addresses = await herald.untilAssigned('shop/web', 2);
   await untilVia('node1');
   await count();
-  // Whoever asks from tor1 itself comes to node2, whatever BGP says.
+  // Requests from tor1 itself go to node2, whatever BGP says.
   for (const [index, address] of addresses.entries()) {
     const family = index === 0 ? '-4' : '-6';
     await lab
@@ -61,7 +61,7 @@ spec:
   ports: [{ name: http, protocol: TCP, port: 80, targetPort: 8080 }]
 `;
 
-/** The endpoint of node2 enters a phase. */
+/** Moves node2's endpoint to a phase. */
 async function enter(phase: Phase): Promise<void> {
   const slices = (['ipv4', 'ipv6'] as const).map((family) => ({
     apiVersion: 'discovery.k8s.io/v1',
@@ -84,8 +84,9 @@ async function untilVia(...nodes: readonly string[]): Promise<void> {
 }
 
 /**
- * What is for the Service before translation, and what begins a connection and still is for it after. Answers and what is for others do not count,
- * nor does the end of a connection that routers have moved here: the kernel translates no FIN of a connection that it has not seen.
+ * Counts packets to the Service before translation, and SYNs that are still addressed to the Service after it. Answers and packets to other
+ * addresses do not count. The end of a connection that routers moved here does not count either: the kernel translates no FIN of a
+ * connection that it has not seen.
  */
 async function count(): Promise<void> {
   const [ipv4, ipv6] = addresses;
@@ -101,69 +102,62 @@ async function count(): Promise<void> {
   });
 }
 
-/** IPv4 and IPv6. */
+/** Returns the counts of IPv4 and IPv6. */
 async function counted(chain: 'arrives' | 'untranslated'): Promise<number[]> {
   const { stdout } = await node2.exec(['nft', 'list', 'chain', 'inet', 'order', chain]);
   return [...stdout.matchAll(/packets (\d+)/g)].map(([, packets]) => Number(packets));
 }
 
-/** Whether the rules of node2 lead to its endpoint. */
+/** Returns true if the rules of node2 lead to its own endpoint. */
 async function forwards(family: 'ip' | 'ip6'): Promise<boolean> {
   const { stdout } = await node2.exec(['nft', 'list', 'map', family, 'herald', 'backends_local']);
   return stdout.includes(lab.pod('web-2').address[family === 'ip' ? 'ipv4' : 'ipv6']);
 }
 
-test(
-  `node2 gets its only endpoint and loses it ${rounds} times: nothing arrives that no rule translates`,
-  { timeout: 600_000 },
-  async () => {
-    const everywhere = addresses.map((address) =>
-      lab.client.probe({ protocol: 'tcp', address, port: 80, intervalMs: 5, timeoutMs: 15_000 }),
+test(`no packet arrives untranslated while node2 gains and loses its only endpoint ${rounds} times`, { timeout: 600_000 }, async () => {
+  const everywhere = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, intervalMs: 5, timeoutMs: 15_000 }));
+  let answeredAfterwards = 0;
+  for (let round = 0; round < rounds; round++) {
+    await enter('ready');
+    await untilVia('node1', 'node2');
+    const before = await counted('arrives');
+    await lab.until('requests of both families reach node2', async (note) => note(await counted('arrives')).every((n, i) => n > (before[i] ?? 0) + 20));
+    await enter('terminating');
+    await untilVia('node1');
+    // Routers have stopped sending to node2, but its rules are still there. A request that still arrives is served.
+    const through = addresses.map((address) => lab.clientIn('tor1').probe({ protocol: 'tcp', address, port: 80, timeoutMs: 15_000 }));
+    await lab.until('node2 serves the requests that still arrive', () =>
+      through.every(({ outcomes }) => outcomes.filter(({ ok }) => ok).length >= 20),
     );
-    let answeredAfterwards = 0;
-    for (let round = 0; round < rounds; round++) {
-      await enter('ready');
-      await untilVia('node1', 'node2');
-      const before = await counted('arrives');
-      await lab.until('both families reach node2', async (note) =>
-        note(await counted('arrives')).every((n, i) => n > (before[i] ?? 0) + 20),
-      );
-      await enter('terminating');
-      await untilVia('node1');
-      // Routers have turned away, and the rules are still there: who comes all the same is served.
-      const through = addresses.map((address) => lab.clientIn('tor1').probe({ protocol: 'tcp', address, port: 80, timeoutMs: 15_000 }));
-      await lab.until('node2 serves those that come', () => through.every(({ outcomes }) => outcomes.filter(({ ok }) => ok).length >= 20));
-      expect([await forwards('ip'), await forwards('ip6')]).toEqual([true, true]);
-      for (const probe of through) {
-        const { errors, pods } = await probe.stop();
-        expect(errors).toEqual({});
-        expect(Object.keys(pods)).toEqual(['web-2']);
-        answeredAfterwards += pods['web-2'] ?? 0;
-      }
-      await enter('absent');
-      await lab.until('the rules of node2 are gone', async () => !(await forwards('ip')) && !(await forwards('ip6')));
-      for (const tor of tors) for (const address of addresses) await untilForgotten(tor, address);
+    expect([await forwards('ip'), await forwards('ip6')]).toEqual([true, true]);
+    for (const probe of through) {
+      const { errors, pods } = await probe.stop();
+      expect(errors).toEqual({});
+      expect(Object.keys(pods)).toEqual(['web-2']);
+      answeredAfterwards += pods['web-2'] ?? 0;
     }
-    const reports = await Promise.all(everywhere.map((probe) => probe.stop()));
-    const [arrived, untranslated] = [await counted('arrives'), await counted('untranslated')];
-    console.log(
-      `${rounds} times: ${arrived.join(' and ')} packets to the Service arrived at node2 (IPv4 and IPv6), ${untranslated.join(' and ')} found no rule; ` +
-        `${answeredAfterwards} requests were answered there after routers had turned away; ` +
-        `of ${reports.map(({ outcomes }) => outcomes.length).join(' and ')} of the client's, ${reports.map(({ failed }) => failed).join(' and ')} failed`,
-    );
-    expect(arrived.every((packets) => packets > 20 * rounds)).toBe(true);
-    expect(untranslated).toEqual([0, 0]);
-    // Only connections that were open when a router changed its mind can come to another node.
-    for (const { errors } of reports)
-      expect(Object.keys(errors).filter((error) => error !== 'ECONNRESET' && error !== 'CLOSED')).toEqual([]);
-  },
-);
+    await enter('absent');
+    await lab.until('the rules of node2 are gone', async () => !(await forwards('ip')) && !(await forwards('ip6')));
+    for (const tor of tors) for (const address of addresses) await untilForgotten(tor, address);
+  }
+  const reports = await Promise.all(everywhere.map((probe) => probe.stop()));
+  const [arrived, untranslated] = [await counted('arrives'), await counted('untranslated')];
+  console.log(
+    `${rounds} times: ${arrived.join(' and ')} packets to the Service arrived at node2 (IPv4 and IPv6), ${untranslated.join(' and ')} found no rule; ` +
+      `${answeredAfterwards} requests were answered there after routers had stopped sending;` +
+      `of ${reports.map(({ outcomes }) => outcomes.length).join(' and ')} of the client's, ${reports.map(({ failed }) => failed).join(' and ')} failed`,
+  );
+  expect(arrived.every((packets) => packets > 20 * rounds)).toBe(true);
+  expect(untranslated).toEqual([0, 0]);
+  // Only connections that were open when a router changed its choice can move to another node.
+  for (const { errors } of reports) expect(Object.keys(errors).filter((error) => error !== 'ECONNRESET' && error !== 'CLOSED')).toEqual([]);
+});
 
-/** A switch has no way over node2 any more, used or not. */
+/** Waits until the ToR has no path over node2, used or not. */
 async function untilForgotten(tor: string, address: string): Promise<void> {
   const [family, length] = address.includes(':') ? ['ipv6', 128] : ['ipv4', 32];
   const [hop = ''] = viaNodes(tor, ['node2'], address);
-  await lab.until(`${tor} has no way over node2`, async (note) => {
+  await lab.until(`${tor} has no path over node2`, async (note) => {
     const told = await lab.router(tor).ask(`show bgp ${family} unicast ${address}/${length} json`);
     return !note(told).includes(`"${hop}"`);
   });

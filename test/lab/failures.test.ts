@@ -41,13 +41,13 @@ async function expectAllAnswer(count = 40): Promise<void> {
   }
 }
 
-/** The spine sends these over one switch alone. */
+/** Waits until the spine sends these addresses over one ToR only. */
 async function untilOneWay(of: readonly string[]): Promise<void> {
   for (const address of of)
-    await lab.until(`the spine has one way to ${address}`, async (note) => note(await nextHops(lab, 'spine', address)).length === 1);
+    await lab.until(`the spine has one next hop for ${address}`, async (note) => note(await nextHops(lab, 'spine', address)).length === 1);
 }
 
-/** Watches a router's kernel for routes to the Service that go away. */
+/** Watches a router's kernel for deleted routes to the Service. */
 function watchRemovals(router: string): { monitor: LabProcess; removed: () => string[] } {
   const monitor = lab.router(router).spawn(['ip', '-o', 'monitor', 'route'], { name: `monitor-${router}` });
   return {
@@ -56,29 +56,29 @@ function watchRemovals(router: string): { monitor: LabProcess; removed: () => st
   };
 }
 
-describe('an agent is killed', () => {
-  test('the switches drop its routes at once, and the others serve', async () => {
+describe('a killed agent', () => {
+  test('the ToRs drop its routes at once, and the other nodes serve', async () => {
     herald.agent('node1').kill('SIGKILL');
     await untilAllRoutes(['node2', 'node3']);
     await expectAllAnswer();
   });
 
-  test('explain tells how old its last report is', async () => {
+  test('explain shows the age of its last report', async () => {
     expect(await herald.explain('shop/web')).toMatch(/Node node1 {2}\(reported \d+ s ago\)/);
   });
 
-  test('its rules stay in the kernel while it is away', async () => {
+  test('its rules stay in the kernel while it is down', async () => {
     const { stdout } = await lab.node('node1').exec(['nft', 'list', 'table', 'ip', 'herald']);
     expect(stdout).toContain(addresses[0]);
   });
 
-  test('the next start takes the rules over without writing them anew, and announces again', async () => {
+  test('the next agent adopts the rules without rewriting them, and announces again', async () => {
     const rules = async (): Promise<string> => {
       const { stdout } = await lab.node('node1').exec(['nft', '-a', 'list', 'table', 'ip', 'herald']);
       return (
         stdout
           .split('\n')
-          // The line of the table names the program to which it belongs at the moment.
+          // The table's own line names the program that owns the table at the moment.
           .filter((line) => line.includes('# handle') && !line.startsWith('table'))
           .join('\n')
       );
@@ -91,8 +91,8 @@ describe('an agent is killed', () => {
   });
 });
 
-describe('the BGP daemon of a switch is killed', () => {
-  test('traffic goes through the other switch, and the agents say what they see', async () => {
+describe('a killed BGP daemon on a ToR', () => {
+  test('traffic uses the other ToR, and the agents report the lost sessions', async () => {
     await lab.router('tor1').kill('bgpd');
     await lab.until('node1 reports the loss', async (note) => {
       const sessions = note(await herald.sessions('node1'));
@@ -108,7 +108,7 @@ describe('the BGP daemon of a switch is killed', () => {
     expect(told).toMatch(/is announced to tor2-v4/);
   });
 
-  test('when it is back, everything is announced again', async () => {
+  test('everything is announced again when the daemon is back', async () => {
     await lab.router('tor1').restart('bgpd');
     await lab.until(
       'all sessions of tor1 are up',
@@ -119,7 +119,7 @@ describe('the BGP daemon of a switch is killed', () => {
   });
 });
 
-describe('a manifest is broken by an edit', () => {
+describe('a manifest with a mistake', () => {
   const watchers: LabProcess[] = [];
 
   test('the last good version stays in force, and the mistake is reported by file, line and field', async () => {
@@ -139,13 +139,13 @@ describe('a manifest is broken by an edit', () => {
     expect(removed()).toEqual([]);
   });
 
-  test('a file that is no YAML at all takes nothing down either', async () => {
+  test('a file that is not valid YAML takes nothing down', async () => {
     await herald.edit('30-web.yaml', (text) => `${text}\n  bad: [indentation\n`);
     await herald.controller.waitForLine(/30-web\.yaml:\d+.*(YAML|closed|expected|flow)/i);
     await expectAllAnswer(10);
   });
 
-  test('other files go on being applied meanwhile', async () => {
+  test('other files are still applied meanwhile', async () => {
     await herald.write(
       '70-other.yaml',
       'apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: other }\nspec: { type: LoadBalancer, clusterIP: 10.96.0.70, ports: [{ port: 80 }] }\n',
@@ -154,9 +154,9 @@ describe('a manifest is broken by an edit', () => {
     await herald.remove('70-other.yaml');
   });
 
-  test('the mended file is taken at once', async () => {
+  test('the corrected file is applied at once', async () => {
     await herald.edit('30-web.yaml', (text) => text.replace('\n  bad: [indentation\n', '').replace('port: 80000', 'port: 8081'));
-    /** So often that every node is asked. */
+    /** Sends enough requests that every node gets some. */
     const untilAnswers = async (port: number): Promise<void> => {
       for (const address of addresses) {
         await lab.until(`${address} answers at port ${port}`, async (note) => {
@@ -171,14 +171,14 @@ describe('a manifest is broken by an edit', () => {
   });
 });
 
-describe('a pool is too small', () => {
+describe('a full pool', () => {
   const small = (name: string, last: number): string => `apiVersion: v1
 kind: Service
 metadata: { namespace: shop, name: ${name}, annotations: { herald.dev/address-pool: tiny } }
 spec: { type: LoadBalancer, clusterIP: 10.96.0.${last}, ports: [{ port: 80, targetPort: 8080 }] }
 `;
 
-  test('the Service that gets nothing is told which pool and why, in its condition and by explain', async () => {
+  test('the condition and explain of the waiting Service name the pool and the fix', async () => {
     await herald.write('60-first.yaml', small('first', 60));
     expect(await herald.untilAssigned('shop/first', 1)).toEqual(['203.0.113.1']);
     await herald.write('61-second.yaml', small('second', 61));
@@ -187,7 +187,7 @@ spec: { type: LoadBalancer, clusterIP: 10.96.0.${last}, ports: [{ port: 80, targ
     expect(await herald.explain('shop/second')).toMatch(/pool "tiny" is full \(0 of 1 IPv4 addresses free\)\n +fix: add addresses/);
   });
 
-  test('when the pool grows, it gets an address, and nobody else moves', async () => {
+  test('the Service gets an address when the pool grows, and no other address moves', async () => {
     await herald.edit('20-herald.yaml', (text) => text.replace('203.0.113.1-203.0.113.1', '203.0.113.0-203.0.113.1'));
     expect(await herald.untilAssigned('shop/second', 1)).toEqual(['203.0.113.0']);
     expect((await herald.service('shop', 'first')).addresses).toEqual(['203.0.113.1']);
@@ -195,8 +195,8 @@ spec: { type: LoadBalancer, clusterIP: 10.96.0.${last}, ports: [{ port: 80, targ
   });
 });
 
-describe('a peer has the wrong AS number', () => {
-  test('both numbers are named, and the other sessions stay up', async () => {
+describe('a peer with the wrong AS number', () => {
+  test('the error names both AS numbers, and the other sessions stay up', async () => {
     await herald.edit('20-herald.yaml', (text) =>
       text.replace('peerASN: 65101, peerAddress: 10.1.0.1', 'peerASN: 65999, peerAddress: 10.1.0.1'),
     );
@@ -204,7 +204,7 @@ describe('a peer has the wrong AS number', () => {
       const session = note(await herald.sessions('node2')).find(({ peer }) => peer === 'tor1-v4');
       return session?.state !== 'Established' && /65101/.test(session?.lastError ?? '') && /65999/.test(session?.lastError ?? '');
     });
-    // Each node ends its session when it has read the file.
+    // Each node ends its session once it has read the file.
     await untilOneWay(addresses.filter((address) => !address.includes(':')));
     const others = (await herald.sessions('node2')).filter(({ peer }) => peer !== 'tor1-v4');
     expect(others.map(({ state }) => state)).toEqual(['Established', 'Established', 'Established']);
@@ -218,8 +218,8 @@ describe('a peer has the wrong AS number', () => {
   });
 });
 
-describe('the controller is killed', () => {
-  test('nothing is withdrawn and no address moves, then and when it is back', async () => {
+describe('a killed controller', () => {
+  test('no route is withdrawn and no address moves, neither before nor after the restart', async () => {
     const watched = tors.map(watchRemovals);
     herald.controller.kill('SIGKILL');
     await herald.controller.exited;
@@ -238,7 +238,7 @@ describe('the controller is killed', () => {
     }
   });
 
-  test('a second controller on the same directory is refused, and told which process works there', async () => {
+  test('a second controller on the same directory is refused, with the process that works there', async () => {
     const { code, stderr } = await herald.run('controller', '--source', herald.directory);
     expect(code).toBe(1);
     expect(stderr).toContain(`process ${herald.controller.pid}`);

@@ -12,7 +12,9 @@ import { placeAddress, type Place } from '../vectors/scenario.ts';
 import { briefly, inside, namespaceOf, OneNode, podPort, type Machine } from './dataplane/one-node.ts';
 import { patience } from './until.ts';
 
-/** What one packet does not show: packets that only a raw socket sends, and flows that go on while their frontend changes. */
+/**
+ * Cases that a single packet does not show: packets that only a raw socket can send, and flows that continue while their frontend changes.
+ */
 const families: readonly Family[] = [4, 6];
 const raw = fileURLToPath(new URL('dataplane/raw.mjs', import.meta.url));
 
@@ -31,7 +33,7 @@ const startDataplane = async (services: ReadonlyMap<string, ServiceForwarding>):
   return started;
 };
 
-/** Packets are counted, and flows forgotten, when the kernel gets to it. */
+/** The kernel counts packets and deletes flows with some delay. */
 const eventually = { timeout: patience } as const;
 
 let lab: OneNode;
@@ -39,7 +41,7 @@ let dataplane: NftablesDataplane;
 
 beforeAll(async () => {
   lab = await OneNode.start();
-  // Counts what arrives at a machine by port, before anything is done to it.
+  // Counts packets by port as they arrive at a machine, before anything is done to them.
   for (const machine of ['client', 'pod1', 'pod2', 'pod3'] as const) {
     inside(machine, 'nft add table inet seen', 'nft add chain inet seen arriving { type filter hook prerouting priority -400 ; }');
     for (const rule of [
@@ -84,7 +86,7 @@ function send(
   });
 }
 
-/** How many packets a machine has had that a rule of `beforeAll` counts. */
+/** Returns the number of packets that a machine received and that this rule of `beforeAll` counted. */
 function seen(machine: Machine, rule: string): number {
   const line = inside(machine, 'nft list chain inet seen arriving')
     .split('\n')
@@ -93,8 +95,8 @@ function seen(machine: Machine, rule: string): number {
 }
 
 describe.each(families)('IPv%i', (family) => {
-  test('a packet of a pod that conntrack cannot place does not reach the client', async () => {
-    /** How many the client has had of the one that is sent. */
+  test("a pod's packet that conntrack calls INVALID does not reach the client", async () => {
+    /** Sends one stray packet and returns a function that counts how many reached the client since. */
     const stray = (): (() => number) => {
       const before = seen('client', 'tcp sport 8080');
       send('TCP without flags', 'pod1', 'client', family, { sourcePorts: [podPort], port: 45_000 });
@@ -105,13 +107,13 @@ describe.each(families)('IPv%i', (family) => {
       new Map([['web', forwarding(family, 'TCP', { backends: backends(family, 1), localBackends: backends(family, 1) })]]),
     );
     expect(stray()()).toBe(0);
-    // Only backends of this node are translated back here.
+    // Only packets of this node's own backends are translated back here.
     await dataplane.apply(new Map([['web', forwarding(family, 'TCP', { backends: backends(family, 3) })]]));
     await expect.poll(stray(), eventually).toBe(1);
   });
 
   describe('SCTP', () => {
-    /** Sends INITs: the pods that have had one since, and whether the client was told that there is nobody. */
+    /** Sends INITs. Returns a function with the pods that received one since, and the number of refusals that the sender got. */
     const init = (from: 'client' | 'pod2', ...sourcePorts: number[]): (() => { pods: string[]; refused: number }) => {
       const icmp = family === 4 ? 'icmp type' : 'icmpv6 type';
       const pods = ['pod1', 'pod2', 'pod3'] as const;
@@ -131,26 +133,26 @@ describe.each(families)('IPv%i', (family) => {
       );
       await expect.poll(init('client', 20_001, 20_002, 20_003, 20_004), eventually).toEqual({ pods: ['pod1'], refused: 0 });
       expect(flows()).toContain(`src=${placeAddress('pod1', family)} dst=${placeAddress('client', family)} sport=8080`);
-      // A pod has them all.
+      // A pod of the cluster reaches all backends.
       const reached = init('pod2', ...Array.from({ length: 24 }, (_, index) => 21_000 + index));
       await expect.poll(reached, eventually).toMatchObject({ pods: ['pod1', 'pod3'] });
     });
 
-    test('under policy Cluster it is masqueraded', async () => {
+    test('an SCTP association is masqueraded under policy Cluster', async () => {
       await dataplane.apply(new Map([['web', forwarding(family, 'SCTP', { policy: 'Cluster', backends: backends(family, 1) })]]));
       await expect.poll(init('client', 22_001), eventually).toMatchObject({ pods: ['pod1'] });
       expect(flows()).toContain(`src=${placeAddress('pod1', family)}`);
       expect(flows()).not.toContain(`src=${placeAddress('pod1', family)} dst=${placeAddress('client', family)} `);
     });
 
-    test('SCTP to a frontend without a backend is refused, and dropped where there is only none on this node', async () => {
+    test('SCTP is refused by a frontend without backends, and dropped if only this node has none', async () => {
       await dataplane.apply(new Map([['web', forwarding(family, 'SCTP', {})]]));
       await expect.poll(init('client', 23_001), eventually).toEqual({ pods: [], refused: 1 });
       await dataplane.apply(new Map([['web', forwarding(family, 'SCTP', { backends: backends(family, 3) })]]));
       expect(init('client', 23_002)()).toEqual({ pods: [], refused: 0 });
     });
 
-    test('an association to a pod that has gone is forgotten: the next INIT from that port goes to another', async () => {
+    test('the next INIT from a port goes to another pod after its old pod has gone', async () => {
       await dataplane.apply(
         new Map([['web', forwarding(family, 'SCTP', { backends: backends(family, 1), localBackends: backends(family, 1) })]]),
       );
@@ -158,7 +160,7 @@ describe.each(families)('IPv%i', (family) => {
       await dataplane.apply(
         new Map([['web', forwarding(family, 'SCTP', { backends: backends(family, 2), localBackends: backends(family, 2) })]]),
       );
-      // One that goes to the pod that has gone is on its way before the association is forgotten.
+      // An INIT to the old pod may still be under way before the association is deleted.
       await expect.poll(() => init('client', 24_001)().pods, eventually).toEqual(['pod2']);
     });
   });
@@ -173,7 +175,7 @@ describe.each(families)('IPv%i', (family) => {
       return new Map([['web', forwarding(family, 'UDP', { policy: 'Cluster', ...rest })]]);
     };
 
-    test('stays with a pod that still serves, while new clients go elsewhere, and moves when it ends', async () => {
+    test('the client keeps a pod that still serves while new clients get another, and moves when it ends', async () => {
       await dataplane.apply(web({ backends: backends(family, 1) }));
       expect(await ask(41_001)).toBe('pod1');
       await dataplane.apply(web({ backends: backends(family, 2), retained: backends(family, 1) }));
@@ -183,7 +185,7 @@ describe.each(families)('IPv%i', (family) => {
       await expect.poll(() => ask(41_001), eventually).toBe('pod2');
     });
 
-    test('moves when its pod went while no agent ran', async () => {
+    test('the client moves if its pod went while no agent ran', async () => {
       await dataplane.apply(web({ backends: backends(family, 1) }));
       expect(await ask(41_003)).toBe('pod1');
       await dataplane.close();
@@ -191,13 +193,13 @@ describe.each(families)('IPv%i', (family) => {
       await expect.poll(() => ask(41_003), eventually).toBe('pod2');
     });
 
-    test('is served although it began before the Service was there', async () => {
+    test('the client is served although its flow began before the Service existed', async () => {
       expect(await ask(41_004, briefly)).not.toContain('pod');
       await dataplane.apply(web({ backends: backends(family, 1) }));
       await expect.poll(() => ask(41_004), eventually).toBe('pod1');
     });
 
-    test('is refused when nobody is left, and served again by the first that comes', async () => {
+    test('the client is refused when no pod is left, and served by the next one that comes', async () => {
       await dataplane.apply(web({ backends: backends(family, 1) }));
       expect(await ask(41_005)).toBe('pod1');
       await dataplane.apply(web({}));

@@ -16,12 +16,12 @@ afterAll(async () => {
   await lab?.stop();
 });
 
-describe.each(protocols)('what becomes of packets, %s', (protocol) => {
+describe.each(protocols)('the fate of packets, %s', (protocol) => {
   test.each(scenarios)('$name', async (scenario) => {
     expect(await lab.surprises(scenario, protocol)).toEqual([]);
   });
 
-  test('whatever the Services: the kernel does what the tracer says', { timeout: 300_000 }, async () => {
+  test('the kernel treats packets of any scenario as the tracer predicts', { timeout: 300_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(anyScenario, async (scenario) => {
         expect(await lab.differences(scenario, protocol)).toEqual([]);

@@ -1,15 +1,15 @@
-/** Text of bgpd.conf for the standard lab's routers, out of few facts. */
+/** The facts from which bgpd.conf of a router in the standard lab is written. */
 export interface BgpConfig {
   readonly asn: number;
   readonly routerId: string;
   readonly neighbors: readonly { readonly address: string; readonly asn: number }[];
-  /** Whoever connects from these prefixes is accepted as a neighbor of this AS; nothing is announced to them. */
+  /** Accepts any neighbor of this AS from these prefixes, and announces nothing to it. */
   readonly listen?: { readonly asn: number; readonly prefixes: readonly string[]; /** By the profile `lab`. */ readonly bfd?: boolean };
 }
 
 /**
- * One session per family and neighbor, each for its own family, with one second between attempts and nine of hold time. Paths of the same
- * length through different neighbors are used together (`multipath-relax`), which is what ECMP to nodes behind two ToRs needs.
+ * Writes bgpd.conf: one session for each family and neighbor, with connection attempts each second and a hold time of nine seconds.
+ * `multipath-relax` uses paths of equal length through different neighbors together, as ECMP to nodes behind two ToRs needs.
  */
 export function bgpdConfig(config: BgpConfig): string {
   const fixed = config.neighbors.flatMap(({ address, asn }) => [
@@ -50,13 +50,13 @@ function family(name: 'ipv4' | 'ipv6', config: BgpConfig): readonly string[] {
     `address-family ${name} unicast`,
     'maximum-paths 16',
     ...own.map(({ address }) => `neighbor ${address} activate`),
-    // Both families on each: a speaker may carry IPv6 routes over an IPv4 session, or the reverse.
+    // Every session with a node carries both families: a speaker may send IPv6 routes over an IPv4 session, or the reverse.
     ...(config.listen === undefined ? [] : ['neighbor NODES activate', 'neighbor NODES route-map NOTHING out']),
     'exit-address-family',
   ];
 }
 
-/** Text of bfdd.conf: the profile that `listen.bfd` names. */
+/** Writes bfdd.conf with the profile `lab`, which `listen.bfd` uses. */
 export function bfddConfig(milliseconds: number): string {
   const intervals = [`transmit-interval ${milliseconds}`, `receive-interval ${milliseconds}`, 'detect-multiplier 3'];
   return `${['bfd', 'profile lab', ...intervals, 'exit', 'exit'].join('\n')}\n`;

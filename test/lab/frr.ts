@@ -5,7 +5,7 @@ import type { Machine } from './machine.ts';
 import type { FrrDaemon } from './topology.ts';
 import { until } from './until.ts';
 
-/** FRR's own directories for a pathspace (`-N`), which the lab calls after the namespace. */
+/** FRR's directories for a pathspace (`-N`). The lab names the pathspace after the namespace. */
 export const frrDirectories = (namespace: string): readonly [run: string, etc: string] => [
   `/run/frr/${namespace}`,
   `/etc/frr/${namespace}`,
@@ -13,7 +13,7 @@ export const frrDirectories = (namespace: string): readonly [run: string, etc: s
 
 export const vtyPath = (namespace: string, daemon: FrrDaemon): string => `${frrDirectories(namespace)[0]}/${daemon}.vty`;
 
-/** The FRR daemons of one namespace: configuration files, start, death. */
+/** The FRR daemons of one namespace: writes their configuration files, starts and kills them. */
 export class Frr {
   readonly #machine: Machine;
   readonly #configuration: ReadonlyMap<FrrDaemon, string>;
@@ -31,7 +31,7 @@ export class Frr {
       mkdirSync(directory, { recursive: true, mode: 0o755 });
       chownSync(directory, uid, gid);
     }
-    // An empty one keeps vtysh, for people who look around, from complaining.
+    // An empty vtysh.conf keeps an interactive vtysh from complaining.
     const files = new Map<string, string>([['vtysh', ''], ...this.#configuration]);
     for (const [name, text] of files) {
       const file = `${etcDirectory}/${name}.conf`;
@@ -40,21 +40,21 @@ export class Frr {
     }
   }
 
-  /** Daemons run in the foreground of a process of ours, so that their death is seen and their number known. */
+  /** Starts daemons in the foreground of our own processes, so that we see their end and know their process ids. */
   async start(only?: FrrDaemon): Promise<void> {
     const { namespace } = this.#machine;
     const [runDirectory, etcDirectory] = frrDirectories(namespace);
     const wanted = startOrder.filter((daemon) => this.#configuration.has(daemon) && (only === undefined || only === daemon));
     const start = async (daemon: FrrDaemon): Promise<void> => {
       const socket = vtyPath(namespace, daemon);
-      // What a killed daemon left would look like one that is ready.
+      // A socket that a killed daemon left would make the new daemon look ready.
       rmSync(socket, { force: true });
       if (daemon === 'zebra') rmSync(`${runDirectory}/zserv.api`, { force: true });
       const log = `${runDirectory}/${daemon}.log`;
-      // Named outright, as daemons pass over their own default file on a host that has an integrated /etc/frr/frr.conf.
+      // The file is named explicitly, because daemons skip their own default file on a host with an integrated /etc/frr/frr.conf.
       const configuration = `${etcDirectory}/${daemon}.conf`;
       const program = `/usr/lib/frr/${daemon}`;
-      // Otherwise a change of an IPv6 route is a removal and an addition, and packets in between find none.
+      // Without this option zebra changes an IPv6 route by deleting and adding it, and packets in between find no route.
       const replace = daemon === 'zebra' ? ['--v6-rr-semantics'] : [];
       const argv = [program, '-N', namespace, '-A', '127.0.0.1', '-f', configuration, '--log', `file:${log}`, ...replace];
       const started = this.#machine.spawn(argv, {
@@ -67,12 +67,12 @@ export class Frr {
         return note(ready.filter((path) => existsSync(path))).length === ready.length;
       });
     };
-    // The others look for zebra when they start, and look again only after ten seconds.
+    // The other daemons look for zebra when they start, and again only after ten seconds.
     if (wanted.includes('zebra')) await start('zebra');
     await Promise.all(wanted.filter((daemon) => daemon !== 'zebra').map(start));
   }
 
-  /** SIGKILL: no NOTIFICATION, no withdrawal; the kernel closes the sockets. */
+  /** Kills daemons with SIGKILL: they send no NOTIFICATION and no withdrawal, and the kernel closes their sockets. */
   async kill(only?: FrrDaemon): Promise<void> {
     const victims = [...this.#running].filter(([daemon]) => only === undefined || only === daemon);
     for (const [daemon, process] of victims) {
@@ -85,7 +85,7 @@ export class Frr {
 
 const startOrder: readonly FrrDaemon[] = ['zebra', 'bgpd', 'staticd', 'bfdd'];
 
-/** The user that Debian's package makes and the daemons change to. */
+/** Returns the user that Debian's package creates and the daemons switch to. */
 async function frrUser(): Promise<{ uid: number; gid: number }> {
   const { stdout } = await run(['id', 'frr'], { check: false });
   const [uid, gid] = [/uid=(\d+)/, /gid=(\d+)/].map((pattern) => pattern.exec(stdout)?.[1]);

@@ -6,7 +6,7 @@ import type { Lab, LabProcess } from './lab.ts';
 const root = join(import.meta.dirname, '../..');
 const program = join(root, 'bin/herald');
 
-/** The manifests that the lab's addresses match. */
+/** The directory of example manifests that match the lab's addresses. */
 export const examples = join(root, 'examples/fabric');
 
 export interface RecordedService {
@@ -25,7 +25,7 @@ export interface RecordedSession {
   readonly bfd?: { readonly state: string; readonly since: string; readonly reason?: string };
 }
 
-/** Herald as its users run it, in a lab: one controller, an agent on each node, and a directory of manifests that is edited. */
+/** Herald in a lab, as its users run it: one controller, an agent on each node, and a directory of manifests that tests edit. */
 export class HeraldInLab {
   readonly directory: string;
   readonly #lab: Lab;
@@ -37,7 +37,10 @@ export class HeraldInLab {
     this.directory = directory;
   }
 
-  /** Copies the manifests into the lab; starts nothing. `only`: names of files to begin with (default: all). `name`: where there are several. */
+  /**
+   * Copies the manifests into the lab and starts nothing. `only` names the files to begin with (all by default). `name` is the directory's
+   * name, for labs with several.
+   */
   static async prepare(lab: Lab, manifests: string, only?: readonly string[], name = 'manifests'): Promise<HeraldInLab> {
     const directory = await lab.scratch(name);
     for (const file of await readdir(manifests)) {
@@ -46,12 +49,15 @@ export class HeraldInLab {
     return new HeraldInLab(lab, directory);
   }
 
-  /** For suites whose subject is not the hold time: nobody who stands still for seconds ends a session. Before the start. */
+  /**
+   * Makes hold times longer, for suites that do not test them: a process that is suspended for seconds ends no session. Call it before the
+   * start.
+   */
   async prolongHoldTimes(): Promise<void> {
     await this.edit('20-herald.yaml', (text) => text.replaceAll('holdTime: 3s, keepaliveTime: 1s', 'holdTime: 9s, keepaliveTime: 3s'));
   }
 
-  /** Where the process of a node, or the "controller", can be asked: the nodes of a lab have one file system. */
+  /** Returns the socket of a node's process, or of the "controller". All nodes of a lab share one file system. */
   socket(of: string): string {
     return `${this.#lab.directory}/${of}.sock`;
   }
@@ -69,7 +75,7 @@ export class HeraldInLab {
     return agent;
   }
 
-  /** Controller and agent of one node in one process. */
+  /** Starts controller and agent of one node in one process. */
   startRun(node: string, ...options: readonly string[]): LabProcess {
     const command = [program, 'run', this.directory, '--node', node, '--socket', this.socket(node), ...options];
     return this.#lab.node(node).spawn(command, { name: `run-${node}` });
@@ -93,7 +99,7 @@ export class HeraldInLab {
     return agent;
   }
 
-  /** Writes a manifest as an editor does: aside, then renamed into place. */
+  /** Writes a manifest as an editor does: to a temporary file that is renamed into place. */
   async write(file: string, text: string): Promise<void> {
     const aside = join(this.directory, `.${file}.swp`);
     await writeFile(aside, text);
@@ -147,12 +153,12 @@ export class HeraldInLab {
     return status?.sessions ?? [];
   }
 
-  /** A command that goes on, on a node. */
+  /** Starts a command on a node that keeps running. */
   startCommand(node: string, name: string, ...command: readonly string[]): LabProcess {
     return this.#lab.node(node).spawn([program, ...command], { name });
   }
 
-  /** What a person is told who asks why. */
+  /** Returns the output of `herald explain service`. */
   async explain(service: string): Promise<string> {
     const { stdout } = await this.#lab.control.exec([program, 'explain', 'service', service, '--source', this.directory]);
     return stdout;

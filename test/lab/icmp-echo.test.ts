@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => lab?.stop());
 
-/** A Service in both families, with endpoints: "1@here", "3@there draining". */
+/** A Service of both families with its endpoints: "1@here", "3@there draining". */
 interface LabService {
   readonly service: Omit<ServiceLiteral, 'clusterIPs'>;
   readonly endpoints: readonly string[];
@@ -60,13 +60,13 @@ async function use(services: readonly LabService[], icmpEcho = true): Promise<vo
   expect([...quarantined]).toEqual([]);
 }
 
-/** Of each address itself, or null: it answered or it did not. One that should has time. */
+/** Pings each address. Returns the address if it answered and null if it did not within so many seconds. */
 function ping(machine: Machine, source: string, seconds: number, addresses: readonly string[]): unknown[] {
   if (addresses.length === 0) return [];
   return JSON.parse(inside(machine, `${process.execPath} ${program} ${source} ${seconds} ${addresses.join(' ')}`)) as unknown[];
 }
 
-/** `silent`: nobody answers these. */
+/** Expects answers from `answering` and none from `silent`. Answers that should come have more time. */
 function expectAnswers(machine: Machine, source: string, answering: readonly string[], silent: readonly string[]): void {
   expect([machine, ping(machine, source, 10, answering), ping(machine, source, 1, silent)]).toEqual([
     machine,
@@ -98,7 +98,7 @@ async function end(): Promise<void> {
   await dataplane.close();
 }
 
-test('by the nft command addresses answer as well', async () => {
+test('addresses answer ICMP echo when rules are written by the nft command', async () => {
   await begin('command');
   await use([{ service: { name: 'web', assigned: [vips[4][0], vips[6][0]] }, endpoints: ['1@here'] }]);
   for (const family of families) {
@@ -111,20 +111,23 @@ describe('ICMP echo', () => {
   beforeAll(() => begin('netlink'));
   afterAll(end);
 
-  test.each(families)('IPv%i: external addresses answer while they have a backend, and are no addresses of the node', async (family) => {
-    const [first, second, other] = vips[family];
-    const assigned = [vips[4][0], vips[4][1], vips[6][0], vips[6][1]];
-    await use([{ service: { name: 'web', assigned, ports: ['80', '81'] }, endpoints: ['1@here', '3@there'] }]);
-    for (const [machine, source] of senders(family)) expectAnswers(machine, source, [first, second], [other]);
-    expect(inside('node', `ip -o addr show to ${first}`)).toBe('');
-    expect(
-      (await lab.request('client', { protocol: 'TCP', address: first, port: 8080, count: 1, timeout: briefly })).counts,
-    ).not.toHaveProperty('node');
-    await use([{ service: { name: 'web', assigned }, endpoints: ['1@here notready'] }]);
-    for (const [machine, source] of senders(family)) expectAnswers(machine, source, [], [first]);
-  });
+  test.each(families)(
+    'IPv%i: external addresses answer while they have a backend, without being node addresses',
+    async (family) => {
+      const [first, second, other] = vips[family];
+      const assigned = [vips[4][0], vips[4][1], vips[6][0], vips[6][1]];
+      await use([{ service: { name: 'web', assigned, ports: ['80', '81'] }, endpoints: ['1@here', '3@there'] }]);
+      for (const [machine, source] of senders(family)) expectAnswers(machine, source, [first, second], [other]);
+      expect(inside('node', `ip -o addr show to ${first}`)).toBe('');
+      expect(
+        (await lab.request('client', { protocol: 'TCP', address: first, port: 8080, count: 1, timeout: briefly })).counts,
+      ).not.toHaveProperty('node');
+      await use([{ service: { name: 'web', assigned }, endpoints: ['1@here notready'] }]);
+      for (const [machine, source] of senders(family)) expectAnswers(machine, source, [], [first]);
+    },
+  );
 
-  test.each(families)('IPv%i: under policy Local the node answers for backends of its own', async (family) => {
+  test.each(families)('IPv%i: under policy Local the node answers only if it has a backend itself', async (family) => {
     const [first] = vips[family];
     const service = { name: 'web', assigned: [vips[4][0], vips[6][0]], externalTrafficPolicy: 'Local' } as const;
     await use([{ service, endpoints: ['1@here', '3@there'] }]);
@@ -133,7 +136,7 @@ describe('ICMP echo', () => {
     expectAnswers('client', clientAddress(family), [], [first]);
   });
 
-  test.each(families)('IPv%i: nobody answers without being asked to, and a Service may say otherwise', async (family) => {
+  test.each(families)('IPv%i: addresses answer only if HeraldConfig asks for it, unless the Service says otherwise', async (family) => {
     const [first, second] = vips[family];
     const web = { service: { name: 'web', assigned: [vips[4][0], vips[6][0]] }, endpoints: ['1@here'] };
     const other = (icmpEcho: boolean): LabService => ({

@@ -13,15 +13,15 @@ export interface SpawnOptions {
   readonly logFile: string;
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
-  /** Told once, as soon as the process exists. */
+  /** Called once, as soon as the process exists. */
   readonly record: (identity: ProcessIdentity) => void;
 }
 
 /**
- * A process of the lab that runs until somebody ends it.
+ * A process of the lab that runs until it is ended.
  *
- * It writes to a file instead of a pipe, and leads a session of its own, so that it neither blocks on us, nor hears the Ctrl-C that was meant for
- * us, nor dies with us when the lab is to be left standing.
+ * Its output goes to a file instead of a pipe, and it leads its own session. So it never blocks on us, does not get our Ctrl-C, and stays
+ * alive after us when the lab is kept.
  */
 export class LabProcess {
   readonly logFile: string;
@@ -46,7 +46,7 @@ export class LabProcess {
       this.#child.once('error', () => resolve({ code: 127, signal: null }));
       this.#child.once('exit', (code, by) => resolve({ code, signal: by }));
     });
-    // A process that is already over has no identity, and needs none.
+    // A process that has already ended has no identity and needs none.
     this.#identity = this.#child.pid === undefined ? undefined : identify(this.#child.pid);
     if (this.#identity !== undefined) options.record(this.#identity);
     this.#child.unref();
@@ -60,12 +60,12 @@ export class LabProcess {
     return this.#child.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Complete lines of stdout and stderr so far. */
+  /** Returns the complete lines of stdout and stderr so far. */
   lines(): readonly string[] {
     return readFileSync(this.logFile, 'utf8').split('\n').slice(0, -1);
   }
 
-  /** Calls back with each line to come; the result ends that. */
+  /** Calls back with each later line. Returns a function that ends this. */
   onLine(listener: (line: string) => void): () => void {
     let told = this.lines().length;
     const watcher = watch(this.logFile, { persistent: false }, () => {
@@ -77,7 +77,7 @@ export class LabProcess {
     return () => watcher.close();
   }
 
-  /** The first line, printed already or not yet, that matches. Rejects at once when the process ends without it. */
+  /** Resolves with the first line that matches, already printed or not. Rejects at once when the process ends without it. */
   async waitForLine(pattern: RegExp, timeoutMs = patience): Promise<string> {
     const found = await until(
       `a line like ${pattern} from ${this.#command}`,
@@ -98,12 +98,12 @@ export class LabProcess {
     if (this.#identity !== undefined) signal(this.#identity, name);
   }
 
-  /** SIGTERM, and SIGKILL when that did not end it in time. */
+  /** Sends SIGTERM, and SIGKILL if the process has not ended in time. */
   async stop(timeoutMs = patience): Promise<Exit> {
     this.kill('SIGTERM');
     const impatience = setTimeout(() => this.kill('SIGKILL'), timeoutMs);
     try {
-      // An unreferenced child does not keep this process alive while it waits for nothing else; the timer does.
+      // An unreferenced child does not keep this process alive. The timer does.
       return await this.exited;
     } finally {
       clearTimeout(impatience);

@@ -33,18 +33,21 @@ describe('the standard lab', () => {
     expect(Object.fromEntries(states)).toEqual(Object.fromEntries(expected));
   });
 
-  test.each(cases)('the client reaches a pod by $protocol over IPv$family, with its own address', async ({ protocol, key }) => {
-    const answers = await lab.client[protocol]({ address: lab.pod('web-2').address[key], port: 8080, count: 20 });
-    expect(answers).toMatchObject({ failed: 0, pods: { 'web-2': 20 }, clients: [key === 'ipv4' ? '10.9.0.2' : 'fd00:9::2'] });
-    expect(new Set(answers.outcomes.map((outcome) => outcome.ok && outcome.clientPort)).size).toBe(20);
-  });
+  test.each(cases)(
+    "the client reaches a pod by $protocol over IPv$family, and the pod sees the client's address",
+    async ({ protocol, key }) => {
+      const answers = await lab.client[protocol]({ address: lab.pod('web-2').address[key], port: 8080, count: 20 });
+      expect(answers).toMatchObject({ failed: 0, pods: { 'web-2': 20 }, clients: [key === 'ipv4' ? '10.9.0.2' : 'fd00:9::2'] });
+      expect(new Set(answers.outcomes.map((outcome) => outcome.ok && outcome.clientPort)).size).toBe(20);
+    },
+  );
 
   test.each(cases)('a node reaches a pod of another node by $protocol over IPv$family', async ({ protocol, key }) => {
     const answers = await lab.clientIn('node1')[protocol]({ address: lab.pod('web-2').address[key], port: 8080, count: 10 });
     expect(answers).toMatchObject({ failed: 0, pods: { 'web-2': 10 }, clients: [lab.node('node1').plan.internal[key]] });
   });
 
-  test.each(cases)('a port where nobody listens refuses $protocol over IPv$family', async ({ protocol, key }) => {
+  test.each(cases)('a port without a listener refuses $protocol over IPv$family', async ({ protocol, key }) => {
     const { errors } = await lab.client[protocol]({ address: lab.pod('web-1').address[key], port: 81 });
     expect(errors).toEqual({ ECONNREFUSED: 1 });
   });
@@ -57,11 +60,11 @@ describe('the standard lab', () => {
     const before = await Promise.all(tors.map(({ name }) => packets(name)));
     await lab.client.udp({ address: lab.pod('web-1').address.ipv4, port: 8080, count: 256 });
     const after = await Promise.all(tors.map(({ name }) => packets(name)));
-    // Sessions bring a few packets of their own; a quarter of the requests is far from both that and none.
+    // Sessions add a few packets of their own. A quarter of the requests is far above that number.
     for (const [index, count] of after.entries()) expect(count - (before[index] ?? 0)).toBeGreaterThan(64);
   });
 
-  test('a node that is cut off is silent, its links stay up, and healing brings it back', async () => {
+  test('a node that is cut off is silent while its links stay up, and returns when healed', async () => {
     const address = lab.pod('web-1').address.ipv4;
     const other = lab.pod('web-2').address.ipv4;
     const probe = lab.client.probe({ protocol: 'tcp', address, port: 8080 });
@@ -78,16 +81,16 @@ describe('the standard lab', () => {
     await lab.until('the probe is answered again', () => probe.outcomes.some(({ ok, at }) => ok && at > healed));
     const { failed, errors } = await probe.stop();
     expect(failed).toBeGreaterThan(0);
-    // A ToR that finds out that nobody answers for the address says so.
+    // A ToR that gets no neighbor answer for the address reports EHOSTUNREACH.
     expect((errors['TIMEOUT'] ?? 0) + (errors['EHOSTUNREACH'] ?? 0)).toBe(failed);
     expect(probe.lastFailure?.at).toBeGreaterThan(0);
   });
 
-  test('an unplugged node uses the link it still has', async () => {
+  test('an unplugged node uses its other link', async () => {
     const flows = ['10.9.0.2', 'fd00:9::2'].flatMap((target) =>
       Array.from({ length: 16 }, (_, index) => `route get ${target} ipproto tcp sport ${40_000 + index} dport 80\n`),
     );
-    /** The links that they leave by. The kernel takes up to a second to tell itself of a carrier. */
+    /** Waits until the flows leave by these links. The kernel takes up to a second to notice a carrier. */
     const untilDevices = async (wanted: string): Promise<void> => {
       await lab.until(`node2 sends over ${wanted}`, async (note) => {
         const { stdout } = await lab.node('node2').exec(['ip', '-batch', '-'], { input: flows.join('') });
@@ -110,7 +113,7 @@ describe('the standard lab', () => {
     expect(answers.failed).toBe(0);
   });
 
-  test('pods come, die and go', async () => {
+  test('pods can be added, killed, restarted and removed', async () => {
     const { address } = await lab.addPod({ name: 'late', node: 'node3', ports: [9000] });
     expect((await lab.client.udp({ address: address.ipv6, port: 9000 })).pods).toEqual({ late: 1 });
     await lab.pod('late').kill();
@@ -121,7 +124,7 @@ describe('the standard lab', () => {
     expect(namespacesOf(lab.id)).not.toContain(`${lab.id}-late`);
   });
 
-  test('a router that was killed comes back with its sessions, and traffic that needs no BGP does not notice', async () => {
+  test('a killed router returns with its sessions, and traffic that needs no BGP is not interrupted', async () => {
     const spine = lab.router('spine');
     await lab.router('tor1').kill();
     await lab.until('the spine has lost tor1', async (note) => note(await sessionStates(spine, 4)).get('10.8.1.2') !== 'Established');
@@ -131,7 +134,7 @@ describe('the standard lab', () => {
     await sessionsUp([spine]);
   });
 
-  test('a process that ends without the awaited line says what it printed', async () => {
+  test('a process that ends without the awaited line rejects with its output', async () => {
     const ended = lab.control.spawn(['sh', '-c', 'echo no such luck; exit 3']);
     await expect(ended.waitForLine(/ready/)).rejects.toThrow('no such luck');
     expect(await ended.exited).toEqual({ code: 3, signal: null });
@@ -140,14 +143,14 @@ describe('the standard lab', () => {
     expect(await patient.stop()).toEqual({ code: null, signal: 'SIGTERM' });
   });
 
-  test('what is awaited in vain is told with what was seen last', async () => {
+  test('a wait that times out reports the last seen value', async () => {
     await expect(lab.until('three routes', (note) => note(['one route']).length === 3, 60)).rejects.toThrow(
       "not within 60 ms: three routes; last seen: [ 'one route' ]",
     );
   });
 });
 
-test('stop leaves no namespace, process or directory behind', async () => {
+test('stop leaves no namespace, process or directory', async () => {
   const lab = await Lab.start(standardTopology({ pods }));
   await lab.client.tcp({ address: lab.pod('web-1').address.ipv4, port: 8080 });
   const namespaces = namespacesOf(lab.id);
@@ -161,7 +164,7 @@ test('stop leaves no namespace, process or directory behind', async () => {
   expect([lab.directory, ...namespaces.flatMap(frrDirectories)].filter((path) => existsSync(path))).toEqual([]);
 });
 
-test('the next start takes down the lab of an owner that was killed, and leaves that of a living one alone', async () => {
+test('start takes down the lab of a killed owner and leaves the lab of a living one alone', async () => {
   await using living = await Lab.start(standardTopology({ pods: [], nodes: 1 }));
   const program = `
     import { Lab } from ${JSON.stringify(fileURLToPath(new URL('lab.ts', import.meta.url)))};

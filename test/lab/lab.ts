@@ -27,18 +27,18 @@ export interface LabOptions {
 }
 
 /**
- * A running topology: see topology.ts for the description and standard-topology.ts for the usual one.
+ * A running topology. See topology.ts for the description and standard-topology.ts for the usual one.
  *
  *     await using lab = await Lab.start(standardTopology({ pods: [{ name: 'web-1', node: 'node1' }] }));
  *     const { pods } = await lab.client.tcp({ address: lab.pod('web-1').address.ipv6, port: 8080 });
  *
- * All processes run in the lab's namespaces, whose names begin with its id; stop() ends them all, and the next start() does when the owner
- * was killed.
+ * All processes run in the lab's namespaces, whose names begin with its id. stop() ends all processes. If the owner was killed, the next
+ * start() ends them.
  */
 export class Lab {
-  /** `hl` and four characters; namespaces are called `<id>-<machine>`. */
+  /** `hl` and four characters. Namespaces are called `<id>-<machine>`. */
   readonly id: string;
-  /** /run/herald-lab/<id>, which goes away with the lab. Logs are in logs/. */
+  /** /run/herald-lab/<id>. It is removed with the lab. Logs are in logs/. */
   readonly directory: string;
   readonly #topology: Topology;
   readonly #machines = new Map<string, Machine>();
@@ -51,7 +51,9 @@ export class Lab {
     this.#topology = topology;
   }
 
-  /** Sweeps what dead owners left, builds, and resolves when pods answer and the routers' sessions with each other are Established. */
+  /**
+   * Takes down labs of dead owners and builds the lab. Resolves when pods answer and the routers' sessions with each other are Established.
+   */
   static async start(topology: Topology, options: LabOptions = {}): Promise<Lab> {
     const log = options.log ?? silentLog;
     const swept = await sweep();
@@ -61,18 +63,21 @@ export class Lab {
       await lab.#build(log);
       return lab;
     } catch (error) {
-      // Why the start failed is what the caller needs; what is left over, the next start sweeps.
+      // The caller needs the reason why the start failed. The next start takes down what is left.
       await lab.stop().catch((cause: unknown) => log.error({ cause }, 'the lab was not taken down'));
       throw error;
     }
   }
 
-  /** Takes down labs of dead owners, and returns their ids. `kept`: also labs that keep() left standing, or only the one with this id. */
+  /**
+   * Takes down labs of dead owners and returns their ids. `kept` also takes down labs that keep() left running: all of them, or only the
+   * one with this id.
+   */
   static sweep(options?: { readonly kept?: boolean | string }): Promise<readonly string[]> {
     return sweep(options);
   }
 
-  /** The client machine's. */
+  /** Sends requests from the client machine. */
   get client(): Client {
     return this.clientIn('client');
   }
@@ -122,7 +127,7 @@ export class Lab {
     return pod;
   }
 
-  /** The pod's process, namespace and link are gone when this resolves. */
+  /** Removes a pod. Its process, namespace and link are gone when this resolves. */
   async removePod(name: string): Promise<void> {
     const pod = this.pod(name);
     await pod.kill();
@@ -132,7 +137,7 @@ export class Lab {
     await ip([`netns del ${pod.namespace}`]);
   }
 
-  /** Drops all frames between a node and its ToRs, or one of them, silently: no end sees its link go down. Idempotent, as its opposite. */
+  /** Drops all frames between a node and its ToRs, or one of them. Neither end sees its link go down. Idempotent, like heal(). */
   async cut(node: string, tor?: string): Promise<void> {
     await Promise.all(portsOf(this.#topology, this.id, node, tor).map((port) => setCut(port, true)));
   }
@@ -141,7 +146,7 @@ export class Lab {
     await Promise.all(portsOf(this.#topology, this.id, node, tor).map((port) => setCut(port, false)));
   }
 
-  /** Link down, seen at both ends. */
+  /** Takes the link down, so that both ends see it. */
   async unplug(node: string, tor?: string): Promise<void> {
     await Promise.all(portsOf(this.#topology, this.id, node, tor).map((port) => setPlugged(port, false)));
   }
@@ -150,7 +155,7 @@ export class Lab {
     await Promise.all(portsOf(this.#topology, this.id, node, tor).map((port) => setPlugged(port, true)));
   }
 
-  /** Makes and returns a directory of this name inside the lab's own. */
+  /** Creates a directory of this name inside the lab's own, and returns its path. */
   async scratch(name: string): Promise<string> {
     const path = `${this.directory}/${name}`;
     await mkdir(path, { recursive: true });
@@ -162,7 +167,7 @@ export class Lab {
     return until(what, attempt, timeoutMs);
   }
 
-  /** Leaves the lab standing when this process ends, and when others sweep; returns the command that takes it down. */
+  /** Leaves the lab running when this process ends and when other labs start. Returns the command that takes it down. */
   keep(): Promise<string> {
     markKept(this.id);
     return Promise.resolve(`node_modules/.bin/node test/lab/sweep.ts ${this.id}`);
@@ -197,7 +202,7 @@ export class Lab {
   }
 
   #register(spec: PodSpec): Pod {
-    assert(/^[a-z0-9-]{1,13}$/.test(spec.name) && !this.#machines.has(spec.name), `${spec.name}: taken, or no name for a pod`);
+    assert(/^[a-z0-9-]{1,13}$/.test(spec.name) && !this.#machines.has(spec.name), `${spec.name}: taken, or not a valid name for a pod`);
     const pod = new Pod(this.id, spec, spec.address ?? this.#freeAddress(spec.node));
     this.#machines.set(spec.name, pod);
     return pod;

@@ -10,7 +10,7 @@ export function removeLeftovers(prefix: string): void {
     try {
       execFileSync('ip', ['netns', 'del', name], { stdio: 'ignore' });
     } catch {
-      // Somebody else was faster.
+      // Another process removed it first.
     }
   }
 }

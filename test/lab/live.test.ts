@@ -45,7 +45,7 @@ async function history(...more: readonly string[]): Promise<MergedHistory> {
 
 const by = ({ entries }: MergedHistory, who: string): string[] => entries.filter((one) => one.by === who).map(({ what }) => what);
 
-test('a process says at its socket which one it is', async () => {
+test('a process identifies itself at its socket', async () => {
   expect(await ask<LiveIndex>('node1', '/live')).toMatchObject({
     process: { command: 'agent', node: 'node1', directory: herald.directory },
     paths: ['/live/v1/history', '/live/v1/routes', '/live/v1/sessions'],
@@ -53,7 +53,7 @@ test('a process says at its socket which one it is', async () => {
   expect(await ask<LiveIndex>('controller', '/live')).toMatchObject({ process: { command: 'controller' }, paths: ['/live/v1/history'] });
 });
 
-test('live routes are what the routers have of the node, over IPv4 and IPv6, with the attributes that they show', async () => {
+test("live routes and their attributes match the routers' routes, over IPv4 and IPv6", async () => {
   for (const address of addresses) {
     const prefix = `${address}/${address.includes(':') ? 128 : 32}`;
     for (const tor of ['tor1', 'tor2']) {
@@ -71,7 +71,7 @@ test('live routes are what the routers have of the node, over IPv4 and IPv6, wit
   expect(all.filter(({ services }) => services.includes('shop/web'))).toEqual(await routesOf('node1', '?service=shop%2Fweb'));
 });
 
-test('an attribute that changes is told with the value that the routers show, and the history names the object', async () => {
+test('a changed attribute appears in live routes and at the routers, and history names its object', async () => {
   const [address = ''] = addresses;
   await herald.edit('20-herald.yaml', (text) => text.replace('{ addressTypes: [LoadBalancer,', '{ med: 77, addressTypes: [LoadBalancer,'));
   const prefix = `${address}/32`;
@@ -79,12 +79,12 @@ test('an attribute that changes is told with the value that the routers show, an
     const live = note((await routesOf('node1')).filter((route) => route.prefix === prefix));
     return live.length > 0 && live.every(({ med }) => med === 77);
   });
-  await lab.until('tor1 shows it', async (note) => {
+  await lab.until('tor1 shows the MED', async (note) => {
     const { paths = [] } = await lab.router('tor1').show<{ paths?: { metric?: number }[] }>(`show bgp ipv4 unicast ${prefix} json`);
-    // The way over the spine and the other switch, where there is one, has none.
+    // The path through the spine and the other ToR, if there is one, has no MED.
     return note(paths).filter(({ metric }) => metric === 77).length === 2;
   });
-  const changed = await lab.until('both nodes have sent it', async (note) => {
+  const changed = await lab.until('the history has the change of both nodes', async (note) => {
     const entries = note(await history()).entries.filter(({ what }) => what === 'Changed');
     return new Set(entries.map((one) => one.by)).size === 2 ? entries : undefined;
   });
@@ -93,7 +93,7 @@ test('an attribute that changes is told with the value that the routers show, an
   expect(changed[0]?.text).toContain('med 77');
 });
 
-test('the history tells from the assignment to the announcement, by whom, and names what it could not ask', async () => {
+test('history shows assignment and announcement by process, and names processes it could not ask', async () => {
   const told = await history();
   expect(by(told, 'controller')).toEqual(expect.arrayContaining(['AddressAssigned']));
   for (const node of ['node1', 'node2']) expect(by(told, node).slice(0, 2)).toEqual(['Programmed', 'Announced']);
@@ -103,7 +103,7 @@ test('the history tells from the assignment to the announcement, by whom, and na
   expect(stdout).toMatch(/fix: run the command on its host/);
 });
 
-test('herald routes and explain tell what was really sent, and of whom they could not ask', async () => {
+test('herald routes and explain show sent routes, and name processes they could not ask', async () => {
   const reads = ['--source', herald.directory, '--socket', herald.socket('node1')];
   const { stdout } = await herald.run('routes', '--service', 'shop/web', ...reads, '-o', 'json');
   type Row = { readonly node: string; readonly prefix: string; readonly nextHop: string; readonly live?: true; readonly reason?: object };
@@ -112,7 +112,7 @@ test('herald routes and explain tell what was really sent, and of whom they coul
     routes.filter((row) => row.node === node && addresses.some((address) => row.prefix.startsWith(`${address}/`)));
   expect(of('node1').length).toBe(2 * addresses.length);
   expect(of('node1').every(({ live, reason }) => live === true && reason === undefined)).toBe(true);
-  // The address of the session in place of "self".
+  // The session's own address replaces "self".
   expect(new Set(of('node1').map(({ nextHop }) => nextHop))).toEqual(
     new Set(['tor1', 'tor2'].flatMap((tor) => addresses.flatMap((address) => viaNodes(tor, ['node1'], address)))),
   );
@@ -127,7 +127,7 @@ test('herald routes and explain tell what was really sent, and of whom they coul
   expect(quiet.stdout).not.toMatch(/asked/);
 });
 
-test('a history that is watched goes on over a restart of an agent, and says so', async () => {
+test("history --watch continues across an agent's restart and reports it", async () => {
   const sockets = ['controller', 'node1', 'node2'].flatMap((of) => ['--socket', herald.socket(of)]);
   const watch = herald.startCommand('node1', 'watch', 'history', 'service', 'shop/web', '--watch', '1', ...sockets);
   await watch.waitForLine(/^the agent of node2 tells/, 60_000);
@@ -141,14 +141,14 @@ test('a history that is watched goes on over a restart of an agent, and says so'
   await watch.waitForLine(/^herald: the agent of node2 does not answer any more$/, 60_000);
   herald.startAgent('node2');
   await watch.waitForLine(/^herald: the agent of node2 was restarted at .*Z: it knows nothing from before$/, 60_000);
-  await lab.until('the new one announces', (note) => note(announced('node2')) > before.node2, 60_000);
-  // What the others had told is not told again.
+  await lab.until('the new agent announces', (note) => note(announced('node2')) > before.node2, 60_000);
+  // Entries of the other processes are not printed again.
   expect(announced('node1')).toBe(before.node1);
   watch.kill('SIGINT');
   expect(await watch.exited).toEqual({ code: 0, signal: null });
 });
 
-test('a Service that is withdrawn has no live route, and its history says why and by which file', async () => {
+test('a withdrawn Service has no live route, and history names the reason and the object', async () => {
   await herald.edit('30-web.yaml', (text) => text.replaceAll('ready: true', 'ready: false'));
   for (const tor of ['tor1', 'tor2']) for (const address of addresses) await untilNextHops(lab, tor, address, []);
   await lab.until('there is no live route', async (note) => note(await routesOf('node1', '?service=shop%2Fweb')).length === 0);

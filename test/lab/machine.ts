@@ -15,10 +15,10 @@ export interface KernelRoute {
   readonly nexthops?: readonly { readonly gateway?: string; readonly dev?: string; readonly weight?: number }[];
 }
 
-/** A network namespace of the lab, and what runs in it. */
+/** A network namespace of the lab and the processes in it. */
 export class Machine {
   readonly name: string;
-  /** For `ip netns exec`. */
+  /** The name for `ip netns exec`. */
   readonly namespace: string;
   readonly labId: string;
   readonly #spawned = new Map<string, number>();
@@ -34,7 +34,7 @@ export class Machine {
     return run(inNamespace(this.namespace, argv), options);
   }
 
-  /** Starts a process whose output goes to a file in the lab's directory, called after `name` (the program's name by default). */
+  /** Starts a process. Its output goes to a file in the lab's directory, called after `name` (the program's name by default). */
   spawn(
     argv: readonly string[],
     options: { readonly name?: string; readonly env?: Record<string, string>; readonly cwd?: string } = {},
@@ -50,13 +50,13 @@ export class Machine {
     });
   }
 
-  /** Routes of the main table, of other programs too. */
+  /** Returns the routes of the main table, including those of other programs. */
   async kernelRoutes(family: 4 | 6): Promise<readonly KernelRoute[]> {
     const { stdout } = await run(['ip', '-n', this.namespace, '-j', `-${family}`, 'route', 'show']);
     return JSON.parse(stdout || '[]') as KernelRoute[];
   }
 
-  /** Lines of `ip -batch` in this namespace. */
+  /** Runs lines of `ip -batch` in this namespace. */
   ip(...lines: readonly string[]): Promise<void> {
     return ip(lines, this.namespace);
   }

@@ -36,7 +36,7 @@ async function untilRoutes(address: string, via: readonly string[]): Promise<voi
 describe.each(families)('externalTrafficPolicy: Local over IPv$family', ({ index, client }) => {
   let address: string;
 
-  test('draws traffic only to nodes with a pod, and the pods see the client', async () => {
+  test('nodes with a pod announce the address, others do not, and the pods see the client', async () => {
     address = (await herald.untilAssigned('shop/ledger', 2))[index] ?? '';
     await untilRoutes(address, ['node1', 'node2']);
     const report = await lab.client.tcp({ address, port: 80, count: 60, parallel: 4 });
@@ -45,13 +45,13 @@ describe.each(families)('externalTrafficPolicy: Local over IPv$family', ({ index
     expect(Object.keys(report.pods).toSorted()).toEqual(['ledger-1', 'ledger-2']);
   });
 
-  test('a pod of the cluster reaches it from a node without a pod', async () => {
+  test('a pod reaches the address from a node without a pod', async () => {
     const report = await lab.clientIn('web-3').tcp({ address, port: 80, count: 20 });
     expect(report.errors).toEqual({});
   });
 });
 
-test('a pod that is no longer ready takes its node out, one that terminates but serves makes it the last resort', async () => {
+test('a node with an unready pod withdraws, and one with a terminating pod is the last resort', async () => {
   const [address = ''] = await herald.untilAssigned('shop/ledger', 2);
   const set = (node: string, from: string, to: string): Promise<void> =>
     herald.edit('40-ledger.yaml', (text) =>
@@ -62,8 +62,8 @@ test('a pod that is no longer ready takes its node out, one that terminates but 
   await set('node2', ready, notReady);
   await untilRoutes(address, ['node1']);
   await set('node2', notReady, terminating);
-  // The routers have the second way, and do not use it.
-  await lab.until('tor1 has the way to node2', async (note) => note(await pathFrom(lab, 'tor1', 'node2', address)) !== undefined);
+  // The routers have the second path and do not use it.
+  await lab.until('tor1 has the path to node2', async (note) => note(await pathFrom(lab, 'tor1', 'node2', address)) !== undefined);
   await untilRoutes(address, ['node1']);
   expect(await herald.explain('shop/ledger')).toMatch(
     /as a last resort: the endpoints on node "node2" terminate, and node "node1" has a ready one/,
@@ -72,7 +72,7 @@ test('a pod that is no longer ready takes its node out, one that terminates but 
   await set('node1', ready, notReady);
   await untilRoutes(address, ['node2']);
   expect((await lab.client.tcp({ address, port: 80, count: 20, parallel: 4 })).pods).toEqual({ 'ledger-2': 20 });
-  // Nobody else has a ready one: then all that serve are equal.
+  // No other node has a ready endpoint, so all that serve are equal.
   await set('node1', notReady, terminating);
   await untilRoutes(address, ['node1', 'node2']);
   expect((await lab.client.tcp({ address, port: 80, count: 40, parallel: 4 })).errors).toEqual({});
@@ -85,7 +85,7 @@ describe.each([
   ['external IP', '192.0.2.10'],
   ['external IP', '2001:db8:2::10'],
 ])('%s %s', (_, address) => {
-  test('is announced and reached from outside by TCP and UDP', async () => {
+  test('the address is announced and reachable from outside by TCP and UDP', async () => {
     await untilRoutes(address, nodes);
     for (const protocol of ['tcp', 'udp'] as const) {
       const report = await lab.client[protocol]({ address, port: 80, count: 40, parallel: 4 });
@@ -95,9 +95,9 @@ describe.each([
   });
 });
 
-test('an external IP that no policy allows is neither announced nor forwarded, and explain says why', async () => {
+test('an external IP without a policy is neither announced nor forwarded, and explain says why', async () => {
   await herald.edit('30-web.yaml', (text) => text.replace('externalIPs: [192.0.2.10, ', 'externalIPs: [192.0.2.10, 192.0.2.200, '));
-  await lab.until('explain knows', async (note) => note(await herald.explain('shop/web')).includes('192.0.2.200'));
+  await lab.until('explain names 192.0.2.200', async (note) => note(await herald.explain('shop/web')).includes('192.0.2.200'));
   expect(await herald.explain('shop/web')).toMatch(
     /192\.0\.2\.200 \(ExternalIP\) is not announced: no ExternalIPPolicy allows namespace "shop"/,
   );
@@ -119,7 +119,7 @@ test.each([
   expect(Object.keys(report.pods)).toHaveLength(3);
 });
 
-describe('which node announces', () => {
+describe('the announcing nodes', () => {
   const withNode3 = (change: (line: string) => string): Promise<void> =>
     herald.edit('10-cluster.yaml', (text) =>
       text
@@ -128,7 +128,7 @@ describe('which node announces', () => {
         .join('\n---\n'),
     );
 
-  test('a node that is excluded from load balancers does not, and comes back', async () => {
+  test('a node excluded from load balancers withdraws, and announces again later', async () => {
     const [address = ''] = await herald.untilAssigned('shop/web', 2);
     await untilRoutes(address, nodes);
     await withNode3((document) => document.replace('rack: b', 'rack: b, node.kubernetes.io/exclude-from-external-load-balancers: ""'));
@@ -140,7 +140,7 @@ describe('which node announces', () => {
     await untilRoutes(address, nodes);
   });
 
-  test('a node without network does not', async () => {
+  test('a node without network withdraws', async () => {
     const address = (await herald.untilAssigned('shop/web', 2))[1] ?? '';
     await withNode3((document) => document.replace('status: {', 'status: { conditions: [{ type: NetworkUnavailable, status: "True" }],'));
     await untilRoutes(address, ['node1', 'node2']);
@@ -148,7 +148,7 @@ describe('which node announces', () => {
     await untilRoutes(address, nodes);
   });
 
-  test('the advertisement may select nodes, and its attributes change without a reset of the session', async () => {
+  test('an advertisement selects nodes, and changed attributes do not reset the session', async () => {
     const [address = ''] = await herald.untilAssigned('shop/web', 2);
     const established = async (): Promise<string> => {
       const neighbor = await lab.router('tor1').show<Record<string, { connectionsEstablished: number }>>('show bgp neighbors json');
@@ -173,11 +173,11 @@ describe('which node announces', () => {
   });
 });
 
-describe('what a Service says of its addresses', () => {
+describe('annotations of a Service on its addresses', () => {
   const annotate = (annotations: string): Promise<void> =>
     herald.edit('30-web.yaml', (text) => text.replace(/name: web,( annotations: \{[^}]*\},)?/, `name: web,${annotations}`));
 
-  test('drained, it keeps its addresses, no switch has a route to them, and what still arrives is forwarded', async () => {
+  test('a drained Service keeps its addresses without routes, and packets that arrive are forwarded', async () => {
     const addresses = await herald.untilAssigned('shop/web', 2);
     await annotate(' annotations: { herald.dev/drain: "true" },');
     for (const address of [...addresses, '10.96.0.10', '192.0.2.10']) await untilRoutes(address, []);
@@ -189,7 +189,7 @@ describe('what a Service says of its addresses', () => {
     expect((await lab.client.tcp({ address: addresses[0] ?? '', port: 80, count: 20 })).errors).toEqual({});
   });
 
-  test('it may keep its ClusterIPs and external IPs off the air, and the rest stays on', async () => {
+  test('a Service can keep its ClusterIPs and external IPs unannounced, and other addresses stay', async () => {
     const [address = ''] = await herald.untilAssigned('shop/web', 2);
     await annotate(' annotations: { herald.dev/advertise-cluster-ip: "false" },');
     await untilRoutes('10.96.0.10', []);
@@ -205,12 +205,12 @@ describe('what a Service says of its addresses', () => {
   });
 });
 
-describe('addresses', () => {
+describe('requested addresses', () => {
   const pod = { address: '10.244.1.10', node: 'node1' };
   const request = (spec: string, annotations = ''): string =>
     onePodService({ name: 'extra', clusterIP: '10.96.0.80', pod, spec, annotations });
 
-  test('spec.loadBalancerIP is honoured, also when it changes: the new route comes and the old one goes', async () => {
+  test('spec.loadBalancerIP is honoured; when the request changes, the new route replaces the old one', async () => {
     await herald.write('80-extra.yaml', request('loadBalancerIP: 198.51.100.77'));
     expect(await herald.untilAssigned('shop/extra', 1)).toEqual(['198.51.100.77']);
     await untilRoutes('198.51.100.77', nodes);
@@ -220,7 +220,7 @@ describe('addresses', () => {
     expect((await lab.client.tcp({ address: '198.51.100.78', port: 80, count: 5 })).errors).toEqual({});
   });
 
-  test('a request that cannot be met leaves the Service the address it has, and is explained', async () => {
+  test('a request that cannot be met leaves the Service its address, and the condition says why', async () => {
     await herald.write('80-extra.yaml', request('loadBalancerIP: 198.18.0.1'));
     const condition = await herald.untilCondition('shop/extra', 'AddressAssigned', 'False');
     expect(condition.reason).toBe('AddressNotInPools');
@@ -231,7 +231,7 @@ describe('addresses', () => {
   });
 });
 
-test('an aggregate is announced in place of the addresses inside, and an address that nobody owns does not loop', async () => {
+test('an aggregate replaces the addresses inside, and an unowned address in it makes no loop', async () => {
   await herald.write(
     '90-aggregate.yaml',
     `apiVersion: herald.dev/v1alpha1
@@ -279,7 +279,7 @@ test('no connection fails while pods come and go', async () => {
       text.replaceAll(`nodeName: node3, conditions: { ready: ${from} }`, `nodeName: node3, conditions: { ready: ${to} }`),
     );
     const [done, needed] = [probes.map(({ outcomes }) => outcomes.length), 40];
-    await lab.until('forty more requests', () => probes.every(({ outcomes }, index) => outcomes.length > (done[index] ?? 0) + needed));
+    await lab.until('forty more requests have ended', () => probes.every(({ outcomes }, index) => outcomes.length > (done[index] ?? 0) + needed));
   }
   for (const probe of probes) expect((await probe.stop()).errors).toEqual({});
 });

@@ -26,7 +26,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Asked from the host itself, as a scraper of its network does. */
+/** Requests a URL from the host itself, as a scraper in its network does. */
 async function get(from: 'node1' | 'control', url: string): Promise<Answer | undefined> {
   const program = `fetch(${JSON.stringify(url)}).then(async (a) => console.log(JSON.stringify({ status: a.status, body: await a.text() })), () => console.log('null'))`;
   const host = from === 'control' ? lab.control : lab.node('node1');
@@ -40,13 +40,13 @@ async function scrape(from: 'node1' | 'control', place: string): Promise<string>
   return answer?.body ?? '';
 }
 
-/** `HERALD_RECORD=DIR`: what was scraped is written there, as the tests of alerts use it. */
+/** Writes scraped text to the directory `HERALD_RECORD`, if set. The tests of alerts use these files. */
 async function record(file: string, text: string): Promise<void> {
   const directory = process.env['HERALD_RECORD'];
   if (directory !== undefined) await writeFile(join(directory, file), text);
 }
 
-test('an agent serves its metrics at the addresses of its node, of both families, and not elsewhere', async () => {
+test("an agent serves its metrics at its node's addresses of both families, and not elsewhere", async () => {
   for (const place of ['10.0.0.11:10290', '[fd00::11]:10290']) {
     const text = await scrape('node1', place);
     expect(sampleOf(text, 'herald_objects{kind="Node"}')).toBe(3);
@@ -54,15 +54,15 @@ test('an agent serves its metrics at the addresses of its node, of both families
   expect(await get('node1', 'http://127.0.0.1:10290/metrics')).toBeUndefined();
 });
 
-test('a controller tells how many addresses its pools have', async () => {
+test('a controller counts the addresses of its pools', async () => {
   await herald.untilAssigned('shop/web', 2);
-  await lab.until('the controller has counted', async (note) => {
+  await lab.until('the controller has counted one assigned address', async (note) => {
     const text = await scrape('control', '127.0.0.1:10292');
     return note(sampleOf(text, 'herald_pool_addresses{pool="public",family="ipv6",state="assigned"}')) === 1;
   });
 });
 
-test('sessions, with what was said in them', async () => {
+test('an agent reports its sessions, their messages and prefixes', async () => {
   const text = await lab.until('both sessions are up and have the routes', async (note) => {
     const text = await scrape('node1', '10.0.0.11:10290');
     const up = [...samplesOf(text, 'herald_bgp_session_up').values()];
@@ -78,7 +78,7 @@ test('sessions, with what was said in them', async () => {
   await record('controller.txt', await scrape('control', '127.0.0.1:10292'));
 });
 
-test('a change of endpoints moves the histograms: heard, in the kernel, at the routers', async () => {
+test('a change of endpoints is measured up to the rule and up to the route', async () => {
   const series = (name: string): string => `${name}_count{kind="EndpointSlice"}`;
   const names = ['herald_change_to_rule_duration_seconds', 'herald_change_to_route_duration_seconds'] as const;
   for (const address of await herald.untilAssigned('shop/web', 2)) {
@@ -89,7 +89,7 @@ test('a change of endpoints moves the histograms: heard, in the kernel, at the r
   }
   const before = await scrape('node1', '10.0.0.11:10290');
   await herald.edit('30-web.yaml', (text) => text.replaceAll('ready: true', 'ready: false, serving: false'));
-  const after = await lab.until('the change is counted', async (note) => {
+  const after = await lab.until('the histograms have counted the change', async (note) => {
     const text = await scrape('node1', '10.0.0.11:10290');
     const grown = names.map((name) => (sampleOf(text, series(name)) ?? 0) - (sampleOf(before, series(name)) ?? 0));
     return note(grown).every((count) => count > 0) ? text : undefined;
@@ -100,18 +100,18 @@ test('a change of endpoints moves the histograms: heard, in the kernel, at the r
     expect(seconds).toBeGreaterThan(0);
   }
   expect(sampleOf(after, 'kubeproxy_sync_proxy_rules_endpoint_changes_total')).toBeGreaterThan(0);
-  // The flows of UDP lead to a pod that serves them no more.
+  // The UDP flows lead to a pod that no longer serves them.
   const conntrack = ['deleted_entries_total', 'sync_duration_seconds_count'] as const;
   const forgotten = ['IPv4', 'IPv6'].flatMap((family) =>
     conntrack.map((name) => `kubeproxy_conntrack_reconciler_${name}{ip_family="${family}"}`),
   );
-  await lab.until('the flows are forgotten and counted', async (note) => {
+  await lab.until('the flows are deleted and counted', async (note) => {
     const text = await scrape('node1', '10.0.0.11:10290');
     return note(forgotten.map((series) => sampleOf(text, series) ?? 0)).every((count) => count > 0);
   });
 });
 
-test('the health of both is told to all, and says of what it consists', async () => {
+test('/livez and /readyz of agent and controller answer, and /readyz lists its checks', async () => {
   for (const [from, place] of [
     ['node1', '127.0.0.1:10291'],
     ['node1', '[::1]:10291'],

@@ -1,23 +1,23 @@
 import { run } from './command.ts';
 
-/** Runs lines of `ip` in one process: in a namespace, or outside of all of them, where veth pairs are made. */
+/** Runs lines of `ip` in one process, in a namespace or, for creating veth pairs, outside of all namespaces. */
 export async function ip(lines: readonly string[], namespace?: string): Promise<void> {
   if (lines.length === 0) return;
   await run(['ip', ...(namespace === undefined ? [] : ['-n', namespace]), '-batch', '-'], { input: `${lines.join('\n')}\n` });
 }
 
-/** The command line that runs `argv` in a namespace, under the same process id. */
+/** Returns the command line that runs `argv` in a namespace. The process id does not change. */
 export function inNamespace(namespace: string, argv: readonly string[]): readonly string[] {
   return ['ip', 'netns', 'exec', namespace, ...argv];
 }
 
 /**
- * Settings for a fresh namespace, before it has any link: links take `default` when they are made.
+ * Settings for a fresh namespace. They must be set before it has links, because new links copy `default`.
  *
  * - No duplicate address detection: the lab owns both ends, and a tentative IPv6 address cannot be a source for a second.
- * - No reverse path filter: with two ToRs an answer may leave where the question did not enter.
- * - Routes whose link has no carrier are passed over, or half of an unplugged node's traffic would go nowhere.
- * - Nobody says or believes ICMP redirects: ToRs send packets back onto the network they came from.
+ * - No reverse path filter: with two ToRs an answer may leave by another link than the request arrived by.
+ * - Routes whose link has no carrier are skipped. Otherwise half of an unplugged node's traffic would be lost.
+ * - ICMP redirects are neither sent nor accepted: ToRs send packets back onto the network they came from.
  */
 const hostSettings: readonly string[] = [
   'net.ipv4.conf.all.rp_filter=0',
@@ -35,7 +35,7 @@ const hostSettings: readonly string[] = [
   'net.ipv6.conf.default.accept_redirects=0',
 ];
 
-/** Hashing by ports too (policy 1), so that requests of one client to one address use every path. */
+/** Policy 1 hashes by ports too, so that requests of one client to one address use every path. */
 const forwardingSettings: readonly string[] = [
   'net.ipv4.ip_forward=1',
   'net.ipv6.conf.all.forwarding=1',
@@ -45,8 +45,8 @@ const forwardingSettings: readonly string[] = [
 ];
 
 /**
- * Policy 1 takes the hash that the sender's socket gave the packet, so that two routers in a row choose alike, and the second
- * uses only some of its paths. Policy 3 hashes anew: addresses, protocol and ports (0x37).
+ * Policy 1 uses the hash that the sender's socket gave the packet. Two routers in a row then choose alike, and the second uses only some of
+ * its paths. Policy 3 computes its own hash over addresses, protocol and ports (0x37).
  */
 const ownHashSettings: readonly string[] = ['ipv4', 'ipv6'].flatMap((family) => [
   `net.${family}.fib_multipath_hash_fields=55`,
@@ -58,7 +58,7 @@ export async function prepareNamespace(namespace: string, forwards: boolean, own
   await ip(['link set lo up'], namespace);
 }
 
-/** `NAME=VALUE` for sysctl. */
+/** Returns `NAME=VALUE` settings for sysctl. */
 export function namespaceSettings(forwards: boolean, ownHash = false): readonly string[] {
   return [...hostSettings, ...(forwards ? forwardingSettings : []), ...(ownHash ? ownHashSettings : [])];
 }

@@ -14,7 +14,7 @@ import { netfilterProtocol, openNetlink } from '../../src/system/netlink/socket.
 import { elementTexts, randomElements } from '../unit/dataplane/nftables/netlink/random-elements.ts';
 import { until } from './until.ts';
 
-/** Two empty network namespaces, the same done in both: in one by netlink, in the other by the nft command. */
+/** Two empty network namespaces. Tests do the same in both: in one by netlink, in the other by the nft command. */
 const names = { netlink: `hn-${process.pid}-netlink`, command: `hn-${process.pid}-command` } as const;
 type Name = keyof typeof names;
 const families = [4, 6] as const;
@@ -54,7 +54,7 @@ async function both(transaction: Transaction): Promise<void> {
   for (const name of ['netlink', 'command'] as const) await executors[name].run(transaction);
 }
 
-/** Object by object, elements in order. The type of one map differs, see set-declaration.ts. */
+/** Returns the ruleset object by object, with elements sorted. The type of one map differs, see set-declaration.ts. */
 function listing(name: Name): unknown[] {
   const { nftables } = JSON.parse(inside(name, 'nft', '-j', 'list', 'ruleset')) as { nftables: Record<string, Record<string, unknown>>[] };
   return nftables.slice(1).map((object) => {
@@ -66,7 +66,7 @@ function listing(name: Name): unknown[] {
   });
 }
 
-/** Of the lines of /proc/net/netlink, one is a socket of NETLINK_NETFILTER (12) that is in a group. */
+/** Returns true if a socket of NETLINK_NETFILTER (12) in the lines of /proc/net/netlink has joined a group. */
 function listensToNetfilter(listing: string): boolean {
   const sockets = listing.split('\n').map((line) => line.trim().split(/\s+/));
   return sockets.some(([, protocol, , groups]) => protocol === '12' && groups !== '00000000');
@@ -88,13 +88,13 @@ beforeEach(async () => {
   await both(change({ create: tables }));
 });
 
-describe('the same by netlink and by the nft command', () => {
-  test('the skeleton lists the same', () => {
+describe('rules written by netlink and by the nft command', () => {
+  test('the skeleton has the same listing', () => {
     expect(listing('netlink')).toEqual(listing('command'));
     expect(inside('netlink', 'nft', 'list', 'ruleset')).toContain(markerChain(bit));
   });
 
-  test('the skeleton with interfaces of pods lists the same, and is another one', async () => {
+  test('the skeleton with pod interfaces has the same listing, and it differs from the one without', async () => {
     await both(change({ create: families.map((family) => skeleton(family, bit, pods)) }));
     expect(listing('netlink')).toEqual(listing('command'));
     expect(inside('netlink', 'nft', 'list', 'ruleset')).toContain(markerChain(bit, pods));
@@ -102,7 +102,7 @@ describe('the same by netlink and by the nft command', () => {
     expect(await executors.netlink.readTable(skeleton(4, bit))).toMatchObject({ intact: false });
   });
 
-  test('elements of every set list the same, added, changed and deleted', async () => {
+  test('elements of every set have the same listing after adds, changes and deletes', async () => {
     const elements = families.flatMap((family) => randomElements(family, 60));
     await both(change({ adds: elements }));
     expect(listing('netlink')).toEqual(listing('command'));
@@ -116,7 +116,7 @@ describe('the same by netlink and by the nft command', () => {
     expect(listing('netlink')).toEqual(listing('command'));
   });
 
-  test('prefixes that touch each other, up to the last address', async () => {
+  test('adjacent prefixes up to the last address have the same listing', async () => {
     const prefixes = { 4: ['0.0.0.0/2', '64.0.0.0/3', '96.0.0.0/4', '128.0.0.0/1'], 6: ['100::/8', '200::/7', '8000::/1'] };
     const adds = families.flatMap((family) => prefixes[family].map((key) => elementFromText(family, 'pod_prefixes', key)));
     await both(change({ adds }));
@@ -129,7 +129,7 @@ describe('the same by netlink and by the nft command', () => {
     expect(listing('netlink')).toEqual(listing('command'));
   });
 
-  test('each reads elements as they were written, the command also what netlink wrote', async () => {
+  test('both read elements as they were written, and the command reads what netlink wrote', async () => {
     const elements = families.flatMap((family) => randomElements(family, 200, 7));
     await both(change({ adds: elements }));
     const ways = [
@@ -147,7 +147,7 @@ describe('the same by netlink and by the nft command', () => {
     }
   });
 
-  test('several thousand elements in one transaction', async () => {
+  test('netlink writes thousands of elements in one transaction', async () => {
     const elements = families.flatMap((family) => randomElements(family, 500, 3));
     await executors.netlink.run(change({ adds: elements }));
     const read = await executors.netlink.readTable(skeleton(4, bit));
@@ -170,7 +170,7 @@ describe.each(['netlink', 'command'] as const)('by %s', (name) => {
     expect(texts((await executors[name].readTable(skeleton(4, bit)))?.elements)).toEqual(texts([frontend(1)]));
   });
 
-  test('a table that is not there, and one that somebody changed', async () => {
+  test('a missing table and a table changed by another program are recognised', async () => {
     inside(name, 'nft', 'add', 'chain', 'ip', 'herald', 'foreign');
     expect(await executors[name].readTable(skeleton(4, bit))).toMatchObject({ intact: false });
     inside(name, 'nft', 'delete', 'table', 'ip', 'herald');
@@ -180,7 +180,7 @@ describe.each(['netlink', 'command'] as const)('by %s', (name) => {
     expect(inside(name, 'nft', 'list', 'ruleset')).toBe('');
   });
 
-  test('changes are reported with their revisions, and other tables are not', async () => {
+  test('the monitor reports changes with their revisions, and none of other tables', async () => {
     const changes: TableChange[] = [];
     const problems: string[] = [];
     const events: MonitorEvents = {
@@ -208,9 +208,9 @@ describe.each(['netlink', 'command'] as const)('by %s', (name) => {
 describe('netlink alone', () => {
   const rule = (chain: string): string => skeleton(4, bit).chains.get(chain)?.rules[0] ?? '';
 
-  /** Puts another rule in the place of the first one of a chain. */
+  /** Replaces the first rule of a chain. */
   function replaceRule(chain: string, text: string): void {
-    // After that of the chain.
+    // The first match is the handle of the chain, the second that of its first rule.
     const [, handle] = inside('netlink', 'nft', '-a', 'list', 'chain', 'ip', 'herald', chain).matchAll(/ # handle (\d+)$/gm);
     inside('netlink', 'nft', `replace rule ip herald ${chain} handle ${handle?.[1]} ${text}`);
   }
@@ -225,7 +225,7 @@ describe('netlink alone', () => {
       'a verdict',
       () => inside('netlink', 'nft', 'delete element ip herald remainders { 5:0 } ; add element ip herald remainders { 5:0 : drop }'),
     ],
-  ])('%s that somebody changed is found, though there are as many as before', async (_, spoil) => {
+  ])('a change of %s by another program is found, although the number of objects is the same', async (_, spoil) => {
     const [table] = tables;
     if (table === undefined) throw new Error('no table');
     expect(await executors.netlink.readTable(table)).toMatchObject({ intact: true });
@@ -233,7 +233,7 @@ describe('netlink alone', () => {
     expect(await executors.netlink.readTable(table)).toMatchObject({ intact: false });
   });
 
-  test('an error names the element at fault among thousands, and the object', async () => {
+  test('the error names the faulty element among thousands, and its set', async () => {
     const elements = randomElements(6, 300, 5).filter(({ set }) => !set.includes('prefixes') && set !== 'allowed_sources');
     const victim = elements.find(({ set }, index) => set === 'hairpins' && index > 1_000);
     if (victim === undefined) throw new Error('no victim');
@@ -243,7 +243,7 @@ describe('netlink alone', () => {
     await expect(refused).rejects.toThrow(`element ${keyText(victim)} of ip6 herald hairpins: no such file or directory`);
   });
 
-  test('of a set too large to be listed, the elements that are likely there are asked for', async () => {
+  test('the likely elements of a set too large to list are asked for one by one', async () => {
     const number = maximumListedElements + 5;
     const octets = (value: number): string => String.fromCharCode(value >> 16, (value >> 8) & 255, value & 255);
     const first = elementFromText(4, 'backends', '10.0.0.0 . tcp . 80 . 0:0', '10.0.0.1 . 80');
@@ -254,24 +254,24 @@ describe('netlink alone', () => {
       const listing = await executors.netlink.readTable(skeleton(4, bit), async () => ElementList.of(likely));
       return listing?.elements.packed(4, 'backends') ?? new PackedSet(4, 'backends');
     };
-    /** In order. Not compared by vitest, which would print them all. */
+    /** Returns the records in order, as one string: vitest would print a list of them all. */
     const records = (packed: PackedSet): string =>
       Array.from({ length: packed.length }, (_, index) => packed.record(index))
         .sort()
         .join();
     const there = ElementList.of(elements).packed(4, 'backends') ?? new PackedSet(4, 'backends');
     const wanted = records(there);
-    // A list is in an order of the kernel's own.
+    // The kernel lists elements in its own order.
     expect((await read(elements)).equals(there)).toBe(true);
     expect(records(await read([backend(number), ...elements, backend(number + 1)])) === wanted).toBe(true);
     for (const likely of [elements.slice(7), elements.map((_, index) => backend(index + number))]) {
-      // The kernel may still be at work on the table of hashes: then a list has some twice and others not at all.
+      // The kernel may still be resizing its hash table. A listing then has some elements twice and misses others.
       for (let listed = await read(likely); records(listed) !== wanted; listed = await read(likely))
         await new Promise((resolve) => setTimeout(resolve, 100));
     }
   });
 
-  test('without the right to it nothing can be applied, and the error says so', () => {
+  test('a change fails with code permission when CAP_NET_ADMIN is missing', () => {
     const program = `
       const { netlinkExecutor } = await import(${JSON.stringify(new URL('../../src/dataplane/nftables/netlink/netlink-executor.ts', import.meta.url).href)});
       const { ElementList } = await import(${JSON.stringify(new URL('../../src/dataplane/ruleset/element-list.ts', import.meta.url).href)});
@@ -279,7 +279,7 @@ describe('netlink alone', () => {
       const executor = netlinkExecutor(systemClock, { own: true });
       await executor.run({ create: [], deletes: new ElementList(), adds: new ElementList(), revision: { remove: [], add: 1 } }).catch((error) => console.log(error.name, error.code));
       process.exit(0);`;
-    // The capability alone goes: another user could not read these files.
+    // Only the capability is removed, because another user could not read these files.
     const words = ['setpriv', '--bounding-set=-net_admin', process.execPath, '--input-type=module', '-e', program];
     expect(inside('netlink', ...words)).toBe('DataplaneError permission\n');
   });
@@ -303,7 +303,7 @@ describe('netlink alone', () => {
   });
 });
 
-describe('tables that belong to us (Linux 6.9)', () => {
+describe('tables that Herald owns (Linux 6.9)', () => {
   const [table] = tables;
   const nft = (...words: string[]): string => {
     try {
@@ -314,7 +314,7 @@ describe('tables that belong to us (Linux 6.9)', () => {
   };
   const element = elementFromText(4, 'cluster_ips', '10.0.0.7');
 
-  test('other programs cannot change them; the next process takes them over as they are', async () => {
+  test('other programs cannot change owned tables, and the next process adopts them', async () => {
     await executors.netlink.removeTables();
     const first = byNetlink('netlink', true);
     await first.run(change({ create: tables, adds: [element] }));
@@ -326,7 +326,7 @@ describe('tables that belong to us (Linux 6.9)', () => {
     const second = byNetlink('netlink', true);
     await expect(second.readTable(skeleton(4, bit))).rejects.toMatchObject({ code: 'permission' });
     first.close();
-    // Nobody's now: anybody may change them, which is what the fall-back needs.
+    // The tables have no owner now. Any program may change them, as the fall-back to the nft command needs.
     expect(texts((await second.readTable(skeleton(4, bit)))?.elements)).toEqual(texts([element]));
     expect((await second.readTable(skeleton(6, bit)))?.intact).toBe(true);
     expect(nft('delete', 'table', 'ip6', 'herald')).toBe('refused');
@@ -336,7 +336,7 @@ describe('tables that belong to us (Linux 6.9)', () => {
     expect(inside('netlink', 'nft', 'list', 'ruleset')).toBe('');
   });
 
-  test('tables that were made without it are used as they are', async () => {
+  test('tables that were created without an owner are used as they are', async () => {
     await executors.netlink.run(change({ adds: [element] }));
     const owner = byNetlink('netlink', true);
     expect(texts((await owner.readTable(table ?? skeleton(4, bit)))?.elements)).toEqual(texts([element]));

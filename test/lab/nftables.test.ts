@@ -49,7 +49,7 @@ type Overrides = Partial<Omit<Frontend, 'match' | 'backends' | 'localBackends'>>
   readonly useLocal?: readonly number[];
 };
 
-/** The frontend in both families and both protocols. */
+/** Returns the frontend in both families and both protocols. */
 function everywhere(
   where: { readonly host: number; readonly at: typeof clusterIp } | { readonly nodePort: number },
   overrides: Overrides,
@@ -95,11 +95,11 @@ const services: ReadonlyMap<string, ServiceForwarding> = new Map(
 );
 
 const prefixToNode = ['ip', 'netns', 'exec', namespaceOf('node')];
-// Not owned: tests play other programs that change the tables.
+// The tables have no owner, because tests play other programs that change them.
 const ports = (): NftablesPorts => machinePorts(systemClock, silentLog, { own: false, namespace: namespaceNamed(namespaceOf('node')) });
 const wait = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** The executor with another way to run transactions. */
+/** Returns the executor with another function for running transactions. */
 function withRun(executor: NftExecutor, run: NftExecutor['run']): NftExecutor {
   return {
     run,
@@ -110,7 +110,7 @@ function withRun(executor: NftExecutor, run: NftExecutor['run']): NftExecutor {
   };
 }
 
-/** An agent that starts where another one stopped. */
+/** Starts a data plane in the place of one that was stopped. */
 async function restart(): Promise<void> {
   dataplane = new NftablesDataplane(ports());
   await dataplane.replace(node, services);
@@ -150,25 +150,25 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
     expect(outcome.clients).not.toContain(podAddress(family, 1));
   });
 
-  test('a ClusterIP from outside and from the node is masqueraded', async () => {
+  test('a client outside or on the node that uses a ClusterIP is masqueraded', async () => {
     const outside = await request('client', clusterIp(family, 6), 80, { count: 2 });
     expect(outside.counts).toEqual({ pod1: 2 });
     expect(outside.clients).not.toContain(clientAddress(family));
     expect((await request('node', clusterIp(family, 1), 80, { count: 4 })).counts).not.toHaveProperty('TIMEOUT');
   });
 
-  test('twenty requests in a row to a service without backends are all refused', async () => {
+  test('a Service without backends refuses all of twenty requests in a row', async () => {
     for (const from of ['client', 'pod1', 'node'] as const) {
       for (const target of [clusterIp(family, 2), external(family, 13)]) {
         const outcome = await request(from, target, 80, { count: 20 });
-        // The kernel tells a local sender of a datagram at once that it may not be sent.
+        // The kernel reports EPERM at once to a local sender of a datagram.
         const codes = from === 'node' && protocol === 'UDP' ? ['ECONNREFUSED', 'EPERM'] : ['ECONNREFUSED'];
         expect([from, Object.keys(outcome.counts).filter((code) => !codes.includes(code))]).toEqual([from, []]);
       }
     }
   });
 
-  test('an unused port of a ClusterIP refuses, an address without owner in the service range drops', async () => {
+  test('an unused port of a ClusterIP refuses, and an unowned address in the service range drops', async () => {
     expect((await request('client', clusterIp(family, 1), 81, { count: 1 })).counts).toEqual({ ECONNREFUSED: 1 });
     expect((await request('pod1', clusterIp(family, 77), 80, { count: 1, timeout: briefly })).counts).toEqual({ TIMEOUT: 1 });
   });
@@ -179,7 +179,7 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
     expect((await request('node', clusterIp(family, 3), 80, { count: 4 })).counts).toEqual({ pod1: 4 });
   });
 
-  test('policy Cluster spreads an external address over all backends, masqueraded, from everywhere', async () => {
+  test('policy Cluster spreads an external address over all backends, masqueraded, for every client', async () => {
     for (const from of ['client', 'pod1', 'node'] as const) {
       const outcome = await request(from, external(family, 10), 80, { count: 40 });
       expect(Object.keys(outcome.counts).sort()).toEqual(['pod1', 'pod2', 'pod3']);
@@ -188,7 +188,7 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
     }
   });
 
-  test('policy Local keeps the client and uses local backends; pods and the node use all', async () => {
+  test('policy Local keeps the client address and uses local backends; pods and the node use all', async () => {
     const outside = await request('client', external(family, 11), 80);
     expect(outside).toMatchObject({ counts: { pod1: 24 }, clients: [clientAddress(family)] });
     const pod = await request('pod2', external(family, 11), 80);
@@ -197,7 +197,7 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
     expect(Object.keys((await request('node', external(family, 11), 80)).counts).sort()).toEqual(['pod1', 'pod3']);
   });
 
-  test('policy Local without a local backend drops from outside and works from a pod', async () => {
+  test('policy Local without a local backend drops outside clients and serves pods and the node', async () => {
     expect((await request('client', external(family, 12), 80, { count: 1, timeout: briefly })).counts).toEqual({ TIMEOUT: 1 });
     expect((await request('pod1', external(family, 12), 80, { count: 4 })).counts).toEqual({ pod3: 4 });
     expect((await request('node', external(family, 12), 80, { count: 4 })).counts).toEqual({ pod3: 4 });
@@ -213,7 +213,7 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
     expect((await request('client', otherAddress, 30_001, { count: 1 })).counts).toEqual({ ECONNREFUSED: 1 });
   });
 
-  test('source ranges drop everyone else', async () => {
+  test('source ranges drop all other clients', async () => {
     expect(
       (await request('client', external(family, 14), 80, { count: 4, localAddress: clientAddress(family) })).counts,
     ).not.toHaveProperty('TIMEOUT');
@@ -235,8 +235,8 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
     }
   });
 
-  test('a port of an external address that no service has is left alone', async () => {
-    // Routed on: the node sends it back to the client, whose kernel does not own the address.
+  test('packets to an external address on a port of no Service are not touched', async () => {
+    // The node routes the packet back to the client, whose kernel does not own the address.
     const outcome = await request('client', external(family, 10), 81, { count: 1, timeout: briefly });
     expect(Object.keys(outcome.counts)[0]).toMatch(/^(TIMEOUT|EHOSTUNREACH)$/);
   });
@@ -249,7 +249,7 @@ describe('session affinity', () => {
     ),
   });
 
-  test.each(families)('IPv%i: a client stays when other backends come and go, and moves when its own goes', async (family) => {
+  test.each(families)('IPv%i: a client stays while other backends come and go, and moves when its own goes', async (family) => {
     const request = { protocol: 'TCP', address: external(family, 20), port: 80, count: 12 } as const;
     await dataplane.apply(new Map([['affine', affine(family, [1, 2, 3])]]));
     const first = Object.keys((await lab.request('client', request)).counts);
@@ -276,11 +276,11 @@ describe('session affinity', () => {
   });
 });
 
-describe('a backend that is removed', () => {
+describe('a removed backend', () => {
   const of = (more: Overrides): ServiceForwarding => ({ frontends: everywhere({ host: 90, at: external }, more) });
 
-  test.each(families)('IPv%i: its connections of TCP are reset where the Service asks for it, others go on', async (family) => {
-    /** A connection whose backend is removed. */
+  test.each(families)('IPv%i: TCP connections are reset only if the Service asks for it', async (family) => {
+    /** Opens a connection and removes its backend. */
     const removed = async (more: Overrides): Promise<StayingConnection> => {
       await dataplane.apply(new Map([['going', of({ use: [1], ...more })]]));
       const running = await lab.connection('client', external(family, 90), 80);
@@ -295,8 +295,8 @@ describe('a backend that is removed', () => {
   });
 });
 
-describe('changes', () => {
-  test('the generated skeleton passes the check of nft, and lists so that it loads again', () => {
+describe('changes of the ruleset', () => {
+  test('the skeleton passes the check of nft, and its listing can be loaded again', () => {
     for (const family of families) {
       const script = `${skeletonScript(skeleton(family, 3)).join('\n')}\n`;
       execFileSync('ip', ['netns', 'exec', namespaceOf('pod1'), 'nft', '-c', '-f', '-'], { input: script });
@@ -308,9 +308,9 @@ describe('changes', () => {
     inside('pod1', 'nft flush ruleset');
   });
 
-  test('another instance adopts the tables: nothing is written, and a running connection goes on', async () => {
+  test('another instance adopts the tables without a write, and a running connection stays', async () => {
     const connection = await lab.connection('client', external(4, 10), 80);
-    // Two agents at once would repair each other's work.
+    // Two agents at once would repair each other's changes.
     await dataplane.close();
     const before = inside('node', 'nft -a list ruleset');
     const writes: Transaction[] = [];
@@ -332,7 +332,7 @@ describe('changes', () => {
     expect(await connection.end()).toMatchObject({ failure: '' });
   });
 
-  test.each(families)('IPv%i: a table of an older layout is replaced at the start, without a gap', async (family) => {
+  test.each(families)('IPv%i: a table of an older layout is replaced at the start without a gap', async (family) => {
     const table = `${family === 4 ? 'ip' : 'ip6'} herald`;
     const staying = await lab.connection('client', external(family, 10), 80);
     await dataplane.close();
@@ -346,7 +346,7 @@ describe('changes', () => {
     expect(await staying.end()).toMatchObject({ failure: '' });
   });
 
-  test.each(families)('IPv%i: endpoints are replaced under connections without an error', async (family) => {
+  test.each(families)('IPv%i: endpoints change under connections without an error', async (family) => {
     const staying = await lab.connection('client', external(family, 10), 80);
     const request = lab.request('client', { protocol: 'TCP', address: external(family, 10), port: 80, count: 400 });
     const changed = (use: readonly number[]): ServiceForwarding => ({
@@ -368,17 +368,17 @@ describe('changes', () => {
       await dataplane.apply(new Map([['udp', only([1])]]));
       expect((await lab.request('client', request)).counts).toEqual({ pod1: 1 });
       await dataplane.apply(new Map([['udp', only([2])]]));
-      await until('the flow moves', async () => (await lab.request('client', request)).counts['pod2'] === 1);
+      await until('the flow moves to pod2', async () => (await lab.request('client', request)).counts['pod2'] === 1);
       await dataplane.apply(new Map([['udp', only([])]]));
-      await until('the flow ends', async () => (await lab.request('client', request)).counts['ECONNREFUSED'] === 1);
+      await until('the flow is refused', async () => (await lab.request('client', request)).counts['ECONNREFUSED'] === 1);
       await dataplane.apply(new Map([['udp', undefined]]));
     }
   });
 
   test.each(['flush ruleset', 'delete table ip herald', 'delete table ip6 herald', 'flush chain ip herald services'])(
-    'nft %s is noticed and repaired, and our own changes are not',
+    'nft %s by another program is noticed and repaired, and our own changes are not reported',
     async (command) => {
-      // What is left to do of the repair before is none of the next one.
+      // Restart, so that the rest of a previous repair does not count here.
       await dataplane.close();
       await restart();
       const repairs: string[] = [];
@@ -389,7 +389,7 @@ describe('changes', () => {
       expect(repairs).toEqual([]);
       const before = withoutHandles(inside('node', 'nft list ruleset'));
       inside('node', `nft ${command}`);
-      await until('a repair', () => repairs.length > 0);
+      await until('a repair is reported', () => repairs.length > 0);
       expect(withoutHandles(inside('node', 'nft list ruleset'))).toEqual(before);
       for (const { family, protocol } of cells) {
         const outcome = await lab.request('client', { protocol, address: external(family, 10), port: 80, count: 4 });
@@ -400,7 +400,7 @@ describe('changes', () => {
 });
 
 describe('faults', () => {
-  test('a frontend that the kernel refuses is quarantined alone, and comes back when it is accepted', async () => {
+  test('a frontend that the kernel refuses is quarantined alone, and returns when it is accepted', async () => {
     let poison: string | undefined = external(4, 31);
     const own = ports();
     const faulty: NftablesPorts = {
@@ -436,7 +436,7 @@ describe('faults', () => {
     await restart();
   });
 
-  test('without the command, or without the right, nothing can be applied and the error says which', async () => {
+  test('the error says whether the command or the permission is missing', async () => {
     const absent = new NftablesDataplane(commandPorts(systemClock, silentLog, ['/nonexistent/command']));
     await expect(absent.replace(node, services)).rejects.toMatchObject({ name: 'DataplaneError', code: 'unavailable' });
     await absent.close();
@@ -459,7 +459,7 @@ describe('unreachable routes', () => {
         .map((line) => line.split(' ')[1] ?? ''),
     );
 
-  test('they are a whole set, survive a restart and lose leftovers', async () => {
+  test('each call sets the whole set of routes, across a restart as well', async () => {
     const first = new NftablesDataplane(ports());
     await first.setUnreachable([prefix('198.51.100.0/24'), prefix('fd77::/64')]);
     expect(routes()).toEqual(['198.51.100.0/24', 'fd77::/64']);
@@ -474,14 +474,14 @@ describe('unreachable routes', () => {
   });
 
   test.each([4, 6] as const)(
-    'an IPv%i address inside that no service owns is refused to clients; services inside stay within reach',
+    'an unowned IPv%i address in the prefix is unreachable, and Services in it stay reachable',
     async (family) => {
       const aggregate = maskedPrefix(address(external(family, 10)), family === 4 ? 24 : 64);
       const agent = new NftablesDataplane(ports());
       await agent.setUnreachable([aggregate]);
       const service = { protocol: 'TCP', address: external(family, 10), port: 80, count: 3 } as const;
       const unowned = external(family, 99);
-      // For forwarded packets only: what the node itself sends is routed before it is translated.
+      // The rule applies to forwarded packets only: packets of the node itself are routed before they are translated.
       const lookUp = (incoming: string): string => inside('node', `ip -${family} route get ${unowned}${incoming}`);
       expect(() => lookUp(` from ${clientAddress(family)} iif outside`)).toThrow('Command failed');
       expect(lookUp('')).toContain('dev outside');
@@ -500,7 +500,7 @@ describe('unreachable routes', () => {
   );
 });
 
-test('cleanup leaves nothing', async () => {
+test('cleanup leaves nothing of Herald in the kernel', async () => {
   await dataplane.setUnreachable([prefix('198.51.100.0/24')]);
   await dataplane.cleanup();
   expect(inside('node', 'nft list ruleset')).toBe('');
@@ -508,7 +508,7 @@ test('cleanup leaves nothing', async () => {
   expect(inside('node', 'ip rule')).not.toContain('lookup 152');
 });
 
-/** The lines of a listing without what the kernel itself remembers, in an order of their own. */
+/** Returns the listing without the clients that the kernel remembers in its affinity maps. */
 function withoutClients(listing: string): string {
   return listing.replaceAll(/(map affinity \{[^}]*?)\t\telements = \{[^}]*\}\n/g, '$1');
 }

@@ -2,13 +2,13 @@ export interface OnePodService {
   readonly name: string;
   readonly clusterIP: string;
   readonly pod: { readonly address: string; readonly node: string };
-  /** As YAML has them in braces: "herald.dev/address-pool: block". */
+  /** YAML that goes between braces: "herald.dev/address-pool: block". */
   readonly annotations?: string;
-  /** More fields, in the same way. */
+  /** More fields of the spec, as YAML that goes between braces. */
   readonly spec?: string;
 }
 
-/** The manifests of a Service of type LoadBalancer in the namespace shop, port 80 of TCP over IPv4, and of its one endpoint. */
+/** Returns the manifests of a Service of type LoadBalancer in namespace shop (TCP port 80, IPv4) and of its one endpoint. */
 export function onePodService({ name, clusterIP, pod, annotations = '', spec = '' }: OnePodService): string {
   return `apiVersion: v1
 kind: Service

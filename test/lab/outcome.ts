@@ -1,16 +1,16 @@
-/** What became of one request. `at`: milliseconds since the epoch, with fractions, when it was begun. */
+/** The outcome of one request. `at` is its start in milliseconds since the epoch, with fractions. */
 export type Outcome = Answered | Failed;
 
 export interface Answered {
   readonly ok: true;
   readonly at: number;
   readonly milliseconds: number;
-  /** Who answered. */
+  /** The pod that answered. */
   readonly pod: string;
   /** The source that the pod saw. */
   readonly client: string;
   readonly clientPort: number;
-  /** The pod has said that it is about to end. */
+  /** The pod said that it is about to end. */
   readonly closing?: true;
 }
 
@@ -18,18 +18,21 @@ export interface Failed {
   readonly ok: false;
   readonly at: number;
   readonly milliseconds: number;
-  /** TIMEOUT, or the system's word: ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH, ... CLOSED: ended without an answer. */
+  /**
+   * TIMEOUT, a system error code (ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH, ...), or CLOSED if the connection ended without an
+   * answer.
+   */
   readonly error: string;
 }
 
 export interface Report {
   readonly outcomes: readonly Outcome[];
   readonly failed: number;
-  /** Answers by pod. */
+  /** The number of answers by pod. */
   readonly pods: Readonly<Record<string, number>>;
-  /** Distinct sources that pods saw. */
+  /** The distinct sources that pods saw. */
   readonly clients: readonly string[];
-  /** Failures by error. */
+  /** The number of failures by error. */
   readonly errors: Readonly<Record<string, number>>;
 }
 

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
-/** A process that cannot be mistaken for a later one with the same number. */
+/** Identifies a process. A later process with the same number has another identity. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** Clock ticks from boot to the start of the process: field 22 of /proc/PID/stat (proc(5)). */
   readonly started: string;
 }
 
-/** Undefined: no such process, or a dead one that nobody has waited for yet. */
+/** Returns the identity of a process, or undefined if there is none or if it is dead and was not waited for. */
 export function identify(pid: number): ProcessIdentity | undefined {
   let stat: string;
   try {
@@ -27,7 +27,7 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.started === identity.started;
 }
 
-/** Sends a signal to exactly that process; false when it is gone. */
+/** Sends a signal to exactly that process. Returns false if it is gone. */
 export function signal(identity: ProcessIdentity, name: NodeJS.Signals): boolean {
   if (!isAlive(identity)) return false;
   try {

@@ -9,8 +9,9 @@ import { standardTopology } from './standard-topology.ts';
 import { figuresText, streamFigures } from './stream-figures.ts';
 
 /**
- * The agent of one of three nodes is stopped for good, at 500 new connections a second, externalTrafficPolicy Cluster. Its rules and pods stay:
- * what can be lost is only what is open when routers divide all flows anew, and nothing is where every node hands a flow to the same pod.
+ * Stops the agent of one of three nodes for good, at 500 new connections a second and externalTrafficPolicy Cluster. Its rules and pods
+ * stay. Only connections that are open when routers spread all flows again can be lost. None is lost if every node hands a flow to the same
+ * pod.
  */
 const tors = ['tor1', 'tor2'];
 const stopped = 'node3';
@@ -41,11 +42,14 @@ async function untilVia(addresses: readonly string[], via: readonly string[]): P
   }
 }
 
-/** Every node hands packets over unchanged: pods see the client alone. So many that each pair of nodes is among them. */
+/**
+ * Waits until every node hands packets over unchanged, so that pods see only the client. The number of requests is large enough to use each
+ * pair of nodes.
+ */
 async function untilDirect(addresses: readonly string[]): Promise<void> {
   for (const address of addresses) {
     await lab.until(
-      `pods behind ${address} see the client alone`,
+      `pods behind ${address} see only the client`,
       async (note) => {
         const { clients, failed } = note(await lab.client.tcp({ address, port: 80, count: 200 }));
         return failed === 0 && clients.length === 1;
@@ -55,7 +59,7 @@ async function untilDirect(addresses: readonly string[]): Promise<void> {
   }
 }
 
-/** A time within which a segment that was lost is sent again, so that what fails here has failed for good. */
+/** Milliseconds. A lost segment is sent again within this time, so a failed request was not just slow. */
 const timeoutMs = 15_000;
 
 interface Stop {
@@ -63,7 +67,10 @@ interface Stop {
   readonly changes: readonly RouteEvent[];
 }
 
-/** No source port is used twice: one that another connection has just left is not free, or is known to a node. Others have those below. */
+/**
+ * The next unused source port. No source port is used twice: one that was just closed may not be free, or a node may still know its flow.
+ * Other requests use ports below.
+ */
 let nextPort = 10_000;
 const ports = 13_500;
 
@@ -90,7 +97,7 @@ async function stopUnderLoad(title: string, addresses: readonly string[], option
   await untilVia(addresses, rest);
   await asked();
   const outcomes = (await Promise.all(probes.map((probe) => probe.stop()))).flatMap((report) => report.outcomes);
-  // On a machine that is so busy that the ports are used up, the next ones may not be free: nothing was sent from those.
+  // On a very busy machine the ports may be used up and the next ones taken. A request with an EADDR error sent nothing.
   const failures = outcomes.filter((outcome) => !outcome.ok).filter(({ error }) => !error.startsWith('EADDR'));
   const changes = watch.events();
   await watch.stop();
@@ -105,14 +112,14 @@ describe.each([
   ['--on-stop shutdown', ['--on-stop', 'shutdown']],
   ['SIGTERM alone', []],
 ] as const)('%s', (name, options) => {
-  test('direct server return and consistent hashing: no request is lost', { timeout: 300_000 }, async () => {
+  test('no request is lost with direct server return and consistent hashing', { timeout: 300_000 }, async () => {
     const addresses = await herald.untilAssigned('shop/direct-all', 2);
     const { failures, changes } = await stopUnderLoad(`direct server return, ${name}`, addresses, options);
     expect(changes).not.toEqual([]);
     expect(failures).toEqual([]);
   });
 
-  test('translation: only connections that are open when routers change their mind are reset', { timeout: 300_000 }, async () => {
+  test('translation resets only connections that are open when routers change their choice', { timeout: 300_000 }, async () => {
     const addresses = await herald.untilAssigned('shop/translated-all', 2);
     const { failures, changes } = await stopUnderLoad(`translation, ${name}`, addresses, options);
     expect(changes).not.toEqual([]);

@@ -1,11 +1,12 @@
 /**
- * A pod: answers on TCP and UDP who it is and whom it saw. Run as `node pod-server.ts NAME PORT...` in the pod's namespace.
+ * A pod. It answers over TCP and UDP with its name and the client that it saw. Run as `node pod-server.ts NAME PORT...` in the pod's
+ * namespace.
  *
- * TCP: one JSON line per line received; a connection that begins with `GET ` gets it as an HTTP answer, for people with curl.
- * UDP: one JSON datagram per datagram.
+ * TCP: one JSON line for each line received. A connection that begins with `GET ` gets it as an HTTP answer, so that curl works. UDP: one
+ * JSON datagram for each datagram.
  *
- * SIGTERM ends it as it ends a server that behaves well: new connections are refused, answers on the others say that they are the last, and it
- * exits when those are closed, or when its time is up.
+ * SIGTERM ends it gracefully: it refuses new connections, marks its answers on others as the last ones, and exits when those are closed or
+ * when its time is up.
  */
 import { createSocket } from 'node:dgram';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -40,7 +41,7 @@ async function listenTcp(port: number): Promise<void> {
 function serve(socket: Socket, port: number): void {
   const [client = '', clientPort = 0] = [socket.remoteAddress, socket.remotePort];
   let pending = '';
-  // Clients vanish in a lab that breaks things on purpose; nothing is to be done about it here.
+  // Clients vanish in a lab that breaks things on purpose. The error needs no handling.
   socket.on('error', () => undefined);
   socket.on('data', (data: Buffer) => {
     pending += data.toString('latin1');

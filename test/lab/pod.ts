@@ -9,7 +9,7 @@ import type { PodSpec } from './topology.ts';
 
 const program = fileURLToPath(new URL('pod-server.ts', import.meta.url));
 
-/** A server in a namespace of its own, behind a node: see pod-server.ts for what it answers. */
+/** A server in its own namespace behind a node. See pod-server.ts for its answers. */
 export class Pod extends Machine {
   readonly spec: PodSpec;
   readonly address: DualStack;
@@ -21,15 +21,15 @@ export class Pod extends Machine {
     this.address = address;
   }
 
-  /** The node's end of the pod's link. */
+  /** The name of the node's end of the pod's link. */
   get hostInterface(): string {
     return `p-${this.name}`;
   }
 
-  /** Links the pod's namespace, which exists, to its node: a /32 and a /128 behind a veth, as most CNI plugins do it. */
+  /** Links the pod's namespace, which must exist, to its node: a /32 and a /128 behind a veth pair, as with most CNI plugins. */
   async connect(node: Machine & { readonly plan: NodePlan }): Promise<void> {
     await prepareNamespace(this.namespace, false);
-    // An index that the node's end cannot have by chance: see build.ts.
+    // The node's end can never get this index by chance: see build.ts.
     await ip([
       `link add eth0 index ${firstIndex} netns ${this.namespace} type veth peer name ${this.hostInterface} netns ${node.namespace}`,
     ]);
@@ -43,13 +43,13 @@ export class Pod extends Machine {
     await this.#server.waitForLine(/^listening$/);
   }
 
-  /** SIGKILL: connections are reset by the kernel, and ports refuse. */
+  /** Kills the pod with SIGKILL. The kernel resets its connections, and its ports refuse. */
   async kill(): Promise<void> {
     this.#server?.kill('SIGKILL');
     await this.#server?.exited;
   }
 
-  /** SIGTERM, after which a pod that behaves well goes on for a moment; resolves when its process has ended. */
+  /** Sends SIGTERM. The pod ends gracefully and keeps serving for a moment. Resolves when its process has ended. */
   async terminate(): Promise<void> {
     await this.#server?.stop();
   }
@@ -60,7 +60,7 @@ export class Pod extends Machine {
   }
 }
 
-/** Lines of `ip -batch` for both ends of a pod's link: a /32 and a /128 behind `hostInterface`. The pod's end is eth0. */
+/** Returns lines of `ip -batch` for both ends of a pod's link: a /32 and a /128 behind `hostInterface`. The pod's end is eth0. */
 export function podLinkLines(
   { ipv4, ipv6 }: DualStack,
   hostInterface: string,

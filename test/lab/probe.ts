@@ -1,12 +1,12 @@
 import assert from 'node:assert';
 import { report, type Outcome, type Report } from './outcome.ts';
 
-/** Outcomes that a probe remembers: at one each 4 ms, half an hour. */
+/** The most outcomes that a probe keeps: half an hour with one each 4 ms. */
 const maximumOutcomes = 450_000;
 
 /** A running series of requests. */
 export class Probe {
-  /** In the order in which they ended; grows. */
+  /** Outcomes in the order in which the requests ended. The list grows. */
   readonly outcomes: Outcome[] = [];
   readonly #requestStop: () => void;
   readonly #listeners = new Set<(outcome: Outcome) => void>();
@@ -15,7 +15,7 @@ export class Probe {
 
   constructor(requestStop: () => void) {
     this.#requestStop = requestStop;
-    // Nobody may be waiting when the lab ends under a probe.
+    // The promise may have no handler yet when the lab ends under a probe.
     this.#ended.promise.catch(() => undefined);
   }
 
@@ -28,23 +28,23 @@ export class Probe {
     return report([...this.outcomes]);
   }
 
-  /** The failed request that was begun last; undefined: none failed so far. */
+  /** The failed request that began last. Undefined if none has failed. */
   get lastFailure(): Outcome | undefined {
     return this.outcomes
       .filter(({ ok }) => !ok)
       .reduce<Outcome | undefined>((last, one) => (last && last.at > one.at ? last : one), undefined);
   }
 
-  /** Ends the series; requests under way are awaited and reported too. */
+  /** Ends the series. The report includes requests under way, which are awaited. */
   stop(): Promise<Report> {
     if (!this.#stopping) this.#requestStop();
     this.#stopping = true;
     return this.#ended.promise;
   }
 
-  /** For the client that feeds this probe. */
+  /** Adds an outcome. Only the client that feeds this probe calls it. */
   add(outcome: Outcome): void {
-    assert(this.outcomes.length < maximumOutcomes, 'a probe that nobody stopped');
+    assert(this.outcomes.length < maximumOutcomes, 'the probe was never stopped');
     this.outcomes.push(outcome);
     for (const listener of this.#listeners) listener(outcome);
   }

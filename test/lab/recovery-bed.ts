@@ -9,24 +9,24 @@ export const tors = ['tor1', 'tor2'] as const;
 export type Node = (typeof nodes)[number];
 export type Tor = (typeof tors)[number];
 
-/** Seconds of a BGP session in the examples. */
+/** The hold time of BGP sessions in the examples, in seconds. */
 export const holdTime = 3;
 
-/** How long sessions and the client bear silence. */
+/** The times after which sessions and the client take silence for a failure. */
 export interface Patience {
-  /** Seconds; three times that of a keepalive. */
+  /** Seconds. It is three times the keepalive time. */
   readonly holdTime: number;
-  /** Milliseconds of a request. */
+  /** Milliseconds until a request fails. */
   readonly requestMs: number;
 }
 
-/** Where times are measured. */
+/** For measuring times. */
 export const measuring: Patience = { holdTime, requestMs: 1_000 };
 
-/** Where they are not, what stands still for some seconds is not taken to be dead. */
+/** For tests that measure no times: a process that is suspended for some seconds does not count as dead. */
 export const patient: Patience = { holdTime: 9, requestMs: 10_000 };
 
-/** Two nodes behind two switches with the example Service, and a client whose requests go on while something fails. */
+/** Two nodes behind two ToRs with the example Service, and a client that sends requests while a fault lasts. */
 export class RecoveryBed {
   readonly lab: Lab;
   readonly herald: HeraldInLab;
@@ -57,12 +57,12 @@ export class RecoveryBed {
     }
   }
 
-  /** Of each BGPPeer, as its manifest has them. */
+  /** The timers of each BGPPeer, as its manifest has them. */
   get timers(): string {
     return timers(this.patience.holdTime);
   }
 
-  /** Every switch sends to every node, over sessions that are up: routes alone may be those of before. */
+  /** Waits until every ToR sends to every node over sessions that are up. Routes alone could be stale. */
   async untilAll(milliseconds = 60_000): Promise<void> {
     for (const node of nodes) for (const tor of tors) await this.untilSessions(node, tor, 'Established', milliseconds);
     for (const tor of tors) await this.untilRoutes(tor, nodes, milliseconds);
@@ -73,7 +73,7 @@ export class RecoveryBed {
     for (const address of this.addresses) await untilNextHops(this.lab, tor, address, viaNodes(tor, via, address), milliseconds);
   }
 
-  /** The switch sends no packet to the node, whatever other way it knows. */
+  /** Waits until the ToR sends no packet directly to the node. It may have another path. */
   async untilNoWay(tor: Tor, node: Node, milliseconds = 60_000): Promise<void> {
     for (const address of this.addresses) {
       const [way = ''] = viaNodes(tor, [node], address);
@@ -85,12 +85,12 @@ export class RecoveryBed {
     }
   }
 
-  /** Of both families. */
+  /** Returns the sessions of both families. */
   async sessions(node: string, tor: Tor): Promise<readonly RecordedSession[]> {
     return (await this.herald.sessions(node)).filter(({ peer }) => peer.startsWith(tor));
   }
 
-  /** "down": any state but Established. `since`: states that were entered before do not count. */
+  /** Waits for a state of both sessions. "down" is any state but Established. States that were entered before `since` do not count. */
   untilSessions(
     node: string,
     tor: Tor,
@@ -111,7 +111,9 @@ export class RecoveryBed {
     );
   }
 
-  /** Other settings of all sessions, which are reset by it and forget their flaps; the result takes them back. */
+  /**
+   * Changes the settings of all sessions. This resets the sessions and their flap counts. Returns a function that restores the settings.
+   */
   async withPeers(change: (text: string) => string): Promise<() => Promise<void>> {
     const before = await this.herald.read('20-herald.yaml');
     const edited = Date.now();
@@ -126,7 +128,7 @@ export class RecoveryBed {
     };
   }
 
-  /** Requests by TCP to both addresses of the Service, fifty a second each. */
+  /** Starts TCP requests to both addresses of the Service, fifty a second each. */
   stream(): Stream {
     return new Stream(this.lab, this.addresses, this.patience.requestMs);
   }
@@ -142,7 +144,7 @@ export class Stream {
   }
 
   /**
-   * Goes on for a moment after all is well again, and stops. `late`: failures of requests that were begun after that, of which there must be none.
+   * Continues for a moment after the recovery, and stops. `late` counts failed requests that began after the recovery. There must be none.
    */
   async stop(
     recovered = Date.now(),

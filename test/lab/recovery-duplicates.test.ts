@@ -4,7 +4,7 @@ import { onePodService } from './one-pod-service.ts';
 import { nodes, patient, RecoveryBed } from './recovery-bed.ts';
 import { takeAddress } from './recovery-faults.ts';
 
-/** Two things that claim to be the same: what Herald says of it, and that nobody else suffers. */
+/** Two things claim the same identity or address. Tests what Herald reports, and that nothing else is affected. */
 let bed: RecoveryBed;
 
 beforeAll(async () => {
@@ -15,13 +15,13 @@ afterAll(async () => {
   await bed?.lab.stop();
 });
 
-/** Requests from the client to an address, by TCP. */
+/** Sends TCP requests from the client to an address and returns the errors. */
 async function errorsOf(address: string, count = 40): Promise<Readonly<Record<string, number>>> {
   return (await bed.lab.client.tcp({ address, port: 80, count, parallel: 4 })).errors;
 }
 
 describe('two nodes with one router ID', () => {
-  test('FRR takes both, and the BGPPeer says it with both names', async () => {
+  test("FRR accepts both sessions, and the BGPPeer's condition names both nodes", async () => {
     const restore = await bed.withPeers((text) => text.replaceAll('connectTime: 1s', 'connectTime: 1s, routerID: 192.0.2.1'));
     const line = await bed.herald.controller.waitForLine(/DuplicateRouterID/);
     expect(line).toMatch(/nodes \\?"node1\\?" and \\?"node2\\?" both use router ID 192\.0\.2\.1/);
@@ -30,7 +30,7 @@ describe('two nodes with one router ID', () => {
     await restore();
   });
 
-  test('and one with that of the switch itself: between two ASes it may (RFC 6286)', async () => {
+  test('nodes may have the router ID of the ToR, because their AS differs (RFC 6286)', async () => {
     const restore = await bed.withPeers((text) => text.replaceAll('connectTime: 1s', 'connectTime: 1s, routerID: 10.8.0.11'));
     const { routerId } = await bed.lab.router('tor1').show<{ routerId: string }>('show bgp ipv4 unicast summary json');
     expect(routerId).toBe('10.8.0.11');
@@ -38,7 +38,7 @@ describe('two nodes with one router ID', () => {
   });
 });
 
-test('a second agent of one node over the same record is refused, and told which process has it', async () => {
+test('a second agent for the same node and record is refused, with the process that has it', async () => {
   const before = (await bed.herald.sessions('node1')).map(({ since }) => since);
   const program = join(import.meta.dirname, '../../bin/herald');
   const { code, stderr } = await bed.lab
@@ -50,8 +50,8 @@ test('a second agent of one node over the same record is refused, and told which
   for (const address of bed.addresses) expect(await errorsOf(address)).toEqual({});
 });
 
-describe('another machine with the address of a node', () => {
-  test('takes the session over the one switch from it: the node says so, the other switch and the other node go on', async () => {
+describe("another machine with a node's address", () => {
+  test('it takes one session: explain reports it, and the other sessions and node are not affected', async () => {
     const stream = bed.stream();
     const others = async (): Promise<string[]> => {
       const sessions = await bed.herald.sessions('node1');
@@ -59,7 +59,7 @@ describe('another machine with the address of a node', () => {
     };
     const before = [await others(), (await bed.herald.sessions('node2')).map(({ since }) => since)];
     const { noticed, back, lost } = await takeAddress(bed, async () => {
-      await bed.lab.until('explain tells it', async (note) => {
+      await bed.lab.until('explain reports the lost session', async (note) => {
         return /is not announced to tor1-v4: the session with "tor1-v4" is \w+: /.test(note(await bed.herald.explain('shop/web')));
       });
       expect([await others(), (await bed.herald.sessions('node2')).map(({ since }) => since)]).toEqual(before);
@@ -71,8 +71,8 @@ describe('another machine with the address of a node', () => {
   });
 });
 
-describe('the address of a Service that somebody else has as well', () => {
-  test('an interface of the node: what comes from outside goes to the Service all the same', async () => {
+describe('a Service address that is also used elsewhere', () => {
+  test('the Service is reachable although an interface of the node has its address', async () => {
     for (const node of nodes) {
       await bed.lab.node(node).ip(...bed.addresses.map((address) => `addr add ${address} dev lo`));
     }
@@ -82,8 +82,8 @@ describe('the address of a Service that somebody else has as well', () => {
     }
   });
 
-  test('a machine on the link of the switch: the route of the Service is the longer one, and the machine is cut off from outside', async () => {
-    // 10.1.0.99 is in the network that the switch shares with the nodes, where somebody has put a pool as well.
+  test("the Service's route wins over a machine on the ToR's link, which is cut off from outside", async () => {
+    // 10.1.0.99 is in the network that the ToR shares with the nodes, and by mistake also in a pool.
     await bed.lab.node('node2').ip('addr add 10.1.0.99/32 dev tor1');
     const pod = bed.lab.clientIn('client');
     await bed.herald.write(

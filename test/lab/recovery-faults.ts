@@ -2,8 +2,8 @@ import { nodes, type Node, type RecoveryBed, type Tor } from './recovery-bed.ts'
 import type { RecordedSession } from './herald.ts';
 
 /**
- * What fails between a node and its switches, each as one function that breaks it, mends it, and waits for all to be as before. Times are
- * milliseconds, taken when the other side was seen to have noticed, which is looked for every 20 ms.
+ * The faults between a node and its ToRs. Each function causes a fault, ends it and waits for the recovery. Times are in milliseconds and
+ * end when the lab has seen the effect, which it looks for every 20 ms.
  */
 
 const switchedFrom = 'tor1';
@@ -21,7 +21,7 @@ async function sessionsOfAll(bed: RecoveryBed, wanted: 'Established' | 'down', s
   return found;
 }
 
-/** `clear bgp` for the sessions of node1; until they are up anew. */
+/** Runs `clear bgp` for the sessions of node1. Returns the time until they are up again. */
 export async function clearSessions(bed: RecoveryBed): Promise<number> {
   const cleared = Date.now();
   const commands = nodeAddresses(switchedFrom, 'node1').map((address) => `clear bgp ${address}`);
@@ -34,15 +34,15 @@ export async function clearSessions(bed: RecoveryBed): Promise<number> {
 }
 
 export interface NoticedAndBack {
-  /** From the fault until every node has seen it. */
+  /** From the start of the fault until every affected node has noticed it. */
   readonly noticed: number;
-  /** From its end until all sessions and routes are as before. */
+  /** From the end of the fault until all sessions and routes are back. */
   readonly back: number;
-  /** As they were when the fault had been seen. */
+  /** The sessions when the fault was noticed. */
   readonly sessions: readonly RecordedSession[];
 }
 
-/** FRR is killed, all of it, and started. */
+/** Kills all FRR daemons of the ToR and starts them again. */
 export async function restartSwitch(bed: RecoveryBed): Promise<NoticedAndBack> {
   const killed = Date.now();
   await bed.lab.router(switchedFrom).kill();
@@ -54,7 +54,7 @@ export async function restartSwitch(bed: RecoveryBed): Promise<NoticedAndBack> {
   return { noticed, back: Date.now() - started, sessions };
 }
 
-/** The link of node1 to one switch. `noticedBySwitch`: until its kernel sends elsewhere. */
+/** Interrupts the link of node1 to one ToR. `noticedBySwitch` is the time until the ToR's kernel sends elsewhere. */
 export async function loseLink(bed: RecoveryBed, how: 'unplugged' | 'cut'): Promise<NoticedAndBack & { readonly noticedBySwitch: number }> {
   const lost = Date.now();
   await (how === 'unplugged' ? bed.lab.unplug('node1', switchedFrom) : bed.lab.cut('node1', switchedFrom));
@@ -68,7 +68,7 @@ export async function loseLink(bed: RecoveryBed, how: 'unplugged' | 'cut'): Prom
   return { noticedBySwitch, noticed, back: Date.now() - returned, sessions };
 }
 
-/** When the switch's control plane neither hears nor reaches its nodes, not even by a reset; what it forwards goes on. */
+/** Cuts the ToR's control plane off from its nodes: neither side gets packets of the other, not even a reset. Forwarding continues. */
 async function silence(bed: RecoveryBed): Promise<void> {
   const network = switchedFrom.slice(-1);
   const [v4, v6] = [`10.${network}.0.0/24`, `fd00:${network}::/64`];
@@ -80,12 +80,12 @@ async function silence(bed: RecoveryBed): Promise<void> {
   await bed.lab.router(switchedFrom).exec(['nft', '-f', '-'], { input: table });
 }
 
-/** Also for one that a test which failed has left. */
+/** Ends the silence. Also called for one that a failed test left. */
 export async function endSilence(bed: RecoveryBed): Promise<void> {
   await bed.lab.router(switchedFrom).exec(['nft', 'delete', 'table', 'inet', 'silence'], { check: false });
 }
 
-/** BGP of the switch is gone, and no FIN or RST gets through. */
+/** Kills the ToR's bgpd while no FIN or RST can get through. */
 export async function loseBgpInSilence(bed: RecoveryBed): Promise<NoticedAndBack> {
   await silence(bed);
   await bed.lab.router(switchedFrom).kill('bgpd');
@@ -100,16 +100,16 @@ export async function loseBgpInSilence(bed: RecoveryBed): Promise<NoticedAndBack
 }
 
 export interface HalfOpen {
-  /** While nobody has told the nodes. */
+  /** The sessions while the nodes cannot know yet that their connections are lost. */
   readonly before: readonly RecordedSession[];
-  /** From the moment at which the switch can be heard again. */
+  /** Milliseconds from the moment at which packets of the ToR get through again. */
   readonly back: number;
   readonly sessions: readonly RecordedSession[];
 }
 
 /**
- * The switch's BGP is another process without connections, and nobody has heard of it: its kernel has none left that could end. `prepare`: what
- * that process is told before it can be heard.
+ * Replaces the ToR's bgpd by a process without connections, and the nodes do not notice: its kernel has no connection left that could end.
+ * `prepare` configures that process before its packets get through.
  */
 export async function forgetConnections(bed: RecoveryBed, prepare?: () => Promise<void>): Promise<HalfOpen> {
   const lost = Date.now();
@@ -126,7 +126,7 @@ export async function forgetConnections(bed: RecoveryBed, prepare?: () => Promis
   return { before, back: Date.now() - returned, sessions };
 }
 
-/** By name instead of by prefix: a switch that is to call the nodes must know them. */
+/** Configures neighbors by address instead of by prefix: a ToR can connect only to nodes that it knows. */
 async function configureNeighbors(bed: RecoveryBed, more: readonly string[]): Promise<void> {
   const addresses = allNodeAddresses(switchedFrom);
   const activate = (family: 4 | 6): string[] =>
@@ -146,7 +146,7 @@ async function configureNeighbors(bed: RecoveryBed, more: readonly string[]): Pr
     ]);
 }
 
-/** The peers of the switch only wait for its call. */
+/** Makes the ToR's peers passive, so that they wait for its connection. */
 function passive(manifest: string, timers: string): string {
   const change = (document: string): string => document.replace(timers, 'passive: true, holdTime: 60s, keepaliveTime: 20s');
   return manifest
@@ -155,7 +155,10 @@ function passive(manifest: string, timers: string): string {
     .join('\n---\n');
 }
 
-/** The same with a switch that calls the nodes, who have a hold time of 60 s and do not call. `more`: lines of its BGP configuration. */
+/**
+ * Does the same with a ToR that connects to the nodes. The nodes have a hold time of 60 s and do not connect. `more` are lines of the ToR's
+ * BGP configuration.
+ */
 export async function forgetConnectionsAndCall(bed: RecoveryBed, more: readonly string[]): Promise<HalfOpen> {
   const manifest = await bed.herald.read('20-herald.yaml');
   const edited = Date.now();
@@ -173,13 +176,13 @@ export async function forgetConnectionsAndCall(bed: RecoveryBed, more: readonly 
 }
 
 export interface HeldBack {
-  /** As they were when both were held back. */
+  /** The sessions when both were held back. */
   readonly sessions: readonly RecordedSession[];
-  /** For how long they are to be, by their own word. */
+  /** The time that each session says it is held back for. */
   readonly waits: readonly number[];
 }
 
-/** bgpd of the other switch is killed and started until its sessions with node1 are held back. */
+/** Restarts bgpd of the other ToR until its sessions with node1 are held back. */
 export async function flapUntilHeldBack(bed: RecoveryBed): Promise<HeldBack> {
   for (let flap = 1; flap <= 4; flap++) {
     const killed = Date.now();
@@ -199,12 +202,12 @@ export interface TakenAddress {
   readonly lost: RecordedSession;
 }
 
-/** node2 has an address of node1 towards one switch as well, and the switch believes it. `meanwhile`: when the node has noticed. */
+/** Gives node2 an address of node1 towards one ToR as well, and lets the ToR believe node2. `meanwhile` runs when the node has noticed. */
 export async function takeAddress(bed: RecoveryBed, meanwhile?: () => Promise<void>): Promise<TakenAddress> {
   const node2 = bed.lab.node('node2');
   const [link] = JSON.parse((await node2.exec(['ip', '-j', 'link', 'show', 'dev', switchedFrom])).stdout) as { address: string }[];
   await node2.ip(`addr add 10.1.0.11/32 dev ${switchedFrom}`);
-  // The switch believes the machine that has answered last.
+  // The ToR believes the machine that answered last.
   const believed = Date.now();
   await bed.lab.router(switchedFrom).ip(`neigh replace 10.1.0.11 dev br0 lladdr ${link?.address} nud permanent`);
   const lost = await bed.lab.until('node1 has lost its session', async (note) => {

@@ -5,8 +5,8 @@ import { untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 
 /**
- * Two clusters of one node each behind the same switches, which give the same addresses from pools that overlap by mistake. Neither can know of
- * the other, as Herald takes no routes from routers; what is held here is that neither takes away what is the other's.
+ * Two clusters of one node each behind the same ToRs. Their pools overlap by mistake, so they assign the same addresses. Neither can know
+ * of the other, because Herald accepts no routes from routers. Neither may remove the other's routes.
  */
 const tors = ['tor1', 'tor2'];
 let lab: Lab;
@@ -14,7 +14,7 @@ let first: HeraldInLab;
 let second: HeraldInLab;
 let addresses: readonly string[];
 
-/** A cluster that has only this node. */
+/** Starts a cluster that has only this node. */
 async function clusterOf(node: string): Promise<HeraldInLab> {
   const herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml'], `manifests-${node}`);
   await herald.prolongHoldTimes();
@@ -48,7 +48,7 @@ const answering = async (address: string): Promise<string[]> => {
   return Object.keys(pods).toSorted();
 };
 
-test('the switches spread over both, and neither cluster says a word of it', async () => {
+test('the ToRs spread traffic over both clusters, and both report Announced', async () => {
   expect(await second.untilAssigned('shop/web', 2)).toEqual(addresses);
   await untilVia(['node1', 'node2']);
   for (const address of addresses) expect(await answering(address)).toEqual(['web-1', 'web-2']);
@@ -57,7 +57,7 @@ test('the switches spread over both, and neither cluster says a word of it', asy
   }
 });
 
-test('what one withdraws leaves the route of the other alone, and so does its return', async () => {
+test("a withdrawal and a new announcement of one cluster do not affect the other's route", async () => {
   const text = await second.read('30-web.yaml');
   await second.remove('30-web.yaml');
   await untilVia(['node1']);

@@ -12,8 +12,8 @@ import {
 } from './recovery-faults.ts';
 
 /**
- * What fails between a node and its switches, how long until all is as before, and what a client loses meanwhile. The times are printed; what is
- * asserted is who notices what, and by what. `npm run bench:recovery` holds the times to bounds.
+ * Faults between a node and its ToRs: the time until all is as before, and the requests that a client loses meanwhile. Times are printed.
+ * Tests assert which side notices a fault, and by which error. `npm run bench:recovery` checks times against bounds.
  */
 let bed: RecoveryBed;
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   bed = await RecoveryBed.start(patient);
 });
 
-// What a test that failed has left would fail those after it.
+// A silence that a failed test left would fail the tests after it.
 afterEach(() => endSilence(bed));
 
 afterAll(async () => {
@@ -33,8 +33,8 @@ function figures(times: readonly number[]): string {
   return sorted.map(Math.round).join(', ');
 }
 
-describe('a peer that is cleared again and again', () => {
-  test('comes back after each time by the usual pause, is not held back, and nobody notices', async () => {
+describe('sessions that are cleared repeatedly', () => {
+  test('they return after the usual pause each time, are not held back, and no later request fails', async () => {
     const stream = bed.stream();
     const times: number[] = [];
     for (let flap = 0; flap < 6; flap++) times.push(await clearSessions(bed));
@@ -48,7 +48,7 @@ describe('a peer that is cleared again and again', () => {
   });
 });
 
-describe('a switch whose FRR is killed and started', () => {
+describe('a ToR whose FRR is killed and started', () => {
   async function restart(): Promise<readonly [down: number, back: number, text: string]> {
     const stream = bed.stream();
     const { noticed, back } = await restartSwitch(bed);
@@ -57,14 +57,14 @@ describe('a switch whose FRR is killed and started', () => {
     return [noticed, back, text];
   }
 
-  test('once and twice: both times the sessions and routes are back after the usual pause, without damping', async () => {
+  test('sessions and routes return after the usual pause twice, without damping', async () => {
     for (const time of ['once', 'twice']) {
       const [noticed, back, text] = await restart();
       console.info(`FRR killed ${time}: noticed after ${noticed} ms, all routes ${back} ms after it was started; ${text}`);
     }
     for (const node of nodes) {
       for (const { damping, lastError } of await bed.sessions(node, 'tor1')) {
-        // Refused: a call while it was away. None of them is the hold timer.
+        // "Refused" is a connection attempt while FRR was down. None of the errors is the hold timer.
         expect(lastError).toMatch(/closed the connection|reset|refused/);
         expect(damping).toMatchObject({ flapsInLastHour: 2 });
         expect(damping?.until).toBeUndefined();
@@ -72,31 +72,31 @@ describe('a switch whose FRR is killed and started', () => {
     }
   });
 
-  test('with graceful restart at our end', async () => {
+  test('sessions return and count one flap with graceful restart at our end', async () => {
     const restore = await bed.withPeers((text) => text.replaceAll('connectTime: 1s', 'connectTime: 1s, enableGracefulRestart: true'));
     for (const { damping } of await bed.sessions('node1', 'tor1')) expect(damping).toBeUndefined();
     const [noticed, back, text] = await restart();
     console.info(
       `FRR killed, graceful restart at our end: noticed after ${noticed} ms, all routes ${back} ms after it was started; ${text}`,
     );
-    // FRR bears with our restarts; it does not restart gracefully itself unless it is told to.
+    // FRR helps with our restarts. It does not restart gracefully itself unless configured.
     expect((await bed.sessions('node1', 'tor1')).map(({ damping }) => damping?.flapsInLastHour)).toEqual([1, 1]);
     await restore();
   });
 });
 
-describe('the link between a node and a switch', () => {
+describe('the link between a node and a ToR', () => {
   test.each([
     ['is unplugged', 'unplugged'],
     ['is cut silently', 'cut'],
-  ] as const)('%s: both ends notice by the hold time, the other switch is not concerned, and it comes back', async (what, how) => {
+  ] as const)('%s: both ends notice by the hold time, the other ToR is not affected, and the link recovers', async (what, how) => {
     const stream = bed.stream();
     const before = (await bed.sessions('node1', 'tor2')).map(({ since }) => since);
     const { noticedBySwitch, noticed, back, sessions } = await loseLink(bed, how);
     for (const { lastError } of sessions) expect(lastError).toMatch(/hold timer expired|Hold Timer Expired|unreachable|no answer/);
     const { text, late } = await stream.stop();
     console.info(
-      `a link ${what}: the switch sends elsewhere after ${noticedBySwitch} ms, the node has seen it after ${noticed} ms ` +
+      `a link ${what}: the ToR sends elsewhere after ${noticedBySwitch} ms, the node noticed after ${noticed} ms ` +
         `(hold time ${patient.holdTime} s), all routes ${back} ms after its return; ${text}`,
     );
     expect(late).toBe(0);
@@ -104,49 +104,49 @@ describe('the link between a node and a switch', () => {
   });
 });
 
-describe('a half-open connection: the switch has lost its BGP state, and nobody was told', () => {
-  test('while it stays silent, the node notices by its hold time', async () => {
+describe('a half-open connection: the ToR lost its BGP state without a message', () => {
+  test('the node notices by its hold time while the ToR stays silent', async () => {
     const stream = bed.stream();
     const { noticed, back, sessions } = await loseBgpInSilence(bed);
     for (const { lastError } of sessions) expect(lastError).toMatch(/hold timer expired|no answer/);
     const { text, late } = await stream.stop();
     console.info(
-      `half open and silent: noticed after ${noticed} ms (hold time ${patient.holdTime} s), all routes ${back} ms later; ${text}`,
+      `half-open connection, the ToR is silent: noticed after ${noticed} ms (hold time ${patient.holdTime} s), all routes ${back} ms later; ${text}`,
     );
     expect(late).toBe(0);
   });
 
-  test('when it is back before the hold time, the next keepalive of the node shows it, and the session begins anew', async () => {
+  test("the node's next keepalive is reset and a new session begins when the ToR returns earlier", async () => {
     const restore = await bed.withPeers((text) => text.replaceAll(bed.timers, 'holdTime: 60s, keepaliveTime: 2s'));
     const stream = bed.stream();
     const { before, back, sessions } = await forgetConnections(bed);
     expect(before.map(({ state }) => state)).toEqual(Array<string>(4).fill('Established'));
-    // Not by its timer, which would have been much later.
+    // The hold timer did not end the session. It would have fired much later.
     for (const { lastError } of sessions) expect(lastError).toMatch(/reset by the peer/);
     await bed.untilAll();
     const { text, late } = await stream.stop();
-    console.info(`half open, the switch calls nobody: all sessions ${back} ms after it was back; ${text}`);
+    console.info(`half-open connection, the ToR waits: all sessions up ${back} ms after it returned; ${text}`);
     expect(late).toBe(0);
     await restore();
   });
 
   test.each([
-    ['says that it has restarted: the call is taken', [], /has restarted and connected again/],
+    ['says that it has restarted: the connection is accepted', [], /has restarted and connected again/],
     [
-      'does not say so: the call is refused, the old connection is tried, and the next call is taken',
+      'does not say so: the connection is refused, the old one is probed, and the next one is accepted',
       ['bgp graceful-restart-disable'],
       /reset by the peer/,
     ],
-  ] as const)('when the switch calls before the hold time, and %s', async (what, commands, reason) => {
+  ] as const)('the session recovers before the hold time when the ToR connects and %s', async (what, commands, reason) => {
     const { before, back, sessions } = await forgetConnectionsAndCall(bed, commands);
     expect(before.map(({ state }) => state)).toEqual(Array<string>(4).fill('Established'));
     for (const { lastError } of sessions) expect(lastError).toMatch(reason);
-    console.info(`half open, the switch calls and ${what}: all sessions ${back} ms after it was back, hold time 60 s`);
+    console.info(`half-open connection, the ToR connects and ${what}: all sessions up ${back} ms after it returned, hold time 60 s`);
   });
 });
 
-describe('a switch whose BGP is killed again and again', () => {
-  test('is tried as ever three times, then held back, which is said, and others are not concerned', async () => {
+describe('a ToR whose bgpd is killed repeatedly', () => {
+  test('its sessions are retried three times, then held back and reported, and others are not affected', async () => {
     const others = async (): Promise<(string | undefined)[]> => (await bed.sessions('node1', 'tor1')).map(({ since }) => since);
     const before = await others();
     const stream = bed.stream();
@@ -161,7 +161,7 @@ describe('a switch whose BGP is killed again and again', () => {
     for (const wait of waits) expect(wait).toBeGreaterThan(10_000);
     await bed.untilAll(90_000);
     const { text, late } = await stream.stop();
-    // Nobody called before the time was up.
+    // No end connected before the time was up.
     for (const [index, { since }] of (await bed.sessions('node1', 'tor2')).entries()) {
       expect(Date.parse(since)).toBeGreaterThanOrEqual(Date.parse(held[index]?.damping?.until ?? ''));
     }
@@ -170,9 +170,9 @@ describe('a switch whose BGP is killed again and again', () => {
     expect(await others()).toEqual(before);
   });
 
-  test('and at once where the operator turns it off', async () => {
+  test('sessions held back start at once when the operator turns damping off', async () => {
     await bed.lab.router('tor2').restart('bgpd');
-    await bed.lab.until('both are held back', async (note) => {
+    await bed.lab.until('both sessions are held back', async (note) => {
       return note(await bed.sessions('node1', 'tor2')).every(({ damping }) => damping?.until !== undefined);
     });
     const turnedOff = Date.now();

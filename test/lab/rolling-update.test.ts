@@ -8,7 +8,7 @@ import { untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 import { figuresText, streamFigures } from './stream-figures.ts';
 
-/** A rolling update under load: nobody notices it, where pods go on serving until their grace period ends. */
+/** A rolling update under load loses no request if pods keep serving until their grace period ends. */
 const nodes = ['node1', 'node2', 'node3'];
 const tors = ['tor1', 'tor2'];
 const rounds = 3;
@@ -54,23 +54,23 @@ async function untilRoutes(addresses: readonly string[], via: readonly string[])
   }
 }
 
-/** A time within which a segment that was lost is sent again, so that what fails here has failed for good. */
+/** Milliseconds. A lost segment is sent again within this time, so a failed request was not just slow. */
 const timeoutMs = 15_000;
 
 /**
- * A source port that was used before may still have its flow: with a pod that terminates, as long as that serves, or on a node that routers have
- * turned away from, which has not seen the end of that connection. So datagrams, and connections where routes change, have ports of their own.
+ * A source port that was used before may still have its flow: with a terminating pod while it serves, or on a node that routers no longer
+ * use and that has not seen the end of the connection. So datagrams, and connections while routes change, use ports of their own.
  */
 const firstPort = 10_000;
 let nextPort = firstPort;
-/** For five minutes of datagrams. */
+/** Ports for five minutes of datagrams. */
 const room = 8000;
 
-/** 500 new connections a second, half of them of each family; connections that are kept; datagrams. */
+/** 500 new connections a second, half of them of each family, kept connections and datagrams. */
 class Load {
   readonly streams: readonly (readonly [string, Probe])[];
 
-  /** `ownPorts`: new connections have them, too. */
+  /** `ownPorts` gives new connections their own ports as well. */
   constructor(addresses: readonly string[], ownPorts = false) {
     const port = 80;
     this.streams = addresses.flatMap((address): [string, Probe][] => {
@@ -89,7 +89,7 @@ class Load {
     });
   }
 
-  /** Ends it, prints what it was like, and returns the outcomes that are failures. */
+  /** Ends the load, prints its figures and returns the failures. */
   async stop(title: string): Promise<readonly (Failed & { stream: string })[]> {
     const reports = await Promise.all(this.streams.map(async ([name, probe]) => [name, (await probe.stop()).outcomes] as const));
     for (const [name, outcomes] of reports) console.log(`${title}, ${name}: ${figuresText(streamFigures(outcomes))}`);
@@ -99,7 +99,7 @@ class Load {
 
 describe.each(policies)('externalTrafficPolicy: %s', (policy) => {
   test(
-    `six pods on three nodes are replaced ${rounds} times at 500 requests a second: no request fails`,
+    `no request fails while six pods are replaced ${rounds} times at 500 requests a second`,
     { timeout: 600_000 },
     async () => {
       const pods = await PodSet.start(lab, herald, {
@@ -115,7 +115,7 @@ describe.each(policies)('externalTrafficPolicy: %s', (policy) => {
       for (let round = 0; round < rounds; round++) await pods.roll();
       await pods.ended();
       const failures = await load.stop(policy);
-      // Each node has a ready pod at any time: routers are told nothing.
+      // Each node has a ready pod at any time, so routes do not change.
       expect(watch.events()).toEqual([]);
       expect(failures).toEqual([]);
       await watch.stop();
@@ -133,12 +133,12 @@ describe('externalTrafficPolicy: Local, with fewer pods than nodes', () => {
     ['node3', 'node1'],
   ] as const;
 
-  test('pods move: a node that loses its last one is not sent to while it ends, a new one is sent to', { timeout: 600_000 }, async () => {
+  test('a node gets no traffic once its last pod ends, and a node with a new pod gets some', { timeout: 600_000 }, async () => {
     const pods = await PodSet.start(lab, herald, { name: 'moving', services: ['local'], nodes: ['node1', 'node2'], firstOrdinal: 60 });
     const addresses = await herald.untilAssigned('shop/local', 2);
     await untilRoutes(addresses, ['node1', 'node2']);
     const watch = await RouteWatch.start(lab, ['spine', ...tors], addresses);
-    // The connections that are kept have theirs below.
+    // Kept connections use ports below these.
     await lab.machine('client').exec(['sysctl', '-qw', `net.ipv4.ip_local_port_range=1024 ${firstPort - 1}`]);
     const load = new Load(addresses, true);
     for (const [to, from] of moves) {
@@ -151,7 +151,7 @@ describe('externalTrafficPolicy: Local, with fewer pods than nodes', () => {
     const changes = watch.events();
     const [reset, other] = partition(failures, ({ error }) => error === 'ECONNRESET' || error === 'CLOSED');
     console.log(`${changes.length} changes of routes; ${reset.length} connections that were open at such a moment came to another node`);
-    // Nobody was sent to a node whose pod had ended.
+    // No request went to a node whose pod had ended.
     expect(other).toEqual([]);
     expect(notNearAChange(reset, changes)).toEqual([]);
     await watch.stop();

@@ -5,11 +5,12 @@ import type { HeraldInLab } from './herald.ts';
 import type { Lab, Pod } from './lab.ts';
 
 /**
- * What the controllers of Kubernetes do to a set of pods and to the EndpointSlices of its Services, in their order and with their delays.
+ * Does what the controllers of Kubernetes do to a set of pods and to the EndpointSlices of its Services, in their order and with their
+ * delays.
  *
  *     pod is there            ready=false serving=false terminating=false
  *     its probe succeeded     ready=true  serving=true  terminating=false
- *     it is deleted           ready=false serving=true  terminating=true    it goes on serving: its grace period
+ *     it is deleted           ready=false serving=true  terminating=true    it still serves: its grace period
  *     its containers ended    ready=false serving=false terminating=true
  *     it is gone              not in the slice
  */
@@ -27,21 +28,21 @@ const conditions: Readonly<Record<Phase, object>> = {
   ended: { ready: false, serving: false, terminating: true },
 };
 
-/** From the deletion of a pod to SIGTERM: what `preStop: { sleep: { seconds: 5 } }` gives, which manuals recommend. */
+/** Milliseconds from the deletion of a pod to SIGTERM, as with `preStop: { sleep: { seconds: 5 } }`, which manuals recommend. */
 const preStopMs = 5000;
 
-/** From the end of the containers to the kubelet's word, and from there to the removal of the pod: usual times. */
+/** Usual milliseconds from the end of the containers to the kubelet's report, and from there to the removal of the pod. */
 const kubeletMs = 300;
 const removalMs = 100;
 
 export interface PodSetOptions {
   /** At most 7 characters. */
   readonly name: string;
-  /** Of the namespace shop; all have the same pods. */
+  /** Names in the namespace shop. All these Services have the same pods. */
   readonly services: readonly string[];
-  /** Where pods are to be, one entry each. */
+  /** The nodes of the pods, one entry for each pod. */
   readonly nodes: readonly string[];
-  /** Of the pods' addresses on each node, from which on they are counted up; 0 by default. */
+  /** The ordinal of the first pod address on each node. Later pods count up from it. 0 by default. */
   readonly firstOrdinal?: number;
 }
 
@@ -73,7 +74,7 @@ export class PodSet {
     return [...new Set(this.#inPhase('ready').map(({ pod }) => pod.spec.node))].toSorted();
   }
 
-  /** A pod is made, and ready when this resolves. An address is not given to two pods one after the other. */
+  /** Adds a pod. It is ready when this resolves. No two successive pods get the same address. */
   async add(node: string): Promise<void> {
     const ordinal = this.#taken.get(node) ?? this.#options.firstOrdinal ?? 0;
     this.#taken.set(node, ordinal + 1);
@@ -85,7 +86,7 @@ export class PodSet {
     await this.#enter(member, 'ready');
   }
 
-  /** The oldest pod of a node is deleted. Resolves when the slices say so; `ended` when it is gone. */
+  /** Deletes the oldest pod of a node. Resolves when the slices show it. `ended` resolves when the pod is gone. */
   async remove(node: string): Promise<void> {
     const member = this.#inPhase('ready').find(({ pod }) => pod.spec.node === node);
     assert(member, `${node} has no ready pod`);
@@ -94,14 +95,14 @@ export class PodSet {
     this.#ending.add(ending);
   }
 
-  /** Resolves when all pods that were deleted are gone, with the routes and rules of Herald as they then are. */
+  /** Resolves when all deleted pods are gone. */
   async ended(): Promise<void> {
     await Promise.all(this.#ending);
   }
 
   /**
-   * All pods are replaced, with maxSurge 1 and maxUnavailable 0: a new one on the node with the fewest, and when it is ready, an old one of the
-   * node with the most is deleted. Pods that terminate hold nobody up.
+   * Replaces all pods with maxSurge 1 and maxUnavailable 0: adds a pod on the node with the fewest, and when it is ready, deletes an old
+   * one on the node with the most. It does not wait for terminating pods.
    */
   async roll(): Promise<void> {
     const old = this.#inPhase('ready').length;
@@ -141,7 +142,7 @@ export class PodSet {
     return [...this.#members].filter((member) => member.phase === phase);
   }
 
-  /** One write at a time, each of what is so by then. */
+  /** Writes the slices, one write at a time. Each write has the state at its start. */
   #publish(): Promise<void> {
     this.#published = this.#published.then(() => this.#write());
     return this.#published;

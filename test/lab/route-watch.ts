@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { Lab, LabProcess } from './lab.ts';
 import type { Failed } from './outcome.ts';
 
-/** A change of the kernel's routes to an address. */
+/** A change of a kernel route to an address. */
 export interface RouteEvent {
   readonly router: string;
   /** Milliseconds since the epoch. */
@@ -11,12 +11,12 @@ export interface RouteEvent {
   readonly text: string;
 }
 
-/** Milliseconds within which a program that watches routes, on a busy machine, has told of a change. */
+/** Milliseconds within which a program that watches routes reports a change, on a busy machine too. */
 const patienceMs = 5000;
 
 /**
- * Those of the failures that no change of routes explains. At a change routers divide all flows anew, and a connection that is open and translated may come to a
- * node that does not know it, which resets it.
+ * Returns the failures that no change of routes explains. At a change routers spread all flows again. An open translated connection may
+ * then move to a node that does not know it, which resets it.
  */
 export function notNearAChange<F extends Failed>(failures: readonly F[], changes: readonly RouteEvent[]): F[] {
   return failures.filter(
@@ -24,10 +24,10 @@ export function notNearAChange<F extends Failed>(failures: readonly F[], changes
   );
 }
 
-/** An address that nobody has (RFC 5737). */
+/** An address that no machine has (RFC 5737). */
 const marker = '192.0.2.254';
 
-/** Follows what the kernels of routers do with the routes to some addresses. */
+/** Watches the kernels of routers for changes of the routes to some addresses. */
 export class RouteWatch {
   readonly #lab: Lab;
   readonly #monitors = new Map<string, LabProcess>();
@@ -43,7 +43,7 @@ export class RouteWatch {
     for (const router of routers) {
       const monitor = lab.machine(router).spawn(['ip', '-ts', '-o', 'monitor', 'route'], { name: 'routes' });
       watch.#monitors.set(router, monitor);
-      // It says nothing when it has begun to listen: its socket does.
+      // The monitor prints nothing when it begins to listen, so this looks for its socket.
       await lab.until(`${router} is watched`, async () => {
         await stat(`/proc/${monitor.pid}`);
         const { stdout } = await lab.machine(router).exec(['cat', '/proc/net/netlink']);
@@ -53,7 +53,7 @@ export class RouteWatch {
     return watch;
   }
 
-  /** All that has happened before is in `events` then: the monitors have told of a route that came last. */
+  /** Waits until `events` has all earlier changes: the monitors have reported a route that was changed last. */
   async catchUp(): Promise<void> {
     for (const [router, monitor] of this.#monitors) {
       const markers = (): number => monitor.lines().filter((line) => line.includes(`Deleted blackhole ${marker}`)).length;
@@ -63,7 +63,7 @@ export class RouteWatch {
     }
   }
 
-  /** In the order of time. */
+  /** Returns the changes in the order of time. */
   events(): readonly RouteEvent[] {
     return [...this.#monitors]
       .flatMap(([router, monitor]) => monitor.lines().flatMap((line) => this.#read(router, line)))
@@ -74,7 +74,7 @@ export class RouteWatch {
     for (const monitor of this.#monitors.values()) await monitor.stop();
   }
 
-  /** "[2026-11-21T23:50:00.123456] Deleted 198.51.100.10 ..." */
+  /** Reads a line such as "[2026-11-21T23:50:00.123456] Deleted 198.51.100.10 ..." */
   #read(router: string, line: string): RouteEvent[] {
     const [, time, deleted, text = ''] = /^\[(\S+)\] (Deleted )?(.*)$/.exec(line) ?? [];
     const [prefix = ''] = text.split(' ');

@@ -3,7 +3,7 @@ import { Machine } from './machine.ts';
 import type { FrrDaemon } from './topology.ts';
 import { askVty } from './vty.ts';
 
-/** A machine with FRR. */
+/** A machine that runs FRR. */
 export class Router extends Machine {
   readonly frr: Frr;
 
@@ -13,24 +13,26 @@ export class Router extends Machine {
   }
 
   /**
-   * Asks FRR and reads its JSON: `show bgp ipv4 unicast json`. The daemon is guessed: bgpd for `show bgp`, bfdd for `show bfd`,
-   * else zebra. Rejects with VtyError when the daemon is not there or does not know the command.
+   * Asks FRR and parses its JSON answer: `show bgp ipv4 unicast json`. The default daemon is bgpd for `show bgp`, bfdd for `show bfd`, else
+   * zebra. Rejects with VtyError when the daemon is not there or does not know the command.
    */
   async show<T = unknown>(command: string, daemon: FrrDaemon = guessDaemon(command)): Promise<T> {
     return JSON.parse(await this.ask(command, daemon)) as T;
   }
 
-  /** The same, as text. */
+  /** Asks FRR and returns its answer as text. */
   ask(command: string, daemon: FrrDaemon = guessDaemon(command)): Promise<string> {
     return askVty(vtyPath(this.namespace, daemon), command);
   }
 
-  /** Lines of configuration mode, by vtysh. A restart forgets them. */
+  /** Runs lines of configuration mode by vtysh. A restart of FRR loses them. */
   async configure(lines: readonly string[]): Promise<void> {
     await this.exec(['vtysh', '-N', this.namespace, ...['configure terminal', ...lines].flatMap((line) => ['-c', line])]);
   }
 
-  /** SIGKILL to FRR or to one of its daemons. When zebra dies the kernel keeps its routes; when only bgpd does, zebra removes those of BGP. */
+  /**
+   * Kills FRR or one of its daemons with SIGKILL. Without zebra the kernel keeps its routes. Without bgpd, zebra removes the routes of BGP.
+   */
   kill(daemon?: FrrDaemon): Promise<void> {
     return this.frr.kill(daemon);
   }

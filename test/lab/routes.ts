@@ -1,11 +1,11 @@
 import type { Lab } from './lab.ts';
 
-/** The part of `show bgp neighbors json` that tests look at. */
+/** The part of `show bgp neighbors json` that tests use. */
 interface Neighbor {
   readonly bgpState: string;
 }
 
-/** How many of a router's neighbours with addresses of this family are Established. */
+/** Counts a router's Established neighbours with addresses of this family. */
 export async function establishedSessions(lab: Lab, router: string, family: 4 | 6): Promise<number> {
   const neighbors = await lab.router(router).show<Readonly<Record<string, Neighbor>>>('show bgp neighbors json');
   return Object.entries(neighbors).filter(
@@ -13,7 +13,7 @@ export async function establishedSessions(lab: Lab, router: string, family: 4 | 
   ).length;
 }
 
-/** First hops of the kernel's route to exactly this address, sorted; empty where there is none. */
+/** Returns the next hops of the kernel's route to exactly this address, sorted. Empty if there is no route. */
 export async function nextHops(lab: Lab, machine: string, address: string): Promise<string[]> {
   const routes = await lab.machine(machine).kernelRoutes(address.includes(':') ? 6 : 4);
   const prefixes = new Set([address, `${address}/32`, `${address}/128`]);
@@ -22,7 +22,7 @@ export async function nextHops(lab: Lab, machine: string, address: string): Prom
   return gateways.filter((gateway) => gateway !== undefined).toSorted();
 }
 
-/** Waits until the router's kernel sends the address to exactly these first hops. */
+/** Waits until the router's kernel sends the address to exactly these next hops. */
 export async function untilNextHops(
   lab: Lab,
   machine: string,
@@ -32,18 +32,18 @@ export async function untilNextHops(
 ): Promise<void> {
   const sorted = [...wanted].toSorted();
   await lab.until(
-    `${machine} routes ${address} to ${sorted.join(', ') || 'nobody'}`,
+    `${machine} routes ${address} to ${sorted.join(', ') || 'no next hop'}`,
     async (note) => note(await nextHops(lab, machine, address)).join() === sorted.join(),
     timeoutMs,
   );
 }
 
-/** The spine has a way over both switches. */
+/** Waits until the spine has a path over both ToRs. */
 export async function untilSpineRoutes(lab: Lab, address: string): Promise<void> {
-  await lab.until(`the spine routes ${address} to both switches`, async (note) => note(await nextHops(lab, 'spine', address)).length === 2);
+  await lab.until(`the spine routes ${address} to both ToRs`, async (note) => note(await nextHops(lab, 'spine', address)).length === 2);
 }
 
-/** The addresses that nodes have on the network they share with a switch, in the family of `like`. */
+/** Returns the nodes' addresses on the network that they share with a ToR, in the family of `like`. */
 export function viaNodes(tor: string, nodes: readonly string[], like: string): string[] {
   const network = tor.slice(-1);
   return nodes.map((node) => (like.includes(':') ? `fd00:${network}::1${node.slice(-1)}` : `10.${network}.0.1${node.slice(-1)}`));
@@ -53,7 +53,7 @@ export interface SeenPath {
   readonly asPath: string;
   readonly origin: string;
   readonly communities: string;
-  /** How many paths the router has, and how many of them it uses together. */
+  /** The number of paths that the router has, and the number of them that it uses together. */
   readonly paths: number;
   readonly multipath: number;
 }
@@ -69,7 +69,7 @@ interface FrrPath {
   readonly bestpath?: { readonly overall?: boolean };
 }
 
-/** What FRR shows of its best path to a host route; undefined: it has none. */
+/** Returns FRR's best path to a host route, or undefined if it has none. */
 export async function bestPath(lab: Lab, router: string, address: string): Promise<SeenPath | undefined> {
   const [family, length] = address.includes(':') ? ['ipv6', 128] : ['ipv4', 32];
   const { paths = [] } = await lab
@@ -87,8 +87,8 @@ export async function bestPath(lab: Lab, router: string, address: string): Promi
 }
 
 /**
- * What FRR has of a host route from one of its nodes, by `viaNodes`; undefined: nothing. `updated`: when it was heard of last, by whole seconds, in
- * milliseconds since the epoch.
+ * Returns FRR's path to a host route from one of its nodes, by `viaNodes`, or undefined if it has none. `updated` is its last update in
+ * milliseconds since the epoch, with a resolution of seconds.
  */
 export async function pathFrom(
   lab: Lab,

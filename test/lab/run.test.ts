@@ -18,7 +18,7 @@ afterAll(async () => {
   await lab?.stop();
 });
 
-test('herald run does it all in one process: address, rules, routes; SIGTERM withdraws and ends with status 0', async () => {
+test('herald run assigns, programs and announces in one process, and withdraws on SIGTERM', async () => {
   const run = herald.startRun('node1');
   await run.waitForLine(/agent started/);
   const addresses = await herald.untilAssigned('shop/web', 2);

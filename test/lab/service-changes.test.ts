@@ -22,17 +22,17 @@ import {
 } from './dataplane/one-node.ts';
 import { patience } from './until.ts';
 
-/** What Kubernetes' end-to-end tests of Services change while clients come, and what those clients must see then. */
+/** Changes that Kubernetes' end-to-end tests of Services make while clients send requests, and the answers that those clients must get. */
 const families: readonly Family[] = [4, 6];
 const raw = fileURLToPath(new URL('dataplane/raw.mjs', import.meta.url));
 
-/** An answer that is waited for, and for how long. */
+/** An expected answer, and the milliseconds to wait for it. */
 interface Meeting {
   readonly answer: RegExp;
   readonly timeout?: number;
 }
 
-/** The kernel forgets flows a moment after it was told. */
+/** The kernel deletes flows with some delay. */
 const eventually = { timeout: patience } as const;
 
 let lab: OneNode;
@@ -74,7 +74,7 @@ const serve = async (...frontends: readonly Frontend[]): Promise<void> => {
   expect([...quarantined]).toEqual([]);
 };
 
-/** The answers, each once: "pod1", "pod1:9090", "ECONNREFUSED", "TIMEOUT". */
+/** Returns the distinct answers: "pod1", "pod1:9090", "ECONNREFUSED", "TIMEOUT". */
 async function ask(
   from: Machine,
   kind: FrontendKind,
@@ -87,7 +87,7 @@ async function ask(
   return Object.keys(counts).toSorted().join();
 }
 
-/** Packets that a rule of `beforeAll` has counted. */
+/** Returns the number of packets that a rule of `beforeAll` counted. */
 function seen(machine: Machine, chain: 'arriving' | 'leaving', rule: string): number {
   const lines = inside(machine, `nft list chain inet seen ${chain}`).split('\n');
   return Number(/packets (\d+)/.exec(lines.find((line) => line.includes(rule)) ?? '')?.[1]);
@@ -98,25 +98,28 @@ describe.each(families)('IPv%i', (family) => {
     const askers: readonly Machine[] = kind === 'ClusterIP' ? ['client', 'pod2', 'node'] : ['client', 'node'];
     const refused = /^(ECONNREFUSED|EPERM)$/;
 
-    test.each(askers)('from the %s: pods are replaced, the target port changes, nobody is left, somebody comes', async (from) => {
-      const web = (...pods: readonly Pod[]): Promise<void> => serve(frontend(kind, family, 'UDP', pods));
-      const meets = async (what: RegExp): Promise<void> => {
-        await expect.poll(() => ask(from, kind, family, 'UDP', 1, { localPort: 54_321 }), eventually).toMatch(what);
-      };
-      await web(1);
-      await meets(/^pod1$/);
-      await web(3);
-      await meets(/^pod3$/);
-      await web(13);
-      await meets(/^pod3:9090$/);
-      await web();
-      await meets(refused);
-      await web(1);
-      await meets(/^pod1$/);
-    });
+    test.each(askers)(
+      'from the %s: it follows new pods and target ports, and is refused while there is no pod',
+      async (from) => {
+        const web = (...pods: readonly Pod[]): Promise<void> => serve(frontend(kind, family, 'UDP', pods));
+        const meets = async (what: RegExp): Promise<void> => {
+          await expect.poll(() => ask(from, kind, family, 'UDP', 1, { localPort: 54_321 }), eventually).toMatch(what);
+        };
+        await web(1);
+        await meets(/^pod1$/);
+        await web(3);
+        await meets(/^pod3$/);
+        await web(13);
+        await meets(/^pod3:9090$/);
+        await web();
+        await meets(refused);
+        await web(1);
+        await meets(/^pod1$/);
+      },
+    );
   });
 
-  test('a UDP client under internalTrafficPolicy Local moves with the pod of the node', async () => {
+  test("a UDP client under internalTrafficPolicy Local moves with the node's pod", async () => {
     const web = (...pods: readonly Pod[]): Promise<void> =>
       serve(frontend('ClusterIP', family, 'UDP', [3, ...pods], { policy: 'Local', localBackends: backends(family, ...pods) }));
     await web(1);
@@ -126,7 +129,7 @@ describe.each(families)('IPv%i', (family) => {
     await expect.poll(() => ask('pod2', 'ClusterIP', family, 'UDP', 1, { localPort: 54_322 }), eventually).toBe('pod2');
   });
 
-  test.each(frontendKinds)('twenty connections in a row to a %s without endpoints are twenty resets and no ICMP', async (kind) => {
+  test.each(frontendKinds)('a %s without endpoints answers twenty connections with twenty resets and no ICMP', async (kind) => {
     await serve(frontend(kind, family, 'TCP', []));
     for (const from of ['client', 'pod1'] as const) {
       const counts = (): number[] => [
@@ -136,14 +139,14 @@ describe.each(families)('IPv%i', (family) => {
       const [resets = 0, errors = 0] = counts();
       expect((await lab.request(from, { protocol: 'TCP', ...target(kind, family), count: 20 })).counts).toEqual({ ECONNREFUSED: 20 });
       const [resetsNow = 0, errorsNow] = counts();
-      // More where the kernel was so late that the client asked again.
+      // There are more resets if the kernel was so slow that the client tried again.
       expect([from, resetsNow >= resets + 20, errorsNow]).toEqual([from, true, errors]);
     }
   });
 
-  test('a connection that began before its Service was there is answered when it is', async () => {
+  test('a connection that begins before its Service exists is answered once it does', async () => {
     const { address, port } = target('LoadBalancer', family);
-    // The kernel sends a first packet again after 1, 3 and 7 seconds; the first ones are lost.
+    // The kernel sends the SYN again after 1, 3 and 7 seconds. The first ones are lost.
     const early = lab.request('client', { protocol: 'TCP', address, port, timeout: 60_000 });
     const flow = (): string => inside('node', `conntrack -L -f ipv${family} -p tcp --orig-dst ${address}`);
     await expect.poll(flow, eventually).toContain('[UNREPLIED]');
@@ -151,7 +154,7 @@ describe.each(families)('IPv%i', (family) => {
     expect((await early).counts).toEqual({ pod1: 1 });
   });
 
-  test('ports come and go, and the others stay', async () => {
+  test('a port that is added or removed does not affect other ports', async () => {
     const [tcp, udp] = (['TCP', 'UDP'] as const).map((protocol) => frontend('LoadBalancer', family, protocol, [1]));
     if (tcp === undefined || udp === undefined) throw new Error('no frontend');
     const [served, absent] = [{ answer: /^pod1$/ }, { answer: /^(TIMEOUT|EHOSTUNREACH)$/, timeout: briefly }];
@@ -167,7 +170,7 @@ describe.each(families)('IPv%i', (family) => {
     await meets(absent, served);
   });
 
-  test('Services come and go beside each other, and one comes again with another address', async () => {
+  test('a Service that is added, removed or recreated does not affect other Services', async () => {
     const web = frontend('LoadBalancer', family, 'TCP', [1]);
     const other = frontend('NodePort', family, 'TCP', [2]);
     const again = frontend('ClusterIP', family, 'TCP', [1]);
@@ -190,7 +193,7 @@ describe.each(families)('IPv%i', (family) => {
     await meets(['ClusterIP', 'pod1'], ['NodePort', 'ECONNREFUSED']);
   });
 
-  test('no endpoint, one, none: refused, reached, refused', async () => {
+  test('frontends refuse, serve and refuse as endpoints come and go', async () => {
     for (const pods of [[], [3], [], [1, 2]] as const) {
       await serve(...frontendKinds.map((kind) => frontend(kind, family, 'TCP', pods)));
       for (const kind of frontendKinds)
@@ -198,7 +201,7 @@ describe.each(families)('IPv%i', (family) => {
     }
   });
 
-  test.each(frontendKinds)('session affinity of a %s is switched on, off and on: one pod, several, one', async (kind) => {
+  test.each(frontendKinds)('session affinity of a %s can be turned on, off and on', async (kind) => {
     for (const affinity of [{ seconds: 10_800, servicePort: 'web' }, undefined, { seconds: 10_800, servicePort: 'web' }]) {
       await serve(frontend(kind, family, 'TCP', [1, 2, 3], affinity === undefined ? {} : { affinity }));
       const { counts } = await lab.request('client', { protocol: 'TCP', ...target(kind, family), count: 30 });
@@ -207,7 +210,7 @@ describe.each(families)('IPv%i', (family) => {
     }
   });
 
-  test('source ranges: two halves are everyone, an address that nobody has is nobody, none is everyone', async () => {
+  test('source ranges admit all clients, none, and all again without ranges', async () => {
     const ranges =
       family === 4
         ? { halves: ['0.0.0.0/1', '128.0.0.0/1'], nobody: ['255.0.0.0/32'] }
@@ -226,29 +229,26 @@ describe.each(families)('IPv%i', (family) => {
     await allows(undefined, 'pod1');
   });
 
-  test.each([0, 1])(
-    'a packet outside of the window of a running connection does not end it (nf_conntrack_tcp_be_liberal=%i, kubernetes/kubernetes#74839)',
-    async (liberal) => {
-      inside('node', `sysctl -qw net.netfilter.nf_conntrack_tcp_be_liberal=${liberal}`);
-      await serve(frontend('LoadBalancer', family, 'TCP', [1], { policy: 'Local', localBackends: backends(family, 1) }));
-      const { address, port } = target('LoadBalancer', family);
-      const connection = await lab.connection('client', address, port);
-      const flow = inside('node', `conntrack -L -f ipv${family} -p tcp --orig-dst ${address} --state ESTABLISHED`);
-      const clientPort = Number(/sport=(\d+) dport=80/.exec(flow)?.[1]);
-      inside('client', `nft add rule inet seen arriving tcp dport ${clientPort} tcp flags & rst == rst counter`);
-      inside('client', `nft add rule inet seen leaving tcp sport ${clientPort} tcp flags & rst == rst counter`);
-      const packet = {
-        kind: 'TCP out of window',
-        source: podAddress(family, 1),
-        destination: clientAddress(family),
-        sourcePorts: [podPort, podPort, podPort],
-        port: clientPort,
-      };
-      execFileSync('ip', ['netns', 'exec', namespaceOf('pod1'), process.execPath, raw, JSON.stringify(packet)]);
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      // A client that sees the pod's own address answers with a reset.
-      expect([seen('client', 'arriving', `tcp dport ${clientPort}`), seen('client', 'leaving', `tcp sport ${clientPort}`)]).toEqual([0, 0]);
-      expect(await connection.end()).toMatchObject({ failure: '' });
-    },
-  );
+  test.each([0, 1])('an out-of-window packet does not end a connection (be_liberal=%i, kubernetes/kubernetes#74839)', async (liberal) => {
+    inside('node', `sysctl -qw net.netfilter.nf_conntrack_tcp_be_liberal=${liberal}`);
+    await serve(frontend('LoadBalancer', family, 'TCP', [1], { policy: 'Local', localBackends: backends(family, 1) }));
+    const { address, port } = target('LoadBalancer', family);
+    const connection = await lab.connection('client', address, port);
+    const flow = inside('node', `conntrack -L -f ipv${family} -p tcp --orig-dst ${address} --state ESTABLISHED`);
+    const clientPort = Number(/sport=(\d+) dport=80/.exec(flow)?.[1]);
+    inside('client', `nft add rule inet seen arriving tcp dport ${clientPort} tcp flags & rst == rst counter`);
+    inside('client', `nft add rule inet seen leaving tcp sport ${clientPort} tcp flags & rst == rst counter`);
+    const packet = {
+      kind: 'TCP out of window',
+      source: podAddress(family, 1),
+      destination: clientAddress(family),
+      sourcePorts: [podPort, podPort, podPort],
+      port: clientPort,
+    };
+    execFileSync('ip', ['netns', 'exec', namespaceOf('pod1'), process.execPath, raw, JSON.stringify(packet)]);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    // A client that sees the pod's own address as source answers with a reset.
+    expect([seen('client', 'arriving', `tcp dport ${clientPort}`), seen('client', 'leaving', `tcp sport ${clientPort}`)]).toEqual([0, 0]);
+    expect(await connection.end()).toMatchObject({ failure: '' });
+  });
 });

@@ -22,7 +22,7 @@ const node: NodeForwarding = {
   masqueradeBit: 14,
 };
 
-/** The addresses of a Service port: a ClusterIP, load balancer addresses of policy Cluster and Local, and a NodePort. */
+/** Returns the addresses of a Service port: a ClusterIP, load balancer addresses of policy Cluster and Local, and a NodePort. */
 function targets(family: Family, host: number): { readonly address: string; readonly port: number }[] {
   const [internal, external] = family === 4 ? ['172.30.0', '192.0.2'] : ['fd02:', 'fd09:'];
   const at = (network: string, last: number): string => (family === 4 ? `${network}.${last}` : `${network}:${last}`);
@@ -34,7 +34,7 @@ function targets(family: Family, host: number): { readonly address: string; read
   ];
 }
 
-/** A Service of one port, in both families and protocols. */
+/** Returns a Service of one port in both families and protocols. */
 function service(servicePort: string, host: number, { pods = [1, 2, 3] } = {}): ServiceForwarding {
   const frontends = families.flatMap((family) =>
     protocols.flatMap((protocol) =>
@@ -86,14 +86,14 @@ async function use(services: Readonly<Record<string, ServiceForwarding>>): Promi
 
 const table = (family: Family): string => (family === 4 ? 'ip herald' : 'ip6 herald');
 const forgetClients = (): void => families.forEach((family) => void inside('node', `nft flush map ${table(family)} affinity`));
-/** "1:2 . 10.99.0.2 timeout 3h expires 2h59m59s : 3:4", one for each Service port and client. */
+/** Returns "1:2 . 10.99.0.2 timeout 3h expires 2h59m59s : 3:4" for each Service port and client. */
 const clients = (family: Family): string[] =>
   (/elements = \{ (.*?) \}/s.exec(inside('node', `nft list map ${table(family)} affinity`))?.[1] ?? '')
     .split(',')
     .map((text) => text.trim())
     .filter((text) => text !== '');
 
-/** As if the only client had come that long ago that it is forgotten after this time. */
+/** Changes the only client's entry so that it expires after this time. */
 function forgetAfter(family: Family, time: string): void {
   const [client = ''] = clients(family);
   const [key = ''] = client.split(' timeout ');
@@ -101,7 +101,7 @@ function forgetAfter(family: Family, time: string): void {
   inside('node', `nft add element ${table(family)} affinity { ${client.replace(/expires \S+/, `expires ${time}`)} }`);
 }
 
-/** Who answers requests to these, all together. */
+/** Returns the pods that answer requests to all these targets. */
 async function answering(machine: Machine, protocol: Protocol, list: readonly { address: string; port: number }[]): Promise<string[]> {
   const seen = new Set<string>();
   for (const target of list) {
@@ -124,11 +124,11 @@ async function end(): Promise<void> {
 
 async function expectOneBackend(machine: Machine, family: Family, protocol: Protocol): Promise<void> {
   await use({ one: service('one', 30) });
-  // Four draws are alike by chance once in 27 times.
+  // Four random choices are equal by chance once in 27 times.
   for (let round = 0; round < 2; round++) {
     forgetClients();
     inside('node', 'conntrack -F');
-    // Whichever is the first.
+    // Either address may be the first.
     const list = round === 0 ? targets(family, 30) : targets(family, 30).toReversed();
     expect(await answering(machine, protocol, list)).toEqual([expect.stringMatching(/^pod[123]$/)]);
   }
@@ -154,7 +154,7 @@ describe('session affinity', () => {
       await expectOneBackend(machine, family, protocol);
     });
 
-    test('a client stays when other backends come and go, and moves when its own goes', async () => {
+    test('a client stays while other backends come and go, and moves when its own goes', async () => {
       await use({ one: service('one', 30) });
       const [first = ''] = await answering('client', protocol, targets(family, 30));
       const mine = Number(first.slice(3));
@@ -169,7 +169,7 @@ describe('session affinity', () => {
     });
   });
 
-  test.each(families)('IPv%i: each Service port remembers for itself, and beyond the life of the agent', async (family) => {
+  test.each(families)('IPv%i: each Service port remembers its clients separately, across a restart of the agent', async (family) => {
     const both = { a: service('a', 40), b: service('b', 44) };
     await use(both);
     const ask = async (): Promise<string[][]> => [
@@ -187,10 +187,10 @@ describe('session affinity', () => {
     expect(await ask()).toEqual(before);
   });
 
-  test.each(families)('IPv%i: a client is forgotten when it has not come for the timeout, whichever address it used', async (family) => {
+  test.each(families)('IPv%i: a client is forgotten after the timeout without connections, whichever address it used', async (family) => {
     await use({ one: service('one', 50) });
     const [first] = await answering('client', 'TCP', targets(family, 50).slice(0, 1));
-    // Each connection gives it the whole timeout anew.
+    // Each connection starts the whole timeout again.
     for (const target of targets(family, 50)) {
       forgetAfter(family, '10m');
       expect(await answering('client', 'TCP', [target])).toEqual([first]);
@@ -200,7 +200,7 @@ describe('session affinity', () => {
     await until('the client is forgotten', (note) => note(clients(family)).length === 0);
   });
 
-  test.each(families)('IPv%i: where no more can be remembered, clients are balanced afresh', async (family) => {
+  test.each(families)('IPv%i: clients are balanced without affinity when the map is full', async (family) => {
     await use({ full: service('full', 54) });
     const key = (index: number): string => (family === 4 ? `100.64.${index >> 8}.${index & 255}` : `${index} . 1`);
     const elements = Array.from({ length: maximumAffinityClients }, (_, index) => `1:1 . ${key(index)} : 0:1`).join(', ');

@@ -25,36 +25,36 @@ describe.each([
 ] as const)('a Service of type LoadBalancer over IPv$family', ({ family, index }) => {
   let address: string;
 
-  test('gets an address, and both switches route it to every node', async () => {
+  test('the Service gets an address, and both ToRs route it to every node', async () => {
     address = (await herald.untilAssigned('shop/web', 2))[index] ?? '';
     expect(address.includes(':')).toBe(family === 6);
     for (const tor of ['tor1', 'tor2']) await untilNextHops(lab, tor, address, viaNodes(tor, nodes, address));
     await untilSpineRoutes(lab, address);
   });
 
-  test('is seen by the router with the AS path, community and next hops that were asked for', async () => {
+  test('the router sees the configured AS path, community and next hops', async () => {
     const wanted = { asPath: '64512', origin: 'IGP', communities: '64512:100', multipath: 3 };
     const path = await lab.until('tor1 uses all three paths', async (note) => {
       const seen = note(await bestPath(lab, 'tor1', address));
       return seen?.multipath === 3 ? seen : undefined;
     });
-    // There may be a fourth, unused: the way over the spine and the other switch.
+    // There may be a fourth path, through the spine and the other ToR, which is not used.
     expect(path).toMatchObject(wanted);
   });
 
-  test.each(['tcp', 'udp'] as const)('answers %s from all pods', async (protocol) => {
+  test.each(['tcp', 'udp'] as const)('all pods answer %s', async (protocol) => {
     const report = await lab.client[protocol]({ address, port: 80, count: 60, parallel: 4 });
     expect(report.errors).toEqual({});
     expect(Object.keys(report.pods).toSorted()).toEqual(['web-1', 'web-2', 'web-3']);
   });
 });
 
-test('the conditions of the Service say that all is done', async () => {
+test('the Service gets the conditions Announced and Programmed', async () => {
   await herald.untilCondition('shop/web', 'Announced', 'True');
   await herald.untilCondition('shop/web', 'Programmed', 'True');
 });
 
-test('a Service that is deleted is withdrawn, and after draining no node has rules for it', async () => {
+test('a deleted Service is withdrawn, and after draining no node has rules for it', async () => {
   const [address = ''] = await herald.untilAssigned('shop/web', 2);
   await herald.remove('30-web.yaml');
   for (const tor of ['tor1', 'tor2']) await untilNextHops(lab, tor, address, []);

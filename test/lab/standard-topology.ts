@@ -10,17 +10,17 @@ const single = (addresses: DualStack): readonly string[] => [`${addresses.ipv4}/
 export interface StandardOptions {
   readonly pods: readonly PodSpec[];
   readonly nodes?: number;
-  /** The ToRs watch the ways to the nodes with BFD, by packets every so many milliseconds and a multiplier of 3. */
+  /** Milliseconds between BFD packets, with a multiplier of 3. If set, the ToRs run BFD with the nodes. */
   readonly bfd?: number;
 }
 
 /**
- *     client ── spine (FRR) ──┬── tor1 (FRR) ──┬── node1, pods
+ * client ── spine (FRR) ──┬── tor1 (FRR) ──┬── node1, pods
  *                             └── tor2 (FRR) ──┼── node2, pods
  *                                              └── node3, pods
  *
- * Routes to nodes and pods are kernel routes of the machines, none of FRR's business, so that a router whose FRR was killed still
- * carries the traffic that does not depend on BGP; what BGP brings is what Herald announces, and nothing else.
+ * Routes to nodes and pods are kernel routes that FRR does not manage, so a router whose FRR was killed still carries traffic that does not
+ * depend on BGP. BGP carries only the routes that Herald announces.
  */
 export function standardTopology(options: StandardOptions): Topology {
   const count = options.nodes ?? 3;

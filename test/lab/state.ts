@@ -3,15 +3,15 @@ import { randomInt } from 'node:crypto';
 import process from 'node:process';
 import { identify, isAlive, type ProcessIdentity } from './owner.ts';
 
-/** What labs leave on disk about themselves, so that the next one can clean up after a lab whose owner was killed. */
+/** The directory with the state of each lab. The next lab uses it to clean up after a lab whose owner was killed. */
 export const stateRoot = '/run/herald-lab';
 
 export const directoryOf = (id: string): string => `${stateRoot}/${id}`;
 
 /**
- * Makes the directory of a lab of this process and returns the lab's id: `hl` and four characters.
+ * Creates the directory of a lab of this process and returns the lab's id: `hl` and four characters.
  *
- * The directory gets its name only when it says who owns it: a lab without an owner would look abandoned.
+ * The directory gets its name only after the owner was written, because a lab without an owner would look abandoned.
  */
 export function claimId(): string {
   mkdirSync(stateRoot, { recursive: true });
@@ -29,7 +29,7 @@ export function claimId(): string {
   }
 }
 
-/** Appends to the lab's list of processes, before anything can go wrong with them. */
+/** Appends to the lab's list of processes as soon as a process exists. */
 export function recordProcess(id: string, identity: ProcessIdentity): void {
   appendFileSync(`${directoryOf(id)}/processes`, `${identity.pid} ${identity.started}\n`);
 }
@@ -47,17 +47,17 @@ export function recordedProcesses(id: string): readonly ProcessIdentity[] {
     .flatMap(([pid, started]) => (started === undefined ? [] : [{ pid: Number(pid), started }]));
 }
 
-/** A kept lab stays although its owner ends; only an explicit sweep takes it down. */
+/** Marks a lab as kept. It stays when its owner ends, and only an explicit sweep takes it down. */
 export function markKept(id: string): void {
   writeFileSync(`${directoryOf(id)}/kept`, '');
 }
 
-/** Labs whose owner is gone. `kept`: also those that were left standing on purpose. */
+/** Returns labs whose owner is gone. `kept` includes labs that keep() left running. */
 export function abandonedIds(kept: boolean): readonly string[] {
   if (!existsSync(stateRoot)) return [];
   const entries = readdirSync(stateRoot);
   for (const draft of entries.filter((name) => name.startsWith('.'))) {
-    // Drafts exist for less than a millisecond, and name their maker.
+    // Drafts exist for less than a millisecond and name their creator.
     if (identify(Number(draft.split('.').at(-1))) === undefined) rmSync(`${stateRoot}/${draft}`, { recursive: true, force: true });
   }
   return entries
@@ -70,7 +70,7 @@ function isAbandoned(id: string): boolean {
     const owner = JSON.parse(readFileSync(`${directoryOf(id)}/owner.json`, 'utf8')) as ProcessIdentity;
     return !isAlive(owner);
   } catch {
-    // A sweep that was itself killed may have removed the file; one that runs at this moment ends by removing the directory.
+    // A sweep that was itself killed may have removed the file. A sweep that runs right now removes the directory at its end.
     return true;
   }
 }

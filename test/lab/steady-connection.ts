@@ -1,6 +1,6 @@
 /**
- * One TCP connection that asks a pod every 50 ms, for as long as it is answered. Run as `node steady-connection.ts ADDRESS PORT` in
- * the client's namespace: prints "answered" for each answer, and "broken: WHY" when the connection ends.
+ * One TCP connection that asks a pod every 50 ms as long as it gets answers. Run as `node steady-connection.ts ADDRESS PORT` in the
+ * client's namespace. Prints "answered" for each answer, and "broken: WHY" when the connection ends.
  */
 import { connect } from 'node:net';
 import process from 'node:process';

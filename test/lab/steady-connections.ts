@@ -1,7 +1,7 @@
 /**
- * Many TCP connections that ask a pod now and then, for as long as they are answered. Run as `node steady-connections.ts COUNT INTERVAL_MS PORT
- * ADDRESS...` in the client's namespace: COUNT connections to each address. Prints a line of JSON every half second (see SteadyReport), and ends
- * when it is told to by SIGTERM.
+ * Many TCP connections that ask a pod repeatedly as long as they get answers. Run as `node steady-connections.ts COUNT INTERVAL_MS PORT
+ * ADDRESS...` in the client's namespace. It opens COUNT connections to each address, prints a line of JSON every half second (see
+ * SteadyReport), and ends by SIGTERM.
  */
 import { connect } from 'node:net';
 import process from 'node:process';
@@ -10,7 +10,7 @@ import type { SteadyReport } from './steady-report.ts';
 const [count = '', interval = '', port = '', ...addresses] = process.argv.slice(2);
 const intervalMs = Number(interval);
 const report = { open: 0, answered: 0, slowestMs: 0, broken: {} as Record<string, number> };
-/** When the question was asked that each connection waits for. */
+/** The time of the request that each connection waits for, by connection. */
 const waiting = new Map<number, number>();
 let last = 0;
 

@@ -1,11 +1,11 @@
-/** What steady-connections.ts prints. */
+/** The report that steady-connections.ts prints. */
 export interface SteadyReport {
-  /** Connections that are open. */
+  /** The number of open connections. */
   readonly open: number;
-  /** Questions that were answered since the start. */
+  /** The number of requests that were answered since the start. */
   readonly answered: number;
-  /** The longest that an answer took, or that one is waited for. */
+  /** The longest time in milliseconds that a request took, or has waited so far. */
   readonly slowestMs: number;
-  /** Connections that ended, by why. */
+  /** The number of connections that ended, by reason. */
   readonly broken: Readonly<Record<string, number>>;
 }

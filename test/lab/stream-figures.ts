@@ -1,6 +1,6 @@
 import type { Outcome } from './outcome.ts';
 
-/** What a series of requests was like. Times in milliseconds. */
+/** The figures of a series of requests. Times are in milliseconds. */
 export interface StreamFigures {
   readonly requests: number;
   readonly perSecond: number;

@@ -1,4 +1,7 @@
-/** `node test/lab/sweep.ts [--kept | ID]`: takes down labs whose owner is gone; with --kept also those that were left standing, or that one. */
+/**
+ * `node test/lab/sweep.ts [--kept | ID]` takes down labs whose owner is gone. With --kept it also takes down all kept labs, and with an id
+ * only that lab.
+ */
 import process from 'node:process';
 import { sweep } from './teardown.ts';
 

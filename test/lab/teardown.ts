@@ -7,14 +7,14 @@ import { abandonedIds, directoryOf, recordedProcesses } from './state.ts';
 
 const namespaceRoot = '/run/netns';
 
-/** After SIGKILL a process is gone at once unless the kernel is busy for it; this is when we stop waiting. */
+/** Milliseconds to wait for processes to end. After SIGKILL a process is gone at once unless the kernel is busy with it. */
 const killTimeoutMs = 5000;
 
 /**
- * Ends everything that belongs to a lab, by process id and by namespace name, and forgets it. Idempotent, and safe at the same time
- * as another one for the same lab.
+ * Ends everything that belongs to a lab, by process id and by namespace name, and deletes its state. Idempotent, and safe while another
+ * teardown of the same lab runs.
  *
- * Order matters for a teardown that is itself killed: the state directory goes last.
+ * The state directory goes last, for the case that this teardown is itself killed.
  */
 export async function teardown(id: string): Promise<void> {
   const namespaces = namespacesOf(id);
@@ -28,7 +28,7 @@ export async function teardown(id: string): Promise<void> {
 /** Takes down labs whose owner is gone, and returns their ids. Labs of living owners are not touched. */
 export async function sweep({ kept = false }: { readonly kept?: boolean | string } = {}): Promise<readonly string[]> {
   const all = abandonedIds(kept !== false);
-  // One lab of those that stand: the others belong to somebody.
+  // With an id, only that lab is taken down. Other kept labs stay.
   const ids = typeof kept === 'string' ? all.filter((id) => id === kept) : all;
   for (const id of ids) await teardown(id);
   return ids;
@@ -38,7 +38,7 @@ export function namespacesOf(id: string): readonly string[] {
   return existsSync(namespaceRoot) ? readdirSync(namespaceRoot).filter((name) => name.startsWith(`${id}-`)) : [];
 }
 
-/** Processes in the lab's namespaces, whoever started them, and those that the lab recorded. */
+/** Returns the processes in the lab's namespaces, started by any program, and those that the lab recorded. */
 export function processesOf(id: string, namespaces: readonly string[] = namespacesOf(id)): readonly ProcessIdentity[] {
   const inodes = new Set(namespaces.map((name) => inode(`${namespaceRoot}/${name}`)));
   inodes.delete(undefined);
@@ -59,7 +59,9 @@ async function killAll(id: string, namespaces: readonly string[]): Promise<void>
   }
 }
 
-/** Undefined: it is gone, or not ours to look at, as process 1 of a container host may be, and then it is not in a lab either. */
+/**
+ * Returns the inode of a path. Undefined if the path is gone or not readable, as for process 1 of a container host, which is not in a lab.
+ */
 function inode(path: string): number | undefined {
   try {
     return statSync(path).ino;

@@ -11,12 +11,15 @@ import { silentLog } from '../../src/system/log.ts';
 import { VirtualClock } from '../../src/system/virtual-clock.ts';
 import { removeLeftovers } from './leftovers.ts';
 
-/** Routes and rules of our own table, made by netlink and by the ip command, and looked at with the ip command. */
+/** Routes and rules of Herald's own table, written by netlink or by the ip command and read by the ip command. */
 const namespace = `hu-${process.pid}`;
 const inside = (...commands: string[]): string =>
   commands.map((command) => execFileSync('ip', ['netns', 'exec', namespace, ...command.split(' ')], { encoding: 'utf8' })).join('');
 
-/** "unreachable 192.0.2.0/24 proto 152", of both families; what the kernel adds (dev lo metric 1024) left out. */
+/**
+ * Returns "unreachable 192.0.2.0/24" for the routes of both families, with " elsewhere" for routes that are not in our table with our
+ * protocol.
+ */
 const routes = (): string[] =>
   inside('ip -4 route show table all type unreachable', 'ip -6 route show table all type unreachable')
     .split('\n')
@@ -56,7 +59,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
     table.close();
   });
 
-  test('routes come with the rule that they need, and the last one takes it away', async () => {
+  test('the first route of a family adds its rule, and the last one removes it', async () => {
     expect(await table.list()).toEqual({ prefixes: [], unruled: new Set([4, 6]) });
     await table.change(both, []);
     expect(routes()).toEqual(['unreachable 198.51.100.0/24', 'unreachable fd77::/64']);
@@ -66,14 +69,14 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
     expect([routes(), rules()]).toEqual([['unreachable 198.51.100.0/24'], [rule(4)]]);
   });
 
-  test('every length of prefix comes back as it was', async () => {
+  test('prefixes of every length are listed as they were added', async () => {
     const prefixes = ['0.0.0.0/0', '10.0.0.0/8', '198.51.100.128/25', '203.0.113.7/32', '::/0', 'fd00::/8', 'fd77::1/128'].map(prefix);
     await table.change(prefixes, []);
     const found = (await table.list()).prefixes.map(formatPrefix).toSorted();
     expect(found).toEqual(prefixes.map(formatPrefix).toSorted());
   });
 
-  test('adding what is there and removing what is not succeed', async () => {
+  test('adding an existing route and removing a missing one succeed', async () => {
     await table.change(both, [prefix('203.0.113.0/24'), prefix('fd78::/64')]);
     await table.change(both, []);
     expect(routes()).toHaveLength(2);
@@ -82,7 +85,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
     expect([routes(), rules()]).toEqual([[], []]);
   });
 
-  test('routes and rules of others are none of ours', async () => {
+  test('routes and rules of other programs are neither listed nor removed', async () => {
     inside('ip route add unreachable 203.0.113.0/24 table 152 proto static', 'ip route add blackhole 203.0.114.0/24 table 152 proto 152');
     inside('ip route add unreachable 203.0.115.0/24 proto 152', 'ip rule add pref 32152 from 10.0.0.0/8 iif lo lookup 152');
     expect(await table.list()).toEqual({ prefixes: [], unruled: new Set([4, 6]) });
@@ -93,7 +96,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
     inside('ip route del unreachable 203.0.115.0/24', 'ip rule del pref 32152 from 10.0.0.0/8');
   });
 
-  test('several thousand at once', async () => {
+  test('thousands of routes are changed at once', async () => {
     const many = Array.from({ length: 2_500 }, (_, n) => [
       prefix(`10.${n >> 8}.${n & 255}.0/24`),
       prefix(`fd10:${n.toString(16)}::/64`),
@@ -105,7 +108,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
     expect(routes()).toHaveLength(10);
   });
 
-  test('a route and a rule that somebody removes are set again, and what others do elsewhere is no event', async () => {
+  test('a route or rule that another program removes is restored', async () => {
     const clock = transport === 'netlink' ? systemClock : new VirtualClock();
     const set = new UnreachableSet({ routes: table, clock, log: silentLog }, (what) => repairs.push(what));
     const repairs: string[] = [];
@@ -133,7 +136,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
     await set.close();
   });
 
-  test('without the right to it the error says so', async () => {
+  test('the error says permission when CAP_NET_ADMIN is missing', async () => {
     const words = ['setpriv', '--bounding-set=-net_admin'];
     if (transport === 'the command') {
       const powerless = ipCommand(['ip', 'netns', 'exec', namespace, ...words]);
@@ -154,7 +157,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
   });
 });
 
-test('by netlink, events tell of changes by others in our table, and of nothing else', async () => {
+test('netlink events report changes by other programs in our table and nothing else', async () => {
   const table = routeNetlink(systemClock, `/run/netns/${namespace}`);
   if (table?.watch === undefined) throw new Error('netlink is not available here');
   const events: string[] = [];

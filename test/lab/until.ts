@@ -5,14 +5,14 @@ export type Note = <V>(seen: V) => V;
 
 const pollMs = 20;
 
-/** Milliseconds for what takes a second or two where nobody else is at work: the machines of these tests are shared. */
+/** Milliseconds. It usually takes a second or two, but these tests run on shared machines. */
 export const patience = 60_000;
 
 /**
  * Repeats `attempt` every 20 ms until it returns something other than false, null or undefined, and returns that.
  *
- * An attempt that throws has not succeeded yet. When time is up the error says what was awaited and what was seen last: the value
- * given to `note`, else the error of the last attempt, else what it returned.
+ * An attempt that throws has not succeeded yet. When time is up, the error says what was awaited and what was seen last: the value given to
+ * `note`, else the error of the last attempt, else its result.
  */
 export async function until<T>(
   what: string,

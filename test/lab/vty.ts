@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { patience } from './until.ts';
 
-/** What a router's answer may be long; 16 MB is a full table of this lab many times over. */
+/** The longest answer of a router in octets. 16 MB is many times a full table of this lab. */
 const maximumAnswer = 16 * 1024 * 1024;
 
 export class VtyError extends Error {
@@ -14,9 +14,10 @@ export class VtyError extends Error {
 }
 
 /**
- * Asks an FRR daemon one thing over its vty socket, as vtysh does but without a process: half a millisecond instead of forty.
+ * Sends one command to an FRR daemon over its vty socket, as vtysh does but without a process: half a millisecond instead of forty.
  *
- * The question ends with a zero octet; the answer ends with three and a status octet, 0 for success (FRR lib/vty.c, vtysh_write).
+ * The command ends with a zero octet. The answer ends with three zero octets and a status octet, 0 for success (FRR lib/vty.c,
+ * vtysh_write).
  */
 export function askVty(socketPath: string, command: string, timeoutMs = patience): Promise<string> {
   return new Promise((resolve, reject) => {

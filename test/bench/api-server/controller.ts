@@ -1,6 +1,6 @@
 /**
- * How long it takes until Services that appear at once have an address on record: a controller that starts and finds them all, against a
- * real kube-apiserver. `node test/bench/api-server/controller.ts [COUNT]`
+ * Measures the time until Services that exist at a controller's start all have an address on record, against a real kube-apiserver. `node
+ * test/bench/api-server/controller.ts [COUNT]`
  */
 import { writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
@@ -19,7 +19,7 @@ const atOnce = 16;
 const program = join(import.meta.dirname, '../../../bin/herald');
 const signal = new AbortController().signal;
 
-// Children of the cluster do not keep a process alive.
+// Children of the cluster do not keep this process alive.
 const alive = setInterval(() => undefined, 1000);
 const cluster = await KubernetesCluster.start();
 const { server, certificateAuthority: ca, token } = cluster.admin;
@@ -29,7 +29,7 @@ try {
   for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
   await apply(cluster, definition('IPAddressPool'));
   const pool = { apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool', metadata: { name: 'big' }, spec: { addresses: ['10.0.0.0/8'] } };
-  await until('the pool is taken', async () => {
+  await until('the pool is accepted', async () => {
     await apply(cluster, pool);
     return true;
   });
@@ -44,7 +44,7 @@ try {
   await until('every Service has an address', async () => (await withAddress()) === count, 600_000);
   const seconds = Math.round((systemClock.now() - began) / 100) / 10;
   // Events may come later, and are lost beyond a bound.
-  await until('the Events have come', async () => (await said('IPAddressPool')) === count, 30_000).catch(() => undefined);
+  await until('the pool counts all addresses', async () => (await said('IPAddressPool')) === count, 30_000).catch(() => undefined);
   const events = await length('/apis/events.k8s.io/v1/events');
   const lost = controller.lines().filter((line) => line.includes('Events are lost'));
   controller.kill('SIGKILL');
@@ -76,7 +76,7 @@ async function make(): Promise<void> {
 }
 
 async function withAddress(): Promise<number> {
-  // Looking is work for the API server, too.
+  // Listing is work for the API server, too.
   await sleep(systemClock, 1000);
   let found = 0;
   for await (const { items } of listPages(client, '/api/v1/namespaces/default/services', {}, signal))
@@ -84,7 +84,7 @@ async function withAddress(): Promise<number> {
   return found;
 }
 
-/** What the pool says of itself. */
+/** Returns the number of assigned IPv4 addresses that the pool's status shows. */
 async function said(kind: string): Promise<number> {
   const { status } = (await client.get(`/apis/herald.dev/v1alpha1/${kind.toLowerCase()}s/big`)) as { status?: { assignedIPv4?: number } };
   return status?.assignedIPv4 ?? 0;

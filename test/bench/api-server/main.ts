@@ -1,6 +1,6 @@
 /**
- * How long it takes to read the API server, how long the event loop stands still meanwhile, and what it costs in memory: Herald's source
- * beside client-node's informers, in the same run, against a real kube-apiserver. `node test/bench/api-server/main.ts [COUNT...]`
+ * Measures the time to read the API server, the longest pause of the event loop meanwhile, and the memory: Herald's source beside
+ * client-node's informers, in the same run, against a real kube-apiserver. `node test/bench/api-server/main.ts [COUNT...]`
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ const counts = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [50
 
 type Result = Record<string, number>;
 
-// Children of the cluster do not keep a process alive.
+// Children of the cluster do not keep this process alive.
 const alive = setInterval(() => undefined, 1000);
 const cluster = await KubernetesCluster.start();
 try {
@@ -29,7 +29,7 @@ try {
     made = count;
     const results = new Map<string, Result[]>(modes.map((mode) => [mode, []]));
     const [load = 0] = loadavg();
-    // One after the other by turns, so that what disturbs the machine disturbs all.
+    // The modes take turns, so that a disturbance of the machine affects all of them.
     for (let round = 0; round < rounds; round++) for (const mode of modes) results.get(mode)?.push(await read(mode));
     for (const [mode, all] of results) console.log(JSON.stringify({ count, mode, load, rounds, ...median(all) }));
     console.table(Object.fromEntries([...results].map(([mode, all]) => [`${mode} ${count} + ${count}`, median(all)])));
@@ -40,7 +40,7 @@ try {
 }
 
 async function make(from: number, to: number): Promise<void> {
-  // Kept connections: a handshake for each of thousands of objects would take minutes.
+  // Connections are kept: a handshake for each of thousands of objects would take minutes.
   const { server, certificateAuthority: ca, token } = cluster.admin;
   const credentials = async () => ({ ca, authorization: `Bearer ${token}` });
   const client = new KubeClient({ server: new URL(server), credentials, expired: () => undefined }, { clock: systemClock });

@@ -1,4 +1,7 @@
-/** `node --expose-gc read.ts MODE < credentials`: reads all Services and EndpointSlices once, in a process of its own, and prints what it cost. */
+/**
+ * `node --expose-gc read.ts MODE < credentials` reads all Services and EndpointSlices once in its own process, and prints the time and
+ * memory it took.
+ */
 import { text } from 'node:stream/consumers';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import process from 'node:process';
@@ -12,7 +15,7 @@ const readers: Readonly<Record<string, () => Promise<() => Promise<number>>>> = 
   informer,
 };
 
-/** Herald as an agent reads: every kind, parsed into the model. */
+/** Reads as an agent does: every kind, parsed into the model. */
 async function herald(streamed: boolean): Promise<() => Promise<number>> {
   const { KubeClient } = await import('../../../src/kube/client/client.ts');
   const { answerError } = await import('../../../src/kube/error.ts');
@@ -25,7 +28,7 @@ async function herald(streamed: boolean): Promise<() => Promise<number>> {
   const client = new KubeClient(connection, { clock: systemClock });
   const stream = client.stream.bind(client);
   client.stream = async (path, query, signal) => {
-    // As a server without WatchList answers.
+    // This is the answer of a server without WatchList.
     if (!streamed && query['sendInitialEvents'] === true) throw answerError(422, '');
     return stream(path, query, signal);
   };
@@ -36,7 +39,7 @@ async function herald(streamed: boolean): Promise<() => Promise<number>> {
   };
 }
 
-/** client-node's informers over the same two kinds, typed, without anything that uses them. */
+/** Reads with client-node's informers: the same two kinds, typed, without any consumer. */
 async function informer(): Promise<() => Promise<number>> {
   const k8s = await import('@kubernetes/client-node');
   const config = new k8s.KubeConfig();
@@ -58,7 +61,7 @@ const read = await readers[mode]?.();
 if (read === undefined) throw new Error(`unknown mode ${mode}`);
 const stalls = monitorEventLoopDelay({ resolution: 1 });
 stalls.enable();
-// What a timer may have to wait for our own work, whatever else the machine does: CPU time of this thread between two timers.
+// The longest time that our own work delays a timer, whatever else the machine does: CPU time of this thread between two timers.
 let longestWork = 0;
 let last = threadMicroseconds();
 const timer = setInterval(() => {

@@ -1,14 +1,17 @@
 import { damping } from '../../../src/bgp/limits.ts';
 import { holdTime } from '../../lab/recovery-bed.ts';
 
-/** A bound is a sum of the timers that have to run out, one after the other, and of what machines need to do their work. Seconds. */
+/**
+ * A part of a bound. A bound is the sum of the timers that must expire one after the other and of the time that machines need for their
+ * work. In seconds.
+ */
 export interface Term {
   readonly seconds: number;
   readonly name: string;
   readonly why: string;
 }
 
-/** Of the sessions while a connection is half open: its own timer must not end it. */
+/** The timers, in seconds, of sessions whose connection is half open. The hold timer must not end them. */
 export const longHoldTime = 60;
 export const longKeepalive = 2;
 
@@ -16,27 +19,31 @@ export const terms = {
   work: {
     seconds: 2,
     name: 'work',
-    why: 'to close, connect, agree, send routes, write them into four kernels and the report of a node, and see it there, looking every 20 ms',
+    why: "to close, connect, negotiate, send routes, write them into four kernels and the node's report, and see it there by polling every 20 ms",
   },
-  hold: { seconds: holdTime, name: 'hold time', why: 'counted from the last keepalive, so that it is noticed up to 1 s sooner' },
-  connect: { seconds: 1, name: 'connectTime', why: 'the pause before a node calls; it is shortened by a random quarter at most' },
-  call: { seconds: 1, name: "the switch's connect timer", why: 'where it calls and the node waits' },
+  hold: { seconds: holdTime, name: 'hold time', why: 'counted from the last keepalive, so a fault is noticed up to 1 s sooner' },
+  connect: { seconds: 1, name: 'connectTime', why: 'the pause before a node connects, at most a random quarter shorter' },
+  call: { seconds: 1, name: "the ToR's connect timer", why: 'if the ToR connects and the node waits' },
   syn: {
     seconds: 1,
     name: 'SYN',
-    why: 'a call that began while nothing got through is repeated by TCP after 1 s; the same second is that of ARP and neighbour discovery',
+    why: 'TCP repeats a connection attempt that began during the silence after 1 s; ARP and neighbour discovery take the same second',
   },
   keepalive: { seconds: longKeepalive, name: 'keepalive', why: 'the next octet that the node sends, which the other kernel resets' },
   resent: {
     seconds: 3.2,
-    name: 'sent again',
-    why: 'keepalives that went into the silence are sent again after 0.2, 0.4, 0.8, 1.6 and 3.2 s: the next time is as far away as the silence was long',
+    name: 'retransmission',
+    why: 'TCP repeats keepalives that were lost in the silence after 0.2, 0.4, 0.8, 1.6 and 3.2 s: the next repetition is as far away as the silence was long',
   },
-  collision: { seconds: 1, name: 'collision', why: 'a second call within 1 s is taken for one that crossed, and refused (RFC 4271 6.8)' },
+  collision: {
+    seconds: 1,
+    name: 'collision',
+    why: 'a second connection within 1 s counts as a connection collision and is refused (RFC 4271 6.8)',
+  },
   held: {
     seconds: damping.firstHold * 2,
     name: 'damping',
-    why: 'the fourth flap holds back for 20 s, less up to a quarter',
+    why: 'the fourth flap holds the session back for 20 s, less up to a quarter',
   },
 } as const satisfies Readonly<Record<string, Term>>;
 

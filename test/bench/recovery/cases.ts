@@ -16,35 +16,35 @@ type Times = readonly number[];
 
 export interface Case {
   readonly name: string;
-  /** What is measured, and the timers that bound it. */
+  /** The measured times and the timers that bound each of them. */
   readonly figures: readonly { readonly what: string; readonly bound: readonly TermName[] }[];
-  /** Other settings of all sessions meanwhile. */
+  /** Changes the settings of all sessions during the case. */
   readonly settings?: (manifest: string) => string;
-  /** At most so often, as it takes long. */
+  /** The most repetitions of a case that takes long. */
   readonly atMost?: number;
   run(bed: RecoveryBed): Promise<Times>;
 }
 
 export const noDamping = (manifest: string): string => manifest.replaceAll('connectTime: 1s', 'connectTime: 1s, flapDamping: false');
-/** With another hold time, as sessions that are reset for that have forgotten the flaps of the cases before. */
+/** Changes the hold time as well: this resets the sessions, which then no longer count the flaps of the cases before. */
 const damped = (manifest: string): string => manifest.replaceAll(', flapDamping: false', '').replaceAll('holdTime: 3s', 'holdTime: 6s');
 const longTimers = (manifest: string): string =>
   manifest.replaceAll('holdTime: 3s, keepaliveTime: 1s', `holdTime: ${longHoldTime}s, keepaliveTime: ${longKeepalive}s`);
 const graceful = (manifest: string): string => manifest.replaceAll('connectTime: 1s', 'connectTime: 1s, enableGracefulRestart: true');
 
-const bySwitch = 'the switch sends elsewhere';
-const byNode = 'the nodes know';
+const bySwitch = 'the ToR sends elsewhere';
+const byNode = 'the nodes have noticed';
 const back = 'all sessions and routes are back';
 const sessionsBack = 'all sessions are back';
 
 export const cases: readonly Case[] = [
   {
-    name: 'sessions are cleared on the switch',
+    name: 'sessions are cleared on the ToR',
     figures: [{ what: sessionsBack, bound: ['connect', 'work'] }],
     run: async (bed) => [await clearSessions(bed)],
   },
   {
-    name: 'the switch restarts (FRR is killed and started)',
+    name: 'the ToR restarts (FRR is killed and started)',
     figures: [
       { what: byNode, bound: ['work'] },
       { what: back, bound: ['connect', 'work'] },
@@ -52,7 +52,7 @@ export const cases: readonly Case[] = [
     run: noticedAndBack(restartSwitch),
   },
   {
-    name: 'the same, graceful restart at our end',
+    name: 'the ToR restarts, with graceful restart at our end',
     settings: graceful,
     figures: [
       { what: byNode, bound: ['work'] },
@@ -60,10 +60,10 @@ export const cases: readonly Case[] = [
     ],
     run: noticedAndBack(restartSwitch),
   },
-  link('the link of a node is unplugged', 'unplugged'),
-  link('the link of a node is cut silently', 'cut'),
+  link("a node's link is unplugged", 'unplugged'),
+  link("a node's link is cut silently", 'cut'),
   {
-    name: 'BGP of the switch is gone, without FIN or RST',
+    name: "the ToR's BGP is gone, without FIN or RST",
     figures: [
       { what: byNode, bound: ['hold', 'work'] },
       { what: back, bound: ['connect', 'syn', 'work'] },
@@ -71,19 +71,19 @@ export const cases: readonly Case[] = [
     run: noticedAndBack(loseBgpInSilence),
   },
   {
-    name: 'half open, the switch is back and calls nobody',
+    name: 'half-open connection, the ToR returns and waits',
     settings: longTimers,
     figures: [{ what: sessionsBack, bound: ['keepalive', 'resent', 'connect', 'work'] }],
     run: async (bed) => [(await forgetConnections(bed)).back],
   },
   {
-    name: 'half open, the switch is back and calls, with the R bit',
+    name: 'half-open connection, the ToR connects with the R bit',
     atMost: 3,
     figures: [{ what: sessionsBack, bound: ['call', 'syn', 'work'] }],
     run: async (bed) => [(await forgetConnectionsAndCall(bed, [])).back],
   },
   {
-    name: 'the same, without the R bit',
+    name: 'half-open connection, the ToR connects without the R bit',
     atMost: 3,
     figures: [{ what: sessionsBack, bound: ['call', 'syn', 'collision', 'resent', 'call', 'work'] }],
     run: async (bed) => [(await forgetConnectionsAndCall(bed, ['bgp graceful-restart-disable'])).back],
@@ -91,7 +91,7 @@ export const cases: readonly Case[] = [
   {
     name: "another machine has the node's address",
     figures: [
-      { what: 'the node knows', bound: ['hold', 'work'] },
+      { what: 'the node has noticed', bound: ['hold', 'work'] },
       { what: back, bound: ['connect', 'syn', 'work'] },
     ],
     run: async (bed) => {
@@ -100,7 +100,7 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    name: 'bgpd of the switch is killed four times within seconds',
+    name: "the ToR's bgpd is killed four times within seconds",
     atMost: 2,
     settings: damped,
     figures: [{ what: `${back}, after the fourth`, bound: ['held', 'work'] }],
@@ -118,7 +118,7 @@ function link(name: string, how: 'unplugged' | 'cut'): Case {
     name,
     figures: [
       { what: bySwitch, bound: ['hold', 'work'] },
-      { what: 'the node knows', bound: ['hold', 'work'] },
+      { what: 'the node has noticed', bound: ['hold', 'work'] },
       { what: back, bound: ['connect', 'syn', 'work'] },
     ],
     run: async (bed) => {

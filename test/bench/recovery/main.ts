@@ -7,16 +7,16 @@ import { measureRecovery, type Result, type Row } from './measure.ts';
 
 const help = `npm run bench:recovery -- [options]
 
-  How long two nodes and two switches (FRR) need to recover from what can fail between them, each case several times, beside its bound: the sum of
-  the timers that have to run out. A client sends a hundred requests a second meanwhile, half of them over IPv6. Needs root. Exits with 1
-  where a bound is broken, or a request is lost that was begun after all was as before. On a machine that is busy with other work, bounds
-  are broken by that: a quiet one has nothing to do with them.
+  Measures how long two nodes and two ToRs (FRR) need to recover from faults between them, and compares it with a bound: the sum of
+  the timers that must expire. Each case runs several times. A client sends a hundred requests a second, half of them over IPv6. Needs
+  root. Exits with 1 when a bound is exceeded, or a request is lost that began after the recovery. Other work on the machine can cause a
+  bound to be exceeded, so run it on a quiet one.
 
-  --times N         each case, default 5; those that take long less often
-  --quick           each case once, about two minutes instead of ten
+  --times N         repetitions of each case, default 5; fewer for cases that take long
+  --quick           run each case once, in about two minutes instead of ten
   --only N,...      cases by number:
 ${cases.map(({ name }, index) => `                    ${String(index + 1).padStart(2)}  ${name}`).join('\n')}
-  --json            for machines
+  --json            print JSON
 
   npm run bench:recovery -- --only 4,5 --times 20`;
 
@@ -44,14 +44,14 @@ else print({ rows, requests });
 const broken = rows.filter(({ most, bound }) => !(most <= bound));
 const late = requests.filter((one) => one.late > 0);
 for (const row of broken)
-  console.error(`bound broken: ${row.name}: ${row.what} after ${seconds(row.most)}, not within ${seconds(row.bound)}`);
-for (const one of late) console.error(`${one.name}: ${one.late} requests lost that were begun after all was as before`);
+  console.error(`bound exceeded: ${row.name}: ${row.what} after ${seconds(row.most)}, not within ${seconds(row.bound)}`);
+for (const one of late) console.error(`${one.name}: ${one.late} requests lost that began after the recovery`);
 process.exit(broken.length + late.length === 0 ? 0 : 1);
 
 function print(result: Result): void {
   const load = loadavg().map((value) => value.toFixed(1));
   console.log(`${new Date().toISOString().slice(0, 10)}. Load average at the end: ${load.join(', ')}.\n`);
-  console.log('| what fails | until | times | least | median | most | bound | which is | requests lost |');
+  console.log('| what fails | until | times | least | median | most | bound | sum of | requests lost |');
   console.log('|---|---|---:|---:|---:|---:|---:|---|---:|');
   for (const row of result.rows) console.log(`| ${cells(row, result).join(' | ')} |`);
   console.log('');

@@ -3,7 +3,7 @@ import { median } from '../bgp/statistics.ts';
 import { boundOf, type TermName } from './bounds.ts';
 import { noDamping, type Case } from './cases.ts';
 
-/** Of one figure of one case; times in milliseconds. */
+/** One measured time of one case, in milliseconds. */
 export interface Row {
   readonly name: string;
   readonly what: string;
@@ -15,7 +15,7 @@ export interface Row {
   readonly terms: readonly TermName[];
 }
 
-/** Of one case; `late`: of those that were lost, begun when all was as before. */
+/** The client's requests during one case. `late` counts lost requests that began after the recovery. */
 export interface Requests {
   readonly name: string;
   readonly sent: number;
@@ -51,7 +51,7 @@ async function repeat(bed: RecoveryBed, one: Case, times: number): Promise<[read
   const seen: (readonly number[])[] = [];
   let [sent, lost, late] = [0, 0, 0];
   for (let time = 0; time < times; time++) {
-    // Anew each time, as sessions forget their flaps by it.
+    // The settings are changed for each repetition, because the reset clears the flap counts.
     const restore = one.settings === undefined ? undefined : await bed.withPeers(one.settings);
     const stream = bed.stream();
     seen.push(await one.run(bed));

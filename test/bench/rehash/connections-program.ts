@@ -1,8 +1,9 @@
 /**
- * Holds many TCP connections open, in the client's namespace. Reads commands as JSON lines and answers each with one. Ends when its input does.
+ * Holds many TCP connections open in the client's namespace. Reads commands as JSON lines and answers each with one line. Ends when its
+ * input ends.
  *
  *   {"do":"open","group":"a","address":"198.51.100.10","port":80,"count":1000}    {"open":1000}
- *   {"do":"ask","timeoutMs":20000}    {"a":[true,false,...]}: which of the connections of each group are still answered, by the same pod as ever
+ *   {"do":"ask","timeoutMs":20000}    {"a":[true,false,...]}: for each connection of each group, true if the same pod as before still answers
  */
 import { connect, type Socket } from 'node:net';
 import process from 'node:process';
@@ -11,13 +12,13 @@ import type { HoldCommand } from './held-connections.ts';
 
 interface Held {
   readonly socket: Socket;
-  /** Who answered first. */
+  /** The pod that answered first. */
   pod: string | undefined;
   dead: boolean;
   waiting: ((alive: boolean) => void) | undefined;
 }
 
-/** So many at a time, so that no queue of SYNs overflows. */
+/** The number of connections opened at a time, so that no queue of SYNs overflows. */
 const parallel = 50;
 const groups = new Map<string, Held[]>();
 
@@ -68,7 +69,7 @@ function open(host: string, port: number): Promise<Held> {
   });
 }
 
-/** A connection without an answer in time is as good as lost. */
+/** Asks over a connection. Without an answer in time the connection counts as lost. */
 function ask(held: Held, timeoutMs: number): Promise<boolean> {
   if (held.dead) return Promise.resolve(false);
   return new Promise((resolve) => {

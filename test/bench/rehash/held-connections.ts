@@ -11,7 +11,7 @@ export type HoldCommand =
 
 const program = fileURLToPath(new URL('connections-program.ts', import.meta.url));
 
-/** Longer than all attempts of TCP to send a segment again while routers find their way. */
+/** Milliseconds. This is longer than TCP's attempts to send a segment again while routers converge. */
 const timeoutMs = 30_000;
 
 /** Connections of the client that are held open, in named groups. */
@@ -25,13 +25,13 @@ export class HeldConnections {
     this.#lines = createInterface({ input: this.#child.stdout as NodeJS.ReadableStream });
   }
 
-  /** How many of them could be opened. */
+  /** Opens connections and returns the number that succeeded. */
   async open(group: string, address: string, port: number, count: number): Promise<number> {
     const { open } = await this.#command<{ open: number }>({ do: 'open', group, address, port, count });
     return open;
   }
 
-  /** How many of each group are still answered. */
+  /** Returns the number of connections of each group that are still answered. */
   async alive(): Promise<ReadonlyMap<string, number>> {
     const answers = await this.#command<Record<string, boolean[]>>({ do: 'ask', timeoutMs });
     return new Map(Object.entries(answers).map(([group, alive]) => [group, alive.filter(Boolean).length]));

@@ -5,11 +5,11 @@ import { measureRehash, type Row } from './measure.ts';
 
 const help = `npm run bench:rehash -- [options]
 
-  How many long-lived TCP connections through two switches survive that one of three nodes is lost, and that it comes back: with direct server
-  return and consistent hashing beside translation and random choice, in the same run. Needs root. Exits with 1 where the first is not better.
+  Counts the long-lived TCP connections that survive when one of three nodes behind two ToRs is lost and when it returns: with direct server
+  return and consistent hashing, and with translation and random choice, in the same run. Needs root. Exits with 1 when the first is not better.
 
-  --connections N   for each row of the table, before the loss and while the node is away; default 1000
-  --json            for machines
+  --connections N   number for each row of the table, before the loss and again while the node is away; default 1000
+  --json            print JSON
 
   npm run bench:rehash -- --connections 100`;
 
@@ -30,14 +30,16 @@ if (!Number.isInteger(connections) || connections < 1 || connections > 2000) {
   process.exit(2);
 }
 
-/** Of connections to pods that are still there: all but a few keep them directly, and about half, or two thirds, translated. */
+/**
+ * Bounds for connections to pods that still exist. Direct server return keeps all but a few. Translation keeps about half or two thirds.
+ */
 const [leastDirect, leastRatio] = [0.95, 1.3];
 
 const rows = await measureRehash(connections, (text) => void process.stderr.write(`${text}\n`));
 if (values.json) console.log(JSON.stringify({ connections, load: loadavg(), rows }));
 else print(rows);
 const wrong = rows.filter(({ pods, balancing }) => pods === 'not on the lost node' && balancing.startsWith('direct')).filter(isWorse);
-for (const { family } of wrong) console.error(`IPv${family}: direct server return does not keep what it should`);
+for (const { family } of wrong) console.error(`IPv${family}: direct server return keeps too few connections`);
 process.exit(wrong.length === 0 ? 0 : 1);
 
 function isWorse({ family, pods, opened, afterReturn }: Row): boolean {

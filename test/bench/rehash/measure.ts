@@ -9,11 +9,11 @@ export interface Row {
   readonly balancing: 'direct server return, consistent hashing' | 'translation, random choice';
   readonly pods: 'on all nodes' | 'not on the lost node';
   readonly family: 4 | 6;
-  /** Opened with all nodes there, alive when one was lost, and alive when it was back. */
+  /** Connections opened with all nodes up, those alive after one node was lost, and those alive after it returned. */
   readonly opened: number;
   readonly afterLoss: number;
   readonly afterReturn: number;
-  /** Opened while it was away, and alive when it was back. */
+  /** Connections opened while the node was away, and those of them alive after it returned. */
   readonly openedAway: number;
   readonly awayAfterReturn: number;
 }
@@ -21,7 +21,10 @@ export interface Row {
 const tors = ['tor1', 'tor2'];
 const patience = 120_000;
 
-/** Loses one of three nodes under open connections, and has it back, for every variant at once: all meet the same routers at the same moment. */
+/**
+ * Loses one of three nodes under open connections and brings it back, for every variant at once: all meet the same routers at the same
+ * moment.
+ */
 export async function measureRehash(count: number, note: (text: string) => void): Promise<Row[]> {
   await using lab = await Lab.start(standardTopology({ pods }));
   const herald = await HeraldInLab.prepare(lab, examples, ['20-herald.yaml']);
@@ -45,7 +48,7 @@ export async function measureRehash(count: number, note: (text: string) => void)
     const atFirst = await connections.alive();
     note(`${sum(opened)} connections are open, ${sum(atFirst)} are answered`);
 
-    // The wire first: a dead node says goodbye to nobody.
+    // The link is cut before the process is killed, because a dead node sends no goodbye to its peers.
     await lab.cut(lost);
     herald.agent(lost).kill('SIGKILL');
     await untilVia(nodes.filter((node) => node !== lost));
@@ -63,7 +66,7 @@ export async function measureRehash(count: number, note: (text: string) => void)
     const openedAway = await openAll(connections, addresses, count, 'away');
     await connections.alive();
 
-    // It comes back as after a boot: nothing in its kernel, new pods.
+    // The node returns as after a boot: nothing in its kernel, and new pods.
     const machine = lab.node(lost);
     await machine.exec(['conntrack', '-F'], { check: false });
     await machine.exec(['nft', 'flush', 'ruleset']);
@@ -115,12 +118,12 @@ async function openAll(
   return opened;
 }
 
-/** Until every node passes packets on unchanged: the pods behind the Services that ask for it see the client, and no node. */
+/** Waits until every node passes packets on unchanged: pods behind Services with direct server return see the client and no node. */
 async function untilDirect(lab: Lab, addresses: ReadonlyMap<string, readonly string[]>): Promise<void> {
   for (const { name } of variants.filter(({ direct }) => direct)) {
     for (const address of addresses.get(name) ?? []) {
       await lab.until(
-        `pods behind ${address} see the client alone`,
+        `pods behind ${address} see only the client`,
         async (note) => {
           const { clients, failed } = note(await lab.client.tcp({ address, port: 80, count: 60 }));
           return failed === 0 && clients.length === 1;
@@ -131,7 +134,7 @@ async function untilDirect(lab: Lab, addresses: ReadonlyMap<string, readonly str
   }
 }
 
-/** Until the rules of the nodes that are left lead to none of the pods of the lost one. */
+/** Waits until the rules of the remaining nodes lead to no pod of the lost one. */
 async function untilRulesLack(lab: Lab, node: string): Promise<void> {
   const gone = pods.filter((pod) => pod.node === node).flatMap(({ name }) => Object.values(lab.pod(name).address));
   for (const other of nodes.filter((name) => name !== node)) {

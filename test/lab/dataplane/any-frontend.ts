@@ -3,7 +3,7 @@ import type { Backend, Frontend, NodeForwarding, Protocol } from '../../../src/n
 import { hostPrefix, prefix } from '../../../src/net/prefix.ts';
 import { nodeAddress, otherPort, podAddress, podPort } from './one-node.ts';
 
-/** A Service port on each kind of frontend, on the node of `OneNode`. */
+/** One Service port on each kind of frontend, on the node of `OneNode`. */
 export const frontendKinds = ['ClusterIP', 'LoadBalancer', 'NodePort'] as const;
 export type FrontendKind = (typeof frontendKinds)[number];
 
@@ -13,7 +13,7 @@ const addresses: Readonly<Record<Exclude<FrontendKind, 'NodePort'>, Readonly<Rec
 };
 const [servicePort, nodePort] = [80, 30_080];
 
-/** Where a client sends to. */
+/** Returns the address and port that a client sends to. */
 export function target(kind: FrontendKind, family: Family): { readonly address: string; readonly port: number } {
   return kind === 'NodePort' ? { address: nodeAddress(family), port: nodePort } : { address: addresses[kind][family], port: servicePort };
 }
@@ -25,7 +25,7 @@ export const node: NodeForwarding = {
   masqueradeBit: 14,
 };
 
-/** 1, 2 and 3 are the pods on their usual port, 11, 12 and 13 the same pods on the other one. pod3 is of another node. */
+/** 1, 2 and 3 are the pods on their usual port; 11, 12 and 13 are the same pods on the other port. pod3 belongs to another node. */
 export type Pod = 1 | 2 | 3 | 11 | 12 | 13;
 
 export function backends(family: Family, ...pods: readonly Pod[]): Backend[] {

@@ -13,7 +13,7 @@ export function runInside(namespace: string, commands: readonly string[]): strin
   return output;
 }
 
-/** Those of the data plane's labs, `hd-PID-...`: ours, and those of processes that have ended. */
+/** Removes the namespaces of the data plane's labs, `hd-PID-...`: those of this process, and those of processes that have ended. */
 export function removeNamespaces(): void {
   for (const name of execFileSync('ip', ['netns', 'list'], { encoding: 'utf8' }).split(/\s+/)) {
     const pid = /^hd-(\d+)-/.exec(name)?.[1];
@@ -21,7 +21,7 @@ export function removeNamespaces(): void {
     try {
       execFileSync('ip', ['netns', 'del', name], { stdio: 'ignore' });
     } catch {
-      // Somebody else was faster.
+      // Another process removed it first.
     }
   }
 }

@@ -1,8 +1,8 @@
-// What the programs that make packets of their own share.
+// Helpers of the programs that build their own packets.
 import { Buffer } from 'node:buffer';
 import net from 'node:net';
 
-/** Network order, 4 or 16 octets. */
+/** Returns an address as 4 or 16 octets in network order. */
 export function octetsOf(address) {
   if (net.isIPv4(address)) return Buffer.from(address.split('.').map(Number));
   const [head, tail = ''] = address.split('::');
@@ -12,7 +12,7 @@ export function octetsOf(address) {
   return Buffer.from(all.map((group) => group.padStart(4, '0')).join(''), 'hex');
 }
 
-/** struct sockaddr_in or sockaddr_in6; the port stays 0. */
+/** Returns a struct sockaddr_in or sockaddr_in6 with port 0. */
 export function socketAddress(text) {
   const octets = octetsOf(text);
   const address = Buffer.alloc(octets.length === 4 ? 16 : 28);
@@ -21,7 +21,7 @@ export function socketAddress(text) {
   return address;
 }
 
-/** RFC 1071, of an even number of octets. */
+/** Computes the checksum of RFC 1071 over an even number of octets. */
 export function checksum(data) {
   let sum = 0;
   for (let at = 0; at < data.length; at += 2) sum += data.readUInt16BE(at);

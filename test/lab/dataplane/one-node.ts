@@ -9,13 +9,13 @@ import { removeNamespaces, runInside } from './namespaces.ts';
 import { StayingConnection } from './staying-connection.ts';
 
 /**
- * A client, a node and three pods, each in a network namespace `hd-...`. Pods hang on links of their own, so that all
- * their traffic passes the node. pod3 plays a pod of another node: forwarding is told that it is not local. Servers listen
- * everywhere on `podPort` and `otherPort`; they answer with the name of their machine, and with the port where it is the other one.
+ * A client, a node and three pods, each in its own network namespace `hd-...`. Each pod has a link of its own, so that all its traffic
+ * passes the node. pod3 plays a pod of another node: forwarding treats it as not local. Servers listen everywhere on `podPort` and
+ * `otherPort`. They answer with the name of their machine, and with the port if it is the other one.
  */
 export const machines = ['client', 'node', 'pod1', 'pod2', 'pod3'] as const;
 export type Machine = (typeof machines)[number];
-/** With the process, so that two suites do not take each other's away. */
+/** The name includes the process id, so that two suites do not remove each other's namespaces. */
 export const namespaceOf = (machine: Machine): string => `hd-${process.pid}-${machine}`;
 export const podPort = 8080;
 export const otherPort = 9090;
@@ -23,15 +23,15 @@ export const otherPort = 9090;
 export const podAddress = (family: Family, pod: number): string => (family === 4 ? `10.244.1.1${pod}` : `fd01::1${pod}`);
 export const nodeAddress = (family: Family): string => (family === 4 ? '10.99.0.1' : 'fd99::1');
 export const clientAddress = (family: Family): string => (family === 4 ? '10.99.0.2' : 'fd99::2');
-/** The client has it too; tests block it. */
+/** A second address of the client, which tests block. */
 export const blockedAddress = (family: Family): string => (family === 4 ? '10.99.0.6' : 'fd99::6');
 
-/** Before the links are made: they take `default` then. */
+/** Run this before links are created, because new links copy `default`. */
 export const withoutDuplicateDetection = 'sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0';
 const peer = fileURLToPath(new URL('peer.mjs', import.meta.url));
 const run = promisify(execFile);
 
-/** Milliseconds after which a request counts as dropped, where it should be. */
+/** Milliseconds to wait in a test that expects no answer. */
 export const briefly = 1_000;
 
 export interface Request {
@@ -41,16 +41,16 @@ export interface Request {
   readonly count?: number;
   readonly localAddress?: string;
   readonly localPort?: number;
-  /** Milliseconds, 10,000 unless said: `briefly` where no answer is expected. */
+  /** Milliseconds. 10,000 by default; `briefly` where no answer is expected. */
   readonly timeout?: number;
 }
 
 export interface Outcome {
-  /** Answers per pod; requests without an answer by their error code or TIMEOUT. */
+  /** The number of answers by pod. Requests without an answer count under their error code or TIMEOUT. */
   readonly counts: Readonly<Record<string, number>>;
   /** The distinct client addresses that pods saw. */
   readonly clients: readonly string[];
-  /** "pod1 10.99.0.2", or an error code, one for each request. */
+  /** One entry for each request: "pod1 10.99.0.2" or an error code. */
   readonly answers: readonly string[];
   readonly milliseconds: number;
 }
@@ -61,11 +61,11 @@ export class OneNode {
   static async start(): Promise<OneNode> {
     removeNamespaces();
     for (const machine of machines) ip('netns', 'add', namespaceOf(machine));
-    // While the link-local address of a link is tentative, nobody is asked for there, and the first packets that are forwarded are lost.
+    // While a link-local address is tentative, it answers no neighbor solicitation and the first forwarded packets are lost.
     for (const machine of machines) inside(machine, 'ip link set lo up', withoutDuplicateDetection);
     ip('link', 'add', 'outside', 'netns', namespaceOf('node'), 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespaceOf('client'));
     inside('node', 'sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1');
-    // Tests count refusals; how many ICMP errors a host sends in a second is not their subject.
+    // Tests count refusals, so the rate limit of ICMP errors is switched off.
     inside('node', 'sysctl -qw net.ipv4.icmp_ratelimit=0 net.ipv6.icmp.ratelimit=0');
     inside('node', 'ip link set outside up', 'ip addr add 10.99.0.1/24 dev outside', 'ip addr add fd99::1/64 dev outside nodad');
     inside('node', 'ip addr add 10.99.0.8/24 dev outside', 'ip addr add fd99::8/64 dev outside nodad preferred_lft 0');
@@ -78,7 +78,7 @@ export class OneNode {
       const name = `pod${pod}` as const;
       ip('link', 'add', name, 'netns', namespaceOf('node'), 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespaceOf(name));
       inside('node', `ip link set ${name} up`, `ip addr add 10.244.1.1/32 dev ${name}`, `ip addr add fd01::1/128 dev ${name} nodad`);
-      // The node answers pods with its own address, whatever it was asked by: a server of UDP leaves that to the routes.
+      // The node answers pods from its own address, whichever address they asked. A UDP server leaves the choice to the routes.
       inside(
         'node',
         `ip route add 10.244.1.1${pod}/32 dev ${name} src 10.99.0.1`,
@@ -99,14 +99,14 @@ export class OneNode {
     await once(server.stdout, 'data');
   }
 
-  /** Requests one after the other, each on a connection or socket of its own. */
+  /** Makes requests one after the other, each on its own connection or socket. */
   async request(from: Machine, request: Request): Promise<Outcome> {
     const [outcome] = await this.requests(from, [request]);
     if (outcome === undefined) throw new Error('no outcome');
     return outcome;
   }
 
-  /** Several requests at the same time. */
+  /** Makes several requests at the same time. */
   async requests(from: Machine, requests: readonly Request[]): Promise<Outcome[]> {
     const command = ['netns', 'exec', namespaceOf(from), process.execPath, peer, 'client', JSON.stringify(requests)];
     const { stdout } = await run('ip', command, { maxBuffer: 1 << 24 });
@@ -121,7 +121,7 @@ export class OneNode {
     });
   }
 
-  /** A connection that keeps asking. Resolves when it is answered. */
+  /** Opens a connection that keeps asking. Resolves with its first answer. */
   async connection(from: Machine, address: string, port: number): Promise<StayingConnection> {
     const args = ['netns', 'exec', namespaceOf(from), process.execPath, peer, 'stay', JSON.stringify({ address, port })];
     return StayingConnection.from(spawn('ip', args, { stdio: ['pipe', 'pipe', 'inherit'] }));

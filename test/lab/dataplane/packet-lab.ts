@@ -25,7 +25,7 @@ interface FamilyRow {
   readonly row: PacketRow;
 }
 
-/** One node with the kernel's forwarding, where the packets of scenarios are sent. */
+/** One node with the kernel's forwarding. Sends the packets of scenarios through it. */
 export class PacketLab {
   readonly #lab: OneNode;
   readonly #dataplane: NftablesDataplane;
@@ -51,14 +51,14 @@ export class PacketLab {
     this.#lab.stop();
   }
 
-  /** Sends the packets of a scenario and returns those that meet another fate than the scenario says, in words. */
+  /** Sends the packets of a scenario. Returns a line for each whose fate is not the one the scenario states. */
   async surprises(scenario: Scenario, protocol: Protocol): Promise<string[]> {
     const played = families.map((family) => ({ family, ...play(scenario, family, protocol) }));
     await this.#program(played);
     return this.#send(played.flatMap(({ family, packets }) => packets.map((row) => ({ family, row }))));
   }
 
-  /** The same against the tracer, whatever the scenario says. */
+  /** Sends the packets of a scenario. Returns a line for each whose fate is not the one the packet tracer predicts. */
   async differences(scenario: Scenario, protocol: Protocol): Promise<string[]> {
     const played = families.map((family) => ({ family, ...play(scenario, family, protocol) }));
     await this.#program(played);
@@ -69,7 +69,7 @@ export class PacketLab {
     );
   }
 
-  /** Both families of a scenario as one node has them, in place of the scenario before. */
+  /** Programs both families of a scenario on one node, in place of the previous scenario. */
   async #program(played: readonly (Played & { readonly family: Family })[]): Promise<void> {
     const services = new Map<string, ServiceForwarding | undefined>(this.#present.map((key) => [key, undefined]));
     for (const { family, services: own } of played) for (const [key, forwarding] of own) services.set(`${key} IPv${family}`, forwarding);
@@ -85,7 +85,7 @@ export class PacketLab {
       masqueradeAll,
       ...defined({ podInterfaces }),
     });
-    // A port that a client uses again would go where the last scenario sent it.
+    // The previous scenario's flows would still apply to a client port that is used again.
     inside('node', 'conntrack -F');
   }
 
@@ -120,11 +120,11 @@ function requestOf({ family, row }: FamilyRow): Request {
   const [address, localAddress] = [placeAddress(row.to, family), placeAddress(row.from, family)];
   const base = { protocol: row.protocol, address, port: row.port, localAddress };
   if (['dropped', 'untouched'].includes(row.fate)) return { ...base, count: 1, timeout: briefly };
-  // One of three is missed by chance once in four million times.
+  // One pod of three is missed by chance once in four million times.
   return { ...base, count: row.fate === 'refused' ? 5 : backends === 1 ? 6 : 40 };
 }
 
-/** "pod1* pod3": who answered, the star for those that did not see the client's own address. Else what became of it. */
+/** Formats a fate as "pod1* pod3": the answering pods, with a star if a pod did not see the client's own address. Otherwise the error. */
 function fateOf(from: Place, family: Family, { answers }: Outcome): string {
   const fates = answers.map((answer) => {
     const [who = '', client] = answer.split(' ');
@@ -134,17 +134,17 @@ function fateOf(from: Place, family: Family, { answers }: Outcome): string {
   return [...new Set(fates)].toSorted().join(' ');
 }
 
-/** What nobody translates ends in many ways, but at no pod other than the one it was sent to. */
+/** Returns true if the packet met the expected fate. An untouched packet may end in many ways, but at no pod other than its destination. */
 function agrees({ from, to, fate }: PacketRow, seen: string): boolean {
   if (fate === 'untouched') return seen === to || !seen.includes('pod');
   if (machineOf(from) !== 'node') return seen === fate;
-  // The kernel tells a local sender of a datagram that it may not be sent, refused or dropped.
+  // For a local sender the kernel reports EPERM both for a refused and for a dropped datagram.
   if (seen === 'EPERM') return fate === 'refused' || fate === 'dropped';
   // Any address of the node may stand for the node.
   return seen.replaceAll('*', '') === fate.replaceAll('*', '');
 }
 
-/** Who has the address that a packet comes from; the node takes a load balancer's where a scenario asks for it. */
+/** Returns the machine that sends from this place. The node takes a load balancer's address if a scenario needs it. */
 function machineOf(place: Place): Machine {
   if (place === 'blocked') return 'client';
   return machines.find((machine) => machine === place) ?? 'node';

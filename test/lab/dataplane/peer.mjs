@@ -1,6 +1,6 @@
-// The two ends of a test: `server NAME PORT PORT` answers each connection and datagram with its name (and ":port" on the second
-// port) and the client's address; `pods JSON PORT` does so for each address of a list, with the address for a name; `client
-// JSON` makes a list of requests at the same time and prints what came of them.
+// The two ends of a test. `server NAME PORT PORT` answers each connection and datagram with its name (and ":port" on the second port) and
+// the client's address. `pods JSON PORT` does so on each address of a list, with the address as its name. `client JSON` makes a list of
+// requests at the same time and prints their results.
 import dgram from 'node:dgram';
 import net from 'node:net';
 
@@ -11,7 +11,7 @@ function serve(name, port) {
   net
     .createServer((socket) => {
       socket.on('error', () => undefined);
-      // "stay": an echo that goes on, for tests of running connections.
+      // "stay" asks for an echo that goes on, for tests of running connections.
       socket.on('data', (data) =>
         String(data).startsWith('stay') ? socket.write(answer(socket.remoteAddress)) : socket.end(answer(socket.remoteAddress)),
       );
@@ -22,7 +22,7 @@ function serve(name, port) {
   return new Promise((resolve) => udp.bind(port, '::', resolve));
 }
 
-/** Each address by itself: what it answers comes from there, datagrams as well. */
+/** Serves each address with its own sockets, so that answers come from that address, datagrams as well. */
 function servePods(addresses, port) {
   return Promise.all(
     addresses.flatMap((own) => {
@@ -84,7 +84,7 @@ function udp({ address, port, localAddress, localPort, timeout }) {
         else {
           const send = () => socket.send('go', (failure) => failure && finish(failure.code));
           send();
-          // As clients do: a busy machine loses a datagram now and then.
+          // UDP clients repeat a datagram, because a busy machine sometimes loses one.
           repeat = setInterval(send, 250);
         }
       });
@@ -95,8 +95,8 @@ function udp({ address, port, localAddress, localPort, timeout }) {
 const patience = 10_000;
 
 /**
- * One connection that asks every 20 ms; prints when it is answered. When it fails, or was answered once more after the end of standard input, it
- * prints how often and by whom first, and what it failed with.
+ * Opens one connection that asks every 20 ms, and prints "connected" at the first answer. It ends when it fails, or with the next answer
+ * after standard input has ended. Then it prints the number of answers, the pod that answered first, and the failure.
  */
 function stay({ address, port, ...local }) {
   const socket = net.connect({ host: address, port, ...local });
@@ -122,7 +122,7 @@ function stay({ address, port, ...local }) {
   process.stdin.resume();
 }
 
-/** The requests of one kind, one after the other. */
+/** Makes the requests of one kind, one after the other. */
 async function ask(given) {
   const request = { count: 1, timeout: patience, ...given };
   const one = request.protocol === 'TCP' ? tcp : udp;

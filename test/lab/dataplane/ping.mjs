@@ -1,5 +1,6 @@
-// ICMP echo requests one after the other: `ping.mjs SOURCE SECONDS ADDRESS...`. Prints for each address who answered, as JSON; null: nobody
-// within so many seconds. Needs CAP_NET_RAW, as an unprivileged socket is for few groups of users.
+// Sends ICMP echo requests one after the other: `ping.mjs SOURCE SECONDS ADDRESS...`. Prints as JSON which address answered for each
+// address, null if none answered within so many seconds. Needs CAP_NET_RAW, because the kernel allows unprivileged ICMP sockets to few
+// groups of users only.
 import { Buffer } from 'node:buffer';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -21,7 +22,7 @@ function echoRequest(family, identifier, sequence) {
   packet.writeUInt8(family === 4 ? 8 : 128, 0);
   packet.writeUInt16BE(identifier, 4);
   packet.writeUInt16BE(sequence, 6);
-  // The kernel computes that of ICMPv6, which has the addresses in it.
+  // The kernel computes the checksum of ICMPv6, which covers the addresses.
   if (family === 4) packet.writeUInt16BE(checksum(packet), 2);
   return packet;
 }

@@ -1,4 +1,5 @@
-// Sends packets with headers of their own, one from each source port: `raw.mjs JSON`, for what no socket of Node.js makes. Needs CAP_NET_RAW.
+// Sends packets with their own headers, one from each source port: `raw.mjs JSON`. It makes packets that no socket of Node.js can send.
+// Needs CAP_NET_RAW.
 import { Buffer } from 'node:buffer';
 import net from 'node:net';
 import koffi from 'koffi';
@@ -8,7 +9,7 @@ const libc = koffi.load('libc.so.6');
 const socket = libc.func('int socket(int domain, int type, int protocol)');
 const sendto = libc.func('long sendto(int fd, const void *data, size_t length, int flags, const void *address, unsigned int size)');
 
-/** CRC32c (RFC 9260 appendix A), bit by bit. */
+/** Computes CRC32c (RFC 9260 appendix A) bit by bit. */
 function crc32c(data) {
   let crc = 0xffffffff;
   for (const octet of data) {
@@ -18,7 +19,7 @@ function crc32c(data) {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** RFC 9260 3.3.2: an INIT is all that a first packet has. */
+/** Returns an INIT chunk in its packet. It is the only chunk of a first packet (RFC 9260 3.3.2). */
 function sctpInit(sourcePort, port) {
   const packet = Buffer.alloc(32);
   packet.writeUInt16BE(sourcePort, 0);
@@ -34,7 +35,7 @@ function sctpInit(sourcePort, port) {
   return packet;
 }
 
-/** A segment without any flag, which no connection has: conntrack calls it INVALID, however liberal it is. */
+/** Returns a segment without any flag. conntrack always calls it INVALID, even when it is liberal. */
 function tcpWithoutFlags(sourcePort, port) {
   const packet = Buffer.alloc(20);
   packet.writeUInt16BE(sourcePort, 0);
@@ -44,7 +45,7 @@ function tcpWithoutFlags(sourcePort, port) {
   return packet;
 }
 
-/** Data of a connection, by its ports, with this sequence number; the checksum is right. */
+/** Returns a data segment with these ports and this sequence number. Its checksum is correct. */
 function tcpData(source, destination, sourcePort, port, sequence) {
   const packet = Buffer.alloc(24);
   packet.writeUInt16BE(sourcePort, 0);
@@ -89,7 +90,7 @@ function packetOf(sourcePort, index) {
     case 'SCTP INIT':
       return ip(source, destination, 132, sctpInit(sourcePort, port));
     case 'TCP out of window':
-      // One third of all numbers apart, so that one of three is beyond the window, wherever that is.
+      // Sequence numbers are a third of all numbers apart, so that one of three is beyond the window, wherever that is.
       return ip(source, destination, 6, tcpData(source, destination, sourcePort, port, (index * 0x5555_5555) >>> 0));
     default:
       return ip(source, destination, 6, tcpWithoutFlags(sourcePort, port));
@@ -98,7 +99,7 @@ function packetOf(sourcePort, index) {
 
 const { kind, source, destination, sourcePorts, port } = JSON.parse(process.argv[2]);
 const address = socketAddress(destination);
-// SOCK_RAW, IPPROTO_RAW: the header is ours; the kernel fills in IPv4's checksum.
+// SOCK_RAW, IPPROTO_RAW: this program makes the IP header, and the kernel fills in the checksum of IPv4.
 const fd = socket(net.isIPv4(destination) ? 2 : 10, 3, 255);
 for (const [index, sourcePort] of sourcePorts.entries()) {
   const packet = packetOf(sourcePort, index);

@@ -2,16 +2,16 @@ import type { ChildProcessByStdio } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 
-/** What became of a connection. */
+/** The result of a connection. */
 export interface Stayed {
   readonly answers: number;
-  /** The system's word, "closed", or "SILENT" where nothing came any more; empty: it was answered to the end. */
+  /** The system's error code, "closed", or "SILENT" if no answer came any more. Empty if the connection was answered to the end. */
   readonly failure: string;
-  /** Who answered first. */
+  /** The pod that answered first. */
   readonly who: string;
 }
 
-/** A connection that keeps asking: `peer.mjs stay`. */
+/** A connection that keeps asking, run by `peer.mjs stay`. */
 export class StayingConnection {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: AsyncIterator<string>;
@@ -19,24 +19,24 @@ export class StayingConnection {
   private constructor(child: ChildProcessByStdio<Writable, Readable, null>) {
     this.#child = child;
     this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-    // One that has failed reads no more.
+    // A process whose connection has failed no longer reads.
     child.stdin.on('error', () => undefined);
   }
 
-  /** Resolves when it was answered. */
+  /** Resolves with the first answer. */
   static async from(child: ChildProcessByStdio<Writable, Readable, null>): Promise<StayingConnection> {
     const connection = new StayingConnection(child);
     await connection.#lines.next();
     return connection;
   }
 
-  /** Resolves when it has failed. */
+  /** Resolves when the connection has failed. */
   async failed(): Promise<Stayed> {
     const { value = '{}' } = (await this.#lines.next()) as { value?: string };
     return JSON.parse(value) as Stayed;
   }
 
-  /** Ends it after another answer. */
+  /** Ends the connection after one more answer. */
   end(): Promise<Stayed> {
     this.#child.stdin.end();
     return this.failed();

@@ -15,8 +15,8 @@ import { removeNamespaces, runInside } from './namespaces.ts';
 import { StayingConnection } from './staying-connection.ts';
 
 /**
- * A client, three nodes and a machine with all the pods on one link, each in a network namespace `hd-PID-...`. The client's routes
- * say which node a connection comes to, as a router's ECMP would.
+ * A client, three nodes and a machine with all pods on one link, each in its own network namespace `hd-PID-...`. The client's routes choose
+ * the node for a connection, as a router's ECMP would.
  */
 export const nodes = ['node1', 'node2', 'node3'] as const;
 export type NodeName = (typeof nodes)[number];
@@ -27,7 +27,7 @@ const hosts: Readonly<Record<Exclude<Machine, 'link'>, number>> = { client: 2, n
 const onLink = (family: Family, host: number): string => (family === 4 ? `10.99.0.${host}` : `fd99::${host}`);
 export const podAddress = (family: Family, pod: number): string => (family === 4 ? `10.244.0.${pod}` : `fd01::${pod}`);
 export const nodeAddress = (family: Family, node: NodeName): string => onLink(family, hosts[node]);
-/** The client has several. */
+/** The addresses of the client. It has `clientAddresses` of them. */
 export const clientAddress = (family: Family, number = 0): string => onLink(family, hosts.client + number);
 export const clientAddresses = 6;
 export const serviceAddress = (family: Family): string => (family === 4 ? '192.0.2.1' : 'fd09::1');
@@ -97,12 +97,12 @@ export class ThreeNodes {
     await once(this.#server.stdout as NonNullable<ChildProcess['stdout']>, 'data');
   }
 
-  /** From now on the client's packets to the Service come to this node. */
+  /** Sends the client's packets to the Service to this node from now on. */
   routeTo(node: NodeName): void {
     for (const family of families) inside('client', `ip route replace ${serviceAddress(family)} via ${nodeAddress(family, node)}`);
   }
 
-  /** For each its own connection or datagram, all at once: the address of the pod that answered, or an error code. */
+  /** Opens a connection or sends a datagram for each entry, all at once. Returns the address of the pod that answered, or an error code. */
   async ask(protocol: Exclude<Protocol, 'SCTP'>, from: readonly From[]): Promise<string[]> {
     const requests = from.map(({ family, ...rest }) => ({ protocol, address: serviceAddress(family), port: 80, ...rest }));
     const command = ['netns', 'exec', namespaceOf('client'), process.execPath, peer, 'client', JSON.stringify(requests)];
@@ -110,7 +110,7 @@ export class ThreeNodes {
     return (JSON.parse(stdout) as { answers: string[] }[]).map(({ answers: [answer = ''] }) => answer.split(' ')[0] ?? '');
   }
 
-  /** Sends INITs, and returns for each source port the pod that the node has translated it to. */
+  /** Sends SCTP INITs. Returns for each source port the pod that the node translated it to. */
   initiate(node: NodeName, family: Family, sourcePorts: readonly number[]): ReadonlyMap<number, string> {
     const packet = { kind: 'SCTP INIT', source: clientAddress(family), destination: serviceAddress(family), sourcePorts, port: 80 };
     execFileSync('ip', ['netns', 'exec', namespaceOf('client'), process.execPath, raw, JSON.stringify(packet)]);
@@ -123,7 +123,7 @@ export class ThreeNodes {
     );
   }
 
-  /** A connection that keeps asking. Resolves when it is answered. */
+  /** Opens a connection that keeps asking. Resolves with its first answer. */
   async connection({ family, localAddress, localPort }: From): Promise<StayingConnection> {
     const request = { address: serviceAddress(family), port: 80, localAddress, localPort };
     const command = ['netns', 'exec', namespaceOf('client'), process.execPath, peer, 'stay', JSON.stringify(request)];

@@ -23,19 +23,19 @@ const clientAddresses = new Set(['10.9.0.2', 'fd00:9::2']);
 export const chapters: readonly Chapter[] = [
   { title: 'One controller and three agents start; sessions come up', play: sessionsComeUp },
   { title: 'A Service of type LoadBalancer appears', play: serviceAppears },
-  { title: 'The client talks to it', play: clientReachesPods },
+  { title: 'The client sends requests to it', play: clientReachesPods },
   { title: 'externalTrafficPolicy: Local keeps the client address', play: localPolicy },
-  { title: 'A ClusterIP and an external IP are reached from outside', play: otherAddresses },
-  { title: 'A node is cut off without a word', play: nodeIsCutOff },
-  { title: 'What cannot be is explained', play: explained },
-  { title: 'An agent is stopped and says goodbye', play: agentStops },
+  { title: 'A ClusterIP and an external IP are reachable from outside', play: otherAddresses },
+  { title: 'A node is cut off silently', play: nodeIsCutOff },
+  { title: 'Herald explains why something is not possible', play: explained },
+  { title: 'An agent is stopped and withdraws its routes', play: agentStops },
 ];
 
 async function sessionsComeUp({ lab, herald, reporter }: Scene): Promise<void> {
   const begun = performance.now();
   await herald.start(nodes);
   for (const tor of tors) {
-    // Each switch has its session with the spine besides those with the nodes, in both families.
+    // Each switch also has a session with the spine, in both families.
     for (const family of [4, 6] as const) {
       await lab.until(
         `${tor} has all IPv${family} sessions`,
@@ -44,21 +44,16 @@ async function sessionsComeUp({ lab, herald, reporter }: Scene): Promise<void> {
     }
   }
   const milliseconds = Math.round(performance.now() - begun);
-  reporter.check(
-    'both switches hold an IPv4 and an IPv6 session with each node',
-    true,
-    `${milliseconds} ms after the processes were started`,
-    {
-      milliseconds,
-    },
-  );
+  reporter.check('both switches have an IPv4 and an IPv6 session with each node', true, `${milliseconds} ms after the processes were started`, {
+    milliseconds,
+  });
 }
 
 async function serviceAppears({ lab, herald, reporter }: Scene): Promise<void> {
   const begun = performance.now();
   await herald.write('30-web.yaml', await readFile(join(examples, '30-web.yaml'), 'utf8'));
   const addresses = await herald.untilAssigned('shop/web', 2);
-  reporter.check('it gets an address of each family', addresses.length === 2, `${addresses.join(', ')} after ${since(begun)} ms`);
+  reporter.check('the Service gets an address of each family', addresses.length === 2, `${addresses.join(', ')} after ${since(begun)} ms`);
   for (const address of addresses) {
     for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, nodes, address));
     reporter.check(`both switches route ${address} to all three nodes (ECMP)`, true, `in the kernel after ${since(begun)} ms`);
@@ -69,7 +64,7 @@ async function serviceAppears({ lab, herald, reporter }: Scene): Promise<void> {
     return service.conditions['Announced']?.status === 'True' && service.conditions['Programmed']?.status === 'True' ? service : undefined;
   });
   const states = Object.entries(conditions).map(([type, { status }]) => `${type}=${status}`);
-  reporter.check('the conditions of the Service say so', true, states.join(' '));
+  reporter.check('the conditions of the Service are True', true, states.join(' '));
 }
 
 async function clientReachesPods({ lab, herald, reporter }: Scene): Promise<void> {
@@ -89,19 +84,19 @@ async function localPolicy({ lab, herald, reporter }: Scene): Promise<void> {
   await herald.write('40-ledger.yaml', await readFile(join(examples, '40-ledger.yaml'), 'utf8'));
   for (const address of await herald.untilAssigned('shop/ledger', 2)) {
     for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, ['node1', 'node2'], address));
-    reporter.check(`both switches route ${address} to the two nodes with a pod only`, true, '');
+    reporter.check(`both switches route ${address} only to the two nodes with a pod`, true, '');
     await untilSpineRoutes(lab, address);
     const report = await lab.client.tcp({ address, port: 80, count: 40, parallel: 4 });
     const kept = report.clients.length === 1 && clientAddresses.has(report.clients[0] ?? '');
     reporter.check(
-      'the pods see the address of the client',
+      "the pods see the client's own address",
       report.failed === 0 && kept && podsOf(report) === 2,
       `${report.clients.join(', ')}; ${spread(report)}`,
     );
   }
   const [web] = (await herald.service('shop', 'web')).addresses;
   const report = await lab.client.tcp({ address: web ?? '', port: 80, count: 10 });
-  reporter.say(`for comparison, policy Cluster shows the pods ${report.clients.join(', ')}`);
+  reporter.say(`for comparison, with externalTrafficPolicy: Cluster the pods see ${report.clients.join(', ')}`);
 }
 
 async function otherAddresses({ lab, herald, reporter }: Scene): Promise<void> {
@@ -113,7 +108,7 @@ async function otherAddresses({ lab, herald, reporter }: Scene): Promise<void> {
   ] as const) {
     await untilSpineRoutes(lab, address);
     const report = await lab.client.tcp({ address, port: 80, count: 20, parallel: 4 });
-    reporter.check(`${what} ${address} is announced and reached`, report.failed === 0, spread(report));
+    reporter.check(`${what} ${address} is announced and reachable`, report.failed === 0, spread(report));
   }
   const web = await herald.read('30-web.yaml');
   const guest = web
@@ -129,7 +124,7 @@ async function otherAddresses({ lab, herald, reporter }: Scene): Promise<void> {
   );
   await herald.untilAssigned('guest/web', 2);
   const { errors, failed, outcomes } = await lab.client.tcp({ address: '192.0.2.11', port: 80, count: 1, timeoutMs: 500 });
-  reporter.check('an external IP that no policy allows is not', failed === outcomes.length, Object.keys(errors).join(', '));
+  reporter.check('an external IP that no policy allows is not reachable', failed === outcomes.length, Object.keys(errors).join(', '));
   const because = (await herald.explain('guest/web')).split('\n').find((line) => line.includes('192.0.2.11 (ExternalIP)'));
   reporter.quote([because?.trim() ?? 'nothing']);
   await herald.remove('50-guest.yaml');
@@ -143,12 +138,12 @@ async function nodeIsCutOff({ lab, herald, reporter }: Scene): Promise<void> {
     const cut = performance.now();
     const cutAt = Date.now();
     await lab.cut('node3');
-    reporter.say('node3 drops every frame: no link goes down, nobody is told');
+    reporter.say('node3 drops every frame: no link goes down and no peer gets a message');
     const rest = (tor: string): string[] => viaNodes(tor, ['node1', 'node2'], address);
     await Promise.all(tors.map((tor) => untilNextHops(lab, tor, address, rest(tor))));
     const routeGone = since(cut);
-    reporter.check('the switches stop sending to it', true, `route gone after ${routeGone} ms (hold time 3 s)`, { routeGone });
-    // What a node controller does when a node no longer reports, only sooner than its 40 s.
+    reporter.check('both switches stop sending to node3', true, `route gone after ${routeGone} ms (hold time 3 s)`, { routeGone });
+    // This edit does what a node controller does when a node has not reported for 40 s.
     await herald.edit('30-web.yaml', (text) => text.replaceAll(/(nodeName: node3, conditions: \{ ready: )true/g, '$1false'));
     const quietMilliseconds = 3000;
     await lab.until(
@@ -171,7 +166,7 @@ async function nodeIsCutOff({ lab, herald, reporter }: Scene): Promise<void> {
   await lab.heal('node3');
   await herald.edit('30-web.yaml', (text) => text.replaceAll(/(nodeName: node3, conditions: \{ ready: )false/g, '$1true'));
   for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, nodes, address));
-  reporter.check('node3 is healed and takes its share again', true, '');
+  reporter.check('node3 is healed and gets its share again', true, '');
 }
 
 async function explained({ lab, herald, reporter }: Scene): Promise<void> {
@@ -194,7 +189,7 @@ spec: { type: LoadBalancer, clusterIP: 10.96.0.${last}, ports: [{ port: 80, targ
   reporter.check('explain names the pool and the fix', /pool "?tiny/.test(text) && /fix: /.test(text), '');
   await herald.remove('60-first.yaml');
   const freed = await herald.untilAssigned('shop/second', 1);
-  reporter.check('when the first is deleted, the one that waited gets the address', freed[0] === '203.0.113.1', freed.join());
+  reporter.check('the waiting Service gets the address when the first one is deleted', freed[0] === '203.0.113.1', freed.join());
 }
 
 async function agentStops({ lab, herald, reporter }: Scene): Promise<void> {
@@ -202,7 +197,11 @@ async function agentStops({ lab, herald, reporter }: Scene): Promise<void> {
   const begun = performance.now();
   const { code } = await herald.agent('node1').stop(60_000);
   for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, ['node2', 'node3'], address));
-  reporter.check('SIGTERM: it withdraws and ends with status 0', code === 0, `routes gone ${since(begun)} ms after the signal`);
+  reporter.check(
+    'the agent withdraws its routes on SIGTERM and exits with status 0',
+    code === 0,
+    `routes gone ${since(begun)} ms after the signal`,
+  );
   const report = await lab.client.tcp({ address, port: 80, count: 40, parallel: 4 });
   reporter.check('no request is lost', report.failed === 0, spread(report));
 }

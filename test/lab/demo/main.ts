@@ -11,19 +11,19 @@ const help = `npm run demo: a small data centre in network namespaces, with real
                            +-- tor2 (FRR) --+-- node2: herald agent, pods
                                             +-- node3: herald agent, pods
 
-  --keep   leave the lab standing at the end, and print the commands to look around
-  --json   one JSON object a line, for machines
-  --help   this text
+  --keep   keep the lab running at the end, and print commands to look around
+  --json   print one JSON object a line
+  --help   print this text
 
 Example: npm run demo -- --keep
-Exit status: 0 when every check passed, else 1. Root is needed; nothing outside the namespaces is touched.`;
+Exit status: 0 when every check passed, else 1. Needs root. Changes nothing outside its network namespaces.`;
 
 const { values } = parseArgs({
   options: { keep: { type: 'boolean' }, json: { type: 'boolean' }, help: { type: 'boolean' } },
 });
 
 const status = values.help === true ? showHelp() : await demo(values.keep === true, values.json === true);
-// A lab that is left standing keeps its processes, and they would keep this one.
+// The processes of a kept lab would keep this process running.
 process.exit(status);
 
 function showHelp(): number {
@@ -63,7 +63,7 @@ async function demo(keep: boolean, json: boolean): Promise<number> {
     else await lab.stop();
   }
   if (!keep) {
-    reporter.chapter('Everything is taken down');
+    reporter.chapter('The lab is taken down');
     const { stdout } = await execute(['ip', 'netns', 'list']);
     const left = stdout.split('\n').filter((line) => line.startsWith(lab.id));
     reporter.check('no namespace of the demo is left', left.length === 0, left.join(' '));
@@ -75,7 +75,7 @@ async function demo(keep: boolean, json: boolean): Promise<number> {
 
 async function explainKept(lab: Lab, say: (text: string) => void): Promise<void> {
   const takeDown = await lab.keep();
-  say(`the lab ${lab.id} stands; to look around:`);
+  say(`the lab ${lab.id} is still running. To look around:`);
   say(`  ip netns exec ${lab.machine('tor1').namespace} vtysh -N ${lab.machine('tor1').namespace} -c 'show bgp ipv4 unicast'`);
   say(`  ip netns exec ${lab.machine('node1').namespace} nft list table ip herald`);
   say(`  bin/herald explain service shop/web --source ${lab.directory}/manifests`);

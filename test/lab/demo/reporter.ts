@@ -1,10 +1,10 @@
-/** What the demo says while it runs: lines for people, with colour only on a terminal, or one JSON object a line. */
+/** Prints the demo's progress: lines for people, in colour only on a terminal, or one JSON object a line. */
 export interface Reporter {
-  /** A chapter begins. */
+  /** Begins a chapter. */
   readonly chapter: (title: string) => void;
-  /** Something to know. */
+  /** Prints a remark. */
   readonly say: (text: string, facts?: Readonly<Record<string, unknown>>) => void;
-  /** A check that must hold. Its outcome is counted. */
+  /** Prints a check that must hold, and counts its outcome. */
   readonly check: (name: string, holds: boolean, seen: string, facts?: Readonly<Record<string, unknown>>) => void;
   readonly quote: (lines: readonly string[]) => void;
   readonly result: () => { readonly passed: number; readonly failed: number };

@@ -24,7 +24,7 @@ import {
 const families: readonly Family[] = [4, 6];
 const program = join(import.meta.dirname, '../../../bin/herald');
 
-/** What the cluster has: three nodes, and a Service with a pod on each. */
+/** Returns the cluster's manifests: three nodes, and a Service with a pod on each. */
 function manifests(layout: Layout): string {
   const objects: object[] = [
     { apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { consistentHashing: true } },
@@ -119,7 +119,7 @@ describe.each<[Layout, string]>([
     await exit;
   }
 
-  /** "pod1 10.89.0.2", sorted: which pods answered, and whom they saw. */
+  /** Returns the pods that answered and the clients that they saw, sorted: "pod1 10.89.0.2". */
   const pairs = async (family: Family): Promise<string[]> => {
     await lab.ask({ op: 'close' });
     await lab.ask({ op: 'open', count: 30, address: vip(family), port: 80 });
@@ -139,21 +139,21 @@ describe.each<[Layout, string]>([
     );
   };
 
-  test.each(families)('IPv%i: pods see the client, whichever node it comes to', async (family) => {
+  test.each(families)('IPv%i: pods see the client, whichever node its packets arrive at', async (family) => {
     for (const n of nodes) {
       lab.send(n);
       await untilSeen(`direct server return through node ${n}`, family, direct(family));
     }
   });
 
-  test('what each node can do is in its report', async () => {
+  test('each node reports the modes in which it receives packets', async () => {
     const report = await readFile(join(directory, '.herald/nodes/node1.yaml'), 'utf8');
     expect(report).toMatch(/directReturn:\n\s+receives:\n\s+- link\n\s+- vxlan/);
     expect(inside('node1', 'ip rule')).toContain('fwmark 0x68');
     expect(inside('node1', 'nft list tables').includes('netdev herald_direct')).toBe(layout === 'link');
   });
 
-  test('an agent that is killed and comes back leaves no gap', async () => {
+  test('an agent that is killed and restarted interrupts no connection', async () => {
     lab.send(1);
     await untilSeen('direct server return', 4, direct(4));
     await endAgent(1);
@@ -168,9 +168,9 @@ describe.each<[Layout, string]>([
     expect(await asked).toEqual(direct(4));
   });
 
-  test('a node behind a strict reverse-path filter says so, and the others translate for it', async () => {
+  test('a node with a strict reverse-path filter reports it, and other nodes translate packets for it', async () => {
     await endAgent(2);
-    // The agent may not change it; the tunnel is as strict as everything.
+    // The agent may not change the filter. The filter applies to the tunnel as well.
     inside('node2', 'sysctl -qw net.ipv4.conf.all.rp_filter=1');
     await startAgent(2, '--kernel-settings', 'report');
     lab.send(1);

@@ -16,15 +16,15 @@ const families: readonly Family[] = [4, 6];
 
 export interface Wish {
   readonly mode: DirectReturnMode;
-  /** false: consistent hashing and address translation, as without direct server return. */
+  /** False: consistent hashing with address translation, without direct server return. True by default. */
   readonly direct?: boolean;
-  /** Pods that serve; all unless said. */
+  /** The numbers of the pods that serve. All by default. */
   readonly pods?: readonly number[];
-  /** Nodes that say that they receive nothing. */
+  /** Nodes that report that they can receive nothing. */
   readonly deaf?: readonly number[];
 }
 
-/** The objects that all nodes see, with what each has found out about itself. */
+/** Returns the objects that all nodes see, with each node's own report. */
 export function objects(layout: Layout, { mode, direct = true, pods = nodes, deaf = [] }: Wish): Snapshot {
   const snapshot = cluster({
     nodes: nodes.map((n) => ({
@@ -53,7 +53,7 @@ export function objects(layout: Layout, { mode, direct = true, pods = nodes, dea
   return { ...snapshot, nodeStates: new Map(nodes.map((n) => [`node${n}`, report(layout, mode, n, !deaf.includes(n))])) };
 }
 
-/** What the agent of a node would report: the namespace is as it should be. */
+/** Returns the report of a node's agent, for a namespace without any problem. */
 function report(layout: Layout, mode: DirectReturnMode, n: number, receives: boolean): NodeState {
   const machine: Machine = `node${n}`;
   const linkAddress = inside(machine, 'cat /sys/class/net/eth0/address').trim();
@@ -91,7 +91,7 @@ export class DataPlanes {
     this.#layout = layout;
   }
 
-  /** Some of the nodes are brought to what they would decide. */
+  /** Programs some of the nodes with what they decide. */
   async set(wish: Wish, only: readonly number[] = nodes): Promise<void> {
     const snapshot = objects(this.#layout, wish);
     await Promise.all(only.map((n) => this.setNode(n, snapshot)));

@@ -11,7 +11,7 @@ import { clientAddress, inside, nodeAddress, nodes, podAddress, ThreeNodes, vip,
 
 const families: readonly Family[] = [4, 6];
 
-/** "pod2 10.89.0.2 43210 1" of a pod: its name, and whom and how much it saw. */
+/** A pod's answer "pod2 10.89.0.2 43210 1": its name, the client's address and port that it saw, and the octets it received. */
 interface Seen {
   readonly pod: string;
   readonly client: string;
@@ -61,7 +61,7 @@ describe.each(setups)('%s', (_, layout, mode) => {
     (await lab.ask<string[]>({ op: 'udp', address: vip(family), port: 80, ports, octets })).map(seen);
   const ports = (first: number, count: number): number[] => Array.from({ length: count }, (_, index) => first + index);
 
-  test.each(families)('IPv%i: pods of all nodes see the address of a TCP client, whichever node it comes to', async (family) => {
+  test.each(families)('IPv%i: all pods see the address of a TCP client, whichever node its packets arrive at', async (family) => {
     for (const n of nodes) {
       lab.send(n);
       expect(await open(family, 24)).toBe(24);
@@ -72,49 +72,43 @@ describe.each(setups)('%s', (_, layout, mode) => {
     }
   });
 
-  test.each(families)(
-    'IPv%i: pods of all nodes see the address of a UDP client, and the same pod whichever node it comes to',
-    async (family) => {
-      const first = await datagrams(family, ports(20_000, 24));
-      expect(distinct(first.map(({ client }) => client))).toEqual([clientAddress(family)]);
-      expect(distinct(first.map(({ pod }) => pod))).toEqual(allPods);
-      for (const n of [2, 3]) {
+  test.each(families)('IPv%i: all pods see the address of a UDP client, and every node chooses the same pod', async (family) => {
+    const first = await datagrams(family, ports(20_000, 24));
+    expect(distinct(first.map(({ client }) => client))).toEqual([clientAddress(family)]);
+    expect(distinct(first.map(({ pod }) => pod))).toEqual(allPods);
+    for (const n of [2, 3]) {
+      lab.send(n);
+      expect(await datagrams(family, ports(20_000, 24))).toEqual(first);
+    }
+  });
+
+  test.each(families)('IPv%i: direct connections survive moves A to C to B to A between nodes, translated ones do not', async (family) => {
+    const survivors = async (wish: Wish): Promise<number[]> => {
+      await planes.set(wish);
+      lab.send(1);
+      expect(await open(family, 60)).toBe(60);
+      const before = await askAll();
+      const counts: number[] = [];
+      for (const n of [3, 2, 1]) {
         lab.send(n);
-        expect(await datagrams(family, ports(20_000, 24))).toEqual(first);
+        const after = await askAll();
+        counts.push(after.filter(isAlive).length);
+        expect(after.filter(isAlive).every((answer) => before.some((one) => one.pod === answer.pod && one.port === answer.port))).toBe(
+          true,
+        );
       }
-    },
-  );
+      await close();
+      return counts;
+    };
+    const [direct, translated] = [await survivors({ mode }), await survivors({ mode, direct: false })];
+    console.log(
+      `IPv${family} ${mode}: of 60 connections after each move, direct ${direct.join(', ')}; translated ${translated.join(', ')}`,
+    );
+    expect(direct).toEqual([60, 60, 60]);
+    expect(translated).toEqual([0, 0, 0]);
+  });
 
-  test.each(families)(
-    'IPv%i: connections survive that routers send them to another node, A to C to B to A, and translated ones do not',
-    async (family) => {
-      const survivors = async (wish: Wish): Promise<number[]> => {
-        await planes.set(wish);
-        lab.send(1);
-        expect(await open(family, 60)).toBe(60);
-        const before = await askAll();
-        const counts: number[] = [];
-        for (const n of [3, 2, 1]) {
-          lab.send(n);
-          const after = await askAll();
-          counts.push(after.filter(isAlive).length);
-          expect(after.filter(isAlive).every((answer) => before.some((one) => one.pod === answer.pod && one.port === answer.port))).toBe(
-            true,
-          );
-        }
-        await close();
-        return counts;
-      };
-      const [direct, translated] = [await survivors({ mode }), await survivors({ mode, direct: false })];
-      console.log(
-        `IPv${family} ${mode}: of 60 connections after each move, direct ${direct.join(', ')}; translated ${translated.join(', ')}`,
-      );
-      expect(direct).toEqual([60, 60, 60]);
-      expect(translated).toEqual([0, 0, 0]);
-    },
-  );
-
-  test.each(families)('IPv%i: answers do not come back through the first node', async (family) => {
+  test.each(families)('IPv%i: answers do not return through the first node', async (family) => {
     const [table, ip] = [`${family === 4 ? 'ip' : 'ip6'} count`, family === 4 ? 'ip' : 'ip6'];
     const pods = [2, 3].map((n) => podAddress(family, n)).join(',');
     inside('node1', `nft add table ${table}`, `nft add chain ${table} before { type filter hook prerouting priority -400 ; }`);
@@ -148,7 +142,7 @@ describe.each(setups)('%s', (_, layout, mode) => {
     expect(tracked.length).toBe(answers.filter(({ pod }) => pod === 'pod1').length);
   });
 
-  test.each(families)('IPv%i: datagrams in fragments come whole to the pod, with the client’s address', async (family) => {
+  test.each(families)('IPv%i: fragmented datagrams arrive whole at the pod, with the client’s address', async (family) => {
     const small = await datagrams(family, ports(21_000, 12));
     const answers = await datagrams(family, ports(21_000, 12), 4_000);
     expect(answers).toEqual(small.map((answer) => ({ ...answer, octets: 4_000 })));
@@ -156,25 +150,26 @@ describe.each(setups)('%s', (_, layout, mode) => {
     expect(distinct(answers.map(({ client }) => client))).toEqual([clientAddress(family)]);
   });
 
-  test.each(families)('IPv%i: packets that are too long for the way between nodes', async (family) => {
+  test.each(families)('IPv%i: the segment size fits the path between nodes, and longer packets still arrive', async (family) => {
     await open(family, 12);
-    // From the handshakes alone: nobody was told yet that a packet was too long.
+    // These sizes come from the handshakes alone: no ICMP error has reported a too long packet yet.
     const sizes = [
       ...inside('client', `ss -${family} -tin state established dst ${family === 4 ? vip(family) : `[${vip(family)}]`}`).matchAll(
         / mss:(\d+)/g,
       ),
     ].map(([, size]) => Number(size));
     expect(sizes).toHaveLength(12);
-    // 1500 octets, less the headers of IP and TCP with time stamps; and less those of VXLAN.
+    // 1500 octets less the headers of IP and TCP with time stamps, and less those of VXLAN.
     const whole = family === 4 ? 1_448 : 1_428;
     expect(distinct(sizes.map(String))).toEqual([String(mode === 'vxlan' ? whole - (family === 4 ? 50 : 70) : whole)]);
     expect((await askAll(300_000)).map(({ octets }) => octets)).toEqual(Array.from({ length: 12 }, () => 300_000));
-    // Fits into a packet of the client's link; the first node tells the client when it does not fit into the tunnel.
+    // This datagram fits into a packet of the client's link. The first node sends the client an ICMP error if it does not fit into the
+    // tunnel.
     const answers = await datagrams(family, ports(23_000, 12), 1_440);
     expect(distinct(answers.map(({ client, octets }) => `${client} ${octets}`))).toEqual([`${clientAddress(family)} 1440`]);
   });
 
-  test.each(families)('IPv%i: a node that does not receive is sent translated packets', async (family) => {
+  test.each(families)('IPv%i: a node that cannot receive gets translated packets', async (family) => {
     await planes.set({ mode, deaf: [3] });
     await open(family, 40);
     const answers = await askAll();
@@ -187,7 +182,7 @@ describe.each(setups)('%s', (_, layout, mode) => {
     ]);
   });
 
-  test.each(families)('IPv%i: pods and nodes reach the address as before', async (family) => {
+  test.each(families)('IPv%i: pods and nodes still reach the address', async (family) => {
     for (const machine of ['pod1', 'node2'] as const satisfies readonly Machine[]) {
       const target = { address: vip(family), port: 80 };
       const [, answers] = await ThreeNodes.from<string[]>(machine, { op: 'open', count: 20, ...target }, { op: 'ask' });
@@ -195,13 +190,13 @@ describe.each(setups)('%s', (_, layout, mode) => {
     }
   });
 
-  test.each(families)('IPv%i: two nodes that send each other everything do not make a loop', async (family) => {
-    // Node 1 believes that the only pod is on node 2, and node 2 that it is on node 1.
+  test.each(families)('IPv%i: two nodes that each want to pass packets to the other make no loop', async (family) => {
+    // Node 1 believes that the only pod is on node 2, and node 2 believes that it is on node 1.
     await planes.set({ mode, pods: [2] }, [1, 3]);
     await planes.set({ mode, pods: [1] }, [2]);
     const ip = family === 4 ? 'ip' : 'ip6';
     const table = mode === 'vxlan' ? `${ip} count` : 'netdev count';
-    /** Packets of the client that come to one of the two from the other. */
+    /** Counts the client's packets that arrive at one of the two nodes from the other. */
     const passedTo = (n: number): number => Number(/packets (\d+)/.exec(inside(`node${n}`, `nft list chain ${table} before`))?.[1]);
     for (const [n, other] of [
       [1, 2],
@@ -215,7 +210,7 @@ describe.each(setups)('%s', (_, layout, mode) => {
     }
     try {
       const answers = await datagrams(family, [22_000]);
-      // Node 2 does not pass on what was passed on to it: it translates.
+      // Node 2 does not pass on a packet that was passed on to it. It translates the packet.
       expect(answers).toMatchObject([{ pod: 'pod1', client: formatAddress(address(nodeAddress(layout, family, 2))) }]);
       expect(passedTo(2)).toBeGreaterThan(0);
       expect(passedTo(1)).toBe(0);
@@ -224,7 +219,7 @@ describe.each(setups)('%s', (_, layout, mode) => {
     }
   });
 
-  test.each(families)('IPv%i: a node is lost and comes back: every connection whose slot stays with its pod survives', async (family) => {
+  test.each(families)('IPv%i: when a node is lost and returns, every connection whose slot keeps its pod survives', async (family) => {
     const total = 200;
     expect(await open(family, total)).toBe(total);
     const before = await askAll();
@@ -244,7 +239,7 @@ describe.each(setups)('%s', (_, layout, mode) => {
       };
     };
     const [whole, without] = [table({ mode }), table({ mode, pods: [1, 2] })];
-    // What the kernel has chosen is what the tables say.
+    // The kernel chose the pods that the tables name.
     expect(before.map(({ port }) => whole(port))).toEqual(before.map(({ pod }) => pod));
     lab.send(3);
     expect((await askAll()).filter(isAlive)).toHaveLength(total);
@@ -263,15 +258,16 @@ describe.each(setups)('%s', (_, layout, mode) => {
       `IPv${family} ${mode}: of ${total} connections ${onThree} were on the lost node; ${afterLoss.length} survived its loss, ${back.length} its return`,
     );
     expect(portsOf(afterLoss)).toEqual(portsOf(staying));
-    // Those whose slot went back to a pod that had it before are where they always were.
+    // A connection whose slot returns to the pod that had it before is still served by that pod.
     expect(portsOf(back)).toEqual(portsOf(staying));
     expect(afterLoss.length).toBeGreaterThan((total - onThree) * 0.85);
   });
 
-  test('an agent that restarts takes over what is there, without a connection lost', async () => {
+  test('an agent that restarts adopts rules and routes and loses no connection', async () => {
     await open(4, 30);
     await open(6, 30);
-    // With their handles: a table that was made anew has another. That of ingress is, at every start.
+    // The listing includes handles, because a table that was created again has another handle. The netdev table is created again at every
+    // start.
     const tables = (): string => ['ip', 'ip6'].map((family) => inside('node1', `nft -a list tables ${family}`)).join('');
     const state = (): string =>
       `${inside('node1', 'ip rule')}${inside('node1', 'ip -6 rule')}${inside('node1', 'ip route show table all proto 152')}${tables()}`;
@@ -282,7 +278,7 @@ describe.each(setups)('%s', (_, layout, mode) => {
     await close();
   });
 
-  test('what somebody removes comes back, and until then nothing is sent astray', async () => {
+  test('removed rules, routes and links are restored, and meanwhile no packet goes astray', async () => {
     const ours = (): string =>
       [
         'ip rule',
@@ -307,8 +303,8 @@ describe.each(setups)('%s', (_, layout, mode) => {
     if (mode === 'vxlan') inside('node1', 'ip link del herald-vx4');
     if (mode === 'l2') inside('node1', 'nft delete table netdev herald_direct');
     expect(ours()).not.toBe(before);
-    // It is looked for every ten seconds, by this process, which has no time for it while it looks itself.
-    await until('everything is as it was', async (note) => {
+    // The agent looks for missing parts every ten seconds. It runs in this process, which has no time for it while it polls.
+    await until('all rules, routes and links are restored', async (note) => {
       await sleep(1_000);
       return note(ours()) === before;
     });
@@ -316,7 +312,7 @@ describe.each(setups)('%s', (_, layout, mode) => {
     expect(distinct((await askAll()).map(({ client }) => client))).toEqual([clientAddress(4)]);
   });
 
-  test('cleanup leaves nothing', async () => {
+  test('cleanup leaves nothing of Herald in the kernel', async () => {
     await planes.cleanup(1);
     expect(
       inside('node1', 'ip rule')

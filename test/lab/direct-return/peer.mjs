@@ -1,7 +1,8 @@
 // The two ends of a test. `server NAME PORT` answers every line of a connection, and every datagram, with its name, the client's address
-// and port, and how many octets it got. `client` reads commands from standard input, one JSON a line, and answers each with one line:
-// {"op":"open","count":9,"address":...,"port":...} opens connections, "ask" has all of them ask once, "close" closes them;
-// {"op":"udp",...,"ports":[...],"octets":9} sends one datagram from each port; "rate" opens and closes connections for some milliseconds.
+// and port, and the number of octets it received. `client` reads commands from standard input, one JSON value a line, and answers each with
+// one line: {"op":"open","count":9,"address":...,"port":...} opens connections, "ask" sends one request over each of them, "close" closes
+// them; {"op":"udp",...,"ports":[...],"octets":9} sends one datagram from each port; "rate" opens and closes connections for some
+// milliseconds.
 import { Buffer } from 'node:buffer';
 import dgram from 'node:dgram';
 import net from 'node:net';
@@ -25,7 +26,7 @@ function serve(name, port) {
   tcp.listen(port, '::', () => udp.bind(port, '::', () => console.log('ready')));
 }
 
-/** Milliseconds for an answer, on a busy machine too. */
+/** Milliseconds to wait for an answer. Enough on a busy machine too. */
 const patience = 20_000;
 
 let connections = [];
@@ -81,7 +82,7 @@ function datagram({ address, port, octets, timeout }, localPort) {
     socket.on('error', (error) => finish(error.code));
     socket.on('message', (data) => finish(String(data)));
     socket.bind(localPort, () => {
-      // As clients do: one datagram is lost now and then, and the first that is too long for the path always is.
+      // UDP clients repeat a datagram: some get lost, and the first that is too long for the path always does.
       const send = () => socket.send(Buffer.alloc(octets, 'x'), port, address, () => undefined);
       send();
       repeat = setInterval(send, 300);
@@ -89,7 +90,7 @@ function datagram({ address, port, octets, timeout }, localPort) {
   });
 }
 
-/** Connections one after the other: how many, and how long each took, in microseconds. */
+/** Opens connections one after the other. Returns their number and the median duration in microseconds. */
 async function rate({ address, port, milliseconds }) {
   const times = [];
   const end = performance.now() + milliseconds;

@@ -6,8 +6,8 @@ import { untilNextHops, viaNodes } from '../routes.ts';
 import { standardTopology } from '../standard-topology.ts';
 
 /**
- * Direct server return by VXLAN between nodes whose InternalIP is on no link, and whose links have other addresses: packets of the tunnel keep
- * the InternalIP as their source. A translation gives them another one, and over IPv6 a checksum that is wrong.
+ * Direct server return by VXLAN between nodes whose InternalIP is on no link and whose links have other addresses. Packets of the tunnel
+ * must keep the InternalIP as their source. A translation would give them another source, and over IPv6 a wrong checksum.
  */
 let lab: Lab;
 let addresses: readonly string[];
@@ -32,7 +32,7 @@ interface Listed {
   readonly nftables: readonly { readonly counter?: { readonly name: string; readonly packets: number } }[];
 }
 
-/** Packets of the tunnels that have come to the nodes: all, and those from somewhere else than an InternalIP. */
+/** Counts the tunnel packets that arrived at the nodes: all of them, and those whose source is no InternalIP. */
 async function tunnelled(): Promise<{ readonly arrived: number; readonly astray: number }> {
   const sum = { arrived: 0, astray: 0 };
   for (const name of nodes) {
@@ -42,7 +42,7 @@ async function tunnelled(): Promise<{ readonly arrived: number; readonly astray:
   return sum;
 }
 
-test.each([4, 6] as const)('IPv%i: every pod is reached through every node, and sees the client', { timeout: 240_000 }, async (family) => {
+test.each([4, 6] as const)('IPv%i: every node reaches every pod, and the pods see the client', { timeout: 240_000 }, async (family) => {
   const address = addresses.find((one) => one.includes(':') === (family === 6)) ?? '';
   const ip = family === 4 ? 'ip' : 'ip6';
   const sources = nodes.map((name) => lab.node(name).plan.internal[`ipv${family}`]).join(', ');
@@ -60,7 +60,7 @@ test.each([4, 6] as const)('IPv%i: every pod is reached through every node, and 
     await lab.node(name).exec(['nft', '-f', '-'], { input: table });
   }
   await lab.until(
-    'pods see the client alone',
+    'every pod answers and sees only the client',
     async (note) => {
       const { clients, failed, pods: answered } = note(await lab.client.tcp({ address, port: 80, count: 200, timeoutMs: 10_000 }));
       return failed === 0 && clients.length === 1 && Object.keys(answered).length === pods.length;

@@ -8,9 +8,9 @@ import type { Family } from '../../../src/net/address.ts';
 import { withoutDuplicateDetection } from '../dataplane/one-node.ts';
 
 /**
- * A client, a router and three nodes with a pod each, in network namespaces `hl-dsr-PID-...`. The router sends what is for the service
- * address to one node, which a test chooses. `link`: the nodes are on one link, a bridge of the router; `routed`: each has a link
- * of its own to the router.
+ * A client, a router and three nodes with one pod each, in network namespaces `hl-dsr-PID-...`. The router sends packets for the service
+ * address to one node, which the test chooses. With layout `link` the nodes share one link, a bridge of the router. With `routed` each node
+ * has its own link to the router.
  */
 export type Machine = 'client' | 'router' | `node${number}` | `pod${number}`;
 export type Layout = 'link' | 'routed';
@@ -72,7 +72,7 @@ export class ThreeNodes {
     return lab;
   }
 
-  /** What is for the service addresses goes to this node from now on: a router's choice among equal paths has changed. */
+  /** Sends packets for the service addresses to this node from now on, as if a router had changed its choice among equal paths. */
   send(n: number): void {
     for (const family of families) inside('router', `ip route replace ${vip(family)} via ${nodeAddress(this.layout, family, n)}`);
   }
@@ -86,7 +86,7 @@ export class ThreeNodes {
     if (this.layout === 'routed') this.#routesTo(n);
   }
 
-  /** One command of the client's. */
+  /** Lets the client carry out one command and returns its answer. */
   async ask<T>(command: object): Promise<T> {
     const answer = once(this.#answers ?? process.stdin, 'line');
     this.#client?.stdin?.write(`${JSON.stringify(command)}\n`);
@@ -96,7 +96,7 @@ export class ThreeNodes {
     return result;
   }
 
-  /** The same from another machine, all on their own. */
+  /** Carries out commands on another machine, with connections of their own. */
   static async from<T>(machine: Machine, ...commands: readonly object[]): Promise<T[]> {
     const child = spawn('ip', ['netns', 'exec', namespaceOf(machine), process.execPath, peer, 'client'], {
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -188,7 +188,7 @@ function link(a: Machine, nameOfA: string, b: Machine, nameOfB: string): void {
   execFileSync('ip', ['link', 'add', ...end(nameOfA, a), 'type', 'veth', 'peer', ...end(nameOfB, b)]);
 }
 
-/** Ours, and those of processes that have ended. */
+/** Removes the namespaces of this process, and those of processes that have ended. */
 function removeNamespaces(): void {
   for (const name of execFileSync('ip', ['netns', 'list'], { encoding: 'utf8' }).split(/\s+/)) {
     const pid = /^hl-dsr-(\d+)-/.exec(name)?.[1];
@@ -196,7 +196,7 @@ function removeNamespaces(): void {
     try {
       execFileSync('ip', ['netns', 'del', name], { stdio: 'ignore' });
     } catch {
-      // Somebody else was faster.
+      // Another process removed it first.
     }
   }
 }

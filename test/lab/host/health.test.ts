@@ -55,7 +55,7 @@ const untilAnswers = (what: string, node: 'node1' | 'node2', family: 4 | 6, stat
   });
 
 describe.each([4, 6] as const)('a health-check node port over IPv%d', (family) => {
-  test('answers 200 where the endpoint is and 503 elsewhere, as kube-proxy does', async () => {
+  test("the port answers 200 on the endpoint's node and 503 on others, as with kube-proxy", async () => {
     await lab.write('20-ledger.yaml', ledger('node1'));
     const here = (await untilAnswers('node1 has the endpoint', 'node1', family, 200)) as HttpReply;
     expect(here.headers).toMatchObject({
@@ -71,50 +71,50 @@ describe.each([4, 6] as const)('a health-check node port over IPv%d', (family) =
     expect(JSON.parse(there.body)).toMatchObject({ localEndpoints: 0, serviceProxyHealthy: true });
   });
 
-  test('follows the endpoint to the other node', async () => {
+  test('the answers follow the endpoint to the other node', async () => {
     await lab.write('20-ledger.yaml', ledger('node2'));
     await untilAnswers('node2 has the endpoint', 'node2', family, 200);
-    expect(await untilAnswers('node1 has it no more', 'node1', family, 503)).toBeDefined();
+    expect(await untilAnswers('node1 has it no longer', 'node1', family, 503)).toBeDefined();
   });
 
-  test('/healthz and /livez tell the health of the node', async () => {
+  test('/healthz and /livez report the health of the node', async () => {
     const answers = await Promise.all(['healthz', 'livez', 'else'].map((path) => lab.get(url('node1', family, 10_256, path))));
     expect(answers.map((answer) => answer?.status)).toEqual([200, 200, 404]);
     expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ nodeEligible: true, healthy: true, status: { IPv4: { healthy: true } } });
   });
 });
 
-test('a node that the autoscaler is about to remove fails /healthz, not /livez', async () => {
+test('a node that the autoscaler is about to remove fails /healthz but not /livez', async () => {
   const taint = 'spec: { taints: [{ key: ToBeDeletedByClusterAutoscaler, effect: NoSchedule }] }';
   await lab.write('10-nodes.yaml', nodeObjects.replace('metadata: { name: node2 }', `metadata: { name: node2 }\n${taint}`));
-  await until('/healthz fails', async (note) => note(await lab.get(url('node2', 4, 10_256, 'healthz')))?.status === 503);
+  await until('/healthz answers 503', async (note) => note(await lab.get(url('node2', 4, 10_256, 'healthz')))?.status === 503);
   expect((await lab.get(url('node2', 4, 10_256, 'livez')))?.status).toBe(200);
   await lab.write('10-nodes.yaml', nodeObjects);
-  await until('/healthz is well', async (note) => note(await lab.get(url('node2', 4, 10_256, 'healthz')))?.status === 200);
+  await until('/healthz answers 200', async (note) => note(await lab.get(url('node2', 4, 10_256, 'healthz')))?.status === 200);
 });
 
-test('a port that another program has is reported with what to do, and served when it is free', async () => {
+test('an occupied port is reported with a fix, and served once it is free', async () => {
   const other = `require('node:http').createServer((_, r) => r.end('other')).listen({ port: 32101, host: '0.0.0.0' }, () => console.log('up'))`;
   const holder = lab.spawn('node1', [process.execPath, '-e', other]);
   await new Promise((resolve) => holder.stdout?.once('data', resolve));
   await lab.write('20-ledger.yaml', ledger('node1').replace(`healthCheckNodePort: ${port}`, 'healthCheckNodePort: 32101'));
-  await until('node1 reports it', async (note) => {
+  await until('node1 reports the occupied port', async (note) => {
     const [difference] = note((await lab.report('node1')).differing);
     return difference?.aspect === 'HealthCheck' && difference.reason.code === 'HealthCheckNotServed';
   });
   expect(await lab.explain('shop/ledger')).toMatch(
     /health-check node port 32101 is not served over IPv4.*: the port is in use\n.*fix: free the port \(ss -ltnp "sport = :32101"/,
   );
-  // The other family and the other node are served all the same.
+  // The other family and the other node are served meanwhile.
   await until('node1 serves IPv6', async (note) => note(await lab.get(url('node1', 6, 32_101)))?.status === 200);
   await until('node2 serves the new port', async (note) => note(await lab.get(url('node2', 4, 32_101)))?.status === 503);
-  await until('node2 has left the old port', async (note) => note(await lab.get(url('node2', 4, port))) === undefined);
+  await until('node2 no longer listens on the old port', async (note) => note(await lab.get(url('node2', 4, port))) === undefined);
   holder.kill('SIGKILL');
-  await until('node1 serves it', async (note) => note(await lab.get(url('node1', 4, 32_101)))?.status === 200);
-  await until('nothing is reported any more', async (note) => note((await lab.report('node1')).differing).length === 0);
+  await until('node1 serves the port over IPv4', async (note) => note(await lab.get(url('node1', 4, 32_101)))?.status === 200);
+  await until('node1 reports no difference any more', async (note) => note((await lab.report('node1')).differing).length === 0);
 });
 
-test('with nodePortAddresses it listens on those addresses of the node alone, and /healthz on all', async () => {
+test('nodePortAddresses limits the port to those addresses, but not /healthz', async () => {
   await lab.exec('node1', ['ip', 'addr', 'add', '10.71.1.3/24', 'dev', 'uplink']);
   await lab.exec('node1', ['ip', 'addr', 'add', 'fd71:1::3/64', 'dev', 'uplink', 'nodad']);
   await lab.write('20-ledger.yaml', ledger('node1'));
@@ -125,7 +125,7 @@ test('with nodePortAddresses it listens on those addresses of the node alone, an
   const config = (list: string): string =>
     `apiVersion: herald.dev/v1alpha1\nkind: HeraldConfig\nmetadata: { name: default }\nspec: { nodePortAddresses: [${list}] }\n`;
   await lab.write('05-config.yaml', config('10.71.1.1/32, "fd71:1::1/128"'));
-  await until('the others do not', async (note) => note(await statuses(port)).join() === ',');
+  await until('the other addresses do not answer', async (note) => note(await statuses(port)).join() === ',');
   for (const family of [4, 6] as const) expect((await lab.get(url('node1', family, port)))?.status).toBe(200);
   expect(await statuses(10_256, 'healthz')).toEqual([200, 200]);
   expect(await lab.get(url('node2', 4, port))).toBeUndefined();
@@ -133,7 +133,7 @@ test('with nodePortAddresses it listens on those addresses of the node alone, an
   await until('every address answers again', async (note) => note(await statuses(port)).join() === '200,200');
 });
 
-test('a Service that goes takes its port with it', async () => {
+test('the port is closed when the Service is no longer Local', async () => {
   await lab.write(
     '20-ledger.yaml',
     ledger('node1')
@@ -141,5 +141,5 @@ test('a Service that goes takes its port with it', async () => {
       .replace(/ +healthCheckNodePort.*\n/, ''),
   );
   for (const family of [4, 6] as const)
-    await until('nobody listens', async (note) => note(await lab.get(url('node1', family, port))) === undefined);
+    await until('no node listens', async (note) => note(await lab.get(url('node1', family, port))) === undefined);
 });

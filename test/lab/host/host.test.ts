@@ -6,7 +6,7 @@ import { inNamespace } from '../namespace.ts';
 import { until } from '../until.ts';
 import { namespaceOf, TwoNodes } from './two-nodes.ts';
 
-/** The backend is the client itself: its requests go to the node, are translated there, and come back to it. */
+/** The client itself is the backend: its requests go to the node, are translated there, and come back to it. */
 const manifests = `apiVersion: herald.dev/v1alpha1
 kind: HeraldConfig
 metadata: { name: default }
@@ -42,7 +42,7 @@ endpoints: [{ addresses: ["fd71:1::2"], nodeName: elsewhere, conditions: { ready
 `;
 const urls = ['http://10.96.0.20/', 'http://[fd00:96::20]/'];
 
-/** What is wrong at the start of each test, and what it should be. */
+/** The kernel settings with their wrong values at the start of each test, and the right values. */
 const settings: readonly (readonly [name: string, wrong: string, right: string])[] = [
   ['net.ipv4.ip_forward', '0', '1'],
   ['net.ipv4.conf.uplink.rp_filter', '1', '2'],
@@ -76,7 +76,7 @@ afterEach(async () => {
 const valueOf = async (name: string): Promise<string> => (await lab.exec('node1', ['sysctl', '-n', name])).stdout.trim();
 const answers = async (milliseconds?: number): Promise<(number | undefined)[]> =>
   Promise.all(urls.map(async (url) => (await lab.get(url, milliseconds))?.status));
-/** Milliseconds for an answer that should not come. */
+/** Milliseconds to wait for an answer that should not come. */
 const briefly = 2_000;
 const untilReported = (code: string, count: number): Promise<readonly unknown[]> =>
   until(`node1 reports ${count} of ${code}`, async (note) => {
@@ -84,14 +84,14 @@ const untilReported = (code: string, count: number): Promise<readonly unknown[]>
     return found.length === count ? found.map(({ details }) => details) : undefined;
   });
 
-test('settings of the kernel that are wrong are set, and traffic is forwarded over both families', async () => {
+test('the agent corrects wrong kernel settings and forwards traffic of both families', async () => {
   await lab.startAgent('node1');
   for (const [name, , right] of settings) await until(`${name} is ${right}`, async (note) => note(await valueOf(name)) === right);
   expect(await answers()).toEqual([200, 200]);
-  await until('nothing is reported', async (note) => note((await lab.report('node1')).host).length === 0);
+  await until('the node reports no host problem', async (note) => note((await lab.report('node1')).host).length === 0);
 });
 
-test('with --kernel-settings report nothing is set, everything is said with its command, and the commands help', async () => {
+test('--kernel-settings report changes nothing, and each problem names a command that fixes it', async () => {
   await lab.startAgent('node1', { options: ['--kernel-settings', 'report'] });
   await untilReported('KernelSettingWrong', settings.length);
   for (const [name, wrong] of settings) expect(`${name} ${await valueOf(name)}`).toBe(`${name} ${wrong}`);
@@ -104,7 +104,7 @@ test('with --kernel-settings report nothing is set, everything is said with its 
   expect(await answers()).toEqual([200, 200]);
 });
 
-test('where /proc/sys is read-only, as in a pod without privileges, what is wrong is said by name', async () => {
+test('wrong settings are reported by name if /proc/sys is read-only, as in an unprivileged pod', async () => {
   const readOnly = 'mount --bind /proc/sys /proc/sys && mount -o remount,ro,bind /proc/sys && exec "$@"';
   await lab.startAgent('node1', { wrap: ['unshare', '-m', 'sh', '-c', readOnly, 'sh'] });
   const details = await untilReported('KernelSettingWrong', settings.length);
@@ -126,7 +126,7 @@ describe('a chain of another program on the forward hook', () => {
       'type filter hook forward priority 0; policy accept; iifname "docker0" accept; counter reject;',
       'a rule for all packets rejects them',
     ],
-  ])('with %s is said, and the command that is told lets the traffic through', async (_, chain, how) => {
+  ])('%s: the problem is reported, and the command in its fix lets the traffic through', async (_, chain, how) => {
     await lab.exec('node1', ['nft', '-f', '-'], { input: `table inet filter {\n chain forward { ${chain}\n }\n}\n` });
     await lab.startAgent('node1');
     await untilReported('ForwardFilterDrops', 1);
@@ -143,7 +143,7 @@ describe('a chain of another program on the forward hook', () => {
     expect(judgeFilters(filters, new Map())).toEqual([]);
   });
 
-  test('that lets Services through by a chain of its own is no news', async () => {
+  test('a chain that accepts Services through a chain of its own is no problem', async () => {
     await lab.exec('node1', ['nft', '-f', '-'], {
       input:
         'table inet filter {\n chain user { ct status dnat accept\n }\n chain forward { type filter hook forward priority 0; policy drop; jump user\n }\n}\n',
@@ -173,7 +173,7 @@ describe('a chain of another program on the input hook', () => {
       'type filter hook input priority 0; policy accept; ct state established accept; meta l4proto { icmp, ipv6-icmp } accept; counter reject',
       'a rule for all packets rejects them',
     ],
-  ])('with %s is said with the ports, and the command that is told lets the health checks through', async (_, chain, how) => {
+  ])('%s: the problem names the ports, and the command in its fix lets health checks through', async (_, chain, how) => {
     await lab.write('10-all.yaml', manifests.replace('metadata: { namespace: shop, name: web }\nspec:\n', checked));
     await lab.exec('node1', ['nft', '-f', '-'], { input: `table inet filter {\n chain input { ${chain}\n }\n}\n` });
     await lab.startAgent('node1');

@@ -5,7 +5,7 @@ import { run } from '../command.ts';
 import { until } from '../until.ts';
 import { namespaceOf, TwoNodes } from './two-nodes.ts';
 
-/** The endpoint is on no node that has an agent: policy Local gives the node itself every endpoint. */
+/** The endpoint is on a node without an agent, and policy Local still lets the node itself use every endpoint. */
 const web = (policy: 'Cluster' | 'Local', nodePort: number, ready: boolean): string => `apiVersion: v1
 kind: Node
 metadata: { name: node1 }
@@ -58,7 +58,7 @@ afterAll(async () => {
   await lab?.stop();
 });
 
-/** What a program of the node gets, or the code of its error. */
+/** Returns the answers that a program on the node gets over IPv4 and IPv6, or the code of its error. */
 async function ask(port: number): Promise<string[]> {
   const script = `for (const host of ['127.0.0.1', '[::1]'])
     console.log(await fetch('http://' + host + ':${port}/', { signal: AbortSignal.timeout(10000) }).then((r) => r.text(), (error) => error.cause?.code ?? error.name));
@@ -71,7 +71,7 @@ const untilAnswers = (port: number, answers: readonly string[]): Promise<unknown
   until(`${port} answers ${answers.join()}`, async (note) => note((await ask(port)).join()) === answers.join());
 const good = ['web sees ::ffff:10.71.1.1', 'web sees fd71:1::1'];
 
-test('a NodePort answers on 127.0.0.1 and ::1, where HeraldConfig asks for it, whatever the policy', async () => {
+test('a NodePort answers on 127.0.0.1 and ::1 if HeraldConfig enables it, whatever the policy', async () => {
   await untilAnswers(30_080, good);
   await lab.write('10-web.yaml', web('Local', 30_080, true));
   await untilAnswers(30_080, good);
@@ -81,7 +81,7 @@ test('a NodePort answers on 127.0.0.1 and ::1, where HeraldConfig asks for it, w
   await untilAnswers(30_080, good);
 });
 
-test('without an endpoint the connection is reset, and another NodePort is another port', async () => {
+test('a connection is reset without an endpoint, and a changed NodePort moves', async () => {
   await lab.write('10-web.yaml', web('Cluster', 30_081, true));
   await untilAnswers(30_081, good);
   expect(await ask(30_080)).toEqual(['ECONNREFUSED', 'ECONNREFUSED']);
@@ -89,7 +89,7 @@ test('without an endpoint the connection is reset, and another NodePort is anoth
   await untilAnswers(30_081, ['ECONNRESET', 'ECONNRESET']);
 });
 
-test('it is reachable from the node alone, and a port that another program has is reported', async () => {
+test('the port listens on loopback only, and an occupied port is reported', async () => {
   await lab.write('10-web.yaml', web('Cluster', 30_082, true));
   await untilAnswers(30_082, good);
   const { stdout } = await lab.exec('node1', ['ss', '-Hltn', 'sport = :30082']);
@@ -107,7 +107,7 @@ test('it is reachable from the node alone, and a port that another program has i
   if (holder.stdout !== null) await once(holder.stdout, 'data');
   await lab.write('10-web.yaml', web('Cluster', 30_083, true));
   await until('::1 is served', async (note) => note(await ask(30_083))[1] === good[1]);
-  await until('it is reported', async (note) =>
+  await until('the node reports the occupied port', async (note) =>
     note((await lab.report('node1')).host).some(({ code }) => code === 'LocalhostNodePortNotServed'),
   );
   holder.kill('SIGKILL');

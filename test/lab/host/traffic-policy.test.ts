@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { until } from '../until.ts';
 import { nodeAddresses, nodeObjects, TwoNodes, type Place } from './two-nodes.ts';
 
-/** A host network pod on node1, and its NodePort and health check on both nodes while the traffic policy changes. */
+/** A host network pod on node1. Tests its NodePort and health check on both nodes while the traffic policy changes. */
 const families = [4, 6] as const;
 type Family = (typeof families)[number];
 const [nodePort, healthPort] = [30_080, 32_200];
@@ -58,14 +58,14 @@ afterAll(async () => {
   await lab?.stop();
 });
 
-/** "pod 10.71.1.2": who answered, and whom it saw; "TIMEOUT" and the like. */
+/** Returns "pod 10.71.1.2", the answering pod and the client that it saw, or an error such as "TIMEOUT". */
 async function ask(from: Place, node: 'node1' | 'node2', family: Family, timeout = 10_000): Promise<string> {
   const request = { protocol: 'TCP', address: nodeAddresses[node][family], port: nodePort, timeout };
   const { stdout } = await lab.exec(from, [process.execPath, peer, 'client', JSON.stringify([request])]);
   return (JSON.parse(stdout) as { answers: string[] }[])[0]?.answers[0] ?? '';
 }
 
-/** The answer of the pod that has seen this client. */
+/** Matches the answer of the pod if it saw this client. */
 const pod = (client: string): RegExp => new RegExp(`^pod ${client.replaceAll('.', '\\.')}$`);
 
 async function health(node: 'node1' | 'node2', family: Family): Promise<number | undefined> {
@@ -73,19 +73,19 @@ async function health(node: 'node1' | 'node2', family: Family): Promise<number |
   return (await lab.get(`http://${family === 6 ? `[${address}]` : address}:${healthPort}/`))?.status;
 }
 
-/** `timeout`: milliseconds, few where nobody should answer. */
+/** Waits for an answer. `timeout` in milliseconds is short where no answer is expected. */
 async function untilAnswer(from: Place, node: 'node1' | 'node2', family: Family, wanted: RegExp, timeout?: number): Promise<void> {
   await until(`${from} gets ${wanted} from ${node}`, async (note) => wanted.test(note(await ask(from, node, family, timeout))));
 }
 
 async function untilLocal(family: Family): Promise<void> {
-  await until('both nodes tell of their endpoints', async (note) => {
+  await until('the health checks of both nodes say which has an endpoint', async (note) => {
     const statuses = [await health('node1', family), await health('node2', family)];
     return note(statuses).join() === '200,503';
   });
   await untilAnswer('client', 'node1', family, pod(clientAddresses.node1[family]));
   await untilAnswer('client', 'node2', family, /^TIMEOUT$/, 1_500);
-  // A process of another node, or a host network pod there, keeps its address.
+  // Requests from another node, or from a host network pod there, keep their source address.
   await untilAnswer('node2', 'node1', family, pod(nodeAddresses.node2[family]));
   // On the node itself a NodePort leads to every endpoint.
   await untilAnswer('node2', 'node2', family, /^pod /);
@@ -93,11 +93,11 @@ async function untilLocal(family: Family): Promise<void> {
 }
 
 describe.each(families)('IPv%i', (family) => {
-  test('externalTrafficPolicy from Local to Cluster and back: NodePorts and health checks follow', async () => {
+  test('NodePorts and health checks follow externalTrafficPolicy from Local to Cluster and back', async () => {
     await lab.write('20-till.yaml', till('Local'));
     await untilLocal(family);
     await lab.write('20-till.yaml', till('Cluster'));
-    await until('nobody tells of endpoints any more', async (note) => {
+    await until('the health check ports are closed', async (note) => {
       const statuses = [await health('node1', family), await health('node2', family)];
       return note(statuses).every((status) => status === undefined);
     });

@@ -18,13 +18,13 @@ const start = promisify(execFile);
 export type Place = 'client' | 'node1' | 'node2';
 export const places: readonly Place[] = ['client', 'node1', 'node2'];
 
-/** Each node has a link of its own to the client. */
+/** The addresses of the nodes. Each node has its own link to the client. */
 export const nodeAddresses = {
   node1: { 4: '10.71.1.1', 6: 'fd71:1::1' },
   node2: { 4: '10.71.2.1', 6: 'fd71:2::1' },
 } as const;
 
-/** Their Node objects, as manifests. */
+/** Manifests of the Node objects. */
 export const nodeObjects = `apiVersion: v1
 kind: Node
 metadata: { name: node1 }
@@ -52,7 +52,9 @@ export interface Report {
   readonly differing: readonly { readonly service: string; readonly aspect: string; readonly reason: ReportedReason }[];
 }
 
-/** Two nodes and a client in network namespaces `hh-PID-...`, a directory of manifests, and agents: no routers, no controller. */
+/**
+ * Two nodes and a client in network namespaces `hh-PID-...`, a directory of manifests, and agents. There are no routers and no controller.
+ */
 export class TwoNodes {
   readonly directory: string;
   readonly #processes: ChildProcess[] = [];
@@ -102,7 +104,7 @@ export class TwoNodes {
     return run(inNamespace(namespaceOf(place), argv), options);
   }
 
-  /** `wrap`: a command line that is put before the agent's, in the namespace. */
+  /** Starts an agent. `wrap` is a command line that runs the agent in the namespace. */
   async startAgent(
     node: 'node1' | 'node2',
     { wrap = [], options = [] }: { wrap?: readonly string[]; options?: readonly string[] } = {},
@@ -130,14 +132,14 @@ export class TwoNodes {
     return child;
   }
 
-  /** As an editor does it. */
+  /** Writes a manifest as an editor does: to a temporary file that is renamed into place. */
   async write(file: string, text: string): Promise<void> {
     const aside = join(this.directory, `.${file}.swp`);
     await writeFile(aside, text);
     await rename(aside, join(this.directory, file));
   }
 
-  /** What the client gets; undefined: nobody answers within so many milliseconds. */
+  /** Returns the answer that the client gets, or undefined if none comes within so many milliseconds. */
   async get(url: string, milliseconds = 10_000): Promise<HttpReply | undefined> {
     const script = `const r = await fetch(${JSON.stringify(url)}, { signal: AbortSignal.timeout(${milliseconds}) }).catch(() => undefined);
       console.log(r === undefined ? 'null' : JSON.stringify({ status: r.status, headers: Object.fromEntries(r.headers), body: await r.text() }));
@@ -176,7 +178,7 @@ export function namespaceOf(place: Place): string {
   return `hh-${process.pid}-${place}`;
 }
 
-/** What a test left that was killed. */
+/** Removes the namespaces of tests that were killed. */
 async function sweep(): Promise<void> {
   if (!existsSync('/run/netns')) return;
   const owners = new Set(readdirSync('/run/netns').flatMap((name) => /^hh-(\d+)-/.exec(name)?.[1] ?? []));
