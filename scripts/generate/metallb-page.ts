@@ -92,7 +92,7 @@ function metrics(): string {
   return `## Metrics
 
 Herald has [its own metrics](metrics.md). For dashboards and alerts that use MetalLB's names, \`manifests/monitoring\` has recording rules
-([how](../how-to/monitoring.md#for-those-who-come-from-metallb)).
+([how](../how-to/monitoring.md#metric-names-of-metallb)).
 
 ${table(metallbMetrics, 'metric')}`;
 }
