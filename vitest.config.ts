@@ -1,14 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
-/** In the repository `herald/bgp` is the source, there need be no dist/. The other conditions are Vite's defaults. */
+/** The condition `herald-source` resolves `herald/bgp` to the source, so that no dist/ is needed. The others are Vite's defaults. */
 const ssr = { resolve: { conditions: ['herald-source', 'module', 'node', 'development|production'] } };
 
 export default defineConfig({
   test: {
     projects: [
-      // A test that hangs is caught as well after a minute and a half, and a busy machine is no failure.
+      // Timeouts are long, so that a busy machine does not fail a test. A test that hangs fails after 90 s.
       { ssr, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 2, testTimeout: 90_000, hookTimeout: 90_000 } },
-      // Kernel and routers: one lab at a time, and generous bounds, because these machines are shared.
+      // Labs with the kernel and routers: one at a time and with long timeouts, because the machines are shared.
       {
         test: {
           name: 'lab',
@@ -19,9 +19,9 @@ export default defineConfig({
           hookTimeout: 300_000,
         },
       },
-      // The kernel's tables against a plan from nothing, in namespaces of its own: nothing is timed, so that it runs beside other tests.
+      // Compares the kernel's tables with a fresh plan, in its own namespaces. Measures no times, so it can run beside other tests.
       { test: { name: 'model', include: ['test/model/**/*.test.ts'], testTimeout: 3_600_000, hookTimeout: 60_000 } },
-      // Other BGP daemons, each with namespaces of its own; nothing is timed, so that two may share a machine.
+      // Other BGP daemons, each in its own namespaces. Tests measure no times, so two files may run at once.
       {
         test: {
           name: 'peers',
@@ -31,7 +31,7 @@ export default defineConfig({
           hookTimeout: 180_000,
         },
       },
-      // Each file has an emulator of AWS of its own; two share a machine.
+      // Each file has its own AWS emulator, so two files may run at once.
       {
         test: {
           name: 'aws',
@@ -43,7 +43,7 @@ export default defineConfig({
           hookTimeout: 300_000,
         },
       },
-      // The real AWS, which costs money: only by hand, where HERALD_REAL_AWS names a VPC (test/aws/real/README.md).
+      // The real AWS, which costs money. Runs only when HERALD_REAL_AWS names a VPC (test/aws/real/README.md).
       ...(process.env['HERALD_REAL_AWS'] === undefined
         ? []
         : [
@@ -57,7 +57,7 @@ export default defineConfig({
               },
             },
           ]),
-      // What the documentation says, done. Two pages at a time, each in a bed of its own.
+      // Follows the pages of the documentation, two at a time, each in its own environment.
       {
         test: {
           name: 'docs',
@@ -67,7 +67,7 @@ export default defineConfig({
           hookTimeout: 600_000,
         },
       },
-      // Programs of Kubernetes: what a file starts needs half a gigabyte, so one file at a time.
+      // Programs of Kubernetes. A file needs half a gigabyte of memory, so one file runs at a time.
       {
         test: {
           name: 'conformance',

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a Debian trixie root in a directory of its own, for programs that run in a chroot. Only where there is none with these packages.
-# HERALD_DEBIAN_MIRROR says where from; by default from where this machine's apt has its packages.
+# Builds a Debian trixie root in its own directory, for programs that run in a chroot. Does nothing when a root with these packages exists.
+# HERALD_DEBIAN_MIRROR names the mirror; the default is the mirror of this machine's apt.
 #
 #   scripts/debian-root.sh NAME [PACKAGE...]   /var/cache/herald/NAME
 set -eu
@@ -12,7 +12,7 @@ name=$1
 shift
 packages=$*
 root=$cache/$name
-# Written last. Another list of packages makes another root.
+# Written last, so a root with this file is complete. A changed list of packages causes a new build.
 stamp=$root/.herald-packages
 building=$root.building
 log=$root.log
@@ -27,35 +27,36 @@ fail() {
 
 main() {
   mkdir -p "$cache"
-  # Two at once would build in one another's directory. The lock goes when this shell ends, however it ends.
+  # Concurrent builds would use the same directory. The kernel releases the lock when this shell ends.
   exec 8>"$cache/lock"
   flock 8
   if [ -e "$stamp" ] && [ "$(cat "$stamp")" = "$packages" ]; then return 0; fi
-  mirror=${HERALD_DEBIAN_MIRROR:-$(mirror_of_apt)} || fail 'apt knows no mirror of Debian: name one in HERALD_DEBIAN_MIRROR'
+  mirror=${HERALD_DEBIAN_MIRROR:-$(mirror_of_apt)} || fail 'apt has no Debian mirror: set HERALD_DEBIAN_MIRROR'
   proxy=$(apt-config dump | grep -E '^Acquire::https?::Proxy ' || true)
-  say "building a Debian trixie root in $root, once, for ${packages:-nothing else} (about a minute)"
+  say "building a Debian trixie root in $root, once, with ${packages:-no further packages} (about a minute)"
   rm -rf --one-file-system "$building" "$root"
   : >"$log"
   say "1/3 debootstrap from $mirror"
-  bootstrap >>"$log" 2>&1 8>&- || fail "debootstrap of trixie from $mirror failed; the whole log is $log. Another mirror: HERALD_DEBIAN_MIRROR=http://..."
-  # Debian starts what it installs unless policy-rc.d says 101 (invoke-rc.d(8)).
+  bootstrap >>"$log" 2>&1 8>&- || fail "debootstrap of trixie from $mirror failed; see $log, or set another mirror: HERALD_DEBIAN_MIRROR=http://..."
+  # Debian starts daemons that it installs unless policy-rc.d exits with 101 (invoke-rc.d(8)).
   printf '#!/bin/sh\nexit 101\n' >"$building/usr/sbin/policy-rc.d"
   chmod 0755 "$building/usr/sbin/policy-rc.d"
   cp -L /etc/resolv.conf "$building/etc/resolv.conf"
   printf '%s\n' "$proxy" >"$building/etc/apt/apt.conf.d/00proxy"
   say "2/3 apt-get update"
-  apt_get update || fail "apt-get update in the trixie root failed; the whole log is $log"
+  apt_get update || fail "apt-get update in the trixie root failed; see $log"
   say "3/3 apt-get install $packages"
-  # Word splitting makes arguments of the names.
+  # The names are split into arguments on purpose.
   # shellcheck disable=SC2086
-  [ -z "$packages" ] || apt_get install -y --no-install-recommends $packages || fail "apt-get install of $packages in the trixie root failed; the whole log is $log"
+  [ -z "$packages" ] || apt_get install -y --no-install-recommends $packages || fail "apt-get install of $packages in the trixie root failed; see $log"
   rm -rf "$building"/var/cache/apt/archives/*.deb "$building"/var/lib/apt/lists/*
   printf '%s\n' "$packages" >"$building/${stamp##*/}"
   mv "$building" "$root"
   say "the trixie root is ready"
 }
 
-# debootstrap fetches with wget, which does not read apt's settings. What it mounts goes away with it, also when it is killed.
+# debootstrap downloads with wget, which does not read apt's proxy settings. Its mounts are in their own namespace, so they disappear with it
+# even when it is killed.
 bootstrap() {
   eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::https::Proxy)"
   [ -z "${http_proxy:-}" ] || export http_proxy
@@ -63,7 +64,7 @@ bootstrap() {
   unshare --mount debootstrap --variant=minbase trixie "$building" "$mirror"
 }
 
-# Descriptor 8, the lock, is not for children that may stay.
+# Children do not inherit descriptor 8, the lock, because a child that keeps running would hold it.
 apt_get() {
   DEBIAN_FRONTEND=noninteractive LC_ALL=C unshare --mount chroot "$building" apt-get -q -o Dpkg::Use-Pty=0 "$@" >>"$log" 2>&1 </dev/null 8>&-
 }

@@ -1,9 +1,8 @@
 #!/bin/sh
-# Builds the programs of Kubernetes that tests run against: kube-proxy, kube-apiserver, etcd and kube-controller-manager, and those that
-# its users have, kubectl and helm, by the Go tool chain, from test/conformance/kubernetes and tools (versions in go.mod, checksums
-# in go.sum). Only what is missing, into the user's cache.
+# Builds the Kubernetes programs of the tests: kube-proxy, kube-apiserver, etcd, kube-controller-manager, kubectl and helm. Go builds them
+# from test/conformance/kubernetes and tools (versions in go.mod, checksums in go.sum) into the user's cache. Existing programs are kept.
 #
-#   scripts/setup-conformance.sh [PROGRAM...]   only these programs; all of them by default
+#   scripts/setup-conformance.sh [PROGRAM...]   builds only these programs; default: all of them
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -24,16 +23,16 @@ main() {
   [ -n "$(missing "$@")" ] || return 0
   check_go
   mkdir -p "$cache"
-  # Two builds at once would do all the work twice. The lock goes when this shell ends, however it ends.
+  # Concurrent builds would do the same work twice. The kernel releases the lock when this shell ends.
   exec 7>"$cache/lock"
   if ! flock -n 7; then
-    say "another build runs; waiting for it"
+    say "waiting for another build"
     flock 7
   fi
   trap stop_ticker EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
-  # What nobody has built or asked for in a month was left by an earlier version.
+  # A directory that was not used for a month belongs to an earlier version.
   find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
   wanted=$(missing "$@")
   for program in $wanted; do build "$program"; done
@@ -45,7 +44,7 @@ module_of() {
   done
 }
 
-# test/conformance/programs.ts looks in the same place.
+# test/conformance/programs.ts computes the same path.
 directory_of() {
   module=$(module_of "$1")
   digest=$(cat "$module/go.mod" "$module/go.sum" "$module/$1/main.go" | sha256sum | cut -c1-16)
@@ -54,23 +53,23 @@ directory_of() {
 
 missing() {
   for program in "$@"; do
-    [ -n "$(module_of "$program")" ] || fail "$program is none of the programs in test/conformance/kubernetes and tools"
+    [ -n "$(module_of "$program")" ] || fail "unknown program $program: see test/conformance/kubernetes and tools"
     directory=$(directory_of "$program")
     if [ -x "$directory/$program" ]; then touch "$directory"; else printf '%s\n' "$program"; fi
   done
 }
 
-# Go 1.21 and later fetch the version that go.mod asks for, unless GOTOOLCHAIN forbids it.
+# Go 1.21 and later download the version that go.mod names, unless GOTOOLCHAIN forbids it.
 check_go() {
   module=$modules/kubernetes
   needed=$(sed -n 's/^go //p' "$module/go.mod")
   command -v go >/dev/null 2>&1 ||
-    fail "Go is missing: the tests against Kubernetes $version build its programs. Install Go $needed or later (https://go.dev/dl/) and put its bin directory into PATH"
+    fail "Go is missing: the tests against Kubernetes $version build its programs. Install Go $needed or later (https://go.dev/dl/) and add its bin directory to PATH"
   (cd "$module" && go version) >/dev/null 2>&1 ||
-    fail "Go $needed or later is needed for Kubernetes $version; found $(GOTOOLCHAIN=local go version 2>/dev/null | cut -d' ' -f3). Install it from https://go.dev/dl/, or let this one fetch it: GOTOOLCHAIN=auto (Go 1.21 or later)"
+    fail "Go $needed or later is needed for Kubernetes $version; found $(GOTOOLCHAIN=local go version 2>/dev/null | cut -d' ' -f3). Install it from https://go.dev/dl/, or let Go download it with GOTOOLCHAIN=auto (Go 1.21 or later)"
 }
 
-# No cgo and no paths of this machine, so that the program is the same wherever it was built. Checksums are of go.sum: readonly.
+# Builds without cgo and without local paths, so that the program is the same on every machine. readonly checks the checksums of go.sum.
 build() {
   module=$(module_of "$1")
   directory=$(directory_of "$1")
@@ -83,12 +82,12 @@ build() {
     -ldflags "-s -w -X $info.gitVersion=$version -X $info.gitMajor=1 -X $info.gitMinor=${minor%%.*}" \
     -o "$directory/$1.building" "./$1" 7>&-) || fail "go build of $1 failed"
   stop_ticker
-  # Whoever looks finds the whole program or none.
+  # Moved when complete, so that no other process starts a half-written program.
   mv "$directory/$1.building" "$directory/$1"
   say "$1 is ready: $directory/$1"
 }
 
-# go build says nothing for minutes.
+# Prints a line every 30 s, because go build prints nothing for minutes.
 start_ticker() {
   (
     exec 7>&-

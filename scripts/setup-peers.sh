@@ -1,8 +1,7 @@
 #!/bin/sh
-# Brings a Debian machine to where `npm run test:peers` works: what setup.sh does, the BGP daemons of this Debian, a GoBGP with BFD
-# (setup-gobgp.sh, which needs Go), and a Debian trixie root with newer daemons, which run in a chroot. The root is made once, outside of
-# the repository, and takes about a minute and 450 MB. HERALD_DEBIAN_MIRROR says where from; by default from where this machine's apt has
-# its packages.
+# Prepares a Debian machine for `npm run test:peers`: runs setup.sh, installs the BGP daemons of this Debian, builds a GoBGP with BFD
+# (setup-gobgp.sh, which needs Go), and builds a Debian trixie root with newer daemons, which run in a chroot. The root is built once, outside
+# the repository, and takes about a minute and 450 MB. HERALD_DEBIAN_MIRROR names the mirror; the default is the mirror of this machine's apt.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

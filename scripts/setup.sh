@@ -1,8 +1,8 @@
 #!/bin/sh
-# Brings a Debian machine to where `npm run demo` and `npm test` work: the routers and tools of the lab, the packages of
-# package-lock.json, and Node.js 24 among them. Does only what is missing, and says nothing when nothing is.
+# Prepares a Debian machine for `npm run demo` and `npm test`: installs the routers and tools of the lab and the packages of
+# package-lock.json, which include Node.js 24. Installs only what is missing, and prints nothing when nothing is.
 #
-#   scripts/setup.sh [PACKAGE=PROGRAM...]   further Debian packages, each with the name or the path of a program by which it is known to be there
+#   scripts/setup.sh [PACKAGE=PROGRAM...]   further Debian packages. A package counts as installed when PROGRAM, a name or a path, exists.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,7 +13,7 @@ log=
 ours=
 further=$*
 
-# A root shell made by su without a dash has no sbin in its path.
+# A root shell that `su` started without a dash has no sbin in its PATH.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export PATH
 
@@ -25,8 +25,8 @@ fail() {
 }
 
 main() {
-  [ "$(id -u)" -eq 0 ] || fail "this needs root: the lab makes network namespaces, runs routers in them and programs nftables there, and packages may have to be installed. Without root: npm run typecheck, npm run lint, npx vitest run --project unit"
-  # Two at once would undo each other's guard. The lock goes when this shell ends, however it ends.
+  [ "$(id -u)" -eq 0 ] || fail "this needs root, to make network namespaces, run routers and nftables in them, and install packages. Without root you can run: npm run typecheck, npm run lint, npx vitest run --project unit"
+  # Concurrent runs would remove each other's policy-rc.d. The kernel releases the lock when this shell ends.
   if command -v flock >/dev/null 2>&1; then
     exec 9>/run/herald-setup.lock
     flock 9
@@ -35,15 +35,15 @@ main() {
   trap 'exit 129' HUP
   trap 'exit 130' INT
   trap 'exit 143' TERM
-  lift_guard_of_killed_run
+  restore_policy_of_killed_run
   install_debian_packages
   install_node_packages
   link_node
   check_node
-  unshare --net true 2>/dev/null || fail "this root may not make network namespaces; a container needs --privileged, or CAP_SYS_ADMIN and CAP_NET_ADMIN"
+  unshare --net true 2>/dev/null || fail "root may not make network namespaces here; a container needs --privileged, or CAP_SYS_ADMIN and CAP_NET_ADMIN"
 }
 
-# Lines of "package what-for" for programs that are not there. Programs are looked for, not packages: they may have come another way.
+# Prints a line "package (purpose)" for each missing program. Checks programs, not packages, because they may be installed another way.
 missing() {
   [ -x /usr/lib/frr/bgpd ] && [ -x /usr/lib/frr/zebra ] && command -v vtysh >/dev/null || echo 'frr (routers)'
   command -v nft >/dev/null || echo 'nftables (forwarding)'
@@ -59,23 +59,23 @@ install_debian_packages() {
   wanted=$(missing)
   [ -n "$wanted" ] || return 0
   sentence=$(printf '%s\n' "$wanted" | paste -s -d , - | sed 's/,/, /g')
-  command -v apt-get >/dev/null 2>&1 || fail "missing, and there is no apt-get to install them with: $sentence"
-  say "installing from Debian, for the lab and the data plane: $sentence; no service will be started"
+  command -v apt-get >/dev/null 2>&1 || fail "these packages are missing, and there is no apt-get to install them: $sentence"
+  say "installing from Debian: $sentence; no service is started"
   packages=$(printf '%s\n' "$wanted" | sed 's/ .*//')
   log=$(mktemp)
-  raise_guard
-  # Word splitting makes arguments of the names.
+  block_service_starts
+  # The names are split into arguments on purpose.
   # shellcheck disable=SC2086
   if ! known $packages; then
     update
     apt_install $packages || fail_with_log "apt-get install failed"
   elif ! apt_install $packages; then
-    # What the lists name may have been replaced on the mirror.
+    # The mirror may have replaced the versions that the package lists name.
     update
     apt_install $packages || fail_with_log "apt-get install failed"
   fi
   disable_services $packages
-  lower_guard
+  restore_policy
   left=$(missing)
   [ -z "$left" ] || fail_with_log "still missing after the installation: $left"
 }
@@ -90,7 +90,7 @@ update() { apt_get update || fail_with_log "apt-get update failed"; }
 
 apt_install() { apt_get install -y --no-install-recommends -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@"; }
 
-# Descriptor 9, the lock, is not for apt's children: one that stayed would hold it.
+# Children of apt do not inherit descriptor 9, the lock, because a child that keeps running would hold it.
 apt_get() {
   DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 apt-get -q -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@" >>"$log" 2>&1 </dev/null 9>&-
 }
@@ -100,32 +100,32 @@ fail_with_log() {
   fail "$*"
 }
 
-# Debian starts what it installs unless policy-rc.d says 101 (Debian policy 9.3.3, invoke-rc.d(8)).
-raise_guard() {
+# Writes a policy-rc.d that exits with 101. Otherwise Debian starts daemons that it installs (Debian policy 9.3.3, invoke-rc.d(8)).
+block_service_starts() {
   status=0
   [ ! -x "$policy" ] || "$policy" frr start >/dev/null 2>&1 || status=$?
   [ "$status" -ne 101 ] || return 0
   ours=yes
-  # Moved, not copied: what comes back is the same file, with its mode, owner and times.
+  # Moved and not copied, so that the file comes back with its mode, owner and times.
   if [ -e "$policy" ] || [ -L "$policy" ]; then mv "$policy" "$saved"; fi
-  printf '#!/bin/sh\n# %s; goes away when that ends\nexit 101\n' "$marker" >"$policy"
+  printf '#!/bin/sh\n# %s; removed when that ends\nexit 101\n' "$marker" >"$policy"
   chmod 0755 "$policy"
 }
 
-lower_guard() {
+restore_policy() {
   [ -n "$ours" ] || return 0
   rm -f "$policy"
   if [ -e "$saved" ] || [ -L "$saved" ]; then mv "$saved" "$policy"; fi
   ours=
 }
 
-lift_guard_of_killed_run() {
+restore_policy_of_killed_run() {
   if grep -qs "$marker" "$policy"; then ours=yes; fi
   if [ ! -e "$policy" ] && { [ -e "$saved" ] || [ -L "$saved" ]; }; then ours=yes; fi
-  lower_guard
+  restore_policy
 }
 
-# Packages of daemons enable their services; daemons of the lab are started by the lab, and the host asked for none.
+# Disables the services that packages of daemons enable. The lab starts its own daemons, and the host needs none.
 disable_services() {
   for package in "$@"; do
     case $package in
@@ -142,22 +142,22 @@ disable_services() {
   done
 }
 
-# npm writes node_modules/.package-lock.json last, so that it tells of an installation that was finished, and when.
+# npm writes node_modules/.package-lock.json last, so its time is when the installation was complete.
 install_node_packages() {
   stamp=$root/node_modules/.package-lock.json
   if [ -e "$stamp" ] && [ ! "$root/package-lock.json" -nt "$stamp" ]; then return 0; fi
-  command -v npm >/dev/null 2>&1 || fail "npm is missing: apt-get install npm"
-  say "installing the packages of package-lock.json into node_modules, Node.js 24 among them; no install scripts are run"
+  command -v npm >/dev/null 2>&1 || fail "npm is missing; install it with: apt-get install npm"
+  say "installing the packages of package-lock.json into node_modules, including Node.js 24, without install scripts"
   log=${log:-$(mktemp)}
   (cd "$root" && npm ci --ignore-scripts --no-fund --no-audit >>"$log" 2>&1 </dev/null 9>&-) || {
-    # The cause comes first and the usage text after it. Two spellings, of npm 9 and of later ones.
+    # Prints the first errors, because npm prints the cause before the usage text. npm 9 writes ERR!, later versions write error.
     grep -E '^npm (ERR!|error)' "$log" | head -n 12 >&2
     fail "npm ci failed"
   }
   touch "$stamp"
 }
 
-# Debian's npm 9.2 installs the package that brings Node.js but makes no link to its program, as later ones do.
+# Links node_modules/.bin/node. Debian's npm 9.2 installs the package that contains Node.js without this link; later versions make it.
 link_node() {
   link=$root/node_modules/.bin/node
   [ ! -x "$link" ] || return 0
@@ -176,11 +176,11 @@ check_node() {
     major=${major%%.*}
     [ "$major" -lt 24 ] || return 0
   done
-  fail "Node.js 24 or later is needed; found ${version:-none}. package-lock.json brings one for Linux on x64 and arm64: npm ci --ignore-scripts; or install it from nodejs.org"
+  fail "Node.js 24 or later is needed; found ${version:-none}. On Linux x64 and arm64, npm ci --ignore-scripts installs it; otherwise install it from nodejs.org"
 }
 
 cleanup() {
-  lower_guard
+  restore_policy
   [ -z "$log" ] || rm -f "$log"
 }
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { environment } from '../lab/command.ts';
 import { until } from '../lab/until.ts';
 
-const patience = 120_000;
+const longestWait = 120_000;
 
 export interface Ended {
   /** The exit status. 128 and more: the block was ended by a signal. */
@@ -52,7 +52,7 @@ export class Shell {
     const block = this.#start(script);
     let over = false;
     void block.ended.then(() => (over = true));
-    await until('it prints what it should', (note) => over || enough(note(block.printed())), patience).catch(() => undefined);
+    await until('it prints what it should', (note) => over || enough(note(block.printed())), longestWait).catch(() => undefined);
     // dash loses a signal that arrives while it starts a program, so Ctrl-C is repeated.
     for (;;) {
       block.signal('SIGINT');
@@ -101,7 +101,7 @@ export class Shell {
     closeSync(log);
     const printed = (): string => (existsSync(`${block}.log`) ? readFileSync(`${block}.log`, 'utf8') : '');
     const signal = (name: NodeJS.Signals): void => kill(-(child.pid ?? 0), name);
-    const impatience = setTimeout(() => signal('SIGKILL'), 2 * patience);
+    const impatience = setTimeout(() => signal('SIGKILL'), 2 * longestWait);
     const ended = new Promise<Ended>((resolve) => {
       child.once('error', (error) => resolve({ status: 127, printed: error.message }));
       child.once('exit', (code, by) => resolve({ status: code ?? (by === 'SIGINT' ? 130 : 137), printed: printed() }));
@@ -117,7 +117,7 @@ export class Shell {
 
 /** Repeats an attempt until it is good or the time is over. Resolves to the last result. */
 export async function repeatedly(attempt: () => Promise<Ended>, good: (ended: Ended) => boolean): Promise<Ended> {
-  const deadline = performance.now() + patience;
+  const deadline = performance.now() + longestWait;
   for (;;) {
     const ended = await attempt();
     if (good(ended) || performance.now() > deadline) return ended;

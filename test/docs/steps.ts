@@ -6,9 +6,9 @@ export const reasons = {
   image: 'a container engine, and a registry',
   pods: 'a kubelet, which runs containers',
   plugin: 'a network plugin',
-  router: "a maker's router",
+  router: "a vendor's router",
   aws: 'an account of AWS',
-  provider: "somebody's API of load balancers",
+  provider: 'an API of load balancers',
 } as const;
 
 export type NotRun = keyof typeof reasons;
@@ -68,7 +68,7 @@ function stepOf(block: Block, next: Block | undefined): Step | undefined {
   const reason = notRun.exec(block.info)?.[1];
   if (reason !== undefined && Object.hasOwn(reasons, reason)) return { kind: 'not-run', where, reason: reason as NotRun };
   const words = shell.exec(block.info);
-  if (words === null) throw new Error(`${where}: \`\`\`${block.info}: not understood; test/docs/README.md says what may stand there`);
+  if (words === null) throw new Error(`${where}: \`\`\`${block.info}: not understood; see the marks in test/docs/README.md`);
   return {
     kind: 'shell',
     where,

@@ -280,8 +280,8 @@ function drainOf({ drains }: ClusterLiteral, name: string): Pick<NodeState, 'dra
   return drain === undefined ? {} : { drain };
 }
 
-function cutOf({ cut = [] }: ClusterLiteral, name: string): Pick<NodeState, 'truncated'> {
-  return cut.includes(name) ? { truncated: true } : {};
+function truncationOf({ truncatedReports = [] }: ClusterLiteral, name: string): Pick<NodeState, 'truncated'> {
+  return truncatedReports.includes(name) ? { truncated: true } : {};
 }
 
 function nodeState(name: string, sessions: Readonly<Record<string, string>>): NodeState {
@@ -312,7 +312,7 @@ export interface ClusterLiteral {
   /** Drain reports by node. */
   readonly drains?: Readonly<Record<string, NodeDrainReport>>;
   /** Nodes with a truncated report, which does not list all Services that differ. */
-  readonly cut?: readonly string[];
+  readonly truncatedReports?: readonly string[];
   readonly externalIPPolicies?: readonly { readonly cidrs: readonly string[]; readonly namespaceSelector?: LabelSelector }[];
   readonly config?: Overrides<Omit<HeraldConfig, 'podCIDRs' | 'serviceCIDRs' | 'nodePortAddresses'>> & {
     readonly nodePortAddresses?: readonly string[];
@@ -381,7 +381,7 @@ export function cluster(literal: ClusterLiteral): Snapshot {
       Object.entries(literal.running ?? {}).map(([name, sessions]) => ({
         ...nodeState(name, sessions),
         ...drainOf(literal, name),
-        ...cutOf(literal, name),
+        ...truncationOf(literal, name),
       })),
     ),
     config: config(literal.config),

@@ -107,8 +107,8 @@ describe('a drained node that is the sole next hop', () => {
   });
 
   test("it stays when the other node's report does not list all Services that differ", () => {
-    expect(outcomeAt({ nodes: two, drains: settled, cut: ['a'] }, 'a')).toBe('NodeDrained');
-    expect(outcomeAt({ nodes: two, drains: settled, cut: ['b'] }, 'a')).toBe(kept);
+    expect(outcomeAt({ nodes: two, drains: settled, truncatedReports: ['a'] }, 'a')).toBe('NodeDrained');
+    expect(outcomeAt({ nodes: two, drains: settled, truncatedReports: ['b'] }, 'a')).toBe(kept);
   });
 
   test("it stays when the other node's report is too old", () => {
