@@ -62,7 +62,10 @@ test('--cleanup removes the state of a stopped agent, and refuses while an agent
 
   await dataplane.close();
   expect(present()).toEqual(all);
-  expect(await cleanup()).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing of Herald is in the kernel') });
+  expect(await cleanup()).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('the kernel of this node has no tables, routes, rules or tunnels of Herald any more'),
+  });
   expect(present()).toEqual({ tables: 0, routes: 0, rules: 0 });
   expect((await cleanup()).code).toBe(0);
 });

@@ -198,7 +198,7 @@ describe('annotations of a Service on its addresses', () => {
     await untilRoutes('10.96.0.10', nodes);
     await untilRoutes(address, nodes);
     expect(await herald.explain('shop/web')).toMatch(
-      /192\.0\.2\.10 \(ExternalIP\) is not announced: the Service keeps its ExternalIP addresses/,
+      /192\.0\.2\.10 \(ExternalIP\) is not announced: the Service switches off announcing ExternalIP addresses/,
     );
     await annotate('');
     await untilRoutes('192.0.2.10', nodes);
@@ -279,7 +279,9 @@ test('no connection fails while pods come and go', async () => {
       text.replaceAll(`nodeName: node3, conditions: { ready: ${from} }`, `nodeName: node3, conditions: { ready: ${to} }`),
     );
     const [done, needed] = [probes.map(({ outcomes }) => outcomes.length), 40];
-    await lab.until('forty more requests have ended', () => probes.every(({ outcomes }, index) => outcomes.length > (done[index] ?? 0) + needed));
+    await lab.until('forty more requests have ended', () =>
+      probes.every(({ outcomes }, index) => outcomes.length > (done[index] ?? 0) + needed),
+    );
   }
   for (const probe of probes) expect((await probe.stop()).errors).toEqual({});
 });
