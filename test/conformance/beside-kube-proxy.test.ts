@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { defined } from '../../src/lang/defined.ts';
 import type { Family } from '../../src/net/address.ts';
 import type { Protocol } from '../../src/net/frontend.ts';
-import { briefly, inside, nodeAddress, podAddress } from '../lab/dataplane/one-node.ts';
+import { shortTimeout, inside, nodeAddress, podAddress } from '../lab/dataplane/one-node.ts';
 import { until } from '../lab/until.ts';
 import { BesideLab, heraldOnNode } from './beside/beside-lab.ts';
 import { balancer, clusterIP, endpoints, service } from './beside/objects.ts';
@@ -88,7 +88,7 @@ describe.each(['nftables', 'iptables'] as const)('in scope external, beside kube
 
     test('source ranges hold, whoever drops', async () => {
       expect(nameOf(await ask(balancer(family, 3)))).toEqual(['pod1']);
-      const blocked = { localAddress: family === 4 ? '10.99.0.6' : 'fd99::6', count: 1, timeout: briefly };
+      const blocked = { localAddress: family === 4 ? '10.99.0.6' : 'fd99::6', count: 1, timeout: shortTimeout };
       expect(await ask(balancer(family, 3), blocked)).toEqual(['TIMEOUT']);
     });
 
@@ -218,7 +218,7 @@ test('source ranges that kube-proxy leaves behind in mode nftables still drop, u
   await lab.stopProxy();
   lab.put(service('both', { host: 1 }));
   await lab.settled();
-  for (const family of families) expect(await blocked(family, briefly)).toEqual(['TIMEOUT']);
+  for (const family of families) expect(await blocked(family, shortTimeout)).toEqual(['TIMEOUT']);
   expect((await heraldOnNode('agent', '--cleanup-kube-proxy')).code).toBe(0);
   for (const family of families) expect(await blocked(family)).toEqual(['pod1']);
   await lab.reset();

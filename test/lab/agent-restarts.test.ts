@@ -17,13 +17,13 @@ const tors = ['tor1', 'tor2'] as const;
 type Tor = (typeof tors)[number];
 const families = [4, 6] as const;
 /** The number of Services besides shop/web that a restarted agent must announce before it may send End-of-RIB. */
-const many = 150;
+const extraServices = 150;
 const restarts = 20;
 /**
  * The most runs of a test that kills at fixed moments. On some machines a run hits the moment in which a router deletes its stale routes;
  * the next run kills at other moments.
  */
-const mostRuns = 8;
+const maximumRuns = 8;
 const connectionsPerFamily = 100;
 /** Milliseconds between BFD packets. The time is long enough that a process that is suspended for seconds ends no session. */
 const interval = 2_000;
@@ -46,7 +46,7 @@ kind: IPAddressPool
 metadata: { name: many }
 spec: { addresses: [198.18.0.0/22, "2001:db8:18::/118"], avoidBuggyIPs: false, autoAssign: false }
 `;
-  const documents = Array.from({ length: many }, (_, index) => {
+  const documents = Array.from({ length: extraServices }, (_, index) => {
     const name = `many-${index}`;
     const slice = (family: 4 | 6): string => `apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
@@ -111,7 +111,7 @@ async function untilAllRoutes(tor: Tor, family: 4 | 6): Promise<void> {
       const paths = Object.values(routes).flat();
       const { count, stale } = note({ count: Object.keys(routes).length, stale: paths.filter((path) => path.stale === true).length });
       // shop/web adds one external IP and one ClusterIP to its load balancer address.
-      return count === many + 3 && stale === 0;
+      return count === extraServices + 3 && stale === 0;
     },
     90_000,
   );
@@ -132,7 +132,7 @@ async function untilSettled(): Promise<void> {
 }
 
 /** Connections, requests and route monitors that run while agents restart. `stop` ends them and returns the figures. */
-interface Watch {
+interface RunningWatch {
   readonly stop: () => Promise<Figures>;
 }
 
@@ -143,7 +143,7 @@ interface Figures {
   readonly routeEvents: readonly string[];
 }
 
-async function watch(): Promise<Watch> {
+async function watch(): Promise<RunningWatch> {
   const program = `${import.meta.dirname}/steady-connections.ts`;
   const steady = lab
     .machine('client')
@@ -188,7 +188,7 @@ function print(what: string, seconds: number, { connections, requests, failed, r
   );
 }
 
-async function figuresOf(what: string, disturb: () => Promise<void>): Promise<Figures> {
+async function measure(what: string, disturb: () => Promise<void>): Promise<Figures> {
   const watching = await watch();
   const begun = performance.now();
   await disturb();
@@ -211,7 +211,7 @@ function bgpLog(tor: Tor): readonly string[] {
 }
 
 /** Returns true if a session with the neighbour came up and ended before its End-of-RIB. */
-function isCutShort(log: readonly string[], address: string): boolean {
+function endedBeforeEndOfRib(log: readonly string[], address: string): boolean {
   let isIncomplete = false;
   for (const line of log.filter((one) => one.includes(address))) {
     if (line.endsWith(' Up')) isIncomplete = true;
@@ -228,7 +228,7 @@ async function start(): Promise<void> {
 
 describe('an upgrade', () => {
   test(`${restarts} restarts by SIGTERM lose no connection, no request and no route`, { timeout: 1_800_000 }, async () => {
-    const figures = await figuresOf(`${restarts} restarts`, async () => {
+    const figures = await measure(`${restarts} restarts`, async () => {
       for (let restart = 0; restart < restarts; restart++) {
         expect(await agent.stop()).toMatchObject({ code: 0 });
         await start();
@@ -241,7 +241,7 @@ describe('an upgrade', () => {
 
 describe('a crash', () => {
   test(`${restarts} restarts after kill -9 lose no connection, no request and no route`, { timeout: 1_800_000 }, async () => {
-    const figures = await figuresOf(`${restarts} crashes`, async () => {
+    const figures = await measure(`${restarts} crashes`, async () => {
       for (let crash = 0; crash < restarts; crash++) {
         agent.kill('SIGKILL');
         await agent.exited;
@@ -268,26 +268,22 @@ describe('a crash', () => {
    * There is one exception: the few milliseconds between Established and the last route. A router whose session ends there deletes the
    * routes that it kept from before (RFC 4724 4.2). A run that hits this moment proves nothing and is repeated.
    */
-  test(
-    `${restarts} restarts after kill -9 at any moment of a start lose nothing`,
-    { timeout: 1_800_000 },
-    async () => {
-      const crashes = async (run: number): Promise<{ readonly figures: Figures; readonly cut: number }> => {
-        const before = new Map(tors.map((tor) => [tor, bgpLog(tor).length]));
-        const figures = await figuresOf(`${restarts} crashes while starting`, () => crashWhileStarting(run * 40));
-        const cut = tors.flatMap((tor) =>
-          families.filter((family) => isCutShort(bgpLog(tor).slice(before.get(tor)), neighbor[tor][family])),
-        );
-        return { figures, cut: cut.length };
-      };
-      let last = await crashes(0);
-      for (let run = 1; run < mostRuns && last.cut > 0; run++) {
-        console.info(`${last.cut} sessions ended before the ToR had all routes: the test runs again`);
-        last = await crashes(run);
-      }
-      expectNothingLost(last.figures);
-    },
-  );
+  test(`${restarts} restarts after kill -9 at any moment of a start lose nothing`, { timeout: 1_800_000 }, async () => {
+    const crashes = async (run: number): Promise<{ readonly figures: Figures; readonly cut: number }> => {
+      const before = new Map(tors.map((tor) => [tor, bgpLog(tor).length]));
+      const figures = await measure(`${restarts} crashes while starting`, () => crashWhileStarting(run * 40));
+      const cut = tors.flatMap((tor) =>
+        families.filter((family) => endedBeforeEndOfRib(bgpLog(tor).slice(before.get(tor)), neighbor[tor][family])),
+      );
+      return { figures, cut: cut.length };
+    };
+    let last = await crashes(0);
+    for (let run = 1; run < maximumRuns && last.cut > 0; run++) {
+      console.info(`${last.cut} sessions ended before the ToR had all routes: the test runs again`);
+      last = await crashes(run);
+    }
+    expectNothingLost(last.figures);
+  });
 });
 
 describe("the order of messages at an agent's start, in a ToR's log", () => {
@@ -313,7 +309,7 @@ describe("the order of messages at an agent's start, in a ToR's log", () => {
           const endOfRib = lines.findIndex(isEnd);
           const prefixes = (some: readonly string[]): Set<string> =>
             new Set(some.flatMap((line) => /rcvd (?:UPDATE about )?([0-9a-f.:]+\/\d+)/.exec(line)?.[1] ?? []));
-          expect(prefixes(lines.slice(0, endOfRib)).size, `${tor} IPv${family}: ${lines.join('\n')}`).toBe(many + 3);
+          expect(prefixes(lines.slice(0, endOfRib)).size, `${tor} IPv${family}: ${lines.join('\n')}`).toBe(extraServices + 3);
           expect(prefixes(lines.slice(endOfRib)).size).toBe(0);
         }
       }

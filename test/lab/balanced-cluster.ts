@@ -12,7 +12,7 @@ export type Variant = (typeof variants)[number];
 
 export const nodes = ['node1', 'node2', 'node3'] as const;
 /** The node that is lost. */
-export const lost = 'node3';
+export const lostNode = 'node3';
 
 /** Two pods on each node. All Services share them. */
 export const pods = nodes.flatMap((node) => [1, 2].map((number) => ({ name: `${node}-${number}`, node })));
@@ -77,7 +77,7 @@ export function slices(lab: Lab, present: readonly string[]): string {
           addressType: family === 'ipv4' ? 'IPv4' : 'IPv6',
           ports: [{ name: 'http', protocol: 'TCP', port: 8080 }],
           endpoints: pods
-            .filter(({ node }) => present.includes(node) && (everywhere || node !== lost))
+            .filter(({ node }) => present.includes(node) && (everywhere || node !== lostNode))
             .map((pod) => ({ addresses: [lab.pod(pod.name).address[family]], nodeName: pod.node, conditions: { ready: true } })),
         }),
       ),

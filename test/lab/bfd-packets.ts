@@ -6,7 +6,7 @@ import { address, addressBytes } from '../../src/net/address.ts';
 import { inetAddress } from '../../src/system/ffi/inet-socket.ts';
 import { loadLibc } from '../../src/system/ffi/libc.ts';
 
-export interface Forged {
+export interface ForgedPacket {
   readonly from?: string;
   readonly to: string;
   readonly port: 3784 | 4784;
@@ -15,7 +15,7 @@ export interface Forged {
 }
 
 /** Sends one packet out of a namespace, as any host on the path could. */
-export function forge(namespace: string, { from, to, port, ttl, packet }: Forged): void {
+export function sendForged(namespace: string, { from, to, port, ttl, packet }: ForgedPacket): void {
   const octets = new Uint8Array(24);
   encodeControlPacket({ ...emptyControlPacket(), detectMultiplier: 3, ...packet }, octets);
   inNetworkNamespace(namespace, () => {

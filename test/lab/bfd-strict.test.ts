@@ -40,7 +40,7 @@ beforeAll(async () => {
   ];
   await lab.router('tor1').configure(['router bgp 65101', ...neighbor(node[4]), ...neighbor(node[6]), ...activate(4), ...activate(6)]);
   await breakBfd();
-  await strictFor(/tor1-v/);
+  await setStrict(/tor1-v/);
   await herald.start(['node1']);
   addresses = await herald.untilAssigned('shop/web', 2);
 });
@@ -50,7 +50,7 @@ afterAll(async () => {
 });
 
 /** Gives every BGPPeer BFD. The peers that match `which` wait for it. */
-async function strictFor(which: RegExp): Promise<void> {
+async function setStrict(which: RegExp): Promise<void> {
   const documents = manifest.split('\n---\n').map((document) => {
     if (!document.includes('kind: BGPPeer')) return document;
     const strict = which.test(document) ? ', bfdStrict: true' : '';
@@ -76,11 +76,11 @@ async function breakBfd(): Promise<void> {
 }`);
 }
 
-async function mendBfd(): Promise<void> {
+async function healBfd(): Promise<void> {
   await nft('delete table inet lab');
 }
 
-async function calls(): Promise<number> {
+async function connectionAttempts(): Promise<number> {
   return Number(/packets (\d+)/.exec(await nft('list counter inet lab calls'))?.[1]);
 }
 
@@ -103,12 +103,12 @@ async function untilBothWait(tor: string): Promise<readonly RecordedSession[]> {
 }
 
 /** Milliseconds. This is longer than `connectTime` and than the second after which FRR retries. */
-const longEnough = 5_000;
+const longerThanRetry = 5_000;
 
-async function expectNoCalls(): Promise<void> {
-  const before = await calls();
-  await new Promise((resolve) => setTimeout(resolve, longEnough));
-  expect(await calls()).toBe(before);
+async function expectNoConnectionAttempts(): Promise<void> {
+  const before = await connectionAttempts();
+  await new Promise((resolve) => setTimeout(resolve, longerThanRetry));
+  expect(await connectionAttempts()).toBe(before);
   for (const { state } of await sessionsOf('tor1')) expect(state).toBe('Idle');
 }
 
@@ -117,8 +117,8 @@ describe('BFD-022 strict mode, IPv4 and IPv6', () => {
     await untilBothUp('tor2');
     const sessions = await untilBothWait('tor1');
     expect(sessions.map(({ bfd }) => bfd?.state)).not.toContain('Up');
-    await expectNoCalls();
-    expect(await calls()).toBe(0);
+    await expectNoConnectionAttempts();
+    expect(await connectionAttempts()).toBe(0);
     for (const address of addresses) expect(await nextHops(lab, 'tor1', address)).not.toContain(viaNodes('tor1', ['node1'], address)[0]);
     const { message } = await herald.untilCondition('shop/web', 'Announced', 'True');
     expect(message).not.toContain('BFD');
@@ -127,7 +127,7 @@ describe('BFD-022 strict mode, IPv4 and IPv6', () => {
   });
 
   test('the session begins when BFD comes up', async () => {
-    await mendBfd();
+    await healBfd();
     await untilBothUp('tor1');
     for (const address of addresses) await untilNextHops(lab, 'tor1', address, viaNodes('tor1', ['node1'], address));
   });
@@ -135,9 +135,9 @@ describe('BFD-022 strict mode, IPv4 and IPv6', () => {
   test('after a loss no session begins until BFD is up again, although BGP could open one', async () => {
     await breakBfd();
     for (const { bfd } of await untilBothWait('tor1')) expect(bfd?.state).not.toBe('Up');
-    await expectNoCalls();
+    await expectNoConnectionAttempts();
     for (const address of addresses) expect(await nextHops(lab, 'tor1', address)).not.toContain(viaNodes('tor1', ['node1'], address)[0]);
-    await mendBfd();
+    await healBfd();
     await untilBothUp('tor1');
     for (const address of addresses) await untilNextHops(lab, 'tor1', address, viaNodes('tor1', ['node1'], address));
   });
@@ -152,7 +152,7 @@ describe('a ToR that runs BFD only with dynamic neighbours', () => {
 
   test('turning strict mode on keeps a running session; once it ended, both ends wait for each other', async () => {
     const since = (await sessionsOf('tor2')).map((session) => session.since);
-    await strictFor(/tor\d-v/);
+    await setStrict(/tor\d-v/);
     // Both edits are applied in order: when the agent has applied the next one, it has applied this one.
     await herald.edit('21-bfd.yaml', (text) => text.replace(`transmitInterval: ${interval}`, 'transmitInterval: 2100'));
     await lab.until('FRR has received the new interval', async (note) => {
@@ -167,7 +167,7 @@ describe('a ToR that runs BFD only with dynamic neighbours', () => {
   });
 
   test('the sessions return when strict mode is turned off', async () => {
-    await strictFor(/tor1-v/);
+    await setStrict(/tor1-v/);
     await untilBothUp('tor2');
   });
 });

@@ -5,7 +5,7 @@ import { address } from '../../src/net/address.ts';
 import { inNetworkNamespace } from '../kube-fixture/network-namespace.ts';
 import { BfdProcess } from '../peers/bfd-process.ts';
 import { Link, linkLocalAddress, routerAddress, run, speakerAddress } from '../peers/link.ts';
-import { forge, PacketWatch } from './bfd-packets.ts';
+import { sendForged, PacketWatch } from './bfd-packets.ts';
 import { until } from './until.ts';
 
 /** Herald's BFD at both ends of a link: the sockets, the thread, and the kernel's part. */
@@ -70,9 +70,9 @@ const kinds: readonly (readonly [string, number, Ends])[] = [
 ];
 
 /** With these intervals a session stays up when one of the processes, or the machine, is suspended for seconds. */
-const patient = { transmitInterval: 100, receiveInterval: 100, detectMultiplier: 100 };
+const slowDetection = { transmitInterval: 100, receiveInterval: 100, detectMultiplier: 100 };
 
-async function connect(ends: Ends, options: Partial<SessionOptions> = patient): Promise<void> {
+async function connect(ends: Ends, options: Partial<SessionOptions> = slowDetection): Promise<void> {
   ours = start(link.speaker);
   peer = start(link.router);
   const [mine, theirs] = ends();
@@ -148,10 +148,10 @@ describe("packets in a peer's name", () => {
     await connect(ends);
     const packet = await goodbye();
     const before = await drops();
-    for (const ttl of [254, 1, 64]) forge(link.router, { to, port: 3784, ttl, packet });
+    for (const ttl of [254, 1, 64]) sendForged(link.router, { to, port: 3784, ttl, packet });
     await until('the kernel has counted the dropped packets', async (note) => note(await drops()) === before + 3);
     expect(await downs()).toBe(0);
-    forge(link.router, { to, port: 3784, ttl: 255, packet });
+    sendForged(link.router, { to, port: 3784, ttl: 255, packet });
     await until('the same packet with TTL 255 is accepted', async () => (await downs()) === 1);
   });
 
@@ -166,16 +166,16 @@ describe("packets in a peer's name", () => {
       // Adds one peer before and one behind this one in the filter.
       const [{ peer: address }] = ends();
       const other = (last: number) => ({ name: `o${last}`, peer: `${address.slice(0, -1)}${last}`, multihop: { minimumTtl: 10 } });
-      await ours.set(other(3), { name: 'x', peer: address, ...multihop, ...patient }, other(4));
+      await ours.set(other(3), { name: 'x', peer: address, ...multihop, ...slowDetection }, other(4));
       const packet = await goodbye();
       const before = await drops();
-      forge(link.router, { to, port: 4784, ttl: 249, packet });
+      sendForged(link.router, { to, port: 4784, ttl: 249, packet });
       run('ip', '-n', link.router, 'addr', 'add', stranger, 'dev', 'v0', ...(stranger.includes(':') ? ['nodad'] : []));
       try {
-        forge(link.router, { from: stranger.split('/')[0] ?? '', to, port: 4784, ttl: 255, packet });
+        sendForged(link.router, { from: stranger.split('/')[0] ?? '', to, port: 4784, ttl: 255, packet });
         await until('the kernel has counted the dropped packets', async (note) => note(await drops()) === before + 2);
         expect((await ours.session('x')).counters.downs).toBe(0);
-        forge(link.router, { to, port: 4784, ttl: 250, packet });
+        sendForged(link.router, { to, port: 4784, ttl: 250, packet });
         await until('the same packet with TTL 250 is accepted', async () => (await ours.session('x')).counters.downs === 1);
       } finally {
         run('ip', '-n', link.router, 'addr', 'del', stranger, 'dev', 'v0');
@@ -190,15 +190,15 @@ describe("packets in a peer's name", () => {
     const before = await ours.session();
     const [{ peer: address }] = ends();
     const packet = await goodbye();
-    await ours.set({ name: 'x', peer: address, multihop: { minimumTtl: 200 }, ...patient });
+    await ours.set({ name: 'x', peer: address, multihop: { minimumTtl: 200 }, ...slowDetection });
     // Neither end noticed the change.
     await until('more packets are counted', async () => (await ours.session()).counters.received > before.counters.received + 3);
     expect(await ours.session()).toMatchObject({ state: 'Up', since: before.since, discriminator: before.discriminator });
     const dropped = await drops();
-    forge(link.router, { to: speakerAddress[4], port: 4784, ttl: 199, packet });
+    sendForged(link.router, { to: speakerAddress[4], port: 4784, ttl: 199, packet });
     await until('the kernel has counted the dropped packet', async (note) => note(await drops()) === dropped + 1);
     expect(await downs()).toBe(0);
-    forge(link.router, { to: speakerAddress[4], port: 4784, ttl: 200, packet });
+    sendForged(link.router, { to: speakerAddress[4], port: 4784, ttl: 200, packet });
     await until('a packet with the new minimum TTL is accepted', async () => (await downs()) === 1);
   });
 
@@ -233,42 +233,39 @@ test.each([
   [4, true],
   [6, false],
   [6, true],
-] as const)(
-  'BFD-026 a session over IPv%i returns after its interface was replaced; passive: %s',
-  async (family, passive) => {
-    const own = new Link('hb');
-    const takeAway = (): string => run('ip', '-n', own.router, 'link', 'del', 'v0');
-    const makeAnew = (): void => {
-      run('ip', 'link', 'add', 'v0', 'netns', own.router, 'type', 'veth', 'peer', 'name', 'v0', 'netns', own.speaker);
-      const length = family === 4 ? 24 : 64;
-      run('ip', '-n', own.router, 'addr', 'add', `${routerAddress[family]}/${length}`, 'dev', 'v0');
-      run('ip', '-n', own.speaker, 'addr', 'add', `${speakerAddress[family]}/${length}`, 'dev', 'v0');
-      for (const namespace of [own.router, own.speaker]) run('ip', '-n', namespace, 'link', 'set', 'v0', 'up');
-    };
-    try {
-      ours = start(own.speaker);
-      peer = start(own.router);
-      await ours.set({ name: 'x', peer: routerAddress[family], interface: 'v0', passive });
-      // The interface is replaced before the other end sends. A passive session notices by itself, because it sends nothing that could
-      // fail.
-      takeAway();
-      makeAnew();
-      await peer.set({ name: 'x', peer: speakerAddress[family], interface: 'v0' });
-      await untilUp(ours, peer);
-      takeAway();
-      for (const end of [ours, peer]) await until('the session is no longer Up', async (note) => note(await stateOf(end)) !== 'Up');
-      await until('the problem names the missing interface', async (note) =>
-        note(await ours.session()).problem?.includes('there is no network interface v0'),
-      );
-      makeAnew();
-      await untilUp(ours, peer);
-      expect((await ours.session()).problem).toBeUndefined();
-    } finally {
-      await Promise.all(processes.splice(0).map((process) => process.kill()));
-      own.close();
-    }
-  },
-);
+] as const)('BFD-026 a session over IPv%i returns after its interface was replaced; passive: %s', async (family, passive) => {
+  const own = new Link('hb');
+  const takeAway = (): string => run('ip', '-n', own.router, 'link', 'del', 'v0');
+  const makeAnew = (): void => {
+    run('ip', 'link', 'add', 'v0', 'netns', own.router, 'type', 'veth', 'peer', 'name', 'v0', 'netns', own.speaker);
+    const length = family === 4 ? 24 : 64;
+    run('ip', '-n', own.router, 'addr', 'add', `${routerAddress[family]}/${length}`, 'dev', 'v0');
+    run('ip', '-n', own.speaker, 'addr', 'add', `${speakerAddress[family]}/${length}`, 'dev', 'v0');
+    for (const namespace of [own.router, own.speaker]) run('ip', '-n', namespace, 'link', 'set', 'v0', 'up');
+  };
+  try {
+    ours = start(own.speaker);
+    peer = start(own.router);
+    await ours.set({ name: 'x', peer: routerAddress[family], interface: 'v0', passive });
+    // The interface is replaced before the other end sends. A passive session notices by itself, because it sends nothing that could
+    // fail.
+    takeAway();
+    makeAnew();
+    await peer.set({ name: 'x', peer: speakerAddress[family], interface: 'v0' });
+    await untilUp(ours, peer);
+    takeAway();
+    for (const end of [ours, peer]) await until('the session is no longer Up', async (note) => note(await stateOf(end)) !== 'Up');
+    await until('the problem names the missing interface', async (note) =>
+      note(await ours.session()).problem?.includes('there is no network interface v0'),
+    );
+    makeAnew();
+    await untilUp(ours, peer);
+    expect((await ours.session()).problem).toBeUndefined();
+  } finally {
+    await Promise.all(processes.splice(0).map((process) => process.kill()));
+    own.close();
+  }
+});
 
 describe('the thread', () => {
   const [, , ipv4] = kinds[0] ?? [];

@@ -83,7 +83,7 @@ async function untilEstablished(peer: string): Promise<void> {
 }
 
 /** Waits until the ToR no longer sends to the node directly. It may have another path, through the spine and the other ToR. */
-async function untilGone(tor: Tor): Promise<void> {
+async function untilNoDirectPath(tor: Tor): Promise<void> {
   for (const address of addresses) {
     const [direct = ''] = viaNodes(tor, ['node1'], address);
     await lab.until(`${tor} does not route ${address} to node1`, async (note) => !note(await nextHops(lab, tor, address)).includes(direct));
@@ -110,7 +110,7 @@ async function untilSessions(): Promise<void> {
   }
 }
 
-async function listens(): Promise<boolean> {
+async function nodeListens(): Promise<boolean> {
   const { stdout } = await lab.node('node1').exec(['ss', '-Hltn', 'sport = :179']);
   return stdout.trim() !== '';
 }
@@ -122,7 +122,7 @@ async function restartAgent(): Promise<void> {
 
 describe('a passive peer', () => {
   test('the ToR connects to a passive peer, and the node listens as long as there is one', async () => {
-    expect(await listens()).toBe(false);
+    expect(await nodeListens()).toBe(false);
     await peersWith('passive: true', /tor1-v/);
     for (const family of [4, 6] as const) {
       await lab.until('tor1 has connected to the node', async (note) => {
@@ -130,10 +130,10 @@ describe('a passive peer', () => {
         return found?.bgpState === 'Established' && found.portForeign === 179;
       });
     }
-    expect(await listens()).toBe(true);
+    expect(await nodeListens()).toBe(true);
     await untilRoutes();
     await herald.write('20-herald.yaml', manifest);
-    await lab.until('the node no longer listens', async (note) => !note(await listens()));
+    await lab.until('the node no longer listens', async (note) => !note(await nodeListens()));
     await untilRoutes();
   });
 });
@@ -296,7 +296,7 @@ describe('graceful restart', () => {
 
   test('adminDown withdraws the routes at once', async () => {
     await peersWith('enableGracefulRestart: true, adminDown: true', /tor1-v/);
-    await untilGone('tor1');
+    await untilNoDirectPath('tor1');
     await peersWith('enableGracefulRestart: true');
     await untilRoutes();
   });
@@ -304,7 +304,7 @@ describe('graceful restart', () => {
   test('removing a BGPPeer withdraws its routes at once', async () => {
     const without = (await herald.read('20-herald.yaml')).split('\n---\n').filter((document) => !document.includes('name: tor1-v'));
     await herald.write('20-herald.yaml', without.join('\n---\n'));
-    await untilGone('tor1');
+    await untilNoDirectPath('tor1');
     await peersWith('enableGracefulRestart: true');
     await untilRoutes();
   });

@@ -57,13 +57,13 @@ const established = (name: string): Promise<PeerStatus> =>
     () => status(name),
     ({ state }) => state === 'Established',
   );
-const failing = (name: string): Promise<PeerStatus> =>
+const failed = (name: string): Promise<PeerStatus> =>
   until(
     () => status(name),
     ({ lastError }) => lastError !== undefined,
   );
 /** FRR reaches Established one message later than our speaker. */
-const establishedThere = (family: 4 | 6): Promise<string> =>
+const establishedAtFrr = (family: 4 | 6): Promise<string> =>
   until(
     () => sessionState(speakerAddress[family]),
     (state) => state === 'Established',
@@ -85,7 +85,7 @@ describe('a session with FRR', () => {
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4], families: [4, 6], nextHop: { ipv6: speakerAddress[6] } });
     await speaker.call('addPeer', { name: 'v6', address: routerAddress[6], families: [4, 6] });
     for (const name of ['v4', 'v6']) expect(await established(name)).toMatchObject({ state: 'Established', peerAsn: 65001 });
-    for (const family of [4, 6] as const) expect(await establishedThere(family)).toBe('Established');
+    for (const family of [4, 6] as const) expect(await establishedAtFrr(family)).toBe('Established');
 
     await speaker.call('set', 'v4', ['192.0.2.1/32', '198.51.100.0/24', '2001:db8::1/128']);
     await speaker.call('set', 'v6', [{ prefix: '2001:db8::2/128', med: 7, asPathPrepend: 2 }, '192.0.2.2/32']);
@@ -162,13 +162,13 @@ describe('a session with FRR', () => {
     async (family) => {
       startRouter(router(neighbor(speakerAddress[family], 64512, [family], 'right')));
       await speaker.call('addPeer', { name: 'tor', address: routerAddress[family], password: 'wrong' });
-      const refused = await failing('tor');
+      const refused = await failed('tor');
       expect(refused.lastError).toContain('MD5 password may differ');
       expect(JSON.stringify(refused)).not.toContain('wrong');
       expect(sessionState(speakerAddress[family])).not.toBe('Established');
       await speaker.call('reconfigure', { name: 'tor', address: routerAddress[family], password: 'right' });
       expect((await established('tor')).state).toBe('Established');
-      expect(await establishedThere(family)).toBe('Established');
+      expect(await establishedAtFrr(family)).toBe('Established');
     },
   );
 
@@ -181,7 +181,7 @@ describe('a session with FRR', () => {
     );
     expect((await status('ours')).lastError).toContain('peer says AS 65001, configured 65009');
     await speaker.call('addPeer', { name: 'theirs', address: routerAddress[6], localAsn: 64999 });
-    expect((await failing('theirs')).lastError).toContain('OPEN Message Error: Bad Peer AS (2/2)');
+    expect((await failed('theirs')).lastError).toContain('OPEN Message Error: Bad Peer AS (2/2)');
   });
 
   test('the error says refused while FRR is dead; session and routes return with FRR', async () => {

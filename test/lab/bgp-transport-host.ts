@@ -25,7 +25,7 @@ export interface ConnectionView {
   readonly interface: string | undefined;
 }
 
-export interface DialText extends SocketOptions {
+export interface DialOptions extends SocketOptions {
   readonly address: string;
   readonly port: number;
   readonly sourceAddress?: string;
@@ -77,7 +77,7 @@ const methods = {
     });
     return [...(listeners.get(name)?.listener.setKeys(list) ?? new Map<number, string>()).values()];
   },
-  dial(name: string, { address: to, sourceAddress, ...rest }: DialText): void {
+  dial(name: string, { address: to, sourceAddress, ...rest }: DialOptions): void {
     const recorder = new ConnectionRecorder();
     const source = sourceAddress === undefined ? {} : { sourceAddress: address(sourceAddress) };
     dialed.set(name, { recorder, connection: transport.dial({ ...rest, ...source, address: address(to) }, recorder) });

@@ -16,7 +16,7 @@ import {
   vtysh,
 } from './bgp-transport-lab.ts';
 import { until } from './until.ts';
-import type { ConnectionView, DialText } from './bgp-transport-host.ts';
+import type { ConnectionView, DialOptions } from './bgp-transport-host.ts';
 
 let a: TransportHost;
 let b: TransportHost;
@@ -61,7 +61,7 @@ describe('the transport between two hosts', () => {
 
   describe.each([4, 6] as const)('over IPv%i', (family) => {
     const [ours, theirs] = [addresses.a[family], addresses.b[family]];
-    const peer: DialText = { address: theirs, port: 179, ttl: 255 };
+    const peer: DialOptions = { address: theirs, port: 179, ttl: 255 };
 
     test('BGP-054 the same MD5 password on both ends connects and carries data both ways', async () => {
       await listening(b);
@@ -346,7 +346,10 @@ describe('the transport between two hosts', () => {
       const poor = new TransportHost('b', 'setpriv', '--bounding-set=-net_raw', '--inh-caps=-net_raw');
       try {
         await poor.call('discover', 'v0');
-        await until('discovery fails', async () => (await poor.call('discovered', 'v0')).failed === 'looking for a peer on v0 needs CAP_NET_RAW');
+        await until(
+          'discovery fails',
+          async () => (await poor.call('discovered', 'v0')).failed === 'looking for a peer on v0 needs CAP_NET_RAW',
+        );
       } finally {
         poor.stop();
       }
@@ -358,7 +361,10 @@ describe('the transport between two hosts', () => {
         return note(await b.call('discovered', 'late')).found.length > 0;
       });
       await removeCable('late');
-      await until('discovery reports the missing interface', async (note) => note(await b.call('discovered', 'late')).failed?.includes('late') === true);
+      await until(
+        'discovery reports the missing interface',
+        async (note) => note(await b.call('discovered', 'late')).failed?.includes('late') === true,
+      );
     });
 
     test('FRR and Herald find each other by router advertisements and accept connections', async () => {

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { afterSockets, failure, timed } from './client-requests.ts';
+import { afterSockets, failure, outcomeOf } from './client-requests.ts';
 import type { Target } from './client-protocol.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -31,7 +31,7 @@ export class KeptConnection {
   }
 
   async #ask(): Promise<void> {
-    const outcome = await timed(this.#exchange());
+    const outcome = await outcomeOf(this.#exchange());
     this.#asked = undefined;
     if (!outcome.ok || outcome.closing === true) this.#close();
     this.#tell(outcome);

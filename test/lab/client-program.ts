@@ -21,11 +21,11 @@ if (protocol === 'tcp' || protocol === 'udp') {
   process.stdout.write(`${JSON.stringify(await request({ protocol, address, port: Number(port), timeoutMs: 1000 }))}\n`);
 } else {
   createInterface({ input: process.stdin })
-    .on('line', (line) => void obey(JSON.parse(line) as ClientCommand))
+    .on('line', (line) => void execute(JSON.parse(line) as ClientCommand))
     .once('close', () => process.exit());
 }
 
-async function obey(command: ClientCommand): Promise<void> {
+async function execute(command: ClientCommand): Promise<void> {
   switch (command.do) {
     case 'requests': {
       let left = command.count;

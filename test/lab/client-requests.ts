@@ -15,11 +15,11 @@ export interface Answer {
 
 /** Makes one request, from a fresh source port unless the target names one. */
 export function request(target: Target): Promise<Outcome> {
-  return timed(target.protocol === 'tcp' ? requestTcp(target) : requestUdp(target));
+  return outcomeOf(target.protocol === 'tcp' ? requestTcp(target) : requestUdp(target));
 }
 
 /** Returns the outcome of a request that begins now. Never rejects. */
-export async function timed(answer: Promise<string>): Promise<Outcome> {
+export async function outcomeOf(answer: Promise<string>): Promise<Outcome> {
   const start = performance.now();
   try {
     const { pod, client, clientPort, closing } = JSON.parse(await answer) as Answer;

@@ -29,7 +29,7 @@ const at = (family: Family, host: number): string => (family === 4 ? `192.0.2.${
 const client = (family: Family): string => at(family, 200);
 const node = (family: Family): string => at(family, 250);
 
-interface Literal {
+interface FlowLiteral {
   readonly family: Family;
   readonly protocol: Protocol;
   readonly clientPort: number;
@@ -47,7 +47,7 @@ const state: Readonly<Record<Protocol, (replied: boolean) => string>> = {
   SCTP: () => '--state ESTABLISHED --orig-vtag 1 --reply-vtag 2',
 };
 
-function insertion({ family, protocol, clientPort, to, port, from, replyPort, replied }: Literal): string {
+function insertCommand({ family, protocol, clientPort, to, port, from, replyPort, replied }: FlowLiteral): string {
   const there = `--orig-src ${client(family)} --orig-dst ${at(family, to)} --orig-port-src ${clientPort} --orig-port-dst ${port}`;
   const back = `--reply-src ${at(family, from)} --reply-dst ${from === to ? client(family) : node(family)}`;
   const ports = `--reply-port-src ${replyPort} --reply-port-dst ${clientPort}`;
@@ -58,9 +58,9 @@ function insertion({ family, protocol, clientPort, to, port, from, replyPort, re
 /**
  * Inserts flows. The conntrack command must read them from a file: it does not read a socket, which Node gives a process as standard input.
  */
-function insert(...flows: Literal[]): void {
+function insert(...flows: FlowLiteral[]): void {
   const folder = mkdtempSync(join(tmpdir(), 'herald-flows-'));
-  writeFileSync(join(folder, 'flows'), `${flows.map(insertion).join('\n')}\n`);
+  writeFileSync(join(folder, 'flows'), `${flows.map(insertCommand).join('\n')}\n`);
   inside(['conntrack', '-R', join(folder, 'flows')]);
   rmSync(folder, { recursive: true });
 }
@@ -76,8 +76,8 @@ async function all(cleaner: ConntrackCleaner): Promise<string[]> {
   return [...seen].toSorted();
 }
 
-const everything = families.flatMap((family) =>
-  (['UDP', 'SCTP'] as const).flatMap((protocol): Literal[] => {
+const variousFlows = families.flatMap((family) =>
+  (['UDP', 'SCTP'] as const).flatMap((protocol): FlowLiteral[] => {
     const base = { family, protocol, port: 53, replyPort: 5_353, replied: true };
     return [
       { ...base, clientPort: 1_001, to: 1, from: 11 },
@@ -118,7 +118,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
   afterAll(() => cleaner.close());
 
   test('each lists every flow of UDP and SCTP, and the unreplied flows of TCP', async () => {
-    insert(...everything);
+    insert(...variousFlows);
     for (const family of families) {
       const base = { family, protocol: 'TCP', to: 1, port: 80, replyPort: 80 } as const;
       insert({ ...base, clientPort: 2_001, from: 1, replied: false }, { ...base, clientPort: 2_002, from: 1, replied: true });
@@ -146,7 +146,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
       ...defined({ replyPort }),
     });
     const v = (host: number): string => at(family, host);
-    const whoAnswers = ({ to, port, from, replyPort }: Literal): string => `${v(to)}:${port} ${v(from)}:${replyPort}`;
+    const whoAnswers = ({ to, port, from, replyPort }: FlowLiteral): string => `${v(to)}:${port} ${v(from)}:${replyPort}`;
 
     test.each(['UDP', 'SCTP'] as const)('%s: exactly the flows of the given kinds are deleted', async (protocol) => {
       for (const [kinds, gone] of [
@@ -162,9 +162,9 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
         [[stale(protocol, 9, 9, 9)], []],
       ] as const) {
         inside(['conntrack', '-F']);
-        insert(...everything);
+        insert(...variousFlows);
         const before = await all(cleaner);
-        const flows = everything.filter((each) => each.family === family && each.protocol === protocol).map(whoAnswers);
+        const flows = variousFlows.filter((each) => each.family === family && each.protocol === protocol).map(whoAnswers);
         expect(await cleaner.delete(kinds)).toBe(flows.filter((flow) => (gone as readonly string[]).includes(flow)).length);
         expect((await all(cleaner)).length).toBe(before.length - gone.length);
         const left = new Set(await all(cleaner));
@@ -210,7 +210,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
 test('netlink deletes one kind among thousands of flows, and many kinds at once', async () => {
   const cleaner = conntrackNetlink(systemClock, `/run/netns/${namespace}`);
   if (cleaner === undefined) throw new Error('netlink is not available here');
-  const many = Array.from({ length: 6_000 }, (_, index): Literal => {
+  const many = Array.from({ length: 6_000 }, (_, index): FlowLiteral => {
     return {
       family: 4,
       protocol: 'UDP',

@@ -30,7 +30,7 @@ beforeAll(async () => {
   await herald.prolongHoldTimes();
   node2 = lab.node('node2');
   await herald.write('30-service.yaml', manifest);
-  await enter('absent');
+  await setPhase('absent');
   await herald.start(['node1', 'node2']);
   addresses = await herald.untilAssigned('shop/web', 2);
   await untilVia('node1');
@@ -62,7 +62,7 @@ spec:
 `;
 
 /** Moves node2's endpoint to a phase. */
-async function enter(phase: Phase): Promise<void> {
+async function setPhase(phase: Phase): Promise<void> {
   const slices = (['ipv4', 'ipv6'] as const).map((family) => ({
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
@@ -118,11 +118,13 @@ test(`no packet arrives untranslated while node2 gains and loses its only endpoi
   const everywhere = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, intervalMs: 5, timeoutMs: 15_000 }));
   let answeredAfterwards = 0;
   for (let round = 0; round < rounds; round++) {
-    await enter('ready');
+    await setPhase('ready');
     await untilVia('node1', 'node2');
     const before = await counted('arrives');
-    await lab.until('requests of both families reach node2', async (note) => note(await counted('arrives')).every((n, i) => n > (before[i] ?? 0) + 20));
-    await enter('terminating');
+    await lab.until('requests of both families reach node2', async (note) =>
+      note(await counted('arrives')).every((n, i) => n > (before[i] ?? 0) + 20),
+    );
+    await setPhase('terminating');
     await untilVia('node1');
     // Routers have stopped sending to node2, but its rules are still there. A request that still arrives is served.
     const through = addresses.map((address) => lab.clientIn('tor1').probe({ protocol: 'tcp', address, port: 80, timeoutMs: 15_000 }));
@@ -136,9 +138,9 @@ test(`no packet arrives untranslated while node2 gains and loses its only endpoi
       expect(Object.keys(pods)).toEqual(['web-2']);
       answeredAfterwards += pods['web-2'] ?? 0;
     }
-    await enter('absent');
+    await setPhase('absent');
     await lab.until('the rules of node2 are gone', async () => !(await forwards('ip')) && !(await forwards('ip6')));
-    for (const tor of tors) for (const address of addresses) await untilForgotten(tor, address);
+    for (const tor of tors) for (const address of addresses) await untilNoPath(tor, address);
   }
   const reports = await Promise.all(everywhere.map((probe) => probe.stop()));
   const [arrived, untranslated] = [await counted('arrives'), await counted('untranslated')];
@@ -154,7 +156,7 @@ test(`no packet arrives untranslated while node2 gains and loses its only endpoi
 });
 
 /** Waits until the ToR has no path over node2, used or not. */
-async function untilForgotten(tor: string, address: string): Promise<void> {
+async function untilNoPath(tor: string, address: string): Promise<void> {
   const [family, length] = address.includes(':') ? ['ipv6', 128] : ['ipv4', 32];
   const [hop = ''] = viaNodes(tor, ['node2'], address);
   await lab.until(`${tor} has no path over node2`, async (note) => {

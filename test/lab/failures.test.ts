@@ -42,7 +42,7 @@ async function expectAllAnswer(count = 40): Promise<void> {
 }
 
 /** Waits until the spine sends these addresses over one ToR only. */
-async function untilOneWay(of: readonly string[]): Promise<void> {
+async function untilOneNextHop(of: readonly string[]): Promise<void> {
   for (const address of of)
     await lab.until(`the spine has one next hop for ${address}`, async (note) => note(await nextHops(lab, 'spine', address)).length === 1);
 }
@@ -101,7 +101,7 @@ describe('a killed BGP daemon on a ToR', () => {
           .length === 2
       );
     });
-    await untilOneWay(addresses);
+    await untilOneNextHop(addresses);
     await expectAllAnswer();
     const told = await herald.explain('shop/web');
     expect(told).toMatch(/is not announced to tor1-v4: the session with "tor1-v4" is (Connect|Active|Idle): .*(refused|closed|reset)/);
@@ -205,7 +205,7 @@ describe('a peer with the wrong AS number', () => {
       return session?.state !== 'Established' && /65101/.test(session?.lastError ?? '') && /65999/.test(session?.lastError ?? '');
     });
     // Each node ends its session once it has read the file.
-    await untilOneWay(addresses.filter((address) => !address.includes(':')));
+    await untilOneNextHop(addresses.filter((address) => !address.includes(':')));
     const others = (await herald.sessions('node2')).filter(({ peer }) => peer !== 'tor1-v4');
     expect(others.map(({ state }) => state)).toEqual(['Established', 'Established', 'Established']);
     expect(await herald.explain('shop/web')).toMatch(/to tor1-v4: the session with "tor1-v4" is \w+: .*65101.*65999|.*65999.*65101/);

@@ -9,7 +9,7 @@ import { prefix } from '../../src/net/prefix.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { placeAddress, type Place } from '../vectors/scenario.ts';
-import { briefly, inside, namespaceOf, OneNode, podPort, type Machine } from './dataplane/one-node.ts';
+import { shortTimeout, inside, namespaceOf, OneNode, podPort, type Machine } from './dataplane/one-node.ts';
 import { patience } from './until.ts';
 
 /**
@@ -194,7 +194,7 @@ describe.each(families)('IPv%i', (family) => {
     });
 
     test('the client is served although its flow began before the Service existed', async () => {
-      expect(await ask(41_004, briefly)).not.toContain('pod');
+      expect(await ask(41_004, shortTimeout)).not.toContain('pod');
       await dataplane.apply(web({ backends: backends(family, 1) }));
       await expect.poll(() => ask(41_004), eventually).toBe('pod1');
     });

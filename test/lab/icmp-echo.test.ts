@@ -10,7 +10,7 @@ import type { Snapshot } from '../../src/model/store/snapshot.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { cluster, type ServiceLiteral } from '../unit/decisions/fixtures.ts';
-import { briefly, clientAddress, inside, namespaceOf, nodeAddress, OneNode, podAddress, type Machine } from './dataplane/one-node.ts';
+import { shortTimeout, clientAddress, inside, namespaceOf, nodeAddress, OneNode, podAddress, type Machine } from './dataplane/one-node.ts';
 
 const families = [4, 6] as const;
 const program = fileURLToPath(new URL('dataplane/ping.mjs', import.meta.url));
@@ -111,21 +111,18 @@ describe('ICMP echo', () => {
   beforeAll(() => begin('netlink'));
   afterAll(end);
 
-  test.each(families)(
-    'IPv%i: external addresses answer while they have a backend, without being node addresses',
-    async (family) => {
-      const [first, second, other] = vips[family];
-      const assigned = [vips[4][0], vips[4][1], vips[6][0], vips[6][1]];
-      await use([{ service: { name: 'web', assigned, ports: ['80', '81'] }, endpoints: ['1@here', '3@there'] }]);
-      for (const [machine, source] of senders(family)) expectAnswers(machine, source, [first, second], [other]);
-      expect(inside('node', `ip -o addr show to ${first}`)).toBe('');
-      expect(
-        (await lab.request('client', { protocol: 'TCP', address: first, port: 8080, count: 1, timeout: briefly })).counts,
-      ).not.toHaveProperty('node');
-      await use([{ service: { name: 'web', assigned }, endpoints: ['1@here notready'] }]);
-      for (const [machine, source] of senders(family)) expectAnswers(machine, source, [], [first]);
-    },
-  );
+  test.each(families)('IPv%i: external addresses answer while they have a backend, without being node addresses', async (family) => {
+    const [first, second, other] = vips[family];
+    const assigned = [vips[4][0], vips[4][1], vips[6][0], vips[6][1]];
+    await use([{ service: { name: 'web', assigned, ports: ['80', '81'] }, endpoints: ['1@here', '3@there'] }]);
+    for (const [machine, source] of senders(family)) expectAnswers(machine, source, [first, second], [other]);
+    expect(inside('node', `ip -o addr show to ${first}`)).toBe('');
+    expect(
+      (await lab.request('client', { protocol: 'TCP', address: first, port: 8080, count: 1, timeout: shortTimeout })).counts,
+    ).not.toHaveProperty('node');
+    await use([{ service: { name: 'web', assigned }, endpoints: ['1@here notready'] }]);
+    for (const [machine, source] of senders(family)) expectAnswers(machine, source, [], [first]);
+  });
 
   test.each(families)('IPv%i: under policy Local the node answers only if it has a backend itself', async (family) => {
     const [first] = vips[family];

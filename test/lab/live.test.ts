@@ -43,7 +43,7 @@ async function history(...more: readonly string[]): Promise<MergedHistory> {
   return JSON.parse(stdout) as MergedHistory;
 }
 
-const by = ({ entries }: MergedHistory, who: string): string[] => entries.filter((one) => one.by === who).map(({ what }) => what);
+const eventsOf = ({ entries }: MergedHistory, who: string): string[] => entries.filter((one) => one.by === who).map(({ what }) => what);
 
 test('a process identifies itself at its socket', async () => {
   expect(await ask<LiveIndex>('node1', '/live')).toMatchObject({
@@ -95,8 +95,8 @@ test('a changed attribute appears in live routes and at the routers, and history
 
 test('history shows assignment and announcement by process, and names processes it could not ask', async () => {
   const told = await history();
-  expect(by(told, 'controller')).toEqual(expect.arrayContaining(['AddressAssigned']));
-  for (const node of ['node1', 'node2']) expect(by(told, node).slice(0, 2)).toEqual(['Programmed', 'Announced']);
+  expect(eventsOf(told, 'controller')).toEqual(expect.arrayContaining(['AddressAssigned']));
+  for (const node of ['node1', 'node2']) expect(eventsOf(told, node).slice(0, 2)).toEqual(['Programmed', 'Announced']);
   expect(told.unasked).toEqual([]);
   const { stdout } = await herald.run('history', 'service', 'shop/web', '--source', herald.directory, '--socket', herald.socket('node1'));
   expect(stdout).toMatch(/not queried: the agent of node2: it does not answer on this host/);
@@ -153,7 +153,7 @@ test('a withdrawn Service has no live route, and history names the reason and th
   for (const tor of ['tor1', 'tor2']) for (const address of addresses) await untilNextHops(lab, tor, address, []);
   await lab.until('there is no live route', async (note) => note(await routesOf('node1', '?service=shop%2Fweb')).length === 0);
   const told = await history('--node', 'node1');
-  expect(by(told, 'node2')).toEqual([]);
+  expect(eventsOf(told, 'node2')).toEqual([]);
   const last = told.entries.findLast(({ what }) => what === 'Withdrawn');
   expect(last?.reason?.code).toMatch(/Endpoint|Backend/);
   expect(last?.causes?.map(({ kind }) => kind)).toContain('EndpointSlice');

@@ -15,7 +15,7 @@ import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import {
   blockedAddress,
-  briefly,
+  shortTimeout,
   clientAddress,
   inside,
   namespaceOf,
@@ -50,7 +50,7 @@ type Overrides = Partial<Omit<Frontend, 'match' | 'backends' | 'localBackends'>>
 };
 
 /** Returns the frontend in both families and both protocols. */
-function everywhere(
+function inAllCells(
   where: { readonly host: number; readonly at: typeof clusterIp } | { readonly nodePort: number },
   overrides: Overrides,
 ): Frontend[] {
@@ -71,26 +71,26 @@ function everywhere(
 const onlyClient = [prefix('10.99.0.2/32'), prefix('fd99::2/128')];
 const services: ReadonlyMap<string, ServiceForwarding> = new Map(
   Object.entries({
-    plain: everywhere({ host: 1, at: clusterIp }, {}),
-    empty: [...everywhere({ host: 2, at: clusterIp }, { use: [] }), ...everywhere({ host: 13, at: external }, { use: [] })],
-    internalLocal: everywhere({ host: 3, at: clusterIp }, { policy: 'Local', useLocal: [1] }),
-    internalLocalNone: everywhere({ host: 4, at: clusterIp }, { policy: 'Local', use: [3] }),
+    plain: inAllCells({ host: 1, at: clusterIp }, {}),
+    empty: [...inAllCells({ host: 2, at: clusterIp }, { use: [] }), ...inAllCells({ host: 13, at: external }, { use: [] })],
+    internalLocal: inAllCells({ host: 3, at: clusterIp }, { policy: 'Local', useLocal: [1] }),
+    internalLocalNone: inAllCells({ host: 4, at: clusterIp }, { policy: 'Local', use: [3] }),
     affinity: [
-      ...everywhere({ host: 5, at: clusterIp }, { affinity: { seconds: 10_800, servicePort: 'affinity' } }),
-      ...everywhere(
+      ...inAllCells({ host: 5, at: clusterIp }, { affinity: { seconds: 10_800, servicePort: 'affinity' } }),
+      ...inAllCells(
         { host: 15, at: external },
         { affinity: { seconds: 60, servicePort: 'affinity Local' }, policy: 'Local', useLocal: [1, 2] },
       ),
-      ...everywhere({ nodePort: 30_005 }, { affinity: { seconds: 60, servicePort: 'affinity NodePort' } }),
+      ...inAllCells({ nodePort: 30_005 }, { affinity: { seconds: 60, servicePort: 'affinity NodePort' } }),
     ],
-    hairpin: everywhere({ host: 6, at: clusterIp }, { use: [1] }),
-    balancer: [...everywhere({ host: 10, at: external }, {}), ...everywhere({ nodePort: 30_001 }, {})],
+    hairpin: inAllCells({ host: 6, at: clusterIp }, { use: [1] }),
+    balancer: [...inAllCells({ host: 10, at: external }, {}), ...inAllCells({ nodePort: 30_001 }, {})],
     local: [
-      ...everywhere({ host: 11, at: external }, { policy: 'Local', use: [1, 3], useLocal: [1] }),
-      ...everywhere({ nodePort: 30_002 }, { policy: 'Local', use: [1, 3], useLocal: [1] }),
+      ...inAllCells({ host: 11, at: external }, { policy: 'Local', use: [1, 3], useLocal: [1] }),
+      ...inAllCells({ nodePort: 30_002 }, { policy: 'Local', use: [1, 3], useLocal: [1] }),
     ],
-    localNone: everywhere({ host: 12, at: external }, { policy: 'Local', use: [3] }),
-    restricted: everywhere({ host: 14, at: external }, { use: [1, 2], sourceRanges: onlyClient }),
+    localNone: inAllCells({ host: 12, at: external }, { policy: 'Local', use: [3] }),
+    restricted: inAllCells({ host: 14, at: external }, { use: [1, 2], sourceRanges: onlyClient }),
   }).map(([name, frontends]) => [name, { frontends }]),
 );
 
@@ -170,12 +170,12 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
 
   test('an unused port of a ClusterIP refuses, and an unowned address in the service range drops', async () => {
     expect((await request('client', clusterIp(family, 1), 81, { count: 1 })).counts).toEqual({ ECONNREFUSED: 1 });
-    expect((await request('pod1', clusterIp(family, 77), 80, { count: 1, timeout: briefly })).counts).toEqual({ TIMEOUT: 1 });
+    expect((await request('pod1', clusterIp(family, 77), 80, { count: 1, timeout: shortTimeout })).counts).toEqual({ TIMEOUT: 1 });
   });
 
   test('internal policy Local uses local backends only and drops without one', async () => {
     expect((await request('pod2', clusterIp(family, 3), 80, { count: 8 })).counts).toEqual({ pod1: 8 });
-    expect((await request('pod2', clusterIp(family, 4), 80, { count: 1, timeout: briefly })).counts).toEqual({ TIMEOUT: 1 });
+    expect((await request('pod2', clusterIp(family, 4), 80, { count: 1, timeout: shortTimeout })).counts).toEqual({ TIMEOUT: 1 });
     expect((await request('node', clusterIp(family, 3), 80, { count: 4 })).counts).toEqual({ pod1: 4 });
   });
 
@@ -198,7 +198,7 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
   });
 
   test('policy Local without a local backend drops outside clients and serves pods and the node', async () => {
-    expect((await request('client', external(family, 12), 80, { count: 1, timeout: briefly })).counts).toEqual({ TIMEOUT: 1 });
+    expect((await request('client', external(family, 12), 80, { count: 1, timeout: shortTimeout })).counts).toEqual({ TIMEOUT: 1 });
     expect((await request('pod1', external(family, 12), 80, { count: 4 })).counts).toEqual({ pod3: 4 });
     expect((await request('node', external(family, 12), 80, { count: 4 })).counts).toEqual({ pod3: 4 });
   });
@@ -217,7 +217,7 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
     expect(
       (await request('client', external(family, 14), 80, { count: 4, localAddress: clientAddress(family) })).counts,
     ).not.toHaveProperty('TIMEOUT');
-    const once = { count: 1, timeout: briefly };
+    const once = { count: 1, timeout: shortTimeout };
     const blocked = await request('client', external(family, 14), 80, { ...once, localAddress: blockedAddress(family) });
     expect(blocked.counts).toEqual({ TIMEOUT: 1 });
     expect((await request('pod1', external(family, 14), 80, once)).counts).toEqual({ TIMEOUT: 1 });
@@ -237,14 +237,14 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
 
   test('packets to an external address on a port of no Service are not touched', async () => {
     // The node routes the packet back to the client, whose kernel does not own the address.
-    const outcome = await request('client', external(family, 10), 81, { count: 1, timeout: briefly });
+    const outcome = await request('client', external(family, 10), 81, { count: 1, timeout: shortTimeout });
     expect(Object.keys(outcome.counts)[0]).toMatch(/^(TIMEOUT|EHOSTUNREACH)$/);
   });
 });
 
 describe('session affinity', () => {
   const affine = (family: Family, use: readonly number[]): ServiceForwarding => ({
-    frontends: everywhere({ host: 20, at: external }, { affinity: { seconds: 60, servicePort: 'affine' }, use }).filter(
+    frontends: inAllCells({ host: 20, at: external }, { affinity: { seconds: 60, servicePort: 'affine' }, use }).filter(
       (each) => each.backends[0]?.address.family === family,
     ),
   });
@@ -277,7 +277,7 @@ describe('session affinity', () => {
 });
 
 describe('a removed backend', () => {
-  const of = (more: Overrides): ServiceForwarding => ({ frontends: everywhere({ host: 90, at: external }, more) });
+  const of = (more: Overrides): ServiceForwarding => ({ frontends: inAllCells({ host: 90, at: external }, more) });
 
   test.each(families)('IPv%i: TCP connections are reset only if the Service asks for it', async (family) => {
     /** Opens a connection and removes its backend. */
@@ -350,7 +350,7 @@ describe('changes of the ruleset', () => {
     const staying = await lab.connection('client', external(family, 10), 80);
     const request = lab.request('client', { protocol: 'TCP', address: external(family, 10), port: 80, count: 400 });
     const changed = (use: readonly number[]): ServiceForwarding => ({
-      frontends: [...everywhere({ host: 10, at: external }, { use }), ...everywhere({ nodePort: 30_001 }, {})],
+      frontends: [...inAllCells({ host: 10, at: external }, { use }), ...inAllCells({ nodePort: 30_001 }, {})],
     });
     for (const use of [[1], [2, 3], [3], [1, 2], [1, 2, 3], [2], [1, 3], [1, 2, 3]]) {
       await dataplane.apply(new Map([['balancer', changed(use)]]));
@@ -364,7 +364,7 @@ describe('changes of the ruleset', () => {
   test('a UDP client that never pauses moves to another backend when its own goes', async () => {
     for (const family of families) {
       const request = { protocol: 'UDP', address: external(family, 21), port: 80, localPort: 40_000 } as const;
-      const only = (use: readonly number[]): ServiceForwarding => ({ frontends: everywhere({ host: 21, at: external }, { use }) });
+      const only = (use: readonly number[]): ServiceForwarding => ({ frontends: inAllCells({ host: 21, at: external }, { use }) });
       await dataplane.apply(new Map([['udp', only([1])]]));
       expect((await lab.request('client', request)).counts).toEqual({ pod1: 1 });
       await dataplane.apply(new Map([['udp', only([2])]]));
@@ -383,7 +383,7 @@ describe('changes of the ruleset', () => {
       await restart();
       const repairs: string[] = [];
       dataplane.onRepair((what) => repairs.push(what));
-      await dataplane.apply(new Map([['own', { frontends: everywhere({ host: 22, at: external }, {}) }]]));
+      await dataplane.apply(new Map([['own', { frontends: inAllCells({ host: 22, at: external }, {}) }]]));
       await dataplane.apply(new Map([['own', undefined]]));
       await wait(600);
       expect(repairs).toEqual([]);
@@ -418,7 +418,7 @@ describe('faults', () => {
     const other = new NftablesDataplane(faulty);
     await other.replace(node, services);
     const forwarding = (host: number): ServiceForwarding => ({
-      frontends: everywhere({ host, at: external }, {}).filter((each) => each.match.protocol === 'TCP'),
+      frontends: inAllCells({ host, at: external }, {}).filter((each) => each.match.protocol === 'TCP'),
     });
     const batch: Promise<ApplyResult>[] = [30, 31, 32, 33].map((host) => other.apply(new Map([[`s${host}`, forwarding(host)]])));
     const [result] = await Promise.all(batch);
@@ -473,31 +473,30 @@ describe('unreachable routes', () => {
     await successor.close();
   });
 
-  test.each([4, 6] as const)(
-    'an unowned IPv%i address in the prefix is unreachable, and Services in it stay reachable',
-    async (family) => {
-      const aggregate = maskedPrefix(address(external(family, 10)), family === 4 ? 24 : 64);
-      const agent = new NftablesDataplane(ports());
-      await agent.setUnreachable([aggregate]);
-      const service = { protocol: 'TCP', address: external(family, 10), port: 80, count: 3 } as const;
-      const unowned = external(family, 99);
-      // The rule applies to forwarded packets only: packets of the node itself are routed before they are translated.
-      const lookUp = (incoming: string): string => inside('node', `ip -${family} route get ${unowned}${incoming}`);
-      expect(() => lookUp(` from ${clientAddress(family)} iif outside`)).toThrow('Command failed');
-      expect(lookUp('')).toContain('dev outside');
-      expect((await lab.request('client', { ...service, address: unowned, count: 1, timeout: briefly })).counts).not.toHaveProperty('pod1');
-      for (const from of ['client', 'node'] as const) {
-        const { counts } = await lab.request(from, service);
-        expect(
-          Object.keys(counts).every((who) => who.startsWith('pod')),
-          `${from}: ${JSON.stringify(counts)}`,
-        ).toBe(true);
-      }
-      await agent.setUnreachable([]);
-      await agent.close();
-      expect(inside('node', `ip -${family} rule`)).not.toContain('lookup 152');
-    },
-  );
+  test.each([4, 6] as const)('an unowned IPv%i address in the prefix is unreachable, and Services in it stay reachable', async (family) => {
+    const aggregate = maskedPrefix(address(external(family, 10)), family === 4 ? 24 : 64);
+    const agent = new NftablesDataplane(ports());
+    await agent.setUnreachable([aggregate]);
+    const service = { protocol: 'TCP', address: external(family, 10), port: 80, count: 3 } as const;
+    const unowned = external(family, 99);
+    // The rule applies to forwarded packets only: packets of the node itself are routed before they are translated.
+    const lookUp = (incoming: string): string => inside('node', `ip -${family} route get ${unowned}${incoming}`);
+    expect(() => lookUp(` from ${clientAddress(family)} iif outside`)).toThrow('Command failed');
+    expect(lookUp('')).toContain('dev outside');
+    expect((await lab.request('client', { ...service, address: unowned, count: 1, timeout: shortTimeout })).counts).not.toHaveProperty(
+      'pod1',
+    );
+    for (const from of ['client', 'node'] as const) {
+      const { counts } = await lab.request(from, service);
+      expect(
+        Object.keys(counts).every((who) => who.startsWith('pod')),
+        `${from}: ${JSON.stringify(counts)}`,
+      ).toBe(true);
+    }
+    await agent.setUnreachable([]);
+    await agent.close();
+    expect(inside('node', `ip -${family} rule`)).not.toContain('lookup 152');
+  });
 });
 
 test('cleanup leaves nothing of Herald in the kernel', async () => {

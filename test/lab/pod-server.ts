@@ -13,7 +13,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import process from 'node:process';
 
 const maximumLine = 64 * 1024;
-const goodbyeMs = 2000;
+const gracePeriodMs = 2000;
 const [pod = '', ...ports] = process.argv.slice(2);
 const servers: Server[] = [];
 let closing = false;
@@ -22,7 +22,7 @@ await Promise.all(ports.map(Number).flatMap((port) => [listenTcp(port), listenUd
 process.stdout.write('listening\n');
 process.once('SIGTERM', () => {
   closing = true;
-  setTimeout(() => process.exit(), goodbyeMs);
+  setTimeout(() => process.exit(), gracePeriodMs);
   void Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve)))).then(() => process.exit());
 });
 

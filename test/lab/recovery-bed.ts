@@ -13,7 +13,7 @@ export type Tor = (typeof tors)[number];
 export const holdTime = 3;
 
 /** The times after which sessions and the client take silence for a failure. */
-export interface Patience {
+export interface Timeouts {
   /** Seconds. It is three times the keepalive time. */
   readonly holdTime: number;
   /** Milliseconds until a request fails. */
@@ -21,26 +21,26 @@ export interface Patience {
 }
 
 /** For measuring times. */
-export const measuring: Patience = { holdTime, requestMs: 1_000 };
+export const shortTimeouts: Timeouts = { holdTime, requestMs: 1_000 };
 
 /** For tests that measure no times: a process that is suspended for some seconds does not count as dead. */
-export const patient: Patience = { holdTime: 9, requestMs: 10_000 };
+export const longTimeouts: Timeouts = { holdTime: 9, requestMs: 10_000 };
 
 /** Two nodes behind two ToRs with the example Service, and a client that sends requests while a fault lasts. */
 export class RecoveryBed {
   readonly lab: Lab;
   readonly herald: HeraldInLab;
   readonly addresses: readonly string[];
-  readonly patience: Patience;
+  readonly timeouts: Timeouts;
 
-  private constructor(lab: Lab, herald: HeraldInLab, addresses: readonly string[], patience: Patience) {
+  private constructor(lab: Lab, herald: HeraldInLab, addresses: readonly string[], patience: Timeouts) {
     this.lab = lab;
     this.herald = herald;
     this.addresses = addresses;
-    this.patience = patience;
+    this.timeouts = patience;
   }
 
-  static async start(patience: Patience): Promise<RecoveryBed> {
+  static async start(patience: Timeouts): Promise<RecoveryBed> {
     const lab = await Lab.start(standardTopology({ pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })), nodes: 2 }));
     try {
       const herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
@@ -59,7 +59,7 @@ export class RecoveryBed {
 
   /** The timers of each BGPPeer, as its manifest has them. */
   get timers(): string {
-    return timers(this.patience.holdTime);
+    return timers(this.timeouts.holdTime);
   }
 
   /** Waits until every ToR sends to every node over sessions that are up. Routes alone could be stale. */
@@ -74,7 +74,7 @@ export class RecoveryBed {
   }
 
   /** Waits until the ToR sends no packet directly to the node. It may have another path. */
-  async untilNoWay(tor: Tor, node: Node, milliseconds = 60_000): Promise<void> {
+  async untilNoDirectPath(tor: Tor, node: Node, milliseconds = 60_000): Promise<void> {
     for (const address of this.addresses) {
       const [way = ''] = viaNodes(tor, [node], address);
       await this.lab.until(
@@ -130,7 +130,7 @@ export class RecoveryBed {
 
   /** Starts TCP requests to both addresses of the Service, fifty a second each. */
   stream(): Stream {
-    return new Stream(this.lab, this.addresses, this.patience.requestMs);
+    return new Stream(this.lab, this.addresses, this.timeouts.requestMs);
   }
 }
 

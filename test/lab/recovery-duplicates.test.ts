@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { onePodService } from './one-pod-service.ts';
-import { nodes, patient, RecoveryBed } from './recovery-bed.ts';
-import { takeAddress } from './recovery-faults.ts';
+import { nodes, longTimeouts, RecoveryBed } from './recovery-bed.ts';
+import { duplicateAddress } from './recovery-faults.ts';
 
 /** Two things claim the same identity or address. Tests what Herald reports, and that nothing else is affected. */
 let bed: RecoveryBed;
 
 beforeAll(async () => {
-  bed = await RecoveryBed.start(patient);
+  bed = await RecoveryBed.start(longTimeouts);
 });
 
 afterAll(async () => {
@@ -58,7 +58,7 @@ describe("another machine with a node's address", () => {
       return sessions.flatMap(({ peer, since }) => (peer === 'tor1-v4' ? [] : [since]));
     };
     const before = [await others(), (await bed.herald.sessions('node2')).map(({ since }) => since)];
-    const { noticed, back, lost } = await takeAddress(bed, async () => {
+    const { noticed, back, lost } = await duplicateAddress(bed, async () => {
       await bed.lab.until('explain reports the lost session', async (note) => {
         return /is not announced to tor1-v4: the session with "tor1-v4" is \w+: /.test(note(await bed.herald.explain('shop/web')));
       });

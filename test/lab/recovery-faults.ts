@@ -6,7 +6,7 @@ import type { RecordedSession } from './herald.ts';
  * end when the lab has seen the effect, which it looks for every 20 ms.
  */
 
-const switchedFrom = 'tor1';
+const faultyTor = 'tor1';
 
 export function nodeAddresses(tor: Tor, node: Node): readonly string[] {
   const [network, host] = [tor.slice(-1), node.slice(-1)];
@@ -17,23 +17,23 @@ const allNodeAddresses = (tor: Tor): readonly string[] => nodes.flatMap((node) =
 
 async function sessionsOfAll(bed: RecoveryBed, wanted: 'Established' | 'down', since = 0): Promise<readonly RecordedSession[]> {
   const found: RecordedSession[] = [];
-  for (const node of nodes) found.push(...(await bed.untilSessions(node, switchedFrom, wanted, 60_000, since)));
+  for (const node of nodes) found.push(...(await bed.untilSessions(node, faultyTor, wanted, 60_000, since)));
   return found;
 }
 
 /** Runs `clear bgp` for the sessions of node1. Returns the time until they are up again. */
 export async function clearSessions(bed: RecoveryBed): Promise<number> {
   const cleared = Date.now();
-  const commands = nodeAddresses(switchedFrom, 'node1').map((address) => `clear bgp ${address}`);
-  const router = bed.lab.router(switchedFrom);
+  const commands = nodeAddresses(faultyTor, 'node1').map((address) => `clear bgp ${address}`);
+  const router = bed.lab.router(faultyTor);
   await router.exec(['vtysh', '-N', router.namespace, ...commands.flatMap((command) => ['-c', command])]);
-  await bed.untilSessions('node1', switchedFrom, 'Established', 60_000, cleared);
+  await bed.untilSessions('node1', faultyTor, 'Established', 60_000, cleared);
   const up = Date.now() - cleared;
-  await bed.untilRoutes(switchedFrom, nodes);
+  await bed.untilRoutes(faultyTor, nodes);
   return up;
 }
 
-export interface NoticedAndBack {
+export interface RecoveryTimes {
   /** From the start of the fault until every affected node has noticed it. */
   readonly noticed: number;
   /** From the end of the fault until all sessions and routes are back. */
@@ -43,56 +43,59 @@ export interface NoticedAndBack {
 }
 
 /** Kills all FRR daemons of the ToR and starts them again. */
-export async function restartSwitch(bed: RecoveryBed): Promise<NoticedAndBack> {
+export async function restartTor(bed: RecoveryBed): Promise<RecoveryTimes> {
   const killed = Date.now();
-  await bed.lab.router(switchedFrom).kill();
+  await bed.lab.router(faultyTor).kill();
   const sessions = await sessionsOfAll(bed, 'down');
   const noticed = Date.now() - killed;
-  await bed.lab.router(switchedFrom).restart();
+  await bed.lab.router(faultyTor).restart();
   const started = Date.now();
   await bed.untilAll();
   return { noticed, back: Date.now() - started, sessions };
 }
 
 /** Interrupts the link of node1 to one ToR. `noticedBySwitch` is the time until the ToR's kernel sends elsewhere. */
-export async function loseLink(bed: RecoveryBed, how: 'unplugged' | 'cut'): Promise<NoticedAndBack & { readonly noticedBySwitch: number }> {
+export async function interruptLink(
+  bed: RecoveryBed,
+  how: 'unplugged' | 'cut',
+): Promise<RecoveryTimes & { readonly noticedBySwitch: number }> {
   const lost = Date.now();
-  await (how === 'unplugged' ? bed.lab.unplug('node1', switchedFrom) : bed.lab.cut('node1', switchedFrom));
-  await bed.untilNoWay(switchedFrom, 'node1');
+  await (how === 'unplugged' ? bed.lab.unplug('node1', faultyTor) : bed.lab.cut('node1', faultyTor));
+  await bed.untilNoDirectPath(faultyTor, 'node1');
   const noticedBySwitch = Date.now() - lost;
-  const sessions = await bed.untilSessions('node1', switchedFrom, 'down');
+  const sessions = await bed.untilSessions('node1', faultyTor, 'down');
   const noticed = Date.now() - lost;
   const returned = Date.now();
-  await (how === 'unplugged' ? bed.lab.plug('node1', switchedFrom) : bed.lab.heal('node1', switchedFrom));
+  await (how === 'unplugged' ? bed.lab.plug('node1', faultyTor) : bed.lab.heal('node1', faultyTor));
   await bed.untilAll();
   return { noticedBySwitch, noticed, back: Date.now() - returned, sessions };
 }
 
 /** Cuts the ToR's control plane off from its nodes: neither side gets packets of the other, not even a reset. Forwarding continues. */
 async function silence(bed: RecoveryBed): Promise<void> {
-  const network = switchedFrom.slice(-1);
+  const network = faultyTor.slice(-1);
   const [v4, v6] = [`10.${network}.0.0/24`, `fd00:${network}::/64`];
   const table = `table inet silence {
   chain to { type filter hook output priority 0; ip daddr ${v4} meta l4proto tcp drop; ip6 daddr ${v6} meta l4proto tcp drop; }
   chain from { type filter hook input priority 0; ip saddr ${v4} meta l4proto tcp drop; ip6 saddr ${v6} meta l4proto tcp drop; }
 }
 `;
-  await bed.lab.router(switchedFrom).exec(['nft', '-f', '-'], { input: table });
+  await bed.lab.router(faultyTor).exec(['nft', '-f', '-'], { input: table });
 }
 
 /** Ends the silence. Also called for one that a failed test left. */
 export async function endSilence(bed: RecoveryBed): Promise<void> {
-  await bed.lab.router(switchedFrom).exec(['nft', 'delete', 'table', 'inet', 'silence'], { check: false });
+  await bed.lab.router(faultyTor).exec(['nft', 'delete', 'table', 'inet', 'silence'], { check: false });
 }
 
 /** Kills the ToR's bgpd while no FIN or RST can get through. */
-export async function loseBgpInSilence(bed: RecoveryBed): Promise<NoticedAndBack> {
+export async function loseBgpInSilence(bed: RecoveryBed): Promise<RecoveryTimes> {
   await silence(bed);
-  await bed.lab.router(switchedFrom).kill('bgpd');
+  await bed.lab.router(faultyTor).kill('bgpd');
   const lost = Date.now();
   const sessions = await sessionsOfAll(bed, 'down');
   const noticed = Date.now() - lost;
-  await bed.lab.router(switchedFrom).restart('bgpd');
+  await bed.lab.router(faultyTor).restart('bgpd');
   await endSilence(bed);
   const returned = Date.now();
   await bed.untilAll();
@@ -111,15 +114,15 @@ export interface HalfOpen {
  * Replaces the ToR's bgpd by a process without connections, and the nodes do not notice: its kernel has no connection left that could end.
  * `prepare` configures that process before its packets get through.
  */
-export async function forgetConnections(bed: RecoveryBed, prepare?: () => Promise<void>): Promise<HalfOpen> {
+export async function loseConnections(bed: RecoveryBed, prepare?: () => Promise<void>): Promise<HalfOpen> {
   const lost = Date.now();
   await silence(bed);
-  for (const address of allNodeAddresses(switchedFrom))
-    await bed.lab.router(switchedFrom).exec(['ss', '-K', '-tn', 'dst', address.includes(':') ? `[${address}]` : address]);
-  await bed.lab.router(switchedFrom).restart('bgpd');
+  for (const address of allNodeAddresses(faultyTor))
+    await bed.lab.router(faultyTor).exec(['ss', '-K', '-tn', 'dst', address.includes(':') ? `[${address}]` : address]);
+  await bed.lab.router(faultyTor).restart('bgpd');
   await prepare?.();
   const before: RecordedSession[] = [];
-  for (const node of nodes) before.push(...(await bed.sessions(node, switchedFrom)));
+  for (const node of nodes) before.push(...(await bed.sessions(node, faultyTor)));
   await endSilence(bed);
   const returned = Date.now();
   const sessions = await sessionsOfAll(bed, 'Established', lost);
@@ -128,11 +131,11 @@ export async function forgetConnections(bed: RecoveryBed, prepare?: () => Promis
 
 /** Configures neighbors by address instead of by prefix: a ToR can connect only to nodes that it knows. */
 async function configureNeighbors(bed: RecoveryBed, more: readonly string[]): Promise<void> {
-  const addresses = allNodeAddresses(switchedFrom);
+  const addresses = allNodeAddresses(faultyTor);
   const activate = (family: 4 | 6): string[] =>
     addresses.filter((address) => address.includes(':') === (family === 6)).map((address) => `neighbor ${address} activate`);
   await bed.lab
-    .router(switchedFrom)
+    .router(faultyTor)
     .configure([
       'router bgp 65101',
       ...more,
@@ -151,7 +154,7 @@ function passive(manifest: string, timers: string): string {
   const change = (document: string): string => document.replace(timers, 'passive: true, holdTime: 60s, keepaliveTime: 20s');
   return manifest
     .split('\n---\n')
-    .map((document) => (document.includes(`name: ${switchedFrom}-`) ? change(document) : document))
+    .map((document) => (document.includes(`name: ${faultyTor}-`) ? change(document) : document))
     .join('\n---\n');
 }
 
@@ -159,15 +162,15 @@ function passive(manifest: string, timers: string): string {
  * Does the same with a ToR that connects to the nodes. The nodes have a hold time of 60 s and do not connect. `more` are lines of the ToR's
  * BGP configuration.
  */
-export async function forgetConnectionsAndCall(bed: RecoveryBed, more: readonly string[]): Promise<HalfOpen> {
+export async function loseConnectionsAndConnect(bed: RecoveryBed, more: readonly string[]): Promise<HalfOpen> {
   const manifest = await bed.herald.read('20-herald.yaml');
   const edited = Date.now();
   await bed.herald.write('20-herald.yaml', passive(manifest, bed.timers));
   await sessionsOfAll(bed, 'down', edited);
   await configureNeighbors(bed, []);
   await sessionsOfAll(bed, 'Established', edited);
-  const figures = await forgetConnections(bed, () => configureNeighbors(bed, more));
-  await bed.lab.router(switchedFrom).restart('bgpd');
+  const figures = await loseConnections(bed, () => configureNeighbors(bed, more));
+  await bed.lab.router(faultyTor).restart('bgpd');
   const restored = Date.now();
   await bed.herald.write('20-herald.yaml', manifest);
   await sessionsOfAll(bed, 'Established', restored);
@@ -196,28 +199,28 @@ export async function flapUntilHeldBack(bed: RecoveryBed): Promise<HeldBack> {
   return { sessions, waits: sessions.map(({ since, damping }) => Date.parse(damping?.until ?? '') - Date.parse(since)) };
 }
 
-export interface TakenAddress {
+export interface DuplicateAddress {
   readonly noticed: number;
   readonly back: number;
   readonly lost: RecordedSession;
 }
 
 /** Gives node2 an address of node1 towards one ToR as well, and lets the ToR believe node2. `meanwhile` runs when the node has noticed. */
-export async function takeAddress(bed: RecoveryBed, meanwhile?: () => Promise<void>): Promise<TakenAddress> {
+export async function duplicateAddress(bed: RecoveryBed, meanwhile?: () => Promise<void>): Promise<DuplicateAddress> {
   const node2 = bed.lab.node('node2');
-  const [link] = JSON.parse((await node2.exec(['ip', '-j', 'link', 'show', 'dev', switchedFrom])).stdout) as { address: string }[];
-  await node2.ip(`addr add 10.1.0.11/32 dev ${switchedFrom}`);
+  const [link] = JSON.parse((await node2.exec(['ip', '-j', 'link', 'show', 'dev', faultyTor])).stdout) as { address: string }[];
+  await node2.ip(`addr add 10.1.0.11/32 dev ${faultyTor}`);
   // The ToR believes the machine that answered last.
   const believed = Date.now();
-  await bed.lab.router(switchedFrom).ip(`neigh replace 10.1.0.11 dev br0 lladdr ${link?.address} nud permanent`);
+  await bed.lab.router(faultyTor).ip(`neigh replace 10.1.0.11 dev br0 lladdr ${link?.address} nud permanent`);
   const lost = await bed.lab.until('node1 has lost its session', async (note) => {
-    const session = note((await bed.herald.sessions('node1')).find(({ peer }) => peer === `${switchedFrom}-v4`));
+    const session = note((await bed.herald.sessions('node1')).find(({ peer }) => peer === `${faultyTor}-v4`));
     return session !== undefined && session.state !== 'Established' && Date.parse(session.since) >= believed ? session : undefined;
   });
   const noticed = Date.now() - believed;
   await meanwhile?.();
-  await node2.ip(`addr del 10.1.0.11/32 dev ${switchedFrom}`);
-  await bed.lab.router(switchedFrom).ip('neigh del 10.1.0.11 dev br0');
+  await node2.ip(`addr del 10.1.0.11/32 dev ${faultyTor}`);
+  await bed.lab.router(faultyTor).ip('neigh del 10.1.0.11 dev br0');
   const gone = Date.now();
   await bed.untilAll();
   return { noticed, back: Date.now() - gone, lost };

@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { nodes, patient, RecoveryBed } from './recovery-bed.ts';
+import { nodes, longTimeouts, RecoveryBed } from './recovery-bed.ts';
 import {
   clearSessions,
   endSilence,
   flapUntilHeldBack,
-  forgetConnections,
-  forgetConnectionsAndCall,
+  loseConnections,
+  loseConnectionsAndConnect,
   loseBgpInSilence,
-  loseLink,
-  restartSwitch,
+  interruptLink,
+  restartTor,
 } from './recovery-faults.ts';
 
 /**
@@ -18,7 +18,7 @@ import {
 let bed: RecoveryBed;
 
 beforeAll(async () => {
-  bed = await RecoveryBed.start(patient);
+  bed = await RecoveryBed.start(longTimeouts);
 });
 
 // A silence that a failed test left would fail the tests after it.
@@ -51,7 +51,7 @@ describe('sessions that are cleared repeatedly', () => {
 describe('a ToR whose FRR is killed and started', () => {
   async function restart(): Promise<readonly [down: number, back: number, text: string]> {
     const stream = bed.stream();
-    const { noticed, back } = await restartSwitch(bed);
+    const { noticed, back } = await restartTor(bed);
     const { text, late } = await stream.stop();
     expect(late).toBe(0);
     return [noticed, back, text];
@@ -92,12 +92,12 @@ describe('the link between a node and a ToR', () => {
   ] as const)('%s: both ends notice by the hold time, the other ToR is not affected, and the link recovers', async (what, how) => {
     const stream = bed.stream();
     const before = (await bed.sessions('node1', 'tor2')).map(({ since }) => since);
-    const { noticedBySwitch, noticed, back, sessions } = await loseLink(bed, how);
+    const { noticedBySwitch, noticed, back, sessions } = await interruptLink(bed, how);
     for (const { lastError } of sessions) expect(lastError).toMatch(/hold timer expired|Hold Timer Expired|unreachable|no answer/);
     const { text, late } = await stream.stop();
     console.info(
       `a link ${what}: the ToR sends elsewhere after ${noticedBySwitch} ms, the node noticed after ${noticed} ms ` +
-        `(hold time ${patient.holdTime} s), all routes ${back} ms after its return; ${text}`,
+        `(hold time ${longTimeouts.holdTime} s), all routes ${back} ms after its return; ${text}`,
     );
     expect(late).toBe(0);
     expect((await bed.sessions('node1', 'tor2')).map(({ since }) => since)).toEqual(before);
@@ -111,7 +111,7 @@ describe('a half-open connection: the ToR lost its BGP state without a message',
     for (const { lastError } of sessions) expect(lastError).toMatch(/hold timer expired|no answer/);
     const { text, late } = await stream.stop();
     console.info(
-      `half-open connection, the ToR is silent: noticed after ${noticed} ms (hold time ${patient.holdTime} s), all routes ${back} ms later; ${text}`,
+      `half-open connection, the ToR is silent: noticed after ${noticed} ms (hold time ${longTimeouts.holdTime} s), all routes ${back} ms later; ${text}`,
     );
     expect(late).toBe(0);
   });
@@ -119,7 +119,7 @@ describe('a half-open connection: the ToR lost its BGP state without a message',
   test("the node's next keepalive is reset and a new session begins when the ToR returns earlier", async () => {
     const restore = await bed.withPeers((text) => text.replaceAll(bed.timers, 'holdTime: 60s, keepaliveTime: 2s'));
     const stream = bed.stream();
-    const { before, back, sessions } = await forgetConnections(bed);
+    const { before, back, sessions } = await loseConnections(bed);
     expect(before.map(({ state }) => state)).toEqual(Array<string>(4).fill('Established'));
     // The hold timer did not end the session. It would have fired much later.
     for (const { lastError } of sessions) expect(lastError).toMatch(/reset by the peer/);
@@ -138,7 +138,7 @@ describe('a half-open connection: the ToR lost its BGP state without a message',
       /reset by the peer/,
     ],
   ] as const)('the session recovers before the hold time when the ToR connects and %s', async (what, commands, reason) => {
-    const { before, back, sessions } = await forgetConnectionsAndCall(bed, commands);
+    const { before, back, sessions } = await loseConnectionsAndConnect(bed, commands);
     expect(before.map(({ state }) => state)).toEqual(Array<string>(4).fill('Established'));
     for (const { lastError } of sessions) expect(lastError).toMatch(reason);
     console.info(`half-open connection, the ToR connects and ${what}: all sessions up ${back} ms after it returned, hold time 60 s`);

@@ -18,7 +18,7 @@ const patienceMs = 5000;
  * Returns the failures that no change of routes explains. At a change routers spread all flows again. An open translated connection may
  * then move to a node that does not know it, which resets it.
  */
-export function notNearAChange<F extends Failed>(failures: readonly F[], changes: readonly RouteEvent[]): F[] {
+export function unexplainedFailures<F extends Failed>(failures: readonly F[], changes: readonly RouteEvent[]): F[] {
   return failures.filter(
     ({ at, milliseconds }) => !changes.some((change) => change.at > at - patienceMs && change.at < at + milliseconds + patienceMs),
   );

@@ -10,7 +10,7 @@ import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { backends, frontend, frontendKinds, node, target, type FrontendKind, type Pod } from './dataplane/any-frontend.ts';
 import {
-  briefly,
+  shortTimeout,
   clientAddress,
   inside,
   namespaceOf,
@@ -27,7 +27,7 @@ const families: readonly Family[] = [4, 6];
 const raw = fileURLToPath(new URL('dataplane/raw.mjs', import.meta.url));
 
 /** An expected answer, and the milliseconds to wait for it. */
-interface Meeting {
+interface ExpectedAnswer {
   readonly answer: RegExp;
   readonly timeout?: number;
 }
@@ -98,25 +98,22 @@ describe.each(families)('IPv%i', (family) => {
     const askers: readonly Machine[] = kind === 'ClusterIP' ? ['client', 'pod2', 'node'] : ['client', 'node'];
     const refused = /^(ECONNREFUSED|EPERM)$/;
 
-    test.each(askers)(
-      'from the %s: it follows new pods and target ports, and is refused while there is no pod',
-      async (from) => {
-        const web = (...pods: readonly Pod[]): Promise<void> => serve(frontend(kind, family, 'UDP', pods));
-        const meets = async (what: RegExp): Promise<void> => {
-          await expect.poll(() => ask(from, kind, family, 'UDP', 1, { localPort: 54_321 }), eventually).toMatch(what);
-        };
-        await web(1);
-        await meets(/^pod1$/);
-        await web(3);
-        await meets(/^pod3$/);
-        await web(13);
-        await meets(/^pod3:9090$/);
-        await web();
-        await meets(refused);
-        await web(1);
-        await meets(/^pod1$/);
-      },
-    );
+    test.each(askers)('from the %s: it follows new pods and target ports, and is refused while there is no pod', async (from) => {
+      const web = (...pods: readonly Pod[]): Promise<void> => serve(frontend(kind, family, 'UDP', pods));
+      const meets = async (what: RegExp): Promise<void> => {
+        await expect.poll(() => ask(from, kind, family, 'UDP', 1, { localPort: 54_321 }), eventually).toMatch(what);
+      };
+      await web(1);
+      await meets(/^pod1$/);
+      await web(3);
+      await meets(/^pod3$/);
+      await web(13);
+      await meets(/^pod3:9090$/);
+      await web();
+      await meets(refused);
+      await web(1);
+      await meets(/^pod1$/);
+    });
   });
 
   test("a UDP client under internalTrafficPolicy Local moves with the node's pod", async () => {
@@ -157,8 +154,8 @@ describe.each(families)('IPv%i', (family) => {
   test('a port that is added or removed does not affect other ports', async () => {
     const [tcp, udp] = (['TCP', 'UDP'] as const).map((protocol) => frontend('LoadBalancer', family, protocol, [1]));
     if (tcp === undefined || udp === undefined) throw new Error('no frontend');
-    const [served, absent] = [{ answer: /^pod1$/ }, { answer: /^(TIMEOUT|EHOSTUNREACH)$/, timeout: briefly }];
-    const meets = async (overTcp: Meeting, overUdp: Meeting): Promise<void> => {
+    const [served, absent] = [{ answer: /^pod1$/ }, { answer: /^(TIMEOUT|EHOSTUNREACH)$/, timeout: shortTimeout }];
+    const meets = async (overTcp: ExpectedAnswer, overUdp: ExpectedAnswer): Promise<void> => {
       await expect.poll(() => ask('client', 'LoadBalancer', family, 'UDP', 1, overUdp), eventually).toMatch(overUdp.answer);
       expect(await ask('client', 'LoadBalancer', family, 'TCP', 4, overTcp)).toMatch(overTcp.answer);
     };
@@ -186,7 +183,7 @@ describe.each(families)('IPv%i', (family) => {
     await meets(['LoadBalancer', 'pod1'], ['NodePort', 'pod2']);
     await dataplane.apply(new Map([['web', undefined]]));
     await meets(['NodePort', 'pod2']);
-    expect(await ask('client', 'LoadBalancer', family, 'TCP', 1, { timeout: briefly })).not.toContain('pod');
+    expect(await ask('client', 'LoadBalancer', family, 'TCP', 1, { timeout: shortTimeout })).not.toContain('pod');
     await dataplane.apply(new Map([['web', { frontends: [again] }]]));
     await meets(['ClusterIP', 'pod1'], ['NodePort', 'pod2']);
     await dataplane.apply(new Map([['other', undefined]]));
@@ -219,7 +216,7 @@ describe.each(families)('IPv%i', (family) => {
       const guarded = sourceRanges === undefined ? {} : { sourceRanges: sourceRanges.map(prefix) };
       await serve(frontend('LoadBalancer', family, 'TCP', [1], guarded));
       for (const from of ['client', 'pod2', 'node'] as const)
-        expect([from, await ask(from, 'LoadBalancer', family, 'TCP', 1, answer === 'TIMEOUT' ? { timeout: briefly } : {})]).toEqual([
+        expect([from, await ask(from, 'LoadBalancer', family, 'TCP', 1, answer === 'TIMEOUT' ? { timeout: shortTimeout } : {})]).toEqual([
           from,
           answer,
         ]);

@@ -94,7 +94,7 @@ const clients = (family: Family): string[] =>
     .filter((text) => text !== '');
 
 /** Changes the only client's entry so that it expires after this time. */
-function forgetAfter(family: Family, time: string): void {
+function expireAfter(family: Family, time: string): void {
   const [client = ''] = clients(family);
   const [key = ''] = client.split(' timeout ');
   inside('node', `nft delete element ${table(family)} affinity { ${key} }`);
@@ -192,11 +192,11 @@ describe('session affinity', () => {
     const [first] = await answering('client', 'TCP', targets(family, 50).slice(0, 1));
     // Each connection starts the whole timeout again.
     for (const target of targets(family, 50)) {
-      forgetAfter(family, '10m');
+      expireAfter(family, '10m');
       expect(await answering('client', 'TCP', [target])).toEqual([first]);
       expect(clients(family)).toEqual([expect.stringMatching(/ timeout 3h expires 2h/)]);
     }
-    forgetAfter(family, '1s');
+    expireAfter(family, '1s');
     await until('the client is forgotten', (note) => note(clients(family)).length === 0);
   });
 

@@ -44,7 +44,9 @@ try {
   await until('every Service has an address', async () => (await withAddress()) === count, 600_000);
   const seconds = Math.round((systemClock.now() - began) / 100) / 10;
   // Events may come later, and are lost beyond a bound.
-  await until('the pool counts all addresses', async () => (await said('IPAddressPool')) === count, 30_000).catch(() => undefined);
+  await until('the pool counts all addresses', async () => (await assignedAddresses('IPAddressPool')) === count, 30_000).catch(
+    () => undefined,
+  );
   const events = await length('/apis/events.k8s.io/v1/events');
   const lost = controller.lines().filter((line) => line.includes('Events are lost'));
   controller.kill('SIGKILL');
@@ -85,7 +87,7 @@ async function withAddress(): Promise<number> {
 }
 
 /** Returns the number of assigned IPv4 addresses that the pool's status shows. */
-async function said(kind: string): Promise<number> {
+async function assignedAddresses(kind: string): Promise<number> {
   const { status } = (await client.get(`/apis/herald.dev/v1alpha1/${kind.toLowerCase()}s/big`)) as { status?: { assignedIPv4?: number } };
   return status?.assignedIPv4 ?? 0;
 }

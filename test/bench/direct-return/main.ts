@@ -1,6 +1,6 @@
 import { loadavg } from 'node:os';
 import process from 'node:process';
-import { DataPlanes, type Wish } from '../../lab/direct-return/cluster.ts';
+import { DataPlanes, type ClusterOptions } from '../../lab/direct-return/cluster.ts';
 import { ThreeNodes, vip, type Layout } from '../../lab/direct-return/three-nodes.ts';
 import type { Family } from '../../../src/net/address.ts';
 
@@ -13,7 +13,7 @@ const rounds = quick ? 1 : 5;
 const milliseconds = quick ? 500 : 2_000;
 const families: readonly Family[] = [4, 6];
 
-const setups: readonly (readonly [Layout, readonly (readonly [string, Wish])[]])[] = [
+const setups: readonly (readonly [Layout, readonly (readonly [string, ClusterOptions])[]])[] = [
   [
     'link',
     [

@@ -2,12 +2,12 @@ import type { RecoveryBed } from '../../lab/recovery-bed.ts';
 import {
   clearSessions,
   flapUntilHeldBack,
-  forgetConnections,
-  forgetConnectionsAndCall,
+  loseConnections,
+  loseConnectionsAndConnect,
   loseBgpInSilence,
-  loseLink,
-  restartSwitch,
-  takeAddress,
+  interruptLink,
+  restartTor,
+  duplicateAddress,
 } from '../../lab/recovery-faults.ts';
 import { longHoldTime, longKeepalive, type TermName } from './bounds.ts';
 
@@ -32,8 +32,8 @@ const longTimers = (manifest: string): string =>
   manifest.replaceAll('holdTime: 3s, keepaliveTime: 1s', `holdTime: ${longHoldTime}s, keepaliveTime: ${longKeepalive}s`);
 const graceful = (manifest: string): string => manifest.replaceAll('connectTime: 1s', 'connectTime: 1s, enableGracefulRestart: true');
 
-const bySwitch = 'the ToR sends elsewhere';
-const byNode = 'the nodes have noticed';
+const torReroutes = 'the ToR sends elsewhere';
+const nodesNoticed = 'the nodes have noticed';
 const back = 'all sessions and routes are back';
 const sessionsBack = 'all sessions are back';
 
@@ -46,47 +46,47 @@ export const cases: readonly Case[] = [
   {
     name: 'the ToR restarts (FRR is killed and started)',
     figures: [
-      { what: byNode, bound: ['work'] },
+      { what: nodesNoticed, bound: ['work'] },
       { what: back, bound: ['connect', 'work'] },
     ],
-    run: noticedAndBack(restartSwitch),
+    run: recoveryTimes(restartTor),
   },
   {
     name: 'the ToR restarts, with graceful restart at our end',
     settings: graceful,
     figures: [
-      { what: byNode, bound: ['work'] },
+      { what: nodesNoticed, bound: ['work'] },
       { what: back, bound: ['connect', 'work'] },
     ],
-    run: noticedAndBack(restartSwitch),
+    run: recoveryTimes(restartTor),
   },
   link("a node's link is unplugged", 'unplugged'),
   link("a node's link is cut silently", 'cut'),
   {
     name: "the ToR's BGP is gone, without FIN or RST",
     figures: [
-      { what: byNode, bound: ['hold', 'work'] },
+      { what: nodesNoticed, bound: ['hold', 'work'] },
       { what: back, bound: ['connect', 'syn', 'work'] },
     ],
-    run: noticedAndBack(loseBgpInSilence),
+    run: recoveryTimes(loseBgpInSilence),
   },
   {
     name: 'half-open connection, the ToR returns and waits',
     settings: longTimers,
     figures: [{ what: sessionsBack, bound: ['keepalive', 'resent', 'connect', 'work'] }],
-    run: async (bed) => [(await forgetConnections(bed)).back],
+    run: async (bed) => [(await loseConnections(bed)).back],
   },
   {
     name: 'half-open connection, the ToR connects with the R bit',
     atMost: 3,
     figures: [{ what: sessionsBack, bound: ['call', 'syn', 'work'] }],
-    run: async (bed) => [(await forgetConnectionsAndCall(bed, [])).back],
+    run: async (bed) => [(await loseConnectionsAndConnect(bed, [])).back],
   },
   {
     name: 'half-open connection, the ToR connects without the R bit',
     atMost: 3,
     figures: [{ what: sessionsBack, bound: ['call', 'syn', 'collision', 'resent', 'call', 'work'] }],
-    run: async (bed) => [(await forgetConnectionsAndCall(bed, ['bgp graceful-restart-disable'])).back],
+    run: async (bed) => [(await loseConnectionsAndConnect(bed, ['bgp graceful-restart-disable'])).back],
   },
   {
     name: "another machine has the node's address",
@@ -95,7 +95,7 @@ export const cases: readonly Case[] = [
       { what: back, bound: ['connect', 'syn', 'work'] },
     ],
     run: async (bed) => {
-      const taken = await takeAddress(bed);
+      const taken = await duplicateAddress(bed);
       return [taken.noticed, taken.back];
     },
   },
@@ -117,18 +117,18 @@ function link(name: string, how: 'unplugged' | 'cut'): Case {
   return {
     name,
     figures: [
-      { what: bySwitch, bound: ['hold', 'work'] },
+      { what: torReroutes, bound: ['hold', 'work'] },
       { what: 'the node has noticed', bound: ['hold', 'work'] },
       { what: back, bound: ['connect', 'syn', 'work'] },
     ],
     run: async (bed) => {
-      const times = await loseLink(bed, how);
+      const times = await interruptLink(bed, how);
       return [times.noticedBySwitch, times.noticed, times.back];
     },
   };
 }
 
-function noticedAndBack(fault: (bed: RecoveryBed) => Promise<{ readonly noticed: number; readonly back: number }>): Case['run'] {
+function recoveryTimes(fault: (bed: RecoveryBed) => Promise<{ readonly noticed: number; readonly back: number }>): Case['run'] {
   return async (bed) => {
     const times = await fault(bed);
     return [times.noticed, times.back];

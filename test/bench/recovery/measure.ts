@@ -1,4 +1,4 @@
-import { measuring, RecoveryBed } from '../../lab/recovery-bed.ts';
+import { shortTimeouts, RecoveryBed } from '../../lab/recovery-bed.ts';
 import { median } from '../bgp/statistics.ts';
 import { boundOf, type TermName } from './bounds.ts';
 import { noDamping, type Case } from './cases.ts';
@@ -29,7 +29,7 @@ export interface Result {
 }
 
 export async function measureRecovery(cases: readonly Case[], times: number, note: (text: string) => void): Promise<Result> {
-  const bed = await RecoveryBed.start(measuring);
+  const bed = await RecoveryBed.start(shortTimeouts);
   const rows: Row[] = [];
   const requests: Requests[] = [];
   try {

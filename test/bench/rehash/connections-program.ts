@@ -10,7 +10,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import type { HoldCommand } from './held-connections.ts';
 
-interface Held {
+interface HeldConnection {
   readonly socket: Socket;
   /** The pod that answered first. */
   pod: string | undefined;
@@ -20,22 +20,22 @@ interface Held {
 
 /** The number of connections opened at a time, so that no queue of SYNs overflows. */
 const parallel = 50;
-const groups = new Map<string, Held[]>();
+const groups = new Map<string, HeldConnection[]>();
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const answer = await obey(JSON.parse(line) as HoldCommand);
+  const answer = await execute(JSON.parse(line) as HoldCommand);
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }
 process.exit();
 
-async function obey(command: HoldCommand): Promise<object> {
+async function execute(command: HoldCommand): Promise<object> {
   if (command.do === 'ask') {
     const asked = [...groups].map(
       async ([group, held]) => [group, await Promise.all(held.map((one) => ask(one, command.timeoutMs)))] as const,
     );
     return Object.fromEntries(await Promise.all(asked));
   }
-  const held: Held[] = [];
+  const held: HeldConnection[] = [];
   groups.set(command.group, held);
   let left = command.count;
   const openSome = async (): Promise<void> => {
@@ -45,10 +45,10 @@ async function obey(command: HoldCommand): Promise<object> {
   return { open: held.filter(({ dead }) => !dead).length };
 }
 
-function open(host: string, port: number): Promise<Held> {
+function open(host: string, port: number): Promise<HeldConnection> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, noDelay: true });
-    const held: Held = { socket, pod: undefined, dead: false, waiting: undefined };
+    const held: HeldConnection = { socket, pod: undefined, dead: false, waiting: undefined };
     let text = '';
     const die = (): void => {
       held.dead = true;
@@ -70,7 +70,7 @@ function open(host: string, port: number): Promise<Held> {
 }
 
 /** Asks over a connection. Without an answer in time the connection counts as lost. */
-function ask(held: Held, timeoutMs: number): Promise<boolean> {
+function ask(held: HeldConnection, timeoutMs: number): Promise<boolean> {
   if (held.dead) return Promise.resolve(false);
   return new Promise((resolve) => {
     const end = (alive: boolean): void => {

@@ -2,7 +2,7 @@ import { examples, HeraldInLab } from '../../lab/herald.ts';
 import { Lab } from '../../lab/lab.ts';
 import { untilNextHops, untilSpineRoutes, viaNodes } from '../../lab/routes.ts';
 import { standardTopology } from '../../lab/standard-topology.ts';
-import { cluster, lost, nodes, pods, services, slices, variants } from '../../lab/balanced-cluster.ts';
+import { cluster, lostNode, nodes, pods, services, slices, variants } from '../../lab/balanced-cluster.ts';
 import { HeldConnections } from './held-connections.ts';
 
 export interface Row {
@@ -49,35 +49,35 @@ export async function measureRehash(count: number, note: (text: string) => void)
     note(`${sum(opened)} connections are open, ${sum(atFirst)} are answered`);
 
     // The link is cut before the process is killed, because a dead node sends no goodbye to its peers.
-    await lab.cut(lost);
-    herald.agent(lost).kill('SIGKILL');
-    await untilVia(nodes.filter((node) => node !== lost));
+    await lab.cut(lostNode);
+    herald.agent(lostNode).kill('SIGKILL');
+    await untilVia(nodes.filter((node) => node !== lostNode));
     await herald.write(
       '31-slices.yaml',
       slices(
         lab,
-        nodes.filter((node) => node !== lost),
+        nodes.filter((node) => node !== lostNode),
       ),
     );
-    await untilRulesLack(lab, lost);
+    await untilNoRulesFor(lab, lostNode);
     const afterLoss = await connections.alive();
-    note(`${lost} is lost: ${sum(afterLoss)} are answered`);
+    note(`${lostNode} is lost: ${sum(afterLoss)} are answered`);
 
     const openedAway = await openAll(connections, addresses, count, 'away');
     await connections.alive();
 
     // The node returns as after a boot: nothing in its kernel, and new pods.
-    const machine = lab.node(lost);
+    const machine = lab.node(lostNode);
     await machine.exec(['conntrack', '-F'], { check: false });
     await machine.exec(['nft', 'flush', 'ruleset']);
-    await Promise.all(pods.filter(({ node }) => node === lost).map(({ name }) => lab.pod(name).restart()));
-    await lab.heal(lost);
-    await herald.startAgent(lost).waitForLine(/agent started/, patience);
+    await Promise.all(pods.filter(({ node }) => node === lostNode).map(({ name }) => lab.pod(name).restart()));
+    await lab.heal(lostNode);
+    await herald.startAgent(lostNode).waitForLine(/agent started/, patience);
     await herald.write('31-slices.yaml', slices(lab, nodes));
     await untilVia(nodes);
     await untilDirect(lab, addresses);
     const afterReturn = await connections.alive();
-    note(`${lost} is back: ${sum(afterReturn)} are answered`);
+    note(`${lostNode} is back: ${sum(afterReturn)} are answered`);
 
     return variants.flatMap(({ name, direct, everywhere }) =>
       ([4, 6] as const).map((family): Row => {
@@ -135,7 +135,7 @@ async function untilDirect(lab: Lab, addresses: ReadonlyMap<string, readonly str
 }
 
 /** Waits until the rules of the remaining nodes lead to no pod of the lost one. */
-async function untilRulesLack(lab: Lab, node: string): Promise<void> {
+async function untilNoRulesFor(lab: Lab, node: string): Promise<void> {
   const gone = pods.filter((pod) => pod.node === node).flatMap(({ name }) => Object.values(lab.pod(name).address));
   for (const other of nodes.filter((name) => name !== node)) {
     await lab.until(

@@ -32,7 +32,7 @@ const peer = fileURLToPath(new URL('peer.mjs', import.meta.url));
 const run = promisify(execFile);
 
 /** Milliseconds to wait in a test that expects no answer. */
-export const briefly = 1_000;
+export const shortTimeout = 1_000;
 
 export interface Request {
   readonly protocol: Protocol;

@@ -16,7 +16,7 @@ import {
   type Scenario,
 } from '../../vectors/scenario.ts';
 import { fateText, trace } from '../../vectors/tracer.ts';
-import { briefly, inside, machines, namespaceOf, OneNode, type Machine, type Outcome, type Request } from './one-node.ts';
+import { shortTimeout, inside, machines, namespaceOf, OneNode, type Machine, type Outcome, type Request } from './one-node.ts';
 
 const families: readonly Family[] = [4, 6];
 
@@ -100,7 +100,9 @@ export class PacketLab {
         return own.flatMap(({ family, row }, index): string[] => {
           const outcome = outcomes[index];
           const fate = outcome === undefined ? 'not tried' : fateOf(row.from, family, outcome);
-          return agrees(row, fate) ? [] : [`IPv${family} ${row.from} -> ${row.to} ${row.port} ${row.protocol}: ${fate}, not ${row.fate}`];
+          return isExpectedFate(row, fate)
+            ? []
+            : [`IPv${family} ${row.from} -> ${row.to} ${row.port} ${row.protocol}: ${fate}, not ${row.fate}`];
         });
       }),
     );
@@ -119,7 +121,7 @@ function requestOf({ family, row }: FamilyRow): Request {
   const backends = row.fate.split(' ').length;
   const [address, localAddress] = [placeAddress(row.to, family), placeAddress(row.from, family)];
   const base = { protocol: row.protocol, address, port: row.port, localAddress };
-  if (['dropped', 'untouched'].includes(row.fate)) return { ...base, count: 1, timeout: briefly };
+  if (['dropped', 'untouched'].includes(row.fate)) return { ...base, count: 1, timeout: shortTimeout };
   // One pod of three is missed by chance once in four million times.
   return { ...base, count: row.fate === 'refused' ? 5 : backends === 1 ? 6 : 40 };
 }
@@ -135,7 +137,7 @@ function fateOf(from: Place, family: Family, { answers }: Outcome): string {
 }
 
 /** Returns true if the packet met the expected fate. An untouched packet may end in many ways, but at no pod other than its destination. */
-function agrees({ from, to, fate }: PacketRow, seen: string): boolean {
+function isExpectedFate({ from, to, fate }: PacketRow, seen: string): boolean {
   if (fate === 'untouched') return seen === to || !seen.includes('pod');
   if (machineOf(from) !== 'node') return seen === fate;
   // For a local sender the kernel reports EPERM both for a refused and for a dropped datagram.

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 
 /** The result of a connection. */
-export interface Stayed {
+export interface ConnectionResult {
   readonly answers: number;
   /** The system's error code, "closed", or "SILENT" if no answer came any more. Empty if the connection was answered to the end. */
   readonly failure: string;
@@ -31,13 +31,13 @@ export class StayingConnection {
   }
 
   /** Resolves when the connection has failed. */
-  async failed(): Promise<Stayed> {
+  async failed(): Promise<ConnectionResult> {
     const { value = '{}' } = (await this.#lines.next()) as { value?: string };
-    return JSON.parse(value) as Stayed;
+    return JSON.parse(value) as ConnectionResult;
   }
 
   /** Ends the connection after one more answer. */
-  end(): Promise<Stayed> {
+  end(): Promise<ConnectionResult> {
     this.#child.stdin.end();
     return this.failed();
   }

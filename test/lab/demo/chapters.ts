@@ -27,7 +27,7 @@ export const chapters: readonly Chapter[] = [
   { title: 'externalTrafficPolicy: Local keeps the client address', play: localPolicy },
   { title: 'A ClusterIP and an external IP are reachable from outside', play: otherAddresses },
   { title: 'A node is cut off silently', play: nodeIsCutOff },
-  { title: 'Herald explains why something is not possible', play: explained },
+  { title: 'Herald explains why something is not possible', play: addressRefused },
   { title: 'An agent is stopped and withdraws its routes', play: agentStops },
 ];
 
@@ -44,9 +44,14 @@ async function sessionsComeUp({ lab, herald, reporter }: Scene): Promise<void> {
     }
   }
   const milliseconds = Math.round(performance.now() - begun);
-  reporter.check('both switches have an IPv4 and an IPv6 session with each node', true, `${milliseconds} ms after the processes were started`, {
-    milliseconds,
-  });
+  reporter.check(
+    'both switches have an IPv4 and an IPv6 session with each node',
+    true,
+    `${milliseconds} ms after the processes were started`,
+    {
+      milliseconds,
+    },
+  );
 }
 
 async function serviceAppears({ lab, herald, reporter }: Scene): Promise<void> {
@@ -169,7 +174,7 @@ async function nodeIsCutOff({ lab, herald, reporter }: Scene): Promise<void> {
   reporter.check('node3 is healed and gets its share again', true, '');
 }
 
-async function explained({ lab, herald, reporter }: Scene): Promise<void> {
+async function addressRefused({ lab, herald, reporter }: Scene): Promise<void> {
   const service = (name: string, last: number): string => `apiVersion: v1
 kind: Service
 metadata: { namespace: shop, name: ${name}, annotations: { herald.dev/address-pool: tiny } }

@@ -141,7 +141,7 @@ describe.each<[Layout, string]>([
 
   test.each(families)('IPv%i: pods see the client, whichever node its packets arrive at', async (family) => {
     for (const n of nodes) {
-      lab.send(n);
+      lab.routeTo(n);
       await untilSeen(`direct server return through node ${n}`, family, direct(family));
     }
   });
@@ -154,7 +154,7 @@ describe.each<[Layout, string]>([
   });
 
   test('an agent that is killed and restarted interrupts no connection', async () => {
-    lab.send(1);
+    lab.routeTo(1);
     await untilSeen('direct server return', 4, direct(4));
     await endAgent(1);
     expect(await pairs(4)).toEqual(direct(4));
@@ -173,7 +173,7 @@ describe.each<[Layout, string]>([
     // The agent may not change the filter. The filter applies to the tunnel as well.
     inside('node2', 'sysctl -qw net.ipv4.conf.all.rp_filter=1');
     await startAgent(2, '--kernel-settings', 'report');
-    lab.send(1);
+    lab.routeTo(1);
     const node1 = formatAddress(address(nodeAddress(layout, 4, 1)));
     await untilSeen('node 1 translates for node 2', 4, [`pod1 ${clientAddress(4)}`, `pod2 ${node1}`, `pod3 ${clientAddress(4)}`]);
     const { stdout } = await run([program, 'explain', 'service', 'default/web', '--source', directory], { timeoutMs: 60_000 });

@@ -14,18 +14,18 @@ import { inside, namespaceOf, nodeAddress, nodes, podAddress, podPort, vip, type
 
 const families: readonly Family[] = [4, 6];
 
-export interface Wish {
+export interface ClusterOptions {
   readonly mode: DirectReturnMode;
   /** False: consistent hashing with address translation, without direct server return. True by default. */
   readonly direct?: boolean;
   /** The numbers of the pods that serve. All by default. */
   readonly pods?: readonly number[];
   /** Nodes that report that they can receive nothing. */
-  readonly deaf?: readonly number[];
+  readonly notReceiving?: readonly number[];
 }
 
 /** Returns the objects that all nodes see, with each node's own report. */
-export function objects(layout: Layout, { mode, direct = true, pods = nodes, deaf = [] }: Wish): Snapshot {
+export function objects(layout: Layout, { mode, direct = true, pods = nodes, notReceiving: deaf = [] }: ClusterOptions): Snapshot {
   const snapshot = cluster({
     nodes: nodes.map((n) => ({
       name: `node${n}`,
@@ -92,7 +92,7 @@ export class DataPlanes {
   }
 
   /** Programs some of the nodes with what they decide. */
-  async set(wish: Wish, only: readonly number[] = nodes): Promise<void> {
+  async set(wish: ClusterOptions, only: readonly number[] = nodes): Promise<void> {
     const snapshot = objects(this.#layout, wish);
     await Promise.all(only.map((n) => this.setNode(n, snapshot)));
   }
@@ -115,7 +115,7 @@ export class DataPlanes {
     }
   }
 
-  async restart(n: number, wish: Wish): Promise<void> {
+  async restart(n: number, wish: ClusterOptions): Promise<void> {
     await this.#planes.get(n)?.close();
     this.#planes.delete(n);
     await this.set(wish, [n]);

@@ -6,26 +6,26 @@ import { slotOf } from '../../../src/net/connection-hash.ts';
 import type { Frontend } from '../../../src/net/frontend.ts';
 import { decideForwarding } from '../../../src/decisions/forwarding/plan.ts';
 import { until } from '../until.ts';
-import { DataPlanes, objects, type Wish } from './cluster.ts';
+import { DataPlanes, objects, type ClusterOptions } from './cluster.ts';
 import { clientAddress, inside, nodeAddress, nodes, podAddress, ThreeNodes, vip, type Layout, type Machine } from './three-nodes.ts';
 
 const families: readonly Family[] = [4, 6];
 
 /** A pod's answer "pod2 10.89.0.2 43210 1": its name, the client's address and port that it saw, and the octets it received. */
-interface Seen {
+interface PodAnswer {
   readonly pod: string;
   readonly client: string;
   readonly port: number;
   readonly octets: number;
 }
 
-const seen = (text: string): Seen => {
+const seen = (text: string): PodAnswer => {
   const [pod = '', client = '', port, octets] = text.split(' ');
   return { pod, client, port: Number(port), octets: Number(octets) };
 };
-const isAlive = ({ pod }: Seen): boolean => pod.startsWith('pod');
+const isAlive = ({ pod }: PodAnswer): boolean => pod.startsWith('pod');
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)].toSorted();
-const portsOf = (answers: readonly Seen[]): number[] => answers.map(({ port }) => port).toSorted((a, b) => a - b);
+const portsOf = (answers: readonly PodAnswer[]): number[] => answers.map(({ port }) => port).toSorted((a, b) => a - b);
 const allPods = nodes.map((n) => `pod${n}`);
 
 const setups: readonly (readonly [string, Layout, DirectReturnMode])[] = [
@@ -45,7 +45,7 @@ describe.each(setups)('%s', (_, layout, mode) => {
 
   beforeEach(async () => {
     await lab.ask({ op: 'close' });
-    lab.send(1);
+    lab.routeTo(1);
     await planes.set({ mode });
   });
 
@@ -55,15 +55,15 @@ describe.each(setups)('%s', (_, layout, mode) => {
   });
 
   const open = async (family: Family, count: number): Promise<number> => lab.ask({ op: 'open', count, address: vip(family), port: 80 });
-  const askAll = async (octets = 1): Promise<Seen[]> => (await lab.ask<string[]>({ op: 'ask', octets })).map(seen);
+  const askAll = async (octets = 1): Promise<PodAnswer[]> => (await lab.ask<string[]>({ op: 'ask', octets })).map(seen);
   const close = async (): Promise<unknown> => lab.ask({ op: 'close' });
-  const datagrams = async (family: Family, ports: readonly number[], octets = 1): Promise<Seen[]> =>
+  const datagrams = async (family: Family, ports: readonly number[], octets = 1): Promise<PodAnswer[]> =>
     (await lab.ask<string[]>({ op: 'udp', address: vip(family), port: 80, ports, octets })).map(seen);
   const ports = (first: number, count: number): number[] => Array.from({ length: count }, (_, index) => first + index);
 
   test.each(families)('IPv%i: all pods see the address of a TCP client, whichever node its packets arrive at', async (family) => {
     for (const n of nodes) {
-      lab.send(n);
+      lab.routeTo(n);
       expect(await open(family, 24)).toBe(24);
       const answers = await askAll();
       await close();
@@ -77,20 +77,20 @@ describe.each(setups)('%s', (_, layout, mode) => {
     expect(distinct(first.map(({ client }) => client))).toEqual([clientAddress(family)]);
     expect(distinct(first.map(({ pod }) => pod))).toEqual(allPods);
     for (const n of [2, 3]) {
-      lab.send(n);
+      lab.routeTo(n);
       expect(await datagrams(family, ports(20_000, 24))).toEqual(first);
     }
   });
 
   test.each(families)('IPv%i: direct connections survive moves A to C to B to A between nodes, translated ones do not', async (family) => {
-    const survivors = async (wish: Wish): Promise<number[]> => {
+    const survivors = async (wish: ClusterOptions): Promise<number[]> => {
       await planes.set(wish);
-      lab.send(1);
+      lab.routeTo(1);
       expect(await open(family, 60)).toBe(60);
       const before = await askAll();
       const counts: number[] = [];
       for (const n of [3, 2, 1]) {
-        lab.send(n);
+        lab.routeTo(n);
         const after = await askAll();
         counts.push(after.filter(isAlive).length);
         expect(after.filter(isAlive).every((answer) => before.some((one) => one.pod === answer.pod && one.port === answer.port))).toBe(
@@ -170,7 +170,7 @@ describe.each(setups)('%s', (_, layout, mode) => {
   });
 
   test.each(families)('IPv%i: a node that cannot receive gets translated packets', async (family) => {
-    await planes.set({ mode, deaf: [3] });
+    await planes.set({ mode, notReceiving: [3] });
     await open(family, 40);
     const answers = await askAll();
     await close();
@@ -223,7 +223,7 @@ describe.each(setups)('%s', (_, layout, mode) => {
     const total = 200;
     expect(await open(family, total)).toBe(total);
     const before = await askAll();
-    const table = (wish: Wish): ((port: number) => string) => {
+    const table = (wish: ClusterOptions): ((port: number) => string) => {
       const snapshot = objects(layout, wish);
       const web = snapshot.services.get('default/web');
       const frontends = web === undefined ? [] : (decideForwarding(snapshot, web, 'node1').forwarding?.frontends ?? []);
@@ -241,15 +241,15 @@ describe.each(setups)('%s', (_, layout, mode) => {
     const [whole, without] = [table({ mode }), table({ mode, pods: [1, 2] })];
     // The kernel chose the pods that the tables name.
     expect(before.map(({ port }) => whole(port))).toEqual(before.map(({ pod }) => pod));
-    lab.send(3);
+    lab.routeTo(3);
     expect((await askAll()).filter(isAlive)).toHaveLength(total);
     lab.cut(3);
-    lab.send(1);
+    lab.routeTo(1);
     await planes.set({ mode, pods: [1, 2] }, [1, 2]);
     const staying = before.filter(({ port }) => whole(port) !== 'pod3' && whole(port) === without(port));
     const lost = await askAll();
     const afterLoss = lost.filter(isAlive);
-    lab.mend(3);
+    lab.heal(3);
     await planes.set({ mode });
     const back = (await askAll()).filter(isAlive);
     await close();

@@ -67,13 +67,13 @@ export class ThreeNodes {
     }
     for (const n of nodes) lab.#node(n);
     for (const n of nodes) await lab.#serve(n);
-    lab.send(1);
+    lab.routeTo(1);
     lab.#start();
     return lab;
   }
 
   /** Sends packets for the service addresses to this node from now on, as if a router had changed its choice among equal paths. */
-  send(n: number): void {
+  routeTo(n: number): void {
     for (const family of families) inside('router', `ip route replace ${vip(family)} via ${nodeAddress(this.layout, family, n)}`);
   }
 
@@ -81,7 +81,7 @@ export class ThreeNodes {
     inside('router', `ip link set node${n} down`);
   }
 
-  mend(n: number): void {
+  heal(n: number): void {
     inside('router', `ip link set node${n} up`);
     if (this.layout === 'routed') this.#routesTo(n);
   }

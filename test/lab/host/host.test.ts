@@ -77,7 +77,7 @@ const valueOf = async (name: string): Promise<string> => (await lab.exec('node1'
 const answers = async (milliseconds?: number): Promise<(number | undefined)[]> =>
   Promise.all(urls.map(async (url) => (await lab.get(url, milliseconds))?.status));
 /** Milliseconds to wait for an answer that should not come. */
-const briefly = 2_000;
+const shortTimeout = 2_000;
 const untilReported = (code: string, count: number): Promise<readonly unknown[]> =>
   until(`node1 reports ${count} of ${code}`, async (note) => {
     const found = note((await lab.report('node1')).host).filter((reason) => reason.code === code);
@@ -95,7 +95,7 @@ test('--kernel-settings report changes nothing, and each problem names a command
   await lab.startAgent('node1', { options: ['--kernel-settings', 'report'] });
   await untilReported('KernelSettingWrong', settings.length);
   for (const [name, wrong] of settings) expect(`${name} ${await valueOf(name)}`).toBe(`${name} ${wrong}`);
-  expect(await answers(briefly)).toEqual([undefined, undefined]);
+  expect(await answers(shortTimeout)).toEqual([undefined, undefined]);
   const commands = [...(await lab.explain('shop/web')).matchAll(/fix: run on the node: (sysctl -w \S+)$/gm)].map(
     ([, command = '']) => command,
   );
@@ -130,7 +130,7 @@ describe('a chain of another program on the forward hook', () => {
     await lab.exec('node1', ['nft', '-f', '-'], { input: `table inet filter {\n chain forward { ${chain}\n }\n}\n` });
     await lab.startAgent('node1');
     await untilReported('ForwardFilterDrops', 1);
-    expect(await answers(briefly)).toEqual([undefined, undefined]);
+    expect(await answers(shortTimeout)).toEqual([undefined, undefined]);
     const explained = await lab.explain('shop/web');
     expect(explained).toContain(
       `host: chain forward of table inet filter drops the packets of Services that none of its other rules accepts: ${how}`,
@@ -178,7 +178,7 @@ describe('a chain of another program on the input hook', () => {
     await lab.exec('node1', ['nft', '-f', '-'], { input: `table inet filter {\n chain input { ${chain}\n }\n}\n` });
     await lab.startAgent('node1');
     await untilReported('InputFilterDrops', 1);
-    expect(await health(briefly)).toEqual([undefined, undefined]);
+    expect(await health(shortTimeout)).toEqual([undefined, undefined]);
     const explained = await lab.explain('shop/web');
     expect(explained).toContain(
       `host: chain input of table inet filter drops connections to TCP port 32100 (health check of shop/web) that none of its other rules accepts: ${how}`,
