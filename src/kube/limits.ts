@@ -36,7 +36,7 @@ export const limits = {
   /** Lease duration after a renewal (client-go's). A leader that could not renew for so long stops leading. */
   leaseMilliseconds: 15_000,
   renewDeadlineMilliseconds: 10_000,
-  /** Pause between renewals. Waiting processes read as often, and up to this fraction less often, so that not all ask at once. */
+  /** Pause between renewals. A waiting process adds up to this fraction of it at random, so that not all ask at once. */
   leaseRetryMilliseconds: 2000,
   leaseRetryJitter: 1.2,
   /** A request about a Lease is abandoned after this, so that there is time for another one before the deadline. */
