@@ -41,7 +41,7 @@ export interface Request {
   readonly count?: number;
   readonly localAddress?: string;
   readonly localPort?: number;
-  /** Milliseconds. 10,000 by default; `briefly` where no answer is expected. */
+  /** Milliseconds. 10,000 by default; `shortTimeout` where no answer is expected. */
   readonly timeout?: number;
 }
 

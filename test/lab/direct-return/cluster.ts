@@ -25,7 +25,7 @@ export interface ClusterOptions {
 }
 
 /** Returns the objects that all nodes see, with each node's own report. */
-export function objects(layout: Layout, { mode, direct = true, pods = nodes, notReceiving: deaf = [] }: ClusterOptions): Snapshot {
+export function objects(layout: Layout, { mode, direct = true, pods = nodes, notReceiving = [] }: ClusterOptions): Snapshot {
   const snapshot = cluster({
     nodes: nodes.map((n) => ({
       name: `node${n}`,
@@ -50,7 +50,7 @@ export function objects(layout: Layout, { mode, direct = true, pods = nodes, not
     })),
     config: { directReturn: direct, directReturnMode: mode },
   });
-  return { ...snapshot, nodeStates: new Map(nodes.map((n) => [`node${n}`, report(layout, mode, n, !deaf.includes(n))])) };
+  return { ...snapshot, nodeStates: new Map(nodes.map((n) => [`node${n}`, report(layout, mode, n, !notReceiving.includes(n))])) };
 }
 
 /** Returns the report of a node's agent, for a namespace without any problem. */

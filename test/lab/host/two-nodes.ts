@@ -143,7 +143,7 @@ export class TwoNodes {
   async get(url: string, milliseconds = 10_000): Promise<HttpReply | undefined> {
     const script = `const r = await fetch(${JSON.stringify(url)}, { signal: AbortSignal.timeout(${milliseconds}) }).catch(() => undefined);
       console.log(r === undefined ? 'null' : JSON.stringify({ status: r.status, headers: Object.fromEntries(r.headers), body: await r.text() }));
-      // A connection that nobody answers would keep the program.
+      // A connection without an answer would keep the program running.
       process.exit(0);`;
     const [file = '', ...args] = inNamespace(namespaceOf('client'), [process.execPath, '--input-type=module', '-e', script]);
     const { stdout } = await start(file, args);
