@@ -1,6 +1,6 @@
 import { annotationRows, deprecatedPrefix, metallbPrefix } from '../../src/model/parse/metallb-annotations.ts';
 import { metallbKinds, reportKinds, type MetalLBKind } from '../../src/model/metallb/kinds.ts';
-import { metallbEvents, metallbMetrics, metallbRest, type Row } from './metallb-rest.ts';
+import { metallbEvents, metallbMetrics, metallbBehaviour, type Row } from './metallb-tables.ts';
 
 const head = `# MetalLB compatibility
 
@@ -30,7 +30,7 @@ const verdict = { same: 'same', differs: 'differs', no: 'no' } as const;
 /** Returns docs/reference/metallb-compatibility.md. */
 export function metallbPage(): string {
   const kinds = metallbKinds.filter(({ kind }) => kind !== 'AddressPool').map(kindSection);
-  return [head, ...kinds, otherKinds(), annotations(), events(), metrics(), rest()].join('\n');
+  return [head, ...kinds, otherKinds(), annotations(), events(), metrics(), behaviour()].join('\n');
 }
 
 function kindSection({ kind, version, rows, refused }: MetalLBKind): string {
@@ -97,10 +97,10 @@ Herald has [its own metrics](metrics.md). For dashboards and alerts that use Met
 ${table(metallbMetrics, 'metric')}`;
 }
 
-function rest(): string {
+function behaviour(): string {
   return `## Behaviour and the rest
 
-${table(metallbRest, '')}`;
+${table(metallbBehaviour, '')}`;
 }
 
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { missingLine } from './output.ts';
-import { repeatedly, Shell, type Ended } from './shell.ts';
+import { repeatedly, Shell, type BlockResult } from './shell.ts';
 import { stepsOf, type ShellStep } from './steps.ts';
 
 export const root = join(import.meta.dirname, '../..');
@@ -41,7 +41,7 @@ export async function follow(page: string, bed: Bed, prepare: (directory: string
       if (step.kind === 'file') shell.writeFile(step.name, step.text);
       if (step.kind !== 'shell') continue;
       if (step.instead) await bed.renew?.();
-      const problem = problemOf(step, await ranOf(shell, step));
+      const problem = problemOf(step, await runStep(shell, step));
       if (problem !== undefined) throw new Error(problem);
       blocks++;
     }
@@ -53,22 +53,22 @@ export async function follow(page: string, bed: Bed, prepare: (directory: string
   }
 }
 
-function ranOf(shell: Shell, step: ShellStep): Promise<Ended> {
+function runStep(shell: Shell, step: ShellStep): Promise<BlockResult> {
   const { script, output } = step;
   if (step.interrupted)
     return shell.runUntil(script, (printed) => printed !== '' && (output === undefined || missingLine(output, printed) === undefined));
-  const once = (): Promise<Ended> => shell.run(script);
+  const once = (): Promise<BlockResult> => shell.run(script);
   return step.eventually ? repeatedly(once, (ended) => problemOf(step, ended) === undefined) : once();
 }
 
-function problemOf({ where, script, status, output, interrupted }: ShellStep, ended: Ended): string | undefined {
-  const told = `\n${script}\n--- printed:\n${ended.printed}`;
+function problemOf({ where, script, status, output, interrupted }: ShellStep, ended: BlockResult): string | undefined {
+  const transcript = `\n${script}\n--- printed:\n${ended.printed}`;
   // A program may end by the signal, or handle it and exit with 0.
   const wanted = interrupted ? [0, 130] : [status];
-  if (!wanted.includes(ended.status)) return `${where}: status ${ended.status}, and not ${wanted.join(' or ')}${told}`;
+  if (!wanted.includes(ended.status)) return `${where}: status ${ended.status} instead of ${wanted.join(' or ')}${transcript}`;
   const missing = output === undefined ? undefined : missingLine(output, ended.printed);
-  if (interrupted && ended.printed === '') return `${where}: printed nothing${told}`;
-  return missing === undefined ? undefined : `${where}: the page shows a line that was not printed: ${missing}${told}`;
+  if (interrupted && ended.printed === '') return `${where}: printed nothing${transcript}`;
+  return missing === undefined ? undefined : `${where}: the page shows a line that was not printed: ${missing}${transcript}`;
 }
 
 /**

@@ -9,7 +9,7 @@ import { until } from '../lab/until.ts';
 
 const longestWait = 120_000;
 
-export interface Ended {
+export interface BlockResult {
   /** The exit status. 128 and more: the block was ended by a signal. */
   readonly status: number;
   /** Standard output and standard error, mixed as on a terminal. */
@@ -43,16 +43,16 @@ export class Shell {
   }
 
   /** Runs a block to its end. */
-  async run(script: string): Promise<Ended> {
+  async run(script: string): Promise<BlockResult> {
     return this.#start(script).ended;
   }
 
   /** Runs a block until `enough` accepts its output, then sends Ctrl-C. */
-  async runUntil(script: string, enough: (printed: string) => boolean): Promise<Ended> {
+  async runUntil(script: string, enough: (printed: string) => boolean): Promise<BlockResult> {
     const block = this.#start(script);
     let over = false;
     void block.ended.then(() => (over = true));
-    await until('it prints what it should', (note) => over || enough(note(block.printed())), longestWait).catch(() => undefined);
+    await until('the expected output is printed', (note) => over || enough(note(block.printed())), longestWait).catch(() => undefined);
     // dash loses a signal that arrives while it starts a program, so Ctrl-C is repeated.
     for (;;) {
       block.signal('SIGINT');
@@ -70,7 +70,7 @@ export class Shell {
   /** Kills the background processes. */
   async close(): Promise<void> {
     await until(
-      'what was started in the background has ended',
+      'background processes have ended',
       () => {
         const running = this.#running();
         for (const pid of running) kill(pid, 'SIGKILL');
@@ -80,7 +80,7 @@ export class Shell {
     );
   }
 
-  #start(script: string): { ended: Promise<Ended>; printed: () => string; signal: (name: NodeJS.Signals) => void } {
+  #start(script: string): { ended: Promise<BlockResult>; printed: () => string; signal: (name: NodeJS.Signals) => void } {
     const { directory, variables, entrance } = this.#options;
     const block = join(this.#state, `block-${++this.#blocks}`);
     const kept = join(this.#state, 'variables');
@@ -101,11 +101,11 @@ export class Shell {
     closeSync(log);
     const printed = (): string => (existsSync(`${block}.log`) ? readFileSync(`${block}.log`, 'utf8') : '');
     const signal = (name: NodeJS.Signals): void => kill(-(child.pid ?? 0), name);
-    const impatience = setTimeout(() => signal('SIGKILL'), 2 * longestWait);
-    const ended = new Promise<Ended>((resolve) => {
+    const killTimer = setTimeout(() => signal('SIGKILL'), 2 * longestWait);
+    const ended = new Promise<BlockResult>((resolve) => {
       child.once('error', (error) => resolve({ status: 127, printed: error.message }));
       child.once('exit', (code, by) => resolve({ status: code ?? (by === 'SIGINT' ? 130 : 137), printed: printed() }));
-    }).finally(() => clearTimeout(impatience));
+    }).finally(() => clearTimeout(killTimer));
     return { ended, printed, signal };
   }
 
@@ -116,7 +116,7 @@ export class Shell {
 }
 
 /** Repeats an attempt until it is good or the time is over. Resolves to the last result. */
-export async function repeatedly(attempt: () => Promise<Ended>, good: (ended: Ended) => boolean): Promise<Ended> {
+export async function repeatedly(attempt: () => Promise<BlockResult>, good: (ended: BlockResult) => boolean): Promise<BlockResult> {
   const deadline = performance.now() + longestWait;
   for (;;) {
     const ended = await attempt();

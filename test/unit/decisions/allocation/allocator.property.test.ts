@@ -106,8 +106,8 @@ class World {
     assert.deepEqual(addresses.map(formatAddress).toSorted(), after);
     const wasAsked = old === undefined || old.asking || differs(old.request, request);
     assert(wasAsked || before.every((address) => after.includes(address)), 'an address moves only when its owner asks');
-    assert(before.length === 0 || after.length > 0, 'a request that cannot be met takes nothing away');
-    assert(before.length > 0 || after.length > 0 === (reason === undefined), 'an address or a reason');
+    assert(before.length === 0 || after.length > 0, 'a request that cannot be met releases nothing');
+    assert(before.length > 0 || after.length > 0 === (reason === undefined), 'a Service gets an address or a reason');
     for (const address of addresses) if (!before.includes(formatAddress(address))) this.expectGiven(request, address);
     this.known.set(service, { request, hasReason: reason !== undefined, asking: reason !== undefined && wasAsked });
   }
@@ -119,7 +119,7 @@ class World {
     for (const other of this.allocator.holdersOf(given)) {
       const partner = this.known.get(other);
       const mayShare = partner === undefined || other === request.service || whyNotShared(request, partner.request) === undefined;
-      assert(mayShare, 'nobody is given what another holds');
+      assert(mayShare, 'a Service is never given an address that another holds');
     }
   }
 
@@ -162,7 +162,7 @@ class World {
         for (const other of this.allocator.holdersOf(address(held))) {
           const partner = this.known.get(other);
           if (other === service || partner === undefined || whyNotShared(request, partner.request) === undefined) continue;
-          assert(hasReason || partner.hasReason, 'one of two that may not share is told');
+          assert(hasReason || partner.hasReason, 'one of two Services that may not share has a reason');
         }
       }
     }

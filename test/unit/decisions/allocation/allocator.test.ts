@@ -175,7 +175,7 @@ describe('address families', () => {
     expect(ask(allocator, { name: 'web', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
   });
 
-  test('a Service that becomes dual-stack keeps its address even when the second family is full', () => {
+  test('a Service that becomes dual-stack keeps its address even when its pool lacks the second family', () => {
     const allocator = withPools(four, both);
     expect(ask(allocator, 'web')).toBe('198.51.100.0');
     expect(ask(allocator, { name: 'web', ...required })).toBe('198.51.100.0 (PoolHasNoFamily)');

@@ -122,7 +122,7 @@ describe('a drained node that is the sole next hop', () => {
     expect(outcomeAt({ nodes: [{ name: 'a', drain: 'force' }], drains: settled }, 'a')).toBe('NodeDrained');
   });
 
-  test('the node drained last stays while another drains, and none announces again for it', () => {
+  test('the node asked last stays when two drain, and none announces again for it', () => {
     const nodes: readonly NodeLiteral[] = [
       { name: 'a', drain: 'keepLast' },
       { name: 'b', drain: 'keepLast' },

@@ -96,7 +96,7 @@ export const metallbMetrics: readonly Row[] = [
   },
 ];
 
-export const metallbRest: readonly Row[] = [
+export const metallbBehaviour: readonly Row[] = [
   {
     name: 'Which Services are served (`--lb-class`)',
     does: 'differs',
