@@ -1,5 +1,5 @@
 import type { Dataplane } from '../../dataplane/dataplane.ts';
-import { addressesOf } from '../../decisions/direct-return/passing.ts';
+import { addressesOf } from '../../decisions/direct-return/forwarding-path.ts';
 import { wantsDirectReturn } from '../../decisions/direct-return/plan.ts';
 import { directReturnPreflight, tunnelNames, type Preflight } from '../../decisions/direct-return/preflight.ts';
 import { consistentHashing } from '../../decisions/forwarding/balancing.ts';

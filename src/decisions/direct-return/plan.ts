@@ -6,7 +6,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { ForwardingPath } from '../../net/direct-return.ts';
 import { frontendFamily, type Frontend } from '../../net/frontend.ts';
-import { addressesOf, forwardingPathTo, segmentThroughTunnels } from './passing.ts';
+import { addressesOf, forwardingPathTo, segmentThroughTunnels } from './forwarding-path.ts';
 
 interface DirectReturnPlan {
   readonly frontends: readonly Frontend[];

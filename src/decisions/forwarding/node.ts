@@ -3,7 +3,7 @@ import type { Family } from '../../net/address.ts';
 import type { FrontendScope, NodeForwarding } from '../../net/frontend.ts';
 import { comparePrefixes, formatPrefix, hostPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { directReturnNode } from '../direct-return/passing.ts';
+import { directReturnNode } from '../direct-return/forwarding-path.ts';
 import { isInScope } from './scope.ts';
 
 const frontendScopes: readonly FrontendScope[] = ['internal', 'external'];

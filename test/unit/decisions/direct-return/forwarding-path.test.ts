@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defined } from '../../../../src/lang/defined.ts';
-import { directReturnNode, forwardingPathTo, segmentThroughTunnels } from '../../../../src/decisions/direct-return/passing.ts';
+import { directReturnNode, forwardingPathTo, segmentThroughTunnels } from '../../../../src/decisions/direct-return/forwarding-path.ts';
 import { planDirectReturn } from '../../../../src/decisions/direct-return/plan.ts';
 import type { DirectReturnMode } from '../../../../src/model/kinds/types.ts';
 import type { DirectReturnReport, NodeState } from '../../../../src/model/objects/node-state.ts';
