@@ -131,7 +131,7 @@ test('BFD-003 no two sessions send from one port, even with other addresses or o
   }
 });
 
-describe("packets in a peer's name", () => {
+describe('packets that claim to come from a peer', () => {
   /** Returns a packet that ends the session if it is accepted. */
   const goodbye = async (): Promise<{ readonly state: 'Down'; readonly myDiscriminator: number; readonly yourDiscriminator: number }> => {
     const { discriminator, remote } = await ours.session();
@@ -202,7 +202,7 @@ describe("packets in a peer's name", () => {
     await until('a packet with the new minimum TTL is accepted', async () => (await downs()) === 1);
   });
 
-  test.each([false, true])('the problem names another program that has the port, and goes when that ends; passive: %s', async (passive) => {
+  test.each([false, true])('the problem names a program that occupies the port, and clears when it ends; passive: %s', async (passive) => {
     const first = start(link.speaker);
     await first.set({ name: 'x', peer: routerAddress[4] });
     ours = start(link.speaker);

@@ -166,7 +166,7 @@ test('a bundle of a node has its sessions, its metrics and the tables of its ker
   expect(await file('records/nodes/node1.yaml')).toContain('tor1-v4');
 });
 
-test('a bundle contains no TCP MD5 key of the kernel, even one that no object names', async () => {
+test('a bundle contains no TCP MD5 key of the kernel, even one that its source does not have', async () => {
   const key = 'Xq7-only-the-kernel-knows';
   await herald.edit('20-herald.yaml', (text) => text.replace('peerAddress: 10.2.0.1,', `peerAddress: 10.2.0.1, password: ${key},`));
   // The ToR has no password, so the kernel sends its SYN again and again.

@@ -117,7 +117,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
 
   afterAll(() => cleaner.close());
 
-  test('each lists every flow of UDP and SCTP, and the unreplied flows of TCP', async () => {
+  test('every flow of UDP and SCTP and the unreplied flows of TCP are listed', async () => {
     insert(...variousFlows);
     for (const family of families) {
       const base = { family, protocol: 'TCP', to: 1, port: 80, replyPort: 80 } as const;

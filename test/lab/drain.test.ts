@@ -206,7 +206,7 @@ describe('a drained node', () => {
   });
 });
 
-describe('the last next hop of a Service', () => {
+describe('the sole next hop of a Service', () => {
   let own: readonly string[];
 
   beforeAll(async () => {

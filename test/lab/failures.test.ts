@@ -178,7 +178,7 @@ metadata: { namespace: shop, name: ${name}, annotations: { herald.dev/address-po
 spec: { type: LoadBalancer, clusterIP: 10.96.0.${last}, ports: [{ port: 80, targetPort: 8080 }] }
 `;
 
-  test('the condition and explain of the waiting Service name the pool and the fix', async () => {
+  test('the waiting Service has condition PoolFull, and explain names the pool and the fix', async () => {
     await herald.write('60-first.yaml', small('first', 60));
     expect(await herald.untilAssigned('shop/first', 1)).toEqual(['203.0.113.1']);
     await herald.write('61-second.yaml', small('second', 61));

@@ -199,7 +199,7 @@ describe.each(families)('IPv%i', (family) => {
       await expect.poll(() => ask(41_004), eventually).toBe('pod1');
     });
 
-    test('the client is refused when no pod is left, and served by the next one that comes', async () => {
+    test('the client is refused when no pod is left, and served once there is one again', async () => {
       await dataplane.apply(web({ backends: backends(family, 1) }));
       expect(await ask(41_005)).toBe('pod1');
       await dataplane.apply(web({}));

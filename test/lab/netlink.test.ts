@@ -129,7 +129,7 @@ describe('rules written by netlink and by the nft command', () => {
     expect(listing('netlink')).toEqual(listing('command'));
   });
 
-  test('both read elements as they were written, and the command reads what netlink wrote', async () => {
+  test('both read elements as they were written, and the command reads those that netlink wrote', async () => {
     const elements = families.flatMap((family) => randomElements(family, 200, 7));
     await both(change({ adds: elements }));
     const ways = [
@@ -205,7 +205,7 @@ describe.each(['netlink', 'command'] as const)('by %s', (name) => {
   });
 });
 
-describe('netlink alone', () => {
+describe('netlink only', () => {
   const rule = (chain: string): string => skeleton(4, bit).chains.get(chain)?.rules[0] ?? '';
 
   /** Replaces the first rule of a chain. */
@@ -243,7 +243,7 @@ describe('netlink alone', () => {
     await expect(refused).rejects.toThrow(`element ${keyText(victim)} of ip6 herald hairpins: no such file or directory`);
   });
 
-  test('the likely elements of a set too large to list are asked for one by one', async () => {
+  test('a set too large to list is read by asking for its likely elements', async () => {
     const number = maximumListedElements + 5;
     const octets = (value: number): string => String.fromCharCode(value >> 16, (value >> 8) & 255, value & 255);
     const first = elementFromText(4, 'backends', '10.0.0.0 . tcp . 80 . 0:0', '10.0.0.1 . 80');

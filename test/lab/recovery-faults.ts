@@ -54,21 +54,21 @@ export async function restartTor(bed: RecoveryBed): Promise<RecoveryTimes> {
   return { noticed, back: Date.now() - started, sessions };
 }
 
-/** Interrupts the link of node1 to one ToR. `noticedBySwitch` is the time until the ToR's kernel sends elsewhere. */
+/** Interrupts the link of node1 to one ToR. `noticedByTor` is the time until the ToR's kernel sends elsewhere. */
 export async function interruptLink(
   bed: RecoveryBed,
   how: 'unplugged' | 'cut',
-): Promise<RecoveryTimes & { readonly noticedBySwitch: number }> {
+): Promise<RecoveryTimes & { readonly noticedByTor: number }> {
   const lost = Date.now();
   await (how === 'unplugged' ? bed.lab.unplug('node1', faultyTor) : bed.lab.cut('node1', faultyTor));
   await bed.untilNoDirectPath(faultyTor, 'node1');
-  const noticedBySwitch = Date.now() - lost;
+  const noticedByTor = Date.now() - lost;
   const sessions = await bed.untilSessions('node1', faultyTor, 'down');
   const noticed = Date.now() - lost;
   const returned = Date.now();
   await (how === 'unplugged' ? bed.lab.plug('node1', faultyTor) : bed.lab.heal('node1', faultyTor));
   await bed.untilAll();
-  return { noticedBySwitch, noticed, back: Date.now() - returned, sessions };
+  return { noticedByTor, noticed, back: Date.now() - returned, sessions };
 }
 
 /** Cuts the ToR's control plane off from its nodes: neither side gets packets of the other, not even a reset. Forwarding continues. */

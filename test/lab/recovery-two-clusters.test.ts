@@ -57,7 +57,7 @@ test('the ToRs spread traffic over both clusters, and both report Announced', as
   }
 });
 
-test("a withdrawal and a new announcement of one cluster do not affect the other's route", async () => {
+test("one cluster's withdrawal and new announcement do not affect the other's route", async () => {
   const text = await second.read('30-web.yaml');
   await second.remove('30-web.yaml');
   await untilVia(['node1']);

@@ -92,11 +92,11 @@ describe('the link between a node and a ToR', () => {
   ] as const)('%s: both ends notice by the hold time, the other ToR is not affected, and the link recovers', async (what, how) => {
     const stream = bed.stream();
     const before = (await bed.sessions('node1', 'tor2')).map(({ since }) => since);
-    const { noticedBySwitch, noticed, back, sessions } = await interruptLink(bed, how);
+    const { noticedByTor, noticed, back, sessions } = await interruptLink(bed, how);
     for (const { lastError } of sessions) expect(lastError).toMatch(/hold timer expired|Hold Timer Expired|unreachable|no answer/);
     const { text, late } = await stream.stop();
     console.info(
-      `a link ${what}: the ToR sends elsewhere after ${noticedBySwitch} ms, the node noticed after ${noticed} ms ` +
+      `a link ${what}: the ToR sends elsewhere after ${noticedByTor} ms, the node noticed after ${noticed} ms ` +
         `(hold time ${longTimeouts.holdTime} s), all routes ${back} ms after its return; ${text}`,
     );
     expect(late).toBe(0);

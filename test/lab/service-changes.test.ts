@@ -207,7 +207,7 @@ describe.each(families)('IPv%i', (family) => {
     }
   });
 
-  test('source ranges admit all clients, none, and all again without ranges', async () => {
+  test('two half ranges admit all clients, an unused address none, and no ranges all', async () => {
     const ranges =
       family === 4
         ? { halves: ['0.0.0.0/1', '128.0.0.0/1'], nobody: ['255.0.0.0/32'] }

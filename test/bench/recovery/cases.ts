@@ -123,7 +123,7 @@ function link(name: string, how: 'unplugged' | 'cut'): Case {
     ],
     run: async (bed) => {
       const times = await interruptLink(bed, how);
-      return [times.noticedBySwitch, times.noticed, times.back];
+      return [times.noticedByTor, times.noticed, times.back];
     },
   };
 }

@@ -92,8 +92,8 @@ export class DataPlanes {
   }
 
   /** Programs some of the nodes with what they decide. */
-  async set(wish: ClusterOptions, only: readonly number[] = nodes): Promise<void> {
-    const snapshot = objects(this.#layout, wish);
+  async set(options: ClusterOptions, only: readonly number[] = nodes): Promise<void> {
+    const snapshot = objects(this.#layout, options);
     await Promise.all(only.map((n) => this.setNode(n, snapshot)));
   }
 
@@ -115,10 +115,10 @@ export class DataPlanes {
     }
   }
 
-  async restart(n: number, wish: ClusterOptions): Promise<void> {
+  async restart(n: number, options: ClusterOptions): Promise<void> {
     await this.#planes.get(n)?.close();
     this.#planes.delete(n);
-    await this.set(wish, [n]);
+    await this.set(options, [n]);
   }
 
   async cleanup(n: number): Promise<void> {

@@ -83,8 +83,8 @@ describe.each(setups)('%s', (_, layout, mode) => {
   });
 
   test.each(families)('IPv%i: direct connections survive moves A to C to B to A between nodes, translated ones do not', async (family) => {
-    const survivors = async (wish: ClusterOptions): Promise<number[]> => {
-      await planes.set(wish);
+    const survivors = async (options: ClusterOptions): Promise<number[]> => {
+      await planes.set(options);
       lab.routeTo(1);
       expect(await open(family, 60)).toBe(60);
       const before = await askAll();
@@ -223,8 +223,8 @@ describe.each(setups)('%s', (_, layout, mode) => {
     const total = 200;
     expect(await open(family, total)).toBe(total);
     const before = await askAll();
-    const table = (wish: ClusterOptions): ((port: number) => string) => {
-      const snapshot = objects(layout, wish);
+    const table = (options: ClusterOptions): ((port: number) => string) => {
+      const snapshot = objects(layout, options);
       const web = snapshot.services.get('default/web');
       const frontends = web === undefined ? [] : (decideForwarding(snapshot, web, 'node1').forwarding?.frontends ?? []);
       const { slots, backends } = frontends.find(
