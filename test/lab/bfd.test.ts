@@ -107,8 +107,8 @@ describe.each(kinds)('over %s', (_, port, ends) => {
 test('BFD-003 no two sessions send from one port, even with other addresses or on other interfaces', async () => {
   const watch = new PacketWatch(link.router);
   // Several sessions would choose the same port.
-  const wishes = [0.5, 0.5, 0.5, 0.25, 0.125];
-  const transport = linuxTransport(() => wishes.shift() ?? 0);
+  const randoms = [0.5, 0.5, 0.5, 0.25, 0.125];
+  const transport = linuxTransport(() => randoms.shift() ?? 0);
   if (transport === undefined) throw new Error('koffi has no binary for this machine');
   transport.listen({ received: () => {} });
   try {
