@@ -43,7 +43,7 @@ export class HttpApi implements BalancerApi {
 
   async put(name: string, wanted: Pick<Balancer, 'ports' | 'hosts'>): Promise<Balancer> {
     const balancer = await this.#call('PUT', name, wanted);
-    if (balancer === undefined) throw new ApiError('refused', `balancer ${name} was made, and is not there`);
+    if (balancer === undefined) throw new ApiError('refused', `balancer ${name} was created but does not exist`);
     return balancer as Balancer;
   }
 

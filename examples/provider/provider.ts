@@ -84,7 +84,7 @@ export class BalancerProvider implements Provider, Recovery, ResourceHolder, Cha
       if (ports.length < service.ports.length)
         return {
           ingress: service.ingress,
-          reason: this.#because('ProviderRefused', 'it balances TCP to NodePorts, and a port of the Service is not that'),
+          reason: this.#because('ProviderRefused', 'it balances TCP to NodePorts only, and not every port of the Service has both'),
         };
       // The finalizer comes first, so that no balancer is left behind when the Service is deleted.
       await this.#metadata?.addFinalizer(key);
@@ -94,7 +94,10 @@ export class BalancerProvider implements Provider, Recovery, ResourceHolder, Cha
       const address = parseAddress(balancer.address);
       return address.ok
         ? { ingress: [{ address: address.value, ipMode: 'Proxy' }] }
-        : { ingress: service.ingress, reason: this.#because('ProviderFailed', `the API gave "${balancer.address}", which is no address`) };
+        : {
+            ingress: service.ingress,
+            reason: this.#because('ProviderFailed', `the API gave "${balancer.address}", which is not an address`),
+          };
     } catch (error) {
       return { ingress: service.ingress, reason: this.#failed(key, error) };
     }
