@@ -293,7 +293,7 @@ function checkTimes(options: ResolvedOptions, demand: Demand): void {
 const asnRule = 'an AS number is from 1 to 4294967295, but not 23456 (AS_TRANS)';
 
 /** The rule of Linux for interface names (dev_valid_name): up to 15 octets without space, colon and slash. */
-const isInterfaceName = (name: string): boolean => /^[^\s:/]{1,15}$/.test(name) && name !== '.' && name !== '../..';
+const isInterfaceName = (name: string): boolean => /^[^\s:/]{1,15}$/.test(name) && name !== '.' && name !== '..';
 
 export const isAsn = (asn: number): boolean => wholeNumber(asn, 1, 0xffff_ffff) && asn !== 23456;
 
