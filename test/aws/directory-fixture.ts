@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { LabProcess } from '../lab/lab-process.ts';
-import { endedWithUs } from '../conformance/foreground.ts';
+import { killedWithParent } from '../conformance/foreground.ts';
 import { clusterName, credentials, type Account } from './account.ts';
 import { Moto } from './moto.ts';
 import { makeAccount } from './moto-account.ts';
@@ -72,7 +72,7 @@ export class DirectoryFixture {
   /** Starts the controller as for a new cluster: region and VPC are found by its nodes. */
   async startController(...further: readonly string[]): Promise<void> {
     const argv = [program, 'controller', '--source', this.directory, '--aws-cluster-name', clusterName, ...further];
-    this.#controller = new LabProcess(endedWithUs(argv), {
+    this.#controller = new LabProcess(killedWithParent(argv), {
       logFile: join(this.directory, '.herald-controller.log'),
       record: () => undefined,
       env: this.#environment,

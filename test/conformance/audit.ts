@@ -1,17 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One thing that somebody asked of the API server. */
+/** One request to the API server. */
 export interface AuditedCall {
   readonly user: string;
   readonly verb: string;
   readonly group: string;
-  /** With the subresource: "services/status". */
+  /** Includes the subresource: "services/status". */
   readonly resource: string;
   readonly namespace: string;
-  /** Of the one object that it was about; "" where it was about more. */
+  /** The name of the object; empty when the request is about more than one. */
   readonly name: string;
-  /** HTTP status. */
+  /** The HTTP status of the answer. */
   readonly code: number;
 }
 
@@ -28,7 +28,7 @@ interface AuditEvent {
   readonly responseStatus?: { readonly code: number };
 }
 
-/** Arguments with which kube-apiserver writes down who asked for what, and was told what. The directory must be there. */
+/** Returns the arguments that make kube-apiserver log every request with its caller and its answer. The directory must exist. */
 export function auditArguments(directory: string): readonly string[] {
   const policy = join(directory, 'audit-policy.yaml');
   writeFileSync(policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Metadata' }] }));

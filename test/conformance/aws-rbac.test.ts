@@ -11,10 +11,10 @@ import { LabProcess } from '../lab/lab-process.ts';
 import { until } from '../lab/until.ts';
 import { auditArguments, auditedCalls, type AuditedCall } from './audit.ts';
 import { KubernetesCluster } from './cluster.ts';
-import { endedWithUs } from './foreground.ts';
+import { killedWithParent } from './foreground.ts';
 import { apply, definition, shipped } from './manifests.ts';
 
-/** The Roles of manifests/base and of examples/aws, and nothing else, against what a controller that serves Services by AWS asks for. */
+/** Compares the Roles of manifests/base and examples/aws with the requests of a controller that serves Services by AWS. */
 const example = parseAllDocuments(readFileSync(join(import.meta.dirname, '../../examples/aws/10-controller.yaml'), 'utf8')).map(
   (document) => document.toJS() as { readonly kind: string; readonly rules?: readonly Readonly<Record<string, readonly string[]>>[] },
 );
@@ -43,8 +43,8 @@ beforeAll(async () => {
   const token = await cluster.serviceAccountToken('herald-system', 'herald-controller');
   await writeFile(kubeconfig, cluster.kubeconfig(token), { mode: 0o600 });
   const argv = [join(import.meta.dirname, '../../bin/herald'), 'controller', '--leader-elect=false', '--kubeconfig', kubeconfig];
-  const place = ['--aws-cluster-name', 'test', '--aws-region', region, '--aws-vpc-id', account.vpcId];
-  controller = new LabProcess(endedWithUs([...argv, ...place]), {
+  const awsFlags = ['--aws-cluster-name', 'test', '--aws-region', region, '--aws-vpc-id', account.vpcId];
+  controller = new LabProcess(killedWithParent([...argv, ...awsFlags]), {
     logFile: join(cluster.directory, 'controller.log'),
     record: () => undefined,
     env: {
@@ -70,7 +70,7 @@ interface Service {
   readonly status: { readonly loadBalancer: { readonly ingress?: readonly { readonly hostname?: string }[] } };
 }
 
-test('a Service gets its finalizer, its load balancer and its host name, and goes again', async () => {
+test('a Service gets its finalizer, load balancer and hostname, and can be deleted', async () => {
   const spec = { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/aws', ports: [{ port: 80 }] };
   await apply(cluster, { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'default' }, spec });
   await until(
@@ -87,13 +87,13 @@ test('a Service gets its finalizer, its load balancer and its host name, and goe
 
 const calls = (): readonly AuditedCall[] => auditedCalls(audit).filter((one) => one.user === user);
 
-test('no call was refused', () => {
+test('no request is refused', () => {
   expect(calls().length).toBeGreaterThan(10);
-  // Kinds that are not installed here are not found.
+  // Requests for kinds that are not installed here get 404.
   expect(calls().filter(({ code }) => code === 401 || code === 403)).toEqual([]);
 });
 
-test('what the example grants beside manifests/base is asked for, and is all that is needed beside it', () => {
+test('the controller needs exactly the rights that the example adds to manifests/base', () => {
   const text = ({ verb, group, resource }: Pick<AuditedCall, 'verb' | 'group' | 'resource'>): string => `${verb} ${group}/${resource}`;
   const rights = (objects: typeof example): string[] =>
     objects.flatMap(({ rules = [] }) =>

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../lab/until.ts';
 import { ServiceCluster } from './services.ts';
 
-/** Services of a controller that served AWS, and one with the shipped Roles that does not. */
+/** Services of a controller that served AWS, and now a controller with the shipped Roles that does not. */
 const mergePatch = 'application/merge-patch+json';
 let services: ServiceCluster;
 
@@ -24,11 +24,11 @@ const patch = (name: string, body: object): Promise<unknown> =>
 const says = (name: string, condition: string): Promise<unknown> =>
   until(`${name} is ${condition}`, async (note) => note(await services.conditionOf(name)) === condition);
 
-test('one that is deleted says why it stays, in a condition and in an Event, until its finalizer is taken away', async () => {
+test('a deleted Service says in a condition and an Event why it stays, until its finalizer is removed', async () => {
   await create('web');
   await says('web', 'False AwsSwitchedOff');
   await services.cluster.request({ method: 'DELETE', path: `${services.path}/web` });
-  await until('an Event says it', async (note) => {
+  await until('an Event has the reason', async (note) => {
     const { items } = (await services.cluster.request({ path: '/apis/events.k8s.io/v1/namespaces/default/events' })) as {
       readonly items: readonly { readonly reason: string; readonly note: string }[];
     };
@@ -40,11 +40,11 @@ test('one that is deleted says why it stays, in a condition and in an Event, unt
   await until('it is gone', async (note) => note((await services.cluster.attempt({ path: `${services.path}/web` })).status) === 404);
 });
 
-test('one that is no LoadBalancer any more says so as well, and is clean when nothing is left of it', async () => {
+test('a Service that is no longer a LoadBalancer says so too, and loses the condition with its finalizer', async () => {
   await create('former');
   await says('former', 'False AwsSwitchedOff');
   await patch('former', { spec: { type: 'ClusterIP', loadBalancerClass: null } });
-  await until('its condition was written anew', async (note) => {
+  await until('its condition is written again', async (note) => {
     const [condition] = note((await services.get('former')).status.conditions) ?? [];
     return condition?.reason === 'AwsSwitchedOff';
   });

@@ -7,7 +7,7 @@ import { until } from '../lab/until.ts';
 import { BesideLab, heraldOnNode } from './beside/beside-lab.ts';
 import { balancer, clusterIP, endpoints, service } from './beside/objects.ts';
 
-/** Herald and the real kube-proxy on one node. To tell who has translated, they are told of different endpoints. */
+/** Tests Herald and the real kube-proxy on one node. Each gets different endpoints, so an answer shows which of the two translated. */
 const families: readonly Family[] = [4, 6];
 const cells = families.flatMap((family) => (['TCP', 'UDP'] as const).map((protocol): [Family, Protocol] => [family, protocol]));
 const client = (family: Family): string => (family === 4 ? '10.99.0.2' : 'fd99::2');
@@ -26,7 +26,7 @@ afterAll(async () => {
 const nameOf = (answers: readonly string[]): string[] => [...new Set(answers.map((answer) => answer.split(' ')[0] ?? ''))];
 const host = (): string[] => (lab.states.at(-1)?.host ?? []).map(({ code }) => code);
 
-/** Until kube-proxy forwards what it was told last. */
+/** Waits until kube-proxy forwards to its latest endpoints. */
 async function proxyHas(pod: string, to: (family: Family) => string): Promise<void> {
   for (const [family, protocol] of cells) {
     await until(
@@ -37,7 +37,7 @@ async function proxyHas(pod: string, to: (family: Family) => string): Promise<vo
   }
 }
 
-describe.each(['nftables', 'iptables'] as const)('in scope external, beside kube-proxy in mode %s', (mode) => {
+describe.each(['nftables', 'iptables'] as const)('scope external beside kube-proxy in mode %s', (mode) => {
   beforeAll(async () => {
     lab.put(
       service('both', { host: 1 }),
@@ -47,7 +47,7 @@ describe.each(['nftables', 'iptables'] as const)('in scope external, beside kube
       service('behind', { host: 5 }),
       service('empty', { host: 6 }),
     );
-    // Told of different pods: pod1 means Herald, pod3 kube-proxy.
+    // Herald and kube-proxy get different pods: an answer from pod1 comes through Herald, one from pod3 through kube-proxy.
     for (const name of ['both', 'ranged']) {
       lab.putHerald(...endpoints(name, 1));
       lab.putProxy(...endpoints(name, 3));
@@ -64,46 +64,46 @@ describe.each(['nftables', 'iptables'] as const)('in scope external, beside kube
   describe.each(cells)('IPv%i %s', (family, protocol) => {
     const ask = (to: string, more: Partial<Parameters<BesideLab['ask']>[0]> = {}) => lab.ask({ protocol, to, ...more });
 
-    test('where both have a frontend Herald counts, and the packet is masqueraded once', async () => {
+    test('Herald wins where both have a frontend, and a packet is masqueraded once', async () => {
       expect(await ask(balancer(family, 1))).toEqual([expect.stringMatching(/^pod1 /)]);
       expect(await ask(balancer(family, 1))).not.toEqual([`pod1 ${client(family)}`]);
       expect(nameOf(await ask(nodeAddress(family), { port: 30_001 }))).toEqual(['pod1']);
-      // From a pod too, and through itself.
+      // Also from a pod, from the endpoint itself and from the node.
       expect(nameOf(await ask(balancer(family, 1), { from: 'pod2' }))).toEqual(['pod1']);
       expect(nameOf(await ask(balancer(family, 1), { from: 'pod1' }))).toEqual(['pod1']);
       expect(nameOf(await ask(balancer(family, 1), { from: 'node' }))).toEqual(['pod1']);
     });
 
-    test("a ClusterIP is kube-proxy's alone, its unused ports and unallocated addresses too", async () => {
+    test('kube-proxy alone handles a ClusterIP, its unused ports and unallocated ClusterIPs', async () => {
       expect(nameOf(await ask(clusterIP(family, 1), { from: 'pod2' }))).toEqual(['pod3']);
       expect(inside('node', `nft list set ${family === 4 ? 'ip' : 'ip6'} herald cluster_ips`)).not.toContain('elements');
       expect(inside('node', `nft list set ${family === 4 ? 'ip' : 'ip6'} herald service_prefixes`)).not.toContain('elements');
     });
 
-    test("policy Local keeps the client's address and the endpoint of the node", async () => {
+    test("policy Local keeps the client's address and uses the endpoint of the node", async () => {
       expect(await ask(balancer(family, 2))).toEqual([`pod1 ${client(family)}`]);
       expect(await ask(nodeAddress(family), { port: 30_002 })).toEqual([`pod1 ${client(family)}`]);
       expect(await ask(balancer(family, 2), { from: 'pod2' })).toEqual([`pod1 ${podAddress(family, 2)}`]);
     });
 
-    test('source ranges hold, whoever drops', async () => {
+    test('source ranges are enforced, whichever of the two drops', async () => {
       expect(nameOf(await ask(balancer(family, 3)))).toEqual(['pod1']);
       const blocked = { localAddress: family === 4 ? '10.99.0.6' : 'fd99::6', count: 1, timeout: shortTimeout };
       expect(await ask(balancer(family, 3), blocked)).toEqual(['TIMEOUT']);
     });
 
-    test('an endpoint that kube-proxy does not know of yet is reached, although kube-proxy refuses', async () => {
+    test('Herald reaches an endpoint that kube-proxy does not know yet and refuses', async () => {
       expect(nameOf(await ask(clusterIP(family, 4), { from: 'pod2' }))).toEqual(['ECONNREFUSED']);
       expect(nameOf(await ask(balancer(family, 4)))).toEqual(['pod1']);
       expect(nameOf(await ask(nodeAddress(family), { port: 30_004 }))).toEqual(['pod1']);
     });
 
-    test('what Herald has no endpoint for goes where kube-proxy sends it', async () => {
+    test('kube-proxy forwards a Service without an endpoint at Herald', async () => {
       expect(nameOf(await ask(balancer(family, 5)))).toEqual(['pod3']);
       expect(nameOf(await ask(nodeAddress(family), { port: 30_005 }))).toEqual(['pod3']);
     });
 
-    test("without any endpoint it is refused, TCP by Herald's reset and not by kube-proxy's ICMP", async () => {
+    test("a Service without any endpoint is refused, TCP by Herald's reset and not by kube-proxy's ICMP", async () => {
       inside('client', 'nft add table inet seen', 'nft add chain inet seen arriving { type filter hook input priority 0 ; }');
       const errors = family === 4 ? 'icmp type destination-unreachable' : 'icmpv6 type destination-unreachable';
       inside('client', `nft add rule inet seen arriving ${errors} counter`);
@@ -115,7 +115,7 @@ describe.each(['nftables', 'iptables'] as const)('in scope external, beside kube
     });
   });
 
-  test('routes of load balancer addresses do not wait for kube-proxy, those of ClusterIPs do', async () => {
+  test('routes of load balancer addresses do not wait for kube-proxy, and those of ClusterIPs do', async () => {
     const announced = (text: string): boolean => lab.routes.includes(`announce ${text} to tor1`);
     expect([announced('192.0.2.4/32'), announced('fd09::4/128')]).toEqual([true, true]);
     expect([announced('172.30.0.1/32'), announced('fd02::1/128')]).toEqual([true, true]);
@@ -125,9 +125,9 @@ describe.each(['nftables', 'iptables'] as const)('in scope external, beside kube
     expect(host()).not.toContain('MasqueradeBitShared');
   });
 
-  test('also when kube-proxy starts after Herald, and makes its chains anew', async () => {
+  test('Herald keeps forwarding when kube-proxy starts after it and creates its chains again', async () => {
     await lab.stopProxy();
-    // Herald's tables belong to Herald, and stay.
+    // The flush does not remove Herald's tables, because Herald owns them.
     inside('node', 'nft flush ruleset');
     for (const family of families) expect(nameOf(await lab.ask({ to: balancer(family, 1) }))).toEqual(['pod1']);
     lab.startProxy(mode);
@@ -136,10 +136,10 @@ describe.each(['nftables', 'iptables'] as const)('in scope external, beside kube
   });
 });
 
-describe.each(['nftables', 'iptables'] as const)('in scope none, with kube-proxy in mode %s', (mode) => {
+describe.each(['nftables', 'iptables'] as const)('scope none with kube-proxy in mode %s', (mode) => {
   afterAll(() => lab.reset());
 
-  test('routes wait for its rules, go with them, and Herald has none of its own', async () => {
+  test("routes wait for kube-proxy's rules and go with them, and Herald has no rules", async () => {
     const routes = (): string[] => lab.routes.filter((line) => / (?:192\.0\.2\.1|fd09::1)\//.test(line));
     lab.put(service('both', { host: 1 }));
     lab.putHerald(...endpoints('both', 1));
@@ -156,10 +156,10 @@ describe.each(['nftables', 'iptables'] as const)('in scope none, with kube-proxy
       .toContain('default/both Programmed AwaitsForwarding');
     lab.putProxy(...endpoints('both', 3));
     await expect.poll(() => routes().toSorted(), eventually).toEqual(['announce 192.0.2.1/32 to tor1', 'announce fd09::1/128 to tor1']);
-    // A route follows its rule: it works at once.
+    // A route is announced after kube-proxy's rule exists, so it works at once.
     for (const [family, protocol] of cells) expect(nameOf(await lab.ask({ protocol, to: balancer(family, 1) }))).toEqual(['pod3']);
     expect(inside('node', 'nft list tables')).not.toContain('herald');
-    // Its rules outlive it, and so do the routes.
+    // The rules stay when kube-proxy stops, and the routes with them.
     await lab.stopProxy();
     lab.routes.length = 0;
     inside('node', 'nft flush ruleset');
@@ -168,7 +168,7 @@ describe.each(['nftables', 'iptables'] as const)('in scope none, with kube-proxy
   });
 });
 
-test('UDP clients that keep their port keep their pod, whoever translates new ones', async () => {
+test('UDP clients that keep their port keep their pod, whichever program translates new ones', async () => {
   const clients = families.flatMap((family) =>
     [balancer(family, 1), clusterIP(family, 1)].flatMap((address) => [0, 1, 2, 3].map((n) => ({ address, port: 41_000 + n }))),
   );
@@ -206,7 +206,7 @@ test('UDP clients that keep their port keep their pod, whoever translates new on
   await lab.reset();
 });
 
-test('source ranges that kube-proxy leaves behind in mode nftables still drop, until they are removed', async () => {
+test('source ranges that kube-proxy leaves behind in mode nftables drop until they are removed', async () => {
   const blocked = (family: Family, timeout?: number) => {
     const localAddress = family === 4 ? '10.99.0.6' : 'fd99::6';
     return lab.ask({ to: balancer(family, 1), localAddress, count: 1, ...defined({ timeout }) }).then(nameOf);
@@ -229,10 +229,10 @@ function rulesOfKubeProxy(mode: 'nftables' | 'iptables'): boolean {
   return listing.includes(mode === 'nftables' ? 'table ip6 kube-proxy' : ':KUBE-SERVICES');
 }
 
-describe.each(['nftables', 'iptables'] as const)('from one program to the other and back, kube-proxy in mode %s', (mode) => {
+describe.each(['nftables', 'iptables'] as const)('changes of scope with kube-proxy in mode %s', (mode) => {
   afterEach(() => lab.reset());
 
-  /** Connections that go on, and new ones again and again, while `during` happens. */
+  /** Keeps connections open and opens new ones all the time while `during` runs. Fails when one of them fails. */
   async function undisturbed(during: () => Promise<void>): Promise<void> {
     const staying = await Promise.all(
       families.flatMap((family) => [balancer(family, 1), clusterIP(family, 1)].map((to) => lab.lab.connection('client', to, 80))),
@@ -268,7 +268,7 @@ describe.each(['nftables', 'iptables'] as const)('from one program to the other 
     await undisturbed(async () => {
       for (const services of ['external', 'all', 'external', 'none', 'all'] as const) {
         lab.scope(services);
-        // The rules of what leaves drain for a second.
+        // Rules of frontends that left the scope drain for one second.
         await new Promise((resolve) => setTimeout(resolve, 1_500));
         await lab.settled();
       }
@@ -291,7 +291,7 @@ describe.each(['nftables', 'iptables'] as const)('from one program to the other 
     });
   });
 
-  test('rules of kube-proxy are not removed where Herald does not forward', async () => {
+  test("the cleanup keeps kube-proxy's rules when Herald does not forward ClusterIPs", async () => {
     lab.put(service('both', { host: 1 }), ...endpoints('both', 1));
     lab.startProxy(mode);
     await proxyHas('pod1', (family) => balancer(family, 1));

@@ -12,8 +12,8 @@ import { foreground } from './foreground.ts';
 import { apply, shipped } from './manifests.ts';
 
 /**
- * A node without kube-proxy. The API server's own ClusterIP, by which everything in the cluster reaches it, leads nowhere until the agent
- * has programmed it, and the agent can know of it only from the API server: --apiserver is the way out.
+ * A node without kube-proxy. All programs in the cluster reach the API server at its own ClusterIP, which works only after the agent has
+ * programmed it. But the agent learns of it from the API server. The flag --apiserver resolves this.
  *
  *     API server ── node: herald agent ── pod
  */
@@ -21,7 +21,7 @@ const names = { server: `hl-ku-${process.pid}-server`, node: `hl-ku-${process.pi
 const program = join(import.meta.dirname, '../../bin/herald');
 const real = '192.0.2.10';
 
-/** The Service kubernetes is of one family, the cluster's first; this one leads to the same server by the other. */
+/** The Service "kubernetes" has only the cluster's first family. This one leads to the same server by the other family. */
 const overIPv6 = [
   {
     apiVersion: 'v1',
@@ -69,7 +69,7 @@ beforeAll(async () => {
     contentType: 'application/merge-patch+json',
   });
   const token = await cluster.serviceAccountToken('herald-system', 'herald-agent');
-  // As a pod has it: the server is the ClusterIP.
+  // A pod's configuration names the ClusterIP as the server.
   const text = cluster.kubeconfig(token).replace(`https://${real}:6443`, 'https://10.96.0.1:443');
   expect(text).toContain('10.96.0.1');
   kubeconfig = join(cluster.directory, 'agent.kubeconfig');
@@ -100,7 +100,7 @@ async function makeNetwork(): Promise<void> {
       'link set eth0 up',
       'route add 10.1.0.0/24 via 192.0.2.1',
       'route add fd00:10:1::/64 via 2001:db8::1',
-      // What no Service of the node takes is refused at once: nothing here waits for a time-out.
+      // Addresses that no rule on the node translates are refused at once, so no test waits for a timeout.
       'route add unreachable 10.96.0.0/12',
       'route add unreachable fd00:96::/112',
     ],
@@ -137,7 +137,7 @@ function startAgent(...server: readonly string[]): LabProcess {
 }
 let agents = 0;
 
-/** What the API server says of its version when asked at an address; the error's code where it cannot be asked. */
+/** Returns the version of the API server at an address, or the error code of the request. */
 async function ask(from: 'pod' | 'node', host: string): Promise<string> {
   const script = `
     const request = require('node:https').get({ host: ${JSON.stringify(host)}, port: 443, path: '/version', servername: 'kubernetes.default.svc',
@@ -148,13 +148,13 @@ async function ask(from: 'pod' | 'node', host: string): Promise<string> {
   return stdout.trim();
 }
 
-/** The rules of the agent, without counters of packets and without which process owns the tables. */
+/** Returns the agent's rules without packet counters and without the owner of the tables. */
 async function rules(): Promise<string> {
   const { stdout } = await run(inNamespace(names.node, ['nft', '-s', 'list', 'ruleset']));
   return stdout.replaceAll(/ # progname .*|^\tflags.*\n/gm, '');
 }
 
-test('before the agent has run the ClusterIP leads nowhere, and an agent that knows only it says so', async () => {
+test('the ClusterIP is unreachable before the agent ran, and an agent that knows only it says so', async () => {
   expect(await ask('pod', '10.96.0.1')).toMatch(/^E(HOST|NET)UNREACH$/);
   expect(await ask('node', 'fd00:96::1')).toMatch(/^E(HOST|NET)UNREACH$/);
   const lost = startAgent();
@@ -164,7 +164,7 @@ test('before the agent has run the ClusterIP leads nowhere, and an agent that kn
   expect(await lost.exited).toMatchObject({ code: 0 });
 });
 
-describe('with --apiserver', () => {
+describe('an agent with --apiserver', () => {
   beforeAll(async () => {
     agent = startAgent('--apiserver', `https://${real}:6443`);
     await agent.waitForLine(/agent started/, 30_000);
@@ -179,7 +179,7 @@ describe('with --apiserver', () => {
     expect(await ask(from, address)).toMatch(/^v1\.\d+/);
   });
 
-  test('another process gets through with what a pod is given', async () => {
+  test('another process connects with the environment of a pod', async () => {
     const token = await cluster.serviceAccountToken('herald-system', 'herald-agent');
     const files =
       'd=/run/secrets/kubernetes.io/serviceaccount; mount -t tmpfs none /run && mkdir -p $d && cp "$1" $d/ca.crt && printf %s "$2" > $d/token; shift 2; exec "$@"';
@@ -193,10 +193,10 @@ describe('with --apiserver', () => {
     expect(await second.exited).toMatchObject({ code: 0 });
   });
 
-  test('a restart of the API server takes nothing away', async () => {
+  test('a restart of the API server removes no rules', async () => {
     const before = await rules();
     await cluster.stopApiServer();
-    // The rules lead to a server that is not there: its kernel refuses, so the packets still arrive.
+    // The rules lead to a stopped server. Its kernel refuses the connection, which shows that packets still arrive.
     expect(await ask('pod', '10.96.0.1')).toBe('ECONNREFUSED');
     await until('the agent has noticed', () => agent?.lines().some((line) => line.includes('cannot be read')) === true, 30_000);
     expect(await rules()).toBe(before);
@@ -207,7 +207,7 @@ describe('with --apiserver', () => {
     expect(await ask('pod', 'fd00:96::1')).toMatch(/^v1\./);
   });
 
-  test('its metrics tell of what it was told and has programmed, and that the API server was gone for a while', async () => {
+  test('metrics count lists, changes and programming, and the outage of the API server', async () => {
     const text = await scrape();
     expect(sampleOf(text, 'herald_watch_lists_total{resource="services"}')).toBeGreaterThan(0);
     expect(sampleOf(text, 'herald_watch_lists_total{resource="endpointslices.discovery.k8s.io"}')).toBeGreaterThan(0);
@@ -215,7 +215,7 @@ describe('with --apiserver', () => {
     await apply(cluster, { ...marker('counted'), spec: { clusterIP: '10.100.0.2', ports: [{ port: 80 }] } });
     await untilProgrammed('10.100.0.2');
     const moved = ['herald_change_to_rule_duration_seconds_count{kind="Service"}', 'kubeproxy_sync_proxy_rules_service_changes_total'];
-    await until('the figures have moved', async (note) => {
+    await until('the metrics have counted the change', async (note) => {
       const after = note(await scrape());
       return moved.every((series) => (sampleOf(after, series) ?? 0) > (sampleOf(text, series) ?? 0));
     });
@@ -224,7 +224,7 @@ describe('with --apiserver', () => {
     expect(sampleOf(text, 'herald_dataplane_up')).toBe(1);
   });
 
-  test('a restart of the agent takes nothing away, with the API server there or not', async () => {
+  test('a restart of the agent removes no rules, whether the API server runs or not', async () => {
     const before = await rules();
     agent?.kill();
     expect(await agent?.exited).toMatchObject({ code: 0 });
@@ -240,24 +240,24 @@ describe('with --apiserver', () => {
     expect(await ask('pod', 'fd00:96::1')).toMatch(/^v1\./);
   });
 
-  test('an agent that was killed leaves its rules, and the next one takes them over', async () => {
+  test('an agent that was killed leaves its rules, and the next agent adopts them', async () => {
     agent?.kill('SIGKILL');
     await agent?.exited;
     expect(await ask('pod', '10.96.0.1')).toMatch(/^v1\./);
-    // With its own rules in the kernel it finds the API server at the ClusterIP.
+    // Its own rules in the kernel lead it to the API server at the ClusterIP.
     agent = startAgent();
     await agent.waitForLine(/agent started/, 30_000);
     expect(await ask('pod', 'fd00:96::1')).toMatch(/^v1\./);
   });
 });
 
-/** From the node itself, at its InternalIP. */
+/** Scrapes the agent from the node, at the node's InternalIP. */
 async function scrape(): Promise<string> {
   const script = `fetch('http://192.0.2.1:10290/metrics').then(async (answer) => process.stdout.write(await answer.text()))`;
   return (await run(inNamespace(names.node, [process.execPath, '-e', script]))).stdout;
 }
 
-/** A Service that is there to be seen: when its ClusterIP is programmed, so is whatever came before it. */
+/** A Service that marks a point in time: once its ClusterIP is programmed, all earlier changes are too. */
 function marker(name: string): object {
   const spec = { clusterIP: '10.100.0.1', ports: [{ port: 80 }] };
   return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'default' }, spec };

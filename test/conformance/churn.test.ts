@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => cluster?.stop());
 
-/** Services that come, change and go, until told to stop. What the API server refuses, or cannot be asked, is left for the next turn. */
+/** Creates, changes and deletes Services at random until `stop`. Requests that are refused or fail are skipped. */
 async function churn(seed: number, counter: { done: number }, stop: AbortSignal): Promise<void> {
   const random = new Random(seed);
   while (!stop.aborted) {
@@ -48,7 +48,7 @@ async function there(): Promise<Map<string, string>> {
   return new Map(items.map(({ metadata }) => [`default/${metadata.name}`, metadata.labels?.['value'] ?? '']));
 }
 
-test('nothing is lost where etcd and the API server forget what we had (410) while Services come and go, again and again', async () => {
+test('no change is lost when etcd and the API server forget versions (410) during churn', async () => {
   const wire = await Wire.to(Number(new URL(cluster.admin.server).port));
   const lines: string[] = [];
   const line = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields)}`);
@@ -57,20 +57,20 @@ test('nothing is lost where etcd and the API server forget what we had (410) whi
   const connection = { server: new URL(`https://127.0.0.1:${wire.port}`), credentials, expired: () => undefined };
   const client = new KubeClient(connection, { clock: systemClock });
   const source = new KubernetesSource({ client, clock: systemClock, random: systemRandom, log }, { node: 'node1' });
-  /** What somebody has who hears of nothing but changes. */
-  const heard = new Map<string, string>();
-  const look = (key: string): void => {
+  /** The state of a subscriber that gets only changes: label values by Service. */
+  const seen = new Map<string, string>();
+  const record = (key: string): void => {
     const service = source.snapshot.services.get(key as `${string}/${string}`);
-    if (service === undefined) heard.delete(key);
-    else heard.set(key, service.metadata.labels['value'] ?? '');
+    if (service === undefined) seen.delete(key);
+    else seen.set(key, service.metadata.labels['value'] ?? '');
   };
   source.onChange((changes) => {
-    for (const { kind, key } of changes) if (kind === 'Service') look(key);
+    for (const { kind, key } of changes) if (kind === 'Service') record(key);
   });
   const stop = new AbortController();
   try {
     await source.start();
-    for (const key of source.snapshot.services.keys()) look(key);
+    for (const key of source.snapshot.services.keys()) record(key);
     const counter = { done: 0 };
     const working = churn(7, counter, stop.signal);
     const more = (count: number): Promise<unknown> => {
@@ -78,27 +78,27 @@ test('nothing is lost where etcd and the API server forget what we had (410) whi
       return until(`${count} more changes`, (note) => note(counter.done) >= enough, 60_000);
     };
     const forgotten = (): boolean => lines.some((one) => one.includes('410'));
-    // A list that was under way when the wire was cut is begun anew, whatever the server remembers.
+    // A list that was in progress when the wire was cut is restarted without a 410, so one round may not be enough.
     for (let round = 0; round < 2 || (round < 6 && !forgotten()); round++) {
       await more(20);
       wire.cut();
       await more(20);
       await cluster.compact();
-      // A server that starts remembers from then on.
+      // A restarted API server remembers versions only from its start on.
       await cluster.stopApiServer();
       await cluster.startApiServer();
       wire.mend();
-      // A watch that broke off once is no trouble that would be told of, and is tried again after a pause.
+      // One broken watch is not reported as a problem; the source retries it after a pause. The marker shows when it has caught up.
       const marker = { apiVersion: 'v1', kind: 'Service', metadata: { name: `round-${round}` }, spec: { ports: [{ port: 80 }] } };
       await cluster.request({ method: 'POST', path, body: marker });
-      await until(`round-${round} is heard of`, (note) => note(source.snapshot.services).has(`default/round-${round}`), 90_000);
+      await until(`round-${round} is seen`, (note) => note(source.snapshot.services).has(`default/round-${round}`), 90_000);
     }
     stop.abort();
     await working;
     expect(forgotten()).toBe(true);
     const wanted = await there();
     await until(
-      'all is known',
+      'the snapshot equals the cluster',
       (note) => {
         const services = [...source.snapshot.services];
         const known = new Map<string, string>(services.map(([key, { metadata }]) => [key, metadata.labels['value'] ?? '']));
@@ -107,7 +107,7 @@ test('nothing is lost where etcd and the API server forget what we had (410) whi
       },
       90_000,
     );
-    expect(heard).toEqual(wanted);
+    expect(seen).toEqual(wanted);
   } finally {
     stop.abort();
     await source.close();

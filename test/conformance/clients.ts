@@ -20,19 +20,19 @@ export interface Manifest {
   readonly spec?: { readonly template?: { readonly metadata: object; readonly spec: object } };
 }
 
-/** A kube-apiserver that is busy takes minutes to let go of a definition: it looks for objects of the kind, and again later and later. */
-export const patience = 300_000;
+/** In milliseconds. A busy kube-apiserver needs minutes to delete a CRD, because it looks for objects of the kind at growing intervals. */
+export const clientTimeoutMs = 300_000;
 
-/** kubectl and Helm as cluster-admin, with files of their own that go with `remove`. */
+/** Runs kubectl and Helm as cluster-admin, with their own files, which `remove` deletes. */
 export class Clients {
   readonly directory = mkdtempSync(join(tmpdir(), 'herald-clients-'));
   readonly #environment: Readonly<Record<string, string>>;
-  /** Where the cluster is. */
+  /** The network namespace of the cluster. */
   readonly #namespace: string | undefined;
 
   constructor(cluster: KubernetesCluster, { namespace }: { readonly namespace?: string } = {}) {
     const kubeconfig = join(this.directory, 'kubeconfig');
-    // Within a namespace its certificate is for loopback by name only.
+    // Within a namespace, the server's certificate covers loopback only by the name localhost.
     const text = namespace === undefined ? cluster.kubeconfig() : cluster.kubeconfig().replace('127.0.0.1', 'localhost');
     writeFileSync(kubeconfig, text, { mode: 0o600 });
     const { directory } = this;
@@ -48,11 +48,11 @@ export class Clients {
     return this.run([programPath('helm'), ...args]);
   }
 
-  /** Another program, with the kubeconfig of cluster-admin. `path`: where programs are found before anywhere else. */
+  /** Runs another program with the kubeconfig of cluster-admin. `path` is put in front of PATH. */
   run(argv: readonly string[], { path }: { readonly path?: string } = {}): Promise<CommandResult> {
     const env = { ...this.#environment, ...(path === undefined ? {} : { PATH: `${path}:${process.env['PATH'] ?? ''}` }) };
     const inside = this.#namespace === undefined ? argv : inNamespace(this.#namespace, argv);
-    return run(inside, { env, timeoutMs: patience, check: false });
+    return run(inside, { env, timeoutMs: clientTimeoutMs, check: false });
   }
 
   remove(): void {
@@ -60,7 +60,7 @@ export class Clients {
   }
 }
 
-/** What it printed. Fails where it complained. */
+/** Returns the standard output. Fails the test when the program failed or printed errors. */
 export function succeeded({ code, stdout, stderr }: CommandResult): string {
   expect(stderr.replaceAll(/^(level=INFO|Warning: .* is deprecated).*\n/gm, '')).toBe('');
   expect(code).toBe(0);

@@ -12,7 +12,7 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-test('kube-apiserver of the version in go.mod is ready', async () => {
+test('kube-apiserver has the version of go.mod and becomes ready', async () => {
   expect(await cluster.request({ path: '/readyz' })).toBe('ok');
   expect(await cluster.request({ path: '/version' })).toMatchObject({ gitVersion: kubernetesVersion });
 });
@@ -48,7 +48,7 @@ test('objects outlive a restart of kube-apiserver', async () => {
   expect(await cluster.request({ path: '/api/v1/namespaces/kept' })).toMatchObject({ metadata: { name: 'kept' } });
 });
 
-test('kube-controller-manager runs beside it where asked for', async () => {
+test('kube-controller-manager runs when the options ask for it', async () => {
   const whole = await KubernetesCluster.start({ controllerManager: true });
   try {
     await whole.request({

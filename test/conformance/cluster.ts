@@ -11,28 +11,28 @@ import { freePorts } from './free-port.ts';
 import { programPath, type Program } from './programs.ts';
 import { send, type ApiRequest, type ApiResponse } from './request.ts';
 
-/** What a client needs to reach the API server as somebody. */
+/** The data that a client needs to reach the API server as one user. */
 export interface Credentials {
   /** "https://127.0.0.1:34567" */
   readonly server: string;
-  /** PEM. */
+  /** A PEM file's text. */
   readonly certificateAuthority: string;
   readonly token: string;
-  /** A socket file that leads to the server, where it is in a network namespace that we are not in. */
+  /** A Unix socket that leads to the server. Set when the server runs in a network namespace. */
   readonly socket?: string;
 }
 
 export interface ClusterOptions {
-  /** Runs kube-controller-manager too: EndpointSlices from selectors, garbage collection, namespaces that go away. */
+  /** Also runs kube-controller-manager: EndpointSlices from selectors, garbage collection, deletion of namespaces. */
   readonly controllerManager?: boolean;
-  /** Further arguments of kube-apiserver. */
+  /** Additional arguments of kube-apiserver. */
   readonly apiServerArguments?: readonly string[];
-  /** Everything runs in this network namespace, and kube-apiserver listens on port 6443 of all its addresses, of which this is one. */
+  /** Runs everything in this network namespace. kube-apiserver listens on port 6443 of all its addresses; `address` is one of them. */
   readonly inside?: { readonly namespace: string; readonly address: string };
 }
 
 /**
- * etcd and kube-apiserver on loopback, with RBAC, and empty. Everything is in a directory of its own, which goes away with `stop`.
+ * etcd and an empty kube-apiserver with RBAC, on loopback. All files are in one directory, which `stop` removes.
  *
  *   const cluster = await KubernetesCluster.start();
  *   await cluster.request({ method: 'POST', path: '/api/v1/namespaces', body: {...} });   as cluster-admin; throws unless 2xx
@@ -40,7 +40,7 @@ export interface ClusterOptions {
  *   await cluster.stop();
  */
 export class KubernetesCluster {
-  /** Of this cluster alone: keys, certificates, data and logs. */
+  /** Keys, certificates, data and logs of this cluster. */
   readonly directory = mkdtempSync(join(tmpdir(), 'herald-cluster-'));
   readonly #adminToken = randomBytes(16).toString('hex');
   readonly #ports: { readonly etcd: number; readonly etcdPeer: number; readonly apiServer: number };
@@ -49,7 +49,7 @@ export class KubernetesCluster {
   #etcd: LabProcess | undefined;
   #apiServer: LabProcess | undefined;
   #controllerManager: LabProcess | undefined;
-  #entrance: LabProcess | undefined;
+  #socketProxy: LabProcess | undefined;
 
   private constructor(ports: readonly number[], options: ClusterOptions) {
     const [etcd = 0, etcdPeer = 0, apiServer = 0] = ports;
@@ -57,12 +57,12 @@ export class KubernetesCluster {
     this.#options = options;
   }
 
-  /** Resolves when /readyz says yes and the namespace default is there. */
+  /** Resolves when /readyz succeeds and the namespace "default" exists. */
   static async start(options: ClusterOptions = {}): Promise<KubernetesCluster> {
     const cluster = new KubernetesCluster(options.inside === undefined ? await freePorts(3) : [2379, 2380, 6443], options);
     try {
       cluster.#writeFiles();
-      if (options.inside !== undefined) await cluster.#openEntrance();
+      if (options.inside !== undefined) await cluster.#startSocketProxy();
       cluster.#etcd = cluster.#run('etcd', etcdArguments(cluster.directory, cluster.#ports.etcd, cluster.#ports.etcdPeer));
       await cluster.startApiServer();
       writeFileSync(join(cluster.directory, 'kubeconfig'), cluster.kubeconfig(), { mode: 0o600 });
@@ -86,19 +86,19 @@ export class KubernetesCluster {
     };
   }
 
-  /** As cluster-admin, or with another token. Resolves with the parsed answer; rejects unless its status is 2xx. */
+  /** Sends a request as cluster-admin, or with another token. Resolves with the parsed body; rejects unless the status is 2xx. */
   async request(request: ApiRequest, token = this.admin.token): Promise<unknown> {
     const { status, body } = await this.attempt(request, token);
     if (status >= 300) throw new Error(`${request.method ?? 'GET'} ${request.path}: ${status} ${JSON.stringify(body)}`);
     return body;
   }
 
-  /** The same whatever the status; rejects only where there is no answer. */
+  /** Sends a request and resolves with any status. Rejects only when there is no answer. */
   attempt(request: ApiRequest, token = this.admin.token): Promise<ApiResponse> {
     return send({ ...this.admin, token }, request);
   }
 
-  /** Makes the service account, and its namespace, where they are not there, and asks for a token of an hour. */
+  /** Creates the service account and its namespace if they do not exist, and returns a token that is valid for one hour. */
   async serviceAccountToken(namespace: string, name: string): Promise<string> {
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } };
     await this.#ensure('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
@@ -111,7 +111,7 @@ export class KubernetesCluster {
     return (answer as { status: { token: string } }).status.token;
   }
 
-  /** The text of a kubeconfig file with one context, for cluster-admin or for another token. */
+  /** Returns the text of a kubeconfig file with one context, for cluster-admin or for another token. */
   kubeconfig(token = this.admin.token, contextNamespace = 'default'): string {
     const { server, certificateAuthority } = this.admin;
     const authority = Buffer.from(certificateAuthority).toString('base64');
@@ -125,18 +125,18 @@ export class KubernetesCluster {
     });
   }
 
-  /** The last lines that kube-apiserver wrote. */
+  /** Returns the last lines of kube-apiserver's output. */
   log(): readonly string[] {
     return this.#apiServer?.lines().slice(-50) ?? [];
   }
 
-  /** Ends kube-apiserver, by SIGKILL unless said: connections break, and nothing listens on its port until `startApiServer`. */
+  /** Stops kube-apiserver, by default with SIGKILL. Connections break, and its port is closed until `startApiServer`. */
   async stopApiServer(name: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
     this.#apiServer?.kill(name);
     await this.#apiServer?.exited;
   }
 
-  /** On the same port, with what etcd has kept. Resolves when it is ready. */
+  /** Starts kube-apiserver on the same port with the data of etcd. Resolves when it is ready. */
   async startApiServer(): Promise<void> {
     const further = this.#options.apiServerArguments ?? [];
     const running = this.#run('kube-apiserver', [
@@ -145,7 +145,7 @@ export class KubernetesCluster {
     ]);
     this.#apiServer = running;
     const ready = async (): Promise<boolean> => {
-      // It writes a certificate for loopback, signed by itself, when it starts with an empty directory.
+      // When it starts with an empty directory, it writes a self-signed certificate for loopback.
       this.#certificateAuthority ||= readFileSync(join(this.directory, 'certificates/apiserver.crt'), 'utf8');
       const paths = ['/readyz', '/api/v1/namespaces/default'];
       const answers = await Promise.all(paths.map((path) => this.attempt({ path })));
@@ -155,7 +155,7 @@ export class KubernetesCluster {
     if (!running.running) throw new Error(`kube-apiserver has ended: ${running.lines().slice(-20).join('\n')}`);
   }
 
-  /** etcd forgets every version before the latest, as it does every five minutes when kube-apiserver tells it to. */
+  /** Makes etcd forget all versions before the latest. kube-apiserver has it done every five minutes. */
   async compact(): Promise<void> {
     const ask = async (path: string, body: object): Promise<{ readonly header?: { readonly revision: string } }> => {
       const answer = await fetch(`http://127.0.0.1:${this.#ports.etcd}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body) });
@@ -167,8 +167,8 @@ export class KubernetesCluster {
   }
 
   async stop(): Promise<void> {
-    for (const one of [this.#controllerManager, this.#apiServer, this.#etcd, this.#entrance]) {
-      // What it holds is thrown away: there is nothing to wait for.
+    for (const one of [this.#controllerManager, this.#apiServer, this.#etcd, this.#socketProxy]) {
+      // The data is deleted next, so a clean shutdown is not needed.
       one?.kill('SIGKILL');
       await one?.exited;
     }
@@ -188,14 +188,17 @@ export class KubernetesCluster {
     return join(this.directory, 'kube-apiserver.sock');
   }
 
-  /** Files are there in every network namespace: a socket file lets the test in. */
-  async #openEntrance(): Promise<void> {
-    const program = join(import.meta.dirname, 'entrance.ts');
-    this.#entrance = this.#foreground([process.execPath, program, this.#socket, String(this.#ports.apiServer)], 'entrance');
-    await this.#entrance.waitForLine(/open/);
+  /**
+   * Starts a proxy from a Unix socket to the API server. A socket file is visible in every network namespace, so the test can connect to
+   * it.
+   */
+  async #startSocketProxy(): Promise<void> {
+    const program = join(import.meta.dirname, 'socket-proxy.ts');
+    this.#socketProxy = this.#foreground([process.execPath, program, this.#socket, String(this.#ports.apiServer)], 'socket-proxy');
+    await this.#socketProxy.waitForLine(/open/);
   }
 
-  /** Service accounts' keys, and the one user that is known by a token from the start. */
+  /** Writes the keys for service account tokens and the token of the one predefined user. */
   #writeFiles(): void {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', {
       modulusLength: 2048,
@@ -240,7 +243,7 @@ function apiServerArguments(directory: string, etcdPort: number, securePort: num
     `--service-account-key-file=${join(directory, 'service-account.pub')}`,
     `--service-account-signing-key-file=${join(directory, 'service-account.key')}`,
     '--service-cluster-ip-range=10.96.0.0/12,fd00:96::/112',
-    // Nobody runs pods here, and nobody would make the service accounts that they must have.
+    // No pod runs here, and no controller creates the service accounts that this plugin demands.
     '--disable-admission-plugins=ServiceAccount',
   ];
 }
@@ -249,7 +252,7 @@ function controllerManagerArguments(directory: string): string[] {
   return [
     `--kubeconfig=${join(directory, 'kubeconfig')}`,
     '--leader-elect=false',
-    // Its own port is not asked for anything.
+    // Its own port is not used.
     '--secure-port=0',
     `--service-account-private-key-file=${join(directory, 'service-account.key')}`,
   ];

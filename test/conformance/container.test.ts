@@ -13,8 +13,8 @@ import { foreground } from './foreground.ts';
 import { shipped } from './manifests.ts';
 
 /**
- * The commands of the Containerfile, carried out in a Debian of their own as there is no container engine, and what they make run as the
- * manifests say: with those capabilities, and a root that cannot be written to.
+ * Carries out the commands of the Containerfile in a copy of Debian, without a container engine, and runs the result as the manifests say:
+ * with their capabilities and a read-only root.
  */
 const project = join(import.meta.dirname, '../..');
 const namespace = `hl-ct-${process.pid}`;
@@ -32,7 +32,7 @@ interface Workload {
   };
 }
 
-/** The security context of the only container, with what it has of its pod; and its arguments. */
+/** Returns the arguments of the only container, and its security context combined with its pod's. */
 function containerOf(file: string): { context: SecurityContext; args: readonly string[] } {
   const workload = shipped(file).find(({ kind }) => kind === 'Deployment' || kind === 'DaemonSet') as unknown as Workload;
   const { securityContext, containers } = workload.spec.template.spec;
@@ -85,7 +85,7 @@ const mounts = (data: string) => [
   { from: '/proc/sys/net', to: '/host/proc/sys/net' },
 ];
 
-/** An agent as the DaemonSet has it, but for where its objects come from. */
+/** Starts an agent as the DaemonSet does, except that its objects come from a directory. */
 function startAgent(name: string, capabilities: readonly string[]): { process: LabProcess; data: string } {
   const data = join(directory, name);
   mkdirSync(data);
@@ -96,7 +96,7 @@ function startAgent(name: string, capabilities: readonly string[]): { process: L
   return { process: foreground(argv, join(directory, `${name}.log`)), data };
 }
 
-/** What this machine's npm is configured to, for the npm of the image. */
+/** Returns this machine's npm settings for the npm of the image. */
 async function npmSettings(): Promise<Record<string, string>> {
   const { stdout } = await run(['npm', 'config', 'get', 'registry']);
   return { npm_config_registry: stdout.trim() };
@@ -118,19 +118,19 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** What an unprivileged user gets. */
+/** Runs the image's program with the security context of the controller, as an unprivileged user. */
 const asController = (...args: string[]): Promise<{ stdout: string; stderr: string; code: number }> =>
   run(confined(image, containerOf('base/controller.yaml').context, [], args), { check: false });
 
 describe('the image', () => {
-  test('has the program, and runs it as a user without rights', async () => {
+  test('the image has the program and runs it as a user without rights', async () => {
     expect(image.user).toBe('65532:65532');
     const { stdout, code } = await asController('--version');
     expect(code).toBe(0);
     expect(stdout.trim()).toBe((JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string }).version);
   });
 
-  test('has what runs, and neither the tools of its making nor the sources', async () => {
+  test('the image has production packages, and neither build tools nor sources', async () => {
     const packages = readdirSync(join(image.root, 'opt/herald/node_modules'));
     expect(packages).toContain('koffi');
     expect(packages).not.toContain('typescript');
@@ -151,11 +151,11 @@ describe('the image', () => {
   const variants = ['iptables-nft', 'iptables-legacy', 'ip6tables-nft', 'ip6tables-legacy'];
   const tools = ['nft', 'ip', 'conntrack', 'ipset', 'ipvsadm', ...variants.flatMap((tool) => [`${tool}-save`, `${tool}-restore`])];
 
-  test.each(tools)('has %s, which the agent runs', (tool) => {
+  test.each(tools)('the image has %s, which the agent runs', (tool) => {
     expect(['usr/sbin', 'usr/bin'].some((directory) => existsSync(join(image.root, directory, tool)))).toBe(true);
   });
 
-  test('says in CycloneDX what is in it', () => {
+  test('the image lists its components in CycloneDX', () => {
     const bill = JSON.parse(readFileSync(join(image.root, 'opt/herald/sbom.cdx.json'), 'utf8')) as {
       bomFormat: string;
       components: { group?: string; name: string }[];
@@ -167,59 +167,65 @@ describe('the image', () => {
     expect(names).not.toContain('vitest');
   });
 
-  test('tells who makes a mistake on the command line, without a stack', async () => {
+  test('a mistake on the command line is reported without a stack trace', async () => {
     const { code, stderr } = await asController('controller');
     expect(code).toBe(2);
     expect(stderr).toContain('this is not a pod');
   });
 });
 
-describe('the agent, with the rights of the DaemonSet', () => {
+describe('an agent with the rights of the DaemonSet', () => {
   let running: ReturnType<typeof startAgent>;
 
-  test('starts, with its root read-only', async () => {
+  test('the agent starts with a read-only root', async () => {
     running = startAgent('all', agent.context.capabilities.add ?? []);
     await expect(running.process.waitForLine(/agent started/, 60_000)).resolves.toBeDefined();
   });
 
-  test('forwards', async () => {
+  test('the agent programs Services', async () => {
     const { stdout } = await run([...inNamespace(namespace, ['nft', 'list', 'ruleset'])]);
     expect(stdout).toContain('table ip herald');
     expect(stdout).toContain('10.96.0.10');
   });
 
-  test('sets the settings of the network, which its container has read-only elsewhere', async () => {
+  test('the agent changes kernel settings, although /proc/sys is read-only in its container', async () => {
     for (const name of ['net.ipv4.ip_forward', 'net.ipv6.conf.all.forwarding']) {
       expect((await run([...inNamespace(namespace, ['sysctl', '-n', name])])).stdout.trim()).toBe('1');
     }
   });
 
-  test('listens on port 179, and can do all that its peers ask', async () => {
-    await until('it listens', async (note) => note((await run([...inNamespace(namespace, ['ss', '-Hltn'])])).stdout).includes(':179 '));
+  test('the agent listens on port 179 and meets no missing right', async () => {
+    await until('the agent listens', async (note) =>
+      note((await run([...inNamespace(namespace, ['ss', '-Hltn'])])).stdout).includes(':179 '),
+    );
     expect(complaints(running)).toEqual([]);
   });
 
-  test('ends when it is told to', async () => {
+  test('the agent ends with status 0 on SIGTERM', async () => {
     running.process.kill('SIGTERM');
     expect((await running.process.exited).code).toBe(0);
   });
 });
 
-describe('each capability is needed:', () => {
+describe('an agent that lacks one capability', () => {
   const all = agent.context.capabilities.add ?? [];
 
-  test.each(all.map((name) => [name]))('without %s something is missing, and the agent says so', async (name) => {
+  test.each(all.map((name) => [name]))('the agent reports what fails without %s', async (name) => {
     const without = startAgent(
       `without-${name}`,
       all.filter((each) => each !== name),
     );
-    await until('it complains', async (note) => note(complaints(without)).length > 0 || !without.process.running, 60_000);
+    await until(
+      'the agent reports a missing right',
+      async (note) => note(complaints(without)).length > 0 || !without.process.running,
+      60_000,
+    );
     without.process.kill('SIGTERM');
     await without.process.exited;
   });
 });
 
-/** What the kernel did not let it do, in its log and in its report. */
+/** Returns the lines of the agent's log and report that name a missing right. */
 function complaints({ process: agentProcess, data }: ReturnType<typeof startAgent>): string[] {
   const report = ((): string => {
     try {

@@ -20,7 +20,7 @@ beforeAll(async () => {
   for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
   await apply(cluster, definition('IPAddressPool'));
   const spec = { addresses: ['192.0.2.0/24', '2001:db8::/120'] };
-  await until('the pool is taken', async () => {
+  await until('the pool is accepted', async () => {
     await apply(cluster, { apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool', metadata: { name: 'main' }, spec });
     return true;
   });
@@ -82,7 +82,7 @@ function untilAssigned(name: string, count = 2): Promise<readonly string[]> {
 const patch = (name: string, body: object, subresource = ''): Promise<unknown> =>
   cluster.request({ method: 'PATCH', path: `${path}/${name}${subresource}`, body, contentType: 'application/merge-patch+json' });
 
-test('an address stays, whatever is restarted', async () => {
+test('an address stays through restarts of the controller and the API server', async () => {
   await apply(cluster, service('stays'));
   const addresses = await untilAssigned('stays');
   await kill();
@@ -99,7 +99,7 @@ test('an address stays, whatever is restarted', async () => {
   expect(await addressesOf('next')).toEqual(others);
 });
 
-test('a hostname stands beside each address, and one that the API server would refuse costs no address', async () => {
+test('a hostname is written beside each address, and an invalid one does not cost the address', async () => {
   const named = (name: string, hostname: string): object => {
     const whole = service(name) as { metadata: object };
     return { ...whole, metadata: { ...whole.metadata, annotations: { 'herald.dev/hostname': hostname } } };
@@ -112,7 +112,7 @@ test('a hostname stands beside each address, and one that the API server would r
   expect(await hostnames('misnamed')).toEqual([undefined, undefined]);
 });
 
-test('an address that was freed while no controller ran is given again, and one that is held is not', async () => {
+test('an address freed while no controller ran is assigned again, and one in use is not', async () => {
   await apply(cluster, service('held', { loadBalancerIP: '192.0.2.200', ipFamilyPolicy: 'SingleStack' }));
   await apply(cluster, service('freed', { loadBalancerIP: '192.0.2.201', ipFamilyPolicy: 'SingleStack' }));
   await untilAssigned('held', 1);
@@ -123,7 +123,7 @@ test('an address that was freed while no controller ran is given again, and one 
   await apply(cluster, service('wants-held', { loadBalancerIP: '192.0.2.200', ipFamilyPolicy: 'SingleStack' }));
   await start();
   expect(await untilAssigned('wants-freed', 1)).toEqual(['192.0.2.201']);
-  const refused = await until('it says why not', async () => {
+  const refused = await until('it has a condition', async () => {
     const { conditions = [] } = await statusOf('wants-held');
     return conditions.find(({ type }) => type === 'herald.dev/AddressAssigned');
   });
@@ -131,12 +131,12 @@ test('an address that was freed while no controller ran is given again, and one 
   expect(await addressesOf('held')).toEqual(['192.0.2.200']);
 });
 
-test('what others gave stays theirs: another class, no class at all, and after a restart', async () => {
+test('Services of another class or of none keep their status, also after a restart', async () => {
   const status = { status: { loadBalancer: { ingress: [{ ip: '198.51.100.7' }] } } };
   await apply(cluster, service('foreign', { loadBalancerClass: 'example.net/lb' }), service('classless', { loadBalancerClass: undefined }));
   for (const name of ['foreign', 'classless']) await patch(name, status, '/status');
   const untouched = async (): Promise<void> => {
-    // When a later one of ours has its address, whatever was to be done for these is done.
+    // Once a later Service of ours has its address, the controller has processed these too.
     await apply(cluster, service(`after-${started}`));
     await untilAssigned(`after-${started}`);
     for (const name of ['foreign', 'classless']) {
@@ -150,17 +150,21 @@ test('what others gave stays theirs: another class, no class at all, and after a
   await untouched();
 });
 
-test('an address that somebody wrote over is written again', async () => {
+test('an overwritten address is restored', async () => {
   await apply(cluster, service('contested'));
   const addresses = await untilAssigned('contested');
   await patch('contested', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.9' }] } } }, '/status');
-  await until('it is ours again', async () => JSON.stringify(await addressesOf('contested')) === JSON.stringify(addresses), 30_000);
+  await until(
+    'Herald has restored its address',
+    async () => JSON.stringify(await addressesOf('contested')) === JSON.stringify(addresses),
+    30_000,
+  );
 });
 
-test('of two that have one address on record the older keeps it, and the other one is given another', async () => {
+test('the older of two Services with one recorded address keeps it, and the other gets another', async () => {
   await apply(cluster, service('twice-older', { ipFamilyPolicy: 'SingleStack' }));
   const [address] = await untilAssigned('twice-older', 1);
-  // The time of creation has whole seconds.
+  // creationTimestamp has whole seconds.
   await new Promise((resolve) => setTimeout(resolve, 1100));
   await apply(cluster, service('a-younger', { ipFamilyPolicy: 'SingleStack' }));
   const [other] = await untilAssigned('a-younger', 1);
@@ -170,11 +174,11 @@ test('of two that have one address on record the older keeps it, and the other o
     const [younger] = await addressesOf('a-younger');
     return older === address && younger !== undefined && younger !== address;
   };
-  // Of a controller that runs, and knows who had it.
+  // A running controller knows which Service had the address.
   await patch('a-younger', twice, '/status');
-  await until('each has its own again', async () => (await isMended()) && (await addressesOf('a-younger'))[0] === other, 30_000);
+  await until('each has its own address again', async () => (await isMended()) && (await addressesOf('a-younger'))[0] === other, 30_000);
   await kill();
   await patch('a-younger', twice, '/status');
   await start();
-  await until('one of the two has another', isMended, 30_000);
+  await until('the younger has another address', isMended, 30_000);
 });

@@ -36,13 +36,13 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** What the API server would store, or why it would not. */
+/** Sends a dry run of the creation, with strict field validation. */
 function attempt(object: Json): Promise<ApiResponse> {
   const path = `${group}/${pluralOf(String(object['kind']))}?dryRun=All&fieldValidation=Strict`;
   return cluster.attempt({ method: 'POST', path, body: object });
 }
 
-/** Everything that Herald reads of an object, but for what the API server alone gives it. */
+/** Returns everything that Herald reads of an object, except metadata that the API server sets. */
 function readingOf(raw: unknown): unknown {
   const { object, problems } = parseObject(raw);
   expect(problems).toEqual([]);
@@ -50,14 +50,14 @@ function readingOf(raw: unknown): unknown {
 }
 
 describe('the CRDs', () => {
-  test('are all in the kustomization', () => {
+  test('all CRDs are in the kustomization', () => {
     const { resources } = parse(readFileSync(join(root, 'manifests/crds/kustomization.yaml'), 'utf8')) as { resources: string[] };
     expect(resources.flatMap((file) => shipped(`crds/${file}`)).map(({ metadata }) => metadata.name)).toEqual(
       all.map(({ plural }) => `${plural}.herald.dev`),
     );
   });
 
-  test.each(all)('of $kind is established, with a structural schema', async ({ plural }) => {
+  test.each(all)('the CRD of $kind is established, with a structural schema', async ({ plural }) => {
     const { status } = (await cluster.request({ path: `${crds}/${plural}.herald.dev` })) as {
       status: { conditions: { type: string; status: string }[] };
     };
@@ -66,7 +66,7 @@ describe('the CRDs', () => {
     expect(conditions).not.toHaveProperty('NonStructuralSchema');
   });
 
-  test('give each kind its short names, its category and a status of its own', async () => {
+  test('each kind has its short names, its category and a status subresource', async () => {
     const { resources } = (await cluster.request({ path: group })) as { resources: Json[] };
     for (const { kind, plural, shortNames } of all) {
       expect(resources).toContainEqual(
@@ -85,14 +85,14 @@ const written = globSync('examples/**/*.yaml', { cwd: root })
   .filter(({ object }) => object?.['apiVersion'] === heraldApiVersion)
   .map(({ file, object }) => ({ what: `${file}: ${String(object['kind'])} ${(object['metadata'] as { name: string }).name}`, object }));
 
-describe('what is valid', () => {
+describe('valid objects', () => {
   const valid = [...all.map((kind) => ({ what: `the example of ${kind.kind}`, object: exampleOf(kind) as Json })), ...written];
 
-  test('is in the examples', () => {
+  test('the examples are found', () => {
     expect(written.length).toBeGreaterThan(5);
   });
 
-  test.each(valid)('is taken, and reads the same with the defaults that are stored: $what', async ({ object }) => {
+  test.each(valid)('an object is accepted and reads the same with its stored defaults: $what', async ({ object }) => {
     const answer = await attempt(object);
     expect(answer).toMatchObject({ status: 201 });
     expect(readingOf(answer.body)).toEqual(readingOf(object));
@@ -106,7 +106,7 @@ describe('what is valid', () => {
       'BFDProfile',
       { receiveInterval: 300, transmitInterval: 300, detectMultiplier: 3, echoInterval: 50, echoMode: false, minimumTtl: 254 },
     ],
-  ])('%s is stored with its defaults', async (name, spec) => {
+  ])('a %s is stored with its defaults', async (name, spec) => {
     const kind = all.find(({ kind }) => kind === name);
     const { body } = await attempt(exampleOf(kind as KindDefinition));
     expect(body).toMatchObject({ spec });
@@ -119,7 +119,7 @@ describe('what is valid', () => {
     expect(config.status).toBe(201);
   });
 
-  test('no default of HeraldConfig is stored: the next version may have another', async () => {
+  test('no default of HeraldConfig is stored, because the next version may have another', async () => {
     const { body } = await attempt({
       apiVersion: heraldApiVersion,
       kind: 'HeraldConfig',
@@ -130,24 +130,24 @@ describe('what is valid', () => {
   });
 });
 
-/** The reasons of a 422, each with its field. */
+/** Returns the causes of a 422, each with its field. */
 const causesOf = (body: unknown): readonly { readonly field: string; readonly message: string }[] =>
   (body as { details?: { causes?: { field: string; message: string }[] } }).details?.causes ?? [];
 
-describe('what breaks a rule', () => {
-  test.each(brokenRules())('is refused with our message: $kind, $field $what', async ({ object, message }) => {
+describe('invalid objects', () => {
+  test.each(brokenRules())('a broken rule is refused with our message: $kind, $field $what', async ({ object, message }) => {
     const { status, body } = await attempt(object);
     expect(status).toBe(422);
     expect(causesOf(body).map((cause) => cause.message)).toContainEqual(expect.stringContaining(message));
   });
 
-  test.each(outOfBounds())('is refused: $kind, $field $what', async ({ object, field }) => {
+  test.each(outOfBounds())('a value out of bounds is refused: $kind, $field $what', async ({ object, field }) => {
     const { status, body } = await attempt(object);
     expect(status).toBe(422);
     expect(causesOf(body).filter((cause) => cause.field.startsWith(field))).not.toEqual([]);
   });
 
-  test('no password is in the answer', async () => {
+  test('the answer contains no password', async () => {
     const [peer] = all.filter(({ kind }) => kind === 'BGPPeer').map((kind) => exampleOf(kind) as { spec: Json });
     for (const password of ['swordfish'.repeat(20), `€${'swordfish'.repeat(8)}€€€`, ['swordfish']]) {
       const { status, body } = await attempt({ ...peer, spec: { ...peer?.spec, password } });
@@ -156,7 +156,7 @@ describe('what breaks a rule', () => {
     }
   });
 
-  test('a field that does not exist is refused by name', async () => {
+  test('an unknown field is refused by name', async () => {
     const [pool] = all.map((kind) => exampleOf(kind) as { spec: Json });
     const { status, body } = await attempt({ ...pool, spec: { ...pool?.spec, autoAsign: false } });
     expect(status).toBe(400);
@@ -164,7 +164,7 @@ describe('what breaks a rule', () => {
   });
 });
 
-/** What Herald alone refuses: docs/explanation/custom-resources.md. */
+/** Problems that only Herald reports and the API server does not: docs/explanation/custom-resources.md. */
 const onlyOurs = [
   /overlaps/,
   /is not in the addresses of this pool/,
@@ -174,9 +174,9 @@ const onlyOurs = [
   /:.* the range ends before it begins/,
 ];
 
-describe('the API server and Herald', () => {
+describe('validation by the API server and by Herald', () => {
   test.each(all.filter(({ spec }) => spec !== undefined))(
-    'agree on random objects of $kind',
+    'both agree on random objects of $kind',
     async (kind) => {
       const disagreements: unknown[] = [];
       const taken = { yes: 0, no: 0 };
@@ -203,7 +203,7 @@ describe('kubectl get', () => {
     readonly rows: readonly { readonly cells: readonly unknown[] }[];
   }
 
-  /** By the name of the column. */
+  /** Returns the cells of one object's row by column name. */
   async function shown(plural: string, name: string): Promise<Json> {
     const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
     const { columnDefinitions, rows } = (await cluster.request({ path: `${group}/${plural}/${name}`, accept })) as Table;
@@ -231,7 +231,7 @@ describe('kubectl get', () => {
   });
   const conditions = [condition('Accepted', 'False', 'PoolOverlaps'), condition('Ready', 'True', 'Ready')];
 
-  test.each(all)('$plural has the columns that are documented', async ({ plural, columns, kind }) => {
+  test.each(all)('the table of $plural has the documented columns', async ({ plural, columns, kind }) => {
     if (kind !== 'NodeState') await apply(cluster, exampleOf(all.find((one) => one.kind === kind) as KindDefinition));
     const { columnDefinitions } = (await cluster.request({
       path: `${group}/${plural}`,
@@ -243,7 +243,7 @@ describe('kubectl get', () => {
     ]);
   });
 
-  test('a pool shows how full it is and what is wrong with it', async () => {
+  test('the row of a pool shows its usage and its problem', async () => {
     const pool = { apiVersion: heraldApiVersion, kind: 'IPAddressPool', metadata: { name: 'used' }, spec: { addresses: ['192.0.2.0/24'] } };
     await make(pool, { usage: '12/256', conflicts: ['other'], assignedIPv4: 12, availableIPv4: 244, conditions });
     expect(await shown('ipaddresspools', 'used')).toMatchObject({
@@ -257,14 +257,14 @@ describe('kubectl get', () => {
     });
   });
 
-  test('a peer shows how many of its sessions are up', async () => {
+  test('the row of a peer shows how many of its sessions are up', async () => {
     const spec = { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.1' };
     const peer = { apiVersion: heraldApiVersion, kind: 'BGPPeer', metadata: { name: 'tor' }, spec };
     await make(peer, { sessions: '3/4', sessionsEstablished: 3, sessionsExpected: 4, conditions });
     expect(await shown('bgppeers', 'tor')).toMatchObject({ Address: '192.0.2.1', ASN: 64_513, Sessions: '3/4', Ready: 'True' });
   });
 
-  test('the largest number of free addresses that there is can be stored', async () => {
+  test('the largest possible number of free addresses can be stored', async () => {
     const body = '{"status":{"availableIPv6":9223372036854775807}}';
     const patch = {
       method: 'PATCH',
@@ -292,7 +292,7 @@ describe('server-side apply', () => {
     expect(second).toMatchObject({ status: 200, body: { spec: { reservations: [{ name: 'web' }, { name: 'api' }] } } });
   });
 
-  test('a NodeState of an agent of a later version is taken whole, with what this CRD does not know', async () => {
+  test('the NodeState of a later agent is stored whole, with fields that this CRD does not know', async () => {
     const state = {
       apiVersion: heraldApiVersion,
       kind: 'NodeState',
@@ -309,11 +309,11 @@ describe('server-side apply', () => {
     expect((await byManager('agent', object)).status).toBe(201);
     const answer = await byManager('agent', state, '/status');
     expect(answer).toMatchObject({ status: 200, body: state });
-    // And ours makes of it what it can.
+    // Our parser reads the parts that it knows.
     expect(parseObject(answer.body)).toMatchObject({ problems: [], object: { sessions: [], differing: [], truncated: true } });
   });
 
-  test('a NodeState with everything that an agent says is taken, and reads as it was', async () => {
+  test('a NodeState with everything that an agent reports is accepted and reads the same', async () => {
     const report: NodeState = {
       kind: 'NodeState',
       metadata: {

@@ -20,7 +20,7 @@ let cluster: KubernetesCluster;
 let audit: string;
 let kubeconfig: string;
 
-/** Whose endpoints are on these nodes; its policy is Local. */
+/** Creates a Service with policy Local and with endpoints on these nodes. */
 async function serve(name: string, ip: string, ...nodes: readonly string[]): Promise<void> {
   const metadata = { name, namespace: 'shop', labels: { 'kubernetes.io/service-name': name } };
   await apply(
@@ -58,7 +58,7 @@ async function node1(): Promise<Node> {
   return body as Node;
 }
 
-/** As the agent of the node would. `drain`: how far it says that it is. */
+/** Writes the report that the node's agent would write. `drain`: its progress. */
 async function report(node: string, sent: number, drain?: NodeDrainReport): Promise<void> {
   const session = {
     peer: 'tor',
@@ -81,7 +81,7 @@ async function report(node: string, sent: number, drain?: NodeDrainReport): Prom
   const path = `/apis/herald.dev/v1alpha1/nodestates/${node}`;
   const { status, ...object } = nodeStateManifest(state) as { status: object };
   await apply(cluster, object);
-  // What is not reported any more goes, as it is the same manager who says so.
+  // Applying as the agent's field manager also removes fields that are no longer reported.
   const query = '?fieldManager=herald-agent&force=true';
   await cluster.request({
     method: 'PATCH',
@@ -113,7 +113,7 @@ beforeAll(async () => {
   });
   kubeconfig = join(cluster.directory, 'operator.kubeconfig');
   await writeFile(kubeconfig, cluster.kubeconfig(token), { mode: 0o600 });
-  await until('every object is taken', async () => {
+  await until('every object is accepted', async () => {
     await apply(
       cluster,
       { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1', annotations: { 'example.com/other': 'stays' } } },
@@ -147,14 +147,14 @@ test('a Service that only this node announces is named, and nothing is written',
   expect(new Set(calls().map(({ verb }) => verb))).toEqual(new Set(['list']));
 });
 
-test('with the ClusterRole that is shipped: drained, and back', async () => {
+test('the shipped ClusterRole is enough to drain a node and undo it', async () => {
   await serve('ledger', '192.0.2.2', 'node1', 'node2');
   const drained = drain();
-  await until('the annotation is there', async () => (await node1()).metadata.annotations?.[annotation] === 'true', 60_000);
+  await until('the annotation is written', async () => (await node1()).metadata.annotations?.[annotation] === 'true', 60_000);
   const since = new Date().toISOString();
   await report('node1', 2, { phase: 'Draining', since, kept: 0 });
-  const looks = calls().length;
-  await until('the command has looked', () => calls().length > looks + 1, 60_000);
+  const callsBefore = calls().length;
+  await until('the command has read the reports', () => calls().length > callsBefore + 1, 60_000);
   await report('node1', 0, { phase: 'Drained', since, kept: 0, connections: 0 });
   const { code, stdout, stderr } = await drained;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -173,7 +173,7 @@ test('with the ClusterRole that is shipped: drained, and back', async () => {
   expect((await node1()).metadata.annotations).toEqual({ 'example.com/other': 'stays' });
 });
 
-test('it lists, and patches one Node, and the role allows nothing that it does not use', async () => {
+test('the command lists and patches one Node, and its role grants nothing else', async () => {
   const asked = calls();
   expect(asked.filter(({ code }) => code >= 400)).toEqual([]);
   const written = asked.filter(({ verb }) => verb !== 'list').map(({ verb, resource, name }) => `${verb} ${resource} ${name}`);

@@ -7,7 +7,7 @@ import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
 import { apply, definition, shipped } from './manifests.ts';
 
-/** Controllers with the shipped service account and its Roles, of which one leads. */
+/** Controllers with the shipped service account and Roles. One of them leads. */
 const program = join(import.meta.dirname, '../../bin/herald');
 const services = '/api/v1/namespaces/default/services';
 const leasePath = '/apis/coordination.k8s.io/v1/namespaces/herald-system/leases/herald-controller';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   cluster = await KubernetesCluster.start();
   for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
   await apply(cluster, definition('IPAddressPool'));
-  await until('the pool is taken', async () => {
+  await until('the pool is accepted', async () => {
     const spec = { addresses: ['192.0.2.0/24'] };
     await apply(cluster, { apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool', metadata: { name: 'main' }, spec });
     return true;
@@ -42,7 +42,7 @@ afterEach(async () => {
     await one.exited;
   }
   running.clear();
-  // The next test need not wait until it has expired.
+  // The next test need not wait until the Lease expires.
   await cluster.attempt({ method: 'DELETE', path: leasePath });
 });
 
@@ -52,7 +52,7 @@ function start(): LabProcess {
   return one;
 }
 
-/** One that leads, and one that has read everything and waits. */
+/** Starts one controller that leads, and one that has read all objects and waits. */
 async function startTwo(): Promise<{ readonly leader: LabProcess; readonly other: LabProcess }> {
   const leader = start();
   await leader.waitForLine(started, 60_000);
@@ -82,7 +82,7 @@ async function holder(): Promise<Record<string, unknown>> {
 
 const seconds = (since: number): number => (performance.now() - since) / 1000;
 
-test('of two exactly one leads, and the Lease says which', async () => {
+test('exactly one of two controllers leads, and the Lease names it', async () => {
   const { leader, other } = await startTwo();
   await apply(cluster, service('first'));
   await untilAssigned('first');
@@ -97,7 +97,7 @@ test('of two exactly one leads, and the Lease says which', async () => {
   expect((await holder())['holderIdentity']).toBe(holderIdentity);
 });
 
-test('a leader that is stopped hands over in about a second, and no address moves', async () => {
+test('a stopped leader hands over in about a second, and no address moves', async () => {
   const { leader, other } = await startTwo();
   await apply(cluster, service('stays'));
   const address = await untilAssigned('stays');
@@ -110,11 +110,11 @@ test('a leader that is stopped hands over in about a second, and no address move
   await untilAssigned('after-stop');
   expect(await addressOf('stays')).toBe(address);
   expect((await holder())['leaseTransitions']).toBe(1);
-  // Without that it would have been 13 s at least.
+  // Without the handover it takes at least 13 s.
   expect(took).toBeLessThan(12);
 });
 
-test('the Lease of a leader that was killed is taken once it has expired', async () => {
+test('the Lease of a killed leader is taken over once it has expired', async () => {
   const { leader, other } = await startTwo();
   await apply(cluster, service('held'));
   const address = await untilAssigned('held');
@@ -128,12 +128,12 @@ test('the Lease of a leader that was killed is taken once it has expired', async
   expect(await addressOf('held')).toBe(address);
 });
 
-test('a leader that stood still past its Lease ends when it goes on; nothing is doubled, nothing moves', async () => {
+test('a leader resumed after its Lease expired exits, and no address is duplicated or moved', async () => {
   const { leader, other } = await startTwo();
   await apply(cluster, service('before'));
   await untilAssigned('before');
   leader.kill('SIGSTOP');
-  // What it has not heard of when it stands still is what it would decide upon first when it goes on.
+  // The leader has not seen these Services while it was suspended, so it would assign addresses to them first.
   await Promise.all(Array.from({ length: 20 }, (_, index) => apply(cluster, service(`meanwhile-${index}`))));
   await other.waitForLine(started, 60_000);
   const names = ['before', ...Array.from({ length: 20 }, (_, index) => `meanwhile-${index}`)];
@@ -146,7 +146,7 @@ test('a leader that stood still past its Lease ends when it goes on; nothing is 
   expect(other.running).toBe(true);
 });
 
-test('the API server away for longer than the Lease: whoever led ends, and of those that come back one leads', async () => {
+test('the leader exits when the API server is away longer than the Lease, and the waiting one leads', async () => {
   const { leader, other } = await startTwo();
   await apply(cluster, service('through'));
   const address = await untilAssigned('through');

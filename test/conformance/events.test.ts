@@ -8,7 +8,7 @@ import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
 import { apply, definition, shipped } from './manifests.ts';
 
-/** What the controller says of Services and of configuration objects, as a real API server takes it. */
+/** Events and statuses that the controller writes, as a real API server stores them. */
 const program = join(import.meta.dirname, '../../bin/herald');
 const services = '/api/v1/namespaces/default/services';
 const group = `/apis/${heraldApiVersion}`;
@@ -43,7 +43,7 @@ interface Read {
 }
 
 const ours = (kind: string, name: string, spec: object): object => ({ apiVersion: heraldApiVersion, kind, metadata: { name }, spec });
-const anything = {
+const sampleObjects = {
   IPAddressPool: ours('IPAddressPool', 'main', { addresses: ['192.0.2.0/30', '2001:db8::/64'] }),
   BGPPeer: ours('BGPPeer', 'tor', { myASN: 64_512, peerASN: 64_513, peerAddress: '198.51.100.1' }),
   BGPAdvertisement: ours('BGPAdvertisement', 'all', { peers: ['tor', 'nobody'] }),
@@ -52,14 +52,14 @@ const anything = {
   ExternalIPPolicy: ours('ExternalIPPolicy', 'office', { namespaceSelector: {}, cidrs: ['198.51.100.0/24'] }),
   HeraldConfig: ours('HeraldConfig', 'default', {}),
 };
-const nameOf = (kind: keyof typeof anything): string => (anything[kind] as { metadata: { name: string } }).metadata.name;
+const nameOf = (kind: keyof typeof sampleObjects): string => (sampleObjects[kind] as { metadata: { name: string } }).metadata.name;
 
 beforeAll(async () => {
   cluster = await KubernetesCluster.start();
   for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
   for (const { kind } of kinds) await apply(cluster, definition(kind));
-  await until('every object is taken', async () => {
-    await apply(cluster, ...Object.values(anything));
+  await until('every object is accepted', async () => {
+    await apply(cluster, ...Object.values(sampleObjects));
     return true;
   });
   const kubeconfig = join(cluster.directory, 'controller.kubeconfig');
@@ -103,7 +103,7 @@ const untilStatus = (path: string, what: string, holds: (object: Read) => boolea
 const conditionOf = ({ status }: Read, type: string) => status?.conditions?.find((condition) => condition.type === type);
 
 describe('Events', () => {
-  test('say of which Service they are, who gives them, and what happened', async () => {
+  test('an Event names the Service, the reporter and the change', async () => {
     await apply(cluster, service('web', { loadBalancerIP: '192.0.2.1' }));
     const event = await untilEvent('web', 'AddressAssigned');
     const { metadata } = await get(`${services}/web`);
@@ -120,25 +120,25 @@ describe('Events', () => {
     for (const { observedGeneration } of web.status?.conditions ?? []) expect(observedGeneration).toBe(web.metadata.generation);
   });
 
-  test('that repeat are a series', async () => {
+  test('repeated Events become a series', async () => {
     const asks = (loadBalancerIP: string): Promise<unknown> => apply(cluster, service('mover', { loadBalancerIP }));
     await asks('192.0.2.2');
     await untilEvent('mover', 'AddressAssigned');
-    const told = (count: number, text: string) =>
+    const untilSeries = (count: number, text: string) =>
       until(`${count} times ${text}`, async () => {
         const found = (await eventsOf('mover')).find(({ note }) => note === text);
         return found !== undefined && (found.series?.count ?? 1) === count && found;
       });
     for (const count of [1, 2]) {
       await asks('192.0.2.3');
-      await told(count, 'The Service has 192.0.2.3 and had 192.0.2.2');
+      await untilSeries(count, 'The Service has 192.0.2.3 and had 192.0.2.2');
       await asks('192.0.2.2');
-      await told(count, 'The Service has 192.0.2.2 and had 192.0.2.3');
+      await untilSeries(count, 'The Service has 192.0.2.2 and had 192.0.2.3');
     }
     expect((await eventsOf('mover')).filter(({ reason }) => reason === 'AddressChanged')).toHaveLength(2);
   });
 
-  test('warn of a Service without an address, and of one that cannot be understood', async () => {
+  test('warnings report a Service without an address and an invalid one', async () => {
     await apply(cluster, service('late', { loadBalancerIP: '192.0.2.1' }));
     const taken = await untilEvent('late', 'AddressTaken');
     expect(taken).toMatchObject({ type: 'Warning', note: expect.stringContaining('default/web') });
@@ -148,7 +148,7 @@ describe('Events', () => {
     expect(invalid).toMatchObject({ type: 'Warning', note: expect.stringContaining('herald.dev/address-pool') });
   });
 
-  test('of an address that was released outlive their Service', async () => {
+  test('Events of a released address outlive their Service', async () => {
     await cluster.request({ method: 'DELETE', path: `${services}/mover` });
     expect(await untilEvent('mover', 'AddressReleased')).toMatchObject({ note: '192.0.2.2: the Service is gone' });
   });
@@ -169,7 +169,7 @@ describe('the status of configuration objects', () => {
     expect(conditionOf(object, 'Ready')).toMatchObject({ reason: ready, observedGeneration: object.metadata.generation });
   });
 
-  test('a pool counts what it gives, and shows it', async () => {
+  test('a pool counts its assigned addresses and shows them', async () => {
     await untilStatus(objectPath('IPAddressPool', 'main'), 'counts', ({ status }) => status?.['assignedIPv4'] === 2);
     const table = (await cluster.request({
       path: `${group}/ipaddresspools`,
@@ -180,7 +180,7 @@ describe('the status of configuration objects', () => {
     expect((await get(objectPath('IPAddressPool', 'main'))).status).toMatchObject({ availableIPv4: 2, availableIPv6: 2 ** 63 });
   });
 
-  test('a pool that the schema lets pass and Herald cannot use says so, and its earlier form stays in force', async () => {
+  test('a pool that passes the schema but not Herald says so, and its earlier version stays in force', async () => {
     const path = objectPath('IPAddressPool', 'second');
     await apply(cluster, ours('IPAddressPool', 'second', { addresses: ['198.51.100.0/24'] }));
     await untilStatus(path, 'is accepted', (object) => conditionOf(object, 'Accepted')?.status === 'True');
@@ -196,7 +196,7 @@ describe('the status of configuration objects', () => {
     expect(event).toMatchObject({ metadata: { namespace: 'default' }, regarding: { kind: 'IPAddressPool', uid: broken.metadata.uid } });
   });
 
-  test('of two pools that overlap the later is left out, both name the other, and the earlier works on', async () => {
+  test('the later of two overlapping pools is refused, both name the other, and the earlier works', async () => {
     await apply(cluster, ours('IPAddressPool', 'third', { addresses: ['192.0.2.0/24', '203.0.113.0/24'] }));
     const third = await untilStatus(
       objectPath('IPAddressPool', 'third'),
@@ -213,7 +213,7 @@ describe('the status of configuration objects', () => {
     await untilStatus(objectPath('IPAddressPool', 'main'), 'has none', ({ status }) => JSON.stringify(status?.['conflicts']) === '[]');
   });
 
-  test('a peer of a router that another has is refused, and works when that one is gone', async () => {
+  test('a second peer for one router is refused, and works once the first is deleted', async () => {
     await apply(cluster, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } });
     await untilStatus(objectPath('BGPPeer', 'tor'), 'expects a session', ({ status }) => status?.['sessions'] === '0/1');
     await apply(cluster, ours('BGPPeer', 'twin', { myASN: 64_512, peerASN: 64_513, peerAddress: '198.51.100.1' }));

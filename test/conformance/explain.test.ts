@@ -46,7 +46,7 @@ beforeAll(async () => {
     metadata: { name: 'tor', namespace: 'herald-system' },
     type: 'kubernetes.io/basic-auth',
   };
-  await until('every object is taken', async () => {
+  await until('every object is accepted', async () => {
     await apply(
       cluster,
       { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } },
@@ -58,7 +58,7 @@ beforeAll(async () => {
     );
     return true;
   });
-  await until('the service account of the namespace is there', async () => {
+  await until('the service account of the namespace exists', async () => {
     const { status } = await cluster.attempt({ path: '/api/v1/namespaces/shop/serviceaccounts/default' });
     return status === 200;
   });
@@ -69,7 +69,7 @@ afterAll(async () => {
   if (audit !== undefined) await rm(audit, { recursive: true });
 });
 
-/** A kubeconfig of a service account with what a ClusterRole allows, everywhere or in one namespace. */
+/** Writes a kubeconfig of a service account with the rights of a ClusterRole, cluster-wide or in one namespace. */
 async function callerWith(name: string, roleName: string, namespace?: string): Promise<string> {
   const token = await cluster.serviceAccountToken('herald-system', name);
   await apply(cluster, {
@@ -102,14 +102,14 @@ const pod = (labels: object): object => ({
 });
 
 describe('explain of a real API server', () => {
-  test('with the ClusterRole that is shipped: a selector that matches nothing, then a Pod that is not ready, then one that is', async () => {
+  test('the shipped ClusterRole is enough to explain an unmatched selector, an unready and a ready Pod', async () => {
     const kubeconfig = await callerWith('reader', 'herald-explain');
     await apply(cluster, pod({ app: 'webs' }));
     const unmatched = await explain(kubeconfig);
     expect({ code: unmatched.code, stderr: unmatched.stderr }).toEqual({ code: 0, stderr: '' });
     expect(unmatched.stdout).toContain('no Pod of the namespace has the labels app=web (it has 1 Pods; nearest: web-1 has app=webs)');
     expect(unmatched.stdout).not.toContain('correct-horse');
-    // Whether the Secret is there is not for everybody to know: its absence is not claimed.
+    // The role may not list Secrets, so explain must not claim that the Secret is missing.
     expect(unmatched.stdout).toContain('not read: secrets herald-system/tor: you may not list them; it is assumed to exist');
     expect(unmatched.stdout).not.toContain('not read: services');
 
@@ -130,7 +130,7 @@ describe('explain of a real API server', () => {
     expect((await explain(kubeconfig)).stdout).not.toContain('Pod web-1');
   });
 
-  test('it only lists, as status does, and the role allows nothing that they do not use', async () => {
+  test('explain and status only list, and their role grants nothing else', async () => {
     const status = await inProcess(statusCommand, ['--kubeconfig', join(cluster.directory, 'reader.kubeconfig')]);
     expect({ code: status.code, stderr: status.stderr }).toEqual({ code: 0, stderr: '' });
     expect(status.stdout).toContain('Controller  ');
@@ -142,7 +142,7 @@ describe('explain of a real API server', () => {
     expect(new Set(calls.map(({ group, resource }) => `${group}/${resource}`))).toEqual(new Set(allowed));
   });
 
-  test('warnings of the Service are found by their fields', async () => {
+  test('warnings of the Service are found by field selectors', async () => {
     const event = (name: string, regarding: object, type: string): object => ({
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
@@ -170,7 +170,7 @@ describe('explain of a real API server', () => {
     expect(record.events.map(({ note }) => note)).toEqual(['of web.1']);
   });
 
-  test('who may see one namespace only is told what is his, and of the rest that it is not known', async () => {
+  test('a user with rights in one namespace sees its objects and what could not be read', async () => {
     const kubeconfig = await callerWith('developer', 'view', 'shop');
     const { code, stdout, stderr } = await explain(kubeconfig);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -182,7 +182,7 @@ describe('explain of a real API server', () => {
     expect(stdout).not.toMatch(/there is no IPAddressPool|there is no Node object/);
   });
 
-  test('as a plugin of kubectl', async () => {
+  test('explain works as a plugin of kubectl', async () => {
     const argv = ['explain', 'service', 'shop/web', '--kubeconfig', join(cluster.directory, 'reader.kubeconfig')];
     const stdout = await new Promise<string>((resolve, reject) => {
       execFile(join(root, 'bin/kubectl-herald'), argv, (error, out) => (error === null ? resolve(out) : reject(error)));
@@ -198,8 +198,8 @@ describe('plan against a real API server', () => {
     return inProcess(planCommand, ['-f', file, '--kubeconfig', join(cluster.directory, 'reader.kubeconfig'), ...words]);
   };
 
-  test('what is there changes nothing; what would is told, and nothing is written', async () => {
-    // As a controller has left it.
+  test('a plan shows changes, none for an unchanged object, and writes nothing', async () => {
+    // The status as a controller writes it.
     const status = { loadBalancer: { ingress: [{ ip: '192.0.2.1', ipMode: 'VIP' }] } };
     const path = '/api/v1/namespaces/shop/services/web/status';
     await cluster.request({ method: 'PATCH', path, body: { status }, contentType: 'application/merge-patch+json' });
@@ -217,7 +217,7 @@ describe('plan against a real API server', () => {
 });
 
 describe('bundle of a real API server', () => {
-  /** The files of a bundle by their path in it, and what was said on the way. */
+  /** Runs `herald bundle` and returns its outcome and its files by path. */
   async function bundle(kubeconfig: string): Promise<{ readonly outcome: Outcome; readonly files: ReadonlyMap<string, string> }> {
     const into = await mkdtemp(join(cluster.directory, 'bundle-'));
     const archive = join(into, 'bundle.tar.gz');
@@ -228,7 +228,7 @@ describe('bundle of a real API server', () => {
     return { outcome, files: new Map(found.map((file) => [file, readFileSync(join(into, file), 'utf8')])) };
   }
 
-  test('with the ClusterRole that is shipped: objects, decisions and Events; what it does not allow is named, and nothing is written', async () => {
+  test('the shipped ClusterRole is enough for objects, decisions and Events, and nothing is written', async () => {
     const before = callsOf('reader').length;
     const { outcome, files } = await bundle(join(cluster.directory, 'reader.kubeconfig'));
     expect(outcome).toMatchObject({ code: 0, stdout: '' });
@@ -247,10 +247,10 @@ describe('bundle of a real API server', () => {
     ).toEqual(new Set(['list', 'get']));
   });
 
-  test('of an administrator: pods without the values of their environment; a log that cannot be had is named', async () => {
+  test("an administrator's bundle redacts environment values and names logs that it could not read", async () => {
     const labels = { 'app.kubernetes.io/name': 'herald', 'app.kubernetes.io/component': 'agent' };
     const container = { name: 'agent', image: 'example.com/herald', env: [{ name: 'PROXY', value: 'planted-value' }] };
-    await until('the service account is there', async () => {
+    await until('the service account exists', async () => {
       const path = '/api/v1/namespaces/herald-system/serviceaccounts/default';
       return (await cluster.attempt({ path })).status === 200;
     });
@@ -267,7 +267,7 @@ describe('bundle of a real API server', () => {
     expect([...files.values()].join('\n')).not.toMatch(/correct-horse|Y29ycmVjdC1ob3JzZ|planted-value/);
     expect(files.has('objects/Secret.json')).toBe(false);
     expect(files.get('cluster/pods.json')).toContain('"name":"PROXY","value":"REMOVED"');
-    // No kubelet is behind the node.
+    // The node has no kubelet, so its logs cannot be read.
     expect(files.get('README.txt')).toContain('log of herald-agent-1: ');
     expect(files.get('README.txt')).toContain('the agent of node1: ');
   });

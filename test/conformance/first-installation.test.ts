@@ -13,13 +13,13 @@ import type { LabProcess } from '../lab/lab-process.ts';
 import { inNamespace, ip, prepareNamespace } from '../lab/namespace.ts';
 import { until } from '../lab/until.ts';
 import { auditArguments, auditedCalls } from './audit.ts';
-import { Clients, objectsOf, patience, succeeded, type Manifest } from './clients.ts';
+import { Clients, objectsOf, clientTimeoutMs, succeeded, type Manifest } from './clients.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
 
 /**
- * The chart in a cluster that has never heard of Herald: the kind of HeraldConfig comes with the release, so its object comes after it. The
- * processes run with the arguments of the release and the rights of its service accounts.
+ * Installs the chart in a cluster without Herald's CRDs. The CRD of HeraldConfig comes with the release, so its object can only be created
+ * afterwards. The processes run with the arguments of the release and the rights of its service accounts.
  */
 const namespace = `hl-ku-${process.pid}-first`;
 const program = join(import.meta.dirname, '../../bin/herald');
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await stopped();
+  await stopProcesses();
   await cluster?.stop();
   await run(['ip', 'netns', 'del', namespace], { check: false });
   clients?.remove();
@@ -60,14 +60,14 @@ interface Workload extends Manifest {
   };
 }
 
-/** The arguments that the release gives a process, as the kubelet would. */
+/** Returns the arguments of a process in the release, with variables replaced as the kubelet does. */
 async function argumentsOf(workload: string): Promise<string[]> {
   const [object] = objectsOf(succeeded(await clients.kubectl('get', workload, '-n', 'herald-system', '-o', 'yaml'))) as Workload[];
   const args = object?.spec.template.spec.containers[0].args ?? [];
   return args.map((one) => one.replace('$(NODE_NAME)', 'node1').replaceAll('$$', '$').replace('/host/proc/sys', '/proc/sys'));
 }
 
-/** A process of the release, until `stopped`. */
+/** Starts a process of the release. `stopProcesses` ends it. */
 async function start(component: 'agent' | 'controller'): Promise<LabProcess> {
   const args = await argumentsOf(component === 'agent' ? 'daemonset/herald-agent' : 'deployment/herald-controller');
   const token = await cluster.serviceAccountToken('herald-system', `herald-${component}`);
@@ -79,7 +79,7 @@ async function start(component: 'agent' | 'controller'): Promise<LabProcess> {
   return one;
 }
 
-async function stopped(): Promise<void> {
+async function stopProcesses(): Promise<void> {
   for (const one of running) {
     one.kill('SIGTERM');
     await one.exited;
@@ -94,33 +94,33 @@ interface Config {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** Undefined: there is none. */
+/** Undefined: there is no HeraldConfig. */
 async function config(): Promise<Config | undefined> {
   const { status, body } = await cluster.attempt({ path: configPath });
   return status === 200 ? (body as Config) : undefined;
 }
 
-const untilMade = (): Promise<Config> => until('HeraldConfig is there', config, 120_000);
+const untilMade = (): Promise<Config> => until('HeraldConfig exists', config, 120_000);
 
 async function removeEverything(): Promise<void> {
-  await stopped();
+  await stopProcesses();
   const { code } = await clients.helm('uninstall', 'herald', '--namespace', 'herald-system', '--wait');
   expect(code).toBe(0);
   const names = succeeded(await clients.kubectl('get', 'crds', '-o', 'name')).split('\n');
   const ours = names.filter((name) => name.endsWith('.herald.dev'));
   succeeded(await clients.kubectl('delete', ...ours, '--wait=true'));
-  await until('the kind is gone', async () => (await cluster.attempt({ path: configPath })).status === 404, patience);
+  await until('the kind is gone', async () => (await cluster.attempt({ path: configPath })).status === 404, clientTimeoutMs);
 }
 
-describe.each([1, 2, 3, 4, 5])('installation %i into a cluster without a trace of Herald', (round) => {
+describe.each([1, 2, 3, 4, 5])('installation %i into a cluster without CRDs of Herald', (round) => {
   test(
-    'succeeds, and the controller makes the settings of the release',
+    'the installation succeeds, and the controller creates the HeraldConfig of the release',
     async () => {
       await install('--set', 'config.spec.drainSeconds=7');
       await start('controller');
       const { metadata, spec } = await untilMade();
       expect(spec).toMatchObject({ services: 'external', drainSeconds: 7 });
-      // By which Helm knows it for its own.
+      // Helm knows its own objects by these labels and annotations.
       expect(metadata.labels).toMatchObject({ 'app.kubernetes.io/managed-by': 'Helm', 'app.kubernetes.io/instance': 'herald' });
       expect(metadata.annotations).toMatchObject({
         'meta.helm.sh/release-name': 'herald',
@@ -128,15 +128,15 @@ describe.each([1, 2, 3, 4, 5])('installation %i into a cluster without a trace o
       });
       if (round < 5) await removeEverything();
     },
-    2 * patience,
+    2 * clientTimeoutMs,
   );
 });
 
-describe('the settings that the controller made', () => {
+describe('a HeraldConfig that the controller created', () => {
   const ofRelease = async (): Promise<boolean> =>
     /^kind: HeraldConfig$/m.test(succeeded(await clients.helm('get', 'manifest', 'herald', '-n', 'herald-system')));
 
-  test('are no part of the release at first, and the right to make them is for them alone', async () => {
+  test('the object is not part of the release at first, and the right to create covers only it', async () => {
     expect(await ofRelease()).toBe(false);
     const can = async (...what: string[]): Promise<string> =>
       (await clients.kubectl('auth', 'can-i', ...what, '--as=system:serviceaccount:herald-system:herald-controller')).stdout.trim();
@@ -145,31 +145,31 @@ describe('the settings that the controller made', () => {
     expect(await can('delete', 'heraldconfigs.herald.dev/default')).toBe('no');
   });
 
-  test('needed no right that the controller did not have', () => {
+  test('the creation needed no right that the controller did not have', () => {
     const calls = auditedCalls(audit).filter(({ user }) => user === 'system:serviceaccount:herald-system:herald-controller');
-    // While an installation goes on, the binding of its Role may come after the process that somebody else would have to start first.
+    // The controller starts after the installation, so its bindings exist before its first request.
     expect(calls.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
     const made = calls.filter(({ resource, verb, code }) => resource === 'heraldconfigs' && verb === 'patch' && code === 201);
     expect(made).toHaveLength(5);
   });
 
-  test('stay deleted while the same controller leads, and come back with the next one', async () => {
+  test('a deleted object stays deleted while this controller leads, and the next one creates it', async () => {
     await cluster.request({ method: 'DELETE', path: configPath });
-    // What came after it has been dealt with, so it has been heard of.
+    // The status of a later object shows that the controller has seen the deletion.
     const pool = { apiVersion: 'herald.dev/v1alpha1', kind: 'BFDProfile', metadata: { name: 'later' }, spec: {} };
     await cluster.request({ method: 'POST', path: '/apis/herald.dev/v1alpha1/bfdprofiles', body: pool });
     await until(
-      'the controller has dealt with a later object',
+      'the controller has processed a later object',
       async (note) => 'status' in (note((await cluster.attempt({ path: '/apis/herald.dev/v1alpha1/bfdprofiles/later' })).body) as object),
       60_000,
     );
     expect(await config()).toBeUndefined();
-    await stopped();
+    await stopProcesses();
     await start('controller');
     await untilMade();
   });
 
-  test('are changed by the next upgrade, of which they are a part, and by every one after it', async () => {
+  test('the next upgrade adopts the object into the release, and every later one changes it', async () => {
     const { uid } = (await untilMade()).metadata;
     await upgrade('--set', 'config.spec.services=none,config.spec.drainSeconds=7');
     expect(await config()).toMatchObject({ metadata: { uid }, spec: { services: 'none', drainSeconds: 7 } });
@@ -181,14 +181,14 @@ describe('the settings that the controller made', () => {
     expect(spec).toMatchObject({ services: 'external' });
   });
 
-  test('are nothing that the controller may make from then on', async () => {
+  test('the right to create the object is gone after the upgrade', async () => {
     expect((await argumentsOf('deployment/herald-controller')).filter((one) => one.startsWith('--initial-config'))).toEqual([]);
     expect((await clients.kubectl('get', 'clusterrole', 'herald-initial-config')).stderr).toContain('NotFound');
     expect((await clients.kubectl('get', 'clusterrolebinding', 'herald-initial-config')).stderr).toContain('NotFound');
   });
 
   test(
-    'are taken over as they are without server-side apply, and changed by every upgrade after that',
+    'upgrades adopt and change the object without server-side apply too',
     async () => {
       await removeEverything();
       await install('--server-side=false');
@@ -200,12 +200,12 @@ describe('the settings that the controller made', () => {
       expect(await config()).toMatchObject({ spec: { services: 'none' } });
       await removeEverything();
     },
-    3 * patience,
+    3 * clientTimeoutMs,
   );
 });
 
-describe('settings that are there already', () => {
-  test('are left as they are', async () => {
+describe('a HeraldConfig that existed before', () => {
+  test('an existing object is not changed', async () => {
     await install();
     await until('the kind is served', async () => (await clients.kubectl('get', 'heraldconfigs')).code === 0, 60_000);
     const own = { apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { drainSeconds: 3 } };
@@ -214,7 +214,7 @@ describe('settings that are there already', () => {
     await controller.waitForLine(/controller started/, 60_000);
     expect(await config()).toMatchObject({ spec: { drainSeconds: 3 } });
     expect((await config())?.metadata.annotations ?? {}).not.toHaveProperty(['meta.helm.sh/release-name']);
-    await stopped();
+    await stopProcesses();
     await cluster.request({ method: 'DELETE', path: configPath });
   });
 
@@ -225,7 +225,7 @@ describe('settings that are there already', () => {
     spec: { services: 'external' },
   };
 
-  /** The controller's own request, by cluster-admin. */
+  /** Sends the controller's own request as cluster-admin. */
   const make = (): Promise<void> => {
     const write: Requests['write'] = async ({ method, path, query = {}, body, contentType }) => {
       const parameters = Object.entries(query).map(([name, value]) => `${name}=${String(value)}`);
@@ -242,7 +242,7 @@ describe('settings that are there already', () => {
     ['contradicts', { services: 'all' }],
     ['says the same', { services: 'external' }],
     ['says nothing', {}],
-  ])('and that came between the look and the request are left as they are: one that %s', async (_, spec) => {
+  ])('an object created between the check and the request is not changed: one that %s', async (_, spec) => {
     await cluster.request({ method: 'POST', path: '/apis/herald.dev/v1alpha1/heraldconfigs', body: { ...manifest, spec } });
     const before = await config();
     await expect(make()).rejects.toMatchObject({ code: 'conflict' });
@@ -250,7 +250,7 @@ describe('settings that are there already', () => {
     await cluster.request({ method: 'DELETE', path: configPath });
   });
 
-  test('and that the controller has made itself are not made twice', async () => {
+  test('an object that the controller created is not created twice', async () => {
     await make();
     const before = await config();
     await expect(make()).rejects.toMatchObject({ code: 'conflict' });
@@ -259,11 +259,11 @@ describe('settings that are there already', () => {
   });
 });
 
-describe('an agent beside a kube-proxy', () => {
+describe('an agent on a node with kube-proxy', () => {
   const tables = async (): Promise<string> => (await clients.run(['nft', 'list', 'tables'])).stdout;
   let agent: LabProcess;
 
-  test('leaves the node alone while there are no settings', async () => {
+  test('the agent does nothing on the node while there is no HeraldConfig', async () => {
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } };
     await cluster.request({ method: 'POST', path: '/api/v1/nodes', body: node });
     agent = await start('agent');
@@ -272,15 +272,15 @@ describe('an agent beside a kube-proxy', () => {
     expect(agent.lines().join('\n')).not.toContain('agent started');
   });
 
-  test('works as they say as soon as the controller has made them', async () => {
+  test('the agent works by the HeraldConfig once the controller has created it', async () => {
     await start('controller');
     await agent.waitForLine(/agent started/, 120_000);
     expect(await tables()).toContain('table ip herald');
-    // The API server's own Service has a ClusterIP, which is kube-proxy's to forward.
+    // kube-proxy forwards the ClusterIP of the API server's own Service.
     expect((await clients.run(['nft', 'list', 'ruleset'])).stdout).not.toContain('10.96.0.1');
   });
 
-  test('goes on with them when they are deleted, as the removal of a release does before it removes agents', async () => {
+  test('the agent keeps the settings when HeraldConfig is deleted, as an uninstall does first', async () => {
     await cluster.request({ method: 'DELETE', path: configPath });
     await agent.waitForLine(/HeraldConfig\/default.*was deleted/, 60_000);
     expect((await clients.run(['nft', 'list', 'ruleset'])).stdout).not.toContain('10.96.0.1');

@@ -2,10 +2,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../lab/until.ts';
-import { Clients, objectsOf, patience, succeeded, type Labels, type Manifest } from './clients.ts';
+import { Clients, objectsOf, clientTimeoutMs, succeeded, type Labels, type Manifest } from './clients.ts';
 import { KubernetesCluster } from './cluster.ts';
 
-/** What people do with manifests/, by kubectl and by Helm, against an API server. */
+/** Installs manifests/ by kubectl and by Helm, as a user does, in a real API server. */
 const manifests = join(import.meta.dirname, '../../manifests');
 const chart = join(manifests, 'chart');
 const overlays = readdirSync(join(manifests, 'overlays'));
@@ -39,7 +39,7 @@ async function untilServed(): Promise<void> {
 }
 
 describe.each(overlays)('the overlay %s', (overlay) => {
-  test('is applied, and again without a change', async () => {
+  test('the overlay can be applied, and a second time without a change', async () => {
     succeeded(await clients.kubectl('apply', '--server-side', '-k', join(manifests, 'crds')));
     await untilServed();
     succeeded(await clients.kubectl('apply', '--server-side', '-k', join(manifests, 'overlays', overlay)));
@@ -59,24 +59,24 @@ describe.each(overlays)('the overlay %s', (overlay) => {
     expect(await versions()).toBe(before);
   });
 
-  test('says which Services Herald forwards, if it forwards', async () => {
+  test('the overlay says which Services Herald forwards, if it has agents', async () => {
     const objects = await rendered(`overlays/${overlay}`);
     const forwards = objects.some(({ kind }) => kind === 'DaemonSet');
     expect(objects.some(({ kind }) => kind === 'HeraldConfig')).toBe(forwards);
   });
 
   test(
-    'is removed without a trace',
+    'the overlay is removed without a trace',
     async () => {
       const { code } = await clients.kubectl('delete', '-k', join(manifests, 'overlays', overlay), '--wait=true', '--ignore-not-found');
       expect(code).toBe(0);
-      await until('everything is gone', async (note) => note(await existing()).length === 0, patience);
+      await until('everything is gone', async (note) => note(await existing()).length === 0, clientTimeoutMs);
     },
-    2 * patience,
+    2 * clientTimeoutMs,
   );
 });
 
-describe('pods', () => {
+describe('pod security levels', () => {
   const pod = async (kind: string): Promise<object> => {
     const template = (await rendered('base')).find((object) => object.kind === kind)?.spec?.template;
     return {
@@ -98,11 +98,11 @@ describe('pods', () => {
     return (await cluster.attempt({ method: 'POST', path, body: object })).status;
   };
 
-  test('of the controller pass the level restricted', async () => {
+  test('pods of the controller pass the level restricted', async () => {
     expect(await admitted('restricted', await pod('Deployment'))).toBe(201);
   });
 
-  test('of the agent need the level that the namespace has', async () => {
+  test('pods of the agent need the level of their namespace', async () => {
     const object = await pod('DaemonSet');
     expect(await admitted('baseline', object)).toBe(403);
     const namespace = (await rendered('base')).find(({ kind }) => kind === 'Namespace');
@@ -112,12 +112,12 @@ describe('pods', () => {
 
 describe('the chart', () => {
   const install = ['install', 'herald', chart, '--namespace', 'herald-system', '--create-namespace'];
-  /** For a cluster that has the kinds of Herald: into another one first-installation.test.ts installs it. */
+  /** For a cluster that has Herald's CRDs. first-installation.test.ts installs the chart without them. */
   const known = ['--api-versions', 'herald.dev/v1alpha1/HeraldConfig'];
   const template = async (...args: string[]): Promise<Manifest[]> =>
     objectsOf(succeeded(await clients.helm('template', 'herald', chart, '--namespace', 'herald-system', ...known, ...args)));
 
-  /** Without what Helm says of its release. */
+  /** Returns an object without the metadata that Helm adds. */
   const bare = (object: Manifest): unknown => {
     const text = JSON.stringify(object, (name, value: unknown) => {
       if (name === 'imagePullPolicy') return undefined;
@@ -135,7 +135,7 @@ describe('the chart', () => {
       .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
       .map(bare);
 
-  test('lints', async () => {
+  test('helm lint finds no error', async () => {
     expect((await clients.helm('lint', '--strict', chart)).stdout).toContain('0 chart(s) failed');
   });
 
@@ -143,9 +143,9 @@ describe('the chart', () => {
     ['beside-kube-proxy', ['--set', 'config.spec.services=external']],
     ['aws', ['--set', 'agent.enabled=false,config.create=false,aws.clusterName=production']],
     ['without-kube-proxy', ['--set', 'config.spec.services=all,apiServer=https://192.0.2.10:6443']],
-  ])('makes what the overlay %s has', async (overlay, values) => {
+  ])('the chart renders the objects of the overlay %s', async (overlay, values) => {
     const wanted = await rendered(`overlays/${overlay}`);
-    // What the overlay takes from a ConfigMap, the chart has as a value.
+    // The chart has values for what the overlay takes from a ConfigMap.
     const text = JSON.stringify(sorted(wanted))
       .replaceAll(/,?\{"name":"(APISERVER|AWS_CLUSTER_NAME)","valueFrom":\{.*?\}\}\}/g, '')
       .replaceAll('"env":[],', '')
@@ -154,7 +154,7 @@ describe('the chart', () => {
     expect(sorted(await template(...values))).toEqual(JSON.parse(text));
   });
 
-  test('makes what manifests/monitoring has, where it is asked to', async () => {
+  test('the chart renders manifests/monitoring when monitoring is enabled', async () => {
     const wanted = await rendered('monitoring');
     const templated = await template(
       '--set',
@@ -171,14 +171,14 @@ describe('the chart', () => {
     expect(without.filter((object) => wanted.some((one) => keyOf(one) === keyOf(object)))).toEqual([]);
   });
 
-  test('refuses values that it does not know, by name', async () => {
+  test('the chart refuses unknown values by name', async () => {
     const { code, stderr } = await clients.helm('template', 'herald', chart, '--set', 'agent.replicaCount=3');
     expect(code).not.toBe(0);
     expect(stderr).toContain('replicaCount');
     expect((await clients.helm('template', 'herald', chart, '--set', 'config.spec.services=some')).code).not.toBe(0);
   });
 
-  test('has further volumes of the controller, for the module of a provider', async () => {
+  test('the chart has extra volumes of the controller, for a provider module', async () => {
     const volume = { name: 'acme', configMap: { name: 'acme-provider' } };
     const mount = { name: 'acme', mountPath: '/opt/acme', readOnly: true };
     const values = [`controller.extraVolumes=${JSON.stringify([volume])}`, `controller.extraVolumeMounts=${JSON.stringify([mount])}`];
@@ -198,13 +198,13 @@ describe('the chart', () => {
     expect(stderr).toContain('mountPath');
   });
 
-  test('is installed into an empty cluster', async () => {
+  test('the chart can be installed into an empty cluster', async () => {
     succeeded(await clients.helm(...install));
     expect(await existing()).toContain('daemonset.apps/herald-agent');
     await untilServed();
   });
 
-  test('is upgraded, and takes its configuration along', async () => {
+  test('an upgrade changes HeraldConfig', async () => {
     succeeded(
       await clients.helm(
         'upgrade',
@@ -220,7 +220,7 @@ describe('the chart', () => {
     expect(stdout).toBe('none');
   });
 
-  test('has agents that wait for a HeraldConfig which the release does not make, and keeps its own where that is asked for', async () => {
+  test('without config.create agents wait for a HeraldConfig, and a kept one stays', async () => {
     succeeded(await clients.kubectl('annotate', 'heraldconfig', 'default', 'helm.sh/resource-policy=keep'));
     succeeded(await clients.helm('upgrade', 'herald', chart, '--namespace', 'herald-system', '--set', 'config.create=false'));
     const { stdout } = await clients.kubectl('get', 'daemonset', 'herald-agent', '-n', 'herald-system', '-o', 'json');
@@ -228,7 +228,7 @@ describe('the chart', () => {
     succeeded(await clients.kubectl('delete', 'heraldconfig', 'default'));
   });
 
-  test('leaves the CRDs, and every pool with them, when it is uninstalled', async () => {
+  test('an uninstall leaves the CRDs and all pools', async () => {
     const pool = {
       apiVersion: 'herald.dev/v1alpha1',
       kind: 'IPAddressPool',
@@ -241,7 +241,7 @@ describe('the chart', () => {
     expect((await existing()).filter((name) => !name.startsWith('customresourcedefinition'))).toEqual([]);
   });
 
-  test('is installed over CRDs that are there', async () => {
+  test('the chart can be installed over existing CRDs', async () => {
     const { stderr, code } = await clients.helm(...install);
     expect(stderr).not.toContain('Error');
     expect(code).toBe(0);

@@ -13,7 +13,7 @@ import { KubernetesCluster } from './cluster.ts';
 import { apply, definition, shipped } from './manifests.ts';
 import { programPath } from './programs.ts';
 
-/** `kubectl herald` as people install it: one file in a directory of its own, found by kubectl, against an API server. */
+/** Installs `kubectl herald` as a user does, as one file in its own directory that kubectl finds, and runs it against an API server. */
 const root = join(import.meta.dirname, '../..');
 const directory = mkdtempSync(join(tmpdir(), 'herald-plugin-'));
 const built = join(directory, 'built');
@@ -39,7 +39,7 @@ const objects = [
 
 beforeAll(async () => {
   await run([process.execPath, 'scripts/build-kubectl.ts', '--folder', built, '--uri', uri], { cwd: root, timeoutMs: 300_000 });
-  // As krew does it: unpacked somewhere, and a link to it on the PATH.
+  // As krew installs it: unpacked in a directory, with a link on the PATH.
   for (const one of [installed, plugins]) mkdirSync(one);
   await run(['tar', '-xzf', join(built, 'kubectl-herald.tar.gz'), '-C', installed]);
   symlinkSync(join(installed, 'kubectl-herald'), join(plugins, 'kubectl-herald'));
@@ -48,7 +48,7 @@ beforeAll(async () => {
   for (const kind of kinds) await apply(cluster, definition(kind));
   await apply(cluster, ...shipped('base/namespace.yaml'));
   await until(
-    'every object is taken',
+    'every object is accepted',
     async () => {
       await apply(cluster, ...objects);
       return true;
@@ -63,19 +63,19 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** By the Node.js that runs this test. */
+/** Runs the plugin with the Node.js of this test. */
 const herald = (...args: readonly string[]): Promise<CommandResult> =>
   clients.run([programPath('kubectl'), 'herald', ...args], { path: `${plugins}:${dirname(process.execPath)}` });
 
-test('the file needs nothing beside it', () => {
+test('the archive has only the plugin file and licences', () => {
   expect(readdirSync(installed).toSorted()).toEqual(['LICENSE', 'THIRD-PARTY-LICENSES', 'kubectl-herald']);
   const licences = readFileSync(join(installed, 'THIRD-PARTY-LICENSES'), 'utf8');
   for (const name of ['commander', 'yaml', '@kubernetes/client-node']) expect(licences).toContain(`\n${name} `);
-  // What processes need, and one file cannot hold.
+  // The agent and the controller need these packages, and a single file cannot contain them.
   for (const name of ['koffi', 'pino', 'prom-client']) expect(licences).not.toContain(`\n${name} `);
 });
 
-test('the manifest for krew is about this archive', () => {
+test('the krew manifest has the address and checksum of this archive', () => {
   const manifest = parse(readFileSync(join(built, 'herald.yaml'), 'utf8')) as { spec: { platforms: { uri: string; sha256: string }[] } };
   const sha256 = createHash('sha256')
     .update(readFileSync(join(built, 'kubectl-herald.tar.gz')))
@@ -83,7 +83,7 @@ test('the manifest for krew is about this archive', () => {
   expect(manifest.spec.platforms).toMatchObject([{ uri, sha256, bin: 'kubectl-herald' }]);
 });
 
-test('an address that krew could not use is refused', async () => {
+test('a download address that krew cannot use is refused', async () => {
   const { code, stderr } = await run([process.execPath, 'scripts/build-kubectl.ts', '--folder', built, '--uri', 'kubectl-herald.zip'], {
     cwd: root,
     check: false,
@@ -91,13 +91,13 @@ test('an address that krew could not use is refused', async () => {
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('must be https://') });
 });
 
-test('kubectl finds it', async () => {
+test('kubectl lists the plugin', async () => {
   const { stdout } = await clients.run([programPath('kubectl'), 'plugin', 'list'], { path: `${plugins}:${dirname(process.execPath)}` });
   expect(stdout).toContain('kubectl-herald');
 });
 
 describe('kubectl herald', () => {
-  test('explains a Service', async () => {
+  test('the plugin explains a Service', async () => {
     const { stdout, stderr, code } = await herald('explain', 'service', 'default/web');
     expect(stderr).toBe('');
     expect(code).toBe(0);
@@ -105,12 +105,12 @@ describe('kubectl herald', () => {
     expect(stdout).toContain('main');
   });
 
-  test.each(['status', 'peers', 'routes', 'pools'])('has the table %s', async (table) => {
+  test.each(['status', 'peers', 'routes', 'pools'])('the plugin prints the table %s', async (table) => {
     const { code, stderr } = await herald(table, '-o', 'json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  test('has the history, of which it says whom it could not ask', async () => {
+  test('history names the processes that it could not query', async () => {
     const { stdout, code } = await herald('history', 'service', 'default/web', '-o', 'json');
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -120,13 +120,13 @@ describe('kubectl herald', () => {
     });
   });
 
-  test('has the history in the formats of the tables, and does not watch where nobody can be asked', async () => {
+  test('history prints YAML, and --watch ends when no process can be queried', async () => {
     const { stdout, stderr, code } = await herald('history', 'peer', 'tor', '-o', 'yaml', '--watch');
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(parse(stdout)).toMatchObject({ kind: 'BGPPeer', name: 'tor', told: [], unasked: [{ why: expect.stringContaining('no pods') }] });
   });
 
-  test('loads the module of a provider, which gets what it needs of Herald from the one file', async () => {
+  test("a provider module is loaded, and gets Herald's functions from the one file", async () => {
     const module = join(directory, 'acme.mjs');
     await writeFile(
       module,
@@ -138,19 +138,19 @@ describe('kubectl herald', () => {
     expect(stdout).toContain('not example: spec.loadBalancerClass is "herald.dev/herald"');
   });
 
-  test('makes a bundle', async () => {
+  test('bundle writes an archive', async () => {
     const file = join(directory, 'bundle.tar.gz');
     expect((await herald('bundle', '-o', file, '--host', 'never')).code).toBe(0);
     const { stdout } = await run(['tar', '-tzf', file]);
     expect(stdout).toContain('objects/IPAddressPool.json');
   });
 
-  test('has the trace of an agent on its host', async () => {
+  test('bgp trace connects to the socket of an agent', async () => {
     const { stderr, code } = await herald('bgp', 'trace', '--peer', 'tor', '--socket', join(directory, 'none.sock'));
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no socket') });
   });
 
-  test('tells what an edit would change', async () => {
+  test('plan shows what an edit would change', async () => {
     const manifest = join(directory, 'pool.yaml');
     const { stdout: pool } = await clients.kubectl('get', 'ipaddresspool', 'main', '-o', 'yaml');
     await run(['tee', manifest], { input: pool.replace('autoAssign: false', 'autoAssign: true') });
@@ -159,13 +159,13 @@ describe('kubectl herald', () => {
     expect(stdout).toMatch(/default\/web: none -> 192\.0\.2\.\d/);
   });
 
-  test('drains a node', async () => {
+  test('drain writes the annotation', async () => {
     expect((await herald('drain', 'node1', '--wait=false')).code).toBe(0);
     const annotation = '{.metadata.annotations.herald\\.dev/drain}';
     expect(succeeded(await clients.kubectl('get', 'node', 'node1', '-o', `jsonpath=${annotation}`))).toBe('true');
   });
 
-  test('takes over what MetalLB has', async () => {
+  test("import translates MetalLB's objects", async () => {
     const manifest = join(directory, 'metallb.yaml');
     const theirs =
       'apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: { name: old, namespace: metallb-system }\nspec: { addresses: [203.0.113.0/24] }\n';
@@ -174,15 +174,15 @@ describe('kubectl herald', () => {
     expect(stdout).toContain('203.0.113.0/24');
   });
 
-  test('has no processes, which a terminal is no place for', async () => {
+  test('the commands of agent and controller are missing', async () => {
     const { code, stderr } = await herald('agent', '--node', 'node1');
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("unknown command 'agent'") });
   });
 
-  test('says what is missing where the first Node.js is too old', async () => {
+  test('the plugin names the Node.js version that it needs when an older one comes first', async () => {
     const old = join(directory, 'old');
     mkdirSync(old);
-    // What an old one does with the beginning of the file.
+    // Stands for an old Node.js: it runs the beginning of the file with version 22.1.0.
     await run(['tee', join(old, 'node')], {
       input: `#!/bin/sh\nexec ${process.execPath} --import 'data:text/javascript,Object.defineProperty(process.versions,"node",{value:"22.1.0"})' "$@"\n`,
     });

@@ -6,7 +6,7 @@ import { KubeProxyForwarding } from '../../src/dataplane/kube-proxy/kube-proxy.t
 import { systemClock } from '../../src/system/clock.ts';
 import { iptablesModeRules } from './beside/legacy-rules.ts';
 
-/** Rules as kube-proxy leaves them in each variant of iptables and in ipsets, in a namespace of their own: read, and removed. */
+/** Reads and removes the rules that kube-proxy leaves in each variant of iptables and in ipsets, in a namespace of its own. */
 const namespace = `hl-sc-${process.pid}`;
 const prefix = ['ip', 'netns', 'exec', namespace] as const;
 const inside = (command: string, input = ''): string =>
@@ -31,7 +31,7 @@ describe.each(['nft', 'legacy'] as const)('iptables-%s', (variant) => {
     inside(`ip6tables-${variant}-restore`, iptablesModeRules({ clusterIP: 'fd02::1', balancer: 'fd09::1', length: 128 }));
   });
 
-  test('frontends are seen in both families', async () => {
+  test('frontends of both families are read', async () => {
     const seen = new KubeProxyForwarding(systemClock, { networkNamespace: `/run/netns/${namespace}`, commandPrefix: prefix, legacyTables });
     await seen.start();
     expect(seen.view).toEqual({ seen: true, program: 'kube-proxy (iptables)', masqueradeBits: [14] });
@@ -48,7 +48,7 @@ describe.each(['nft', 'legacy'] as const)('iptables-%s', (variant) => {
     await seen.stop();
   });
 
-  test("all goes that is kube-proxy's, and nothing else", async () => {
+  test('the cleanup removes all of kube-proxy and nothing else', async () => {
     const { removed, kept, left } = await cleanup();
     expect({ kept, left }).toEqual({ kept: [], left: [] });
     expect(removed.toSorted()).toEqual([
@@ -66,11 +66,11 @@ describe.each(['nft', 'legacy'] as const)('iptables-%s', (variant) => {
   });
 });
 
-test('ipsets and the interface of the ipvs mode go, after the rules that use them', async () => {
+test('the cleanup removes rules of the ipvs mode, then its ipsets and its interface', async () => {
   inside('ipset create KUBE-CLUSTER-IP hash:ip,port');
   inside('ipset create KUBE-6-CLUSTER-IP hash:ip,port family inet6');
   inside('ipset create mine hash:ip');
-  // Whatever kind it is: not every kernel has dummy interfaces.
+  // The type of the interface does not matter; not every kernel has dummy interfaces.
   inside('ip link add kube-ipvs0 type bridge');
   inside(
     'iptables-nft-restore',
@@ -87,7 +87,7 @@ test('ipsets and the interface of the ipvs mode go, after the rules that use the
     'ipset KUBE-6-CLUSTER-IP',
     'link kube-ipvs0',
   ]);
-  // Its virtual servers cannot be looked at without the tool, where the interface was there.
+  // ipvsadm is installed: without it the cleanup would report virtual servers that it cannot list.
   expect(left).toEqual([]);
   expect(inside('ipset list -n')).toBe('mine\n');
   expect(inside('ip -o link')).not.toContain('kube-ipvs0');

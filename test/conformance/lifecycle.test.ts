@@ -4,7 +4,7 @@ import { until } from '../lab/until.ts';
 import { apply } from './manifests.ts';
 import { loadBalancer, ServiceCluster } from './services.ts';
 
-/** What an owner, or another program, may do to a Service in the course of its life. */
+/** Tests what an owner or another program may do to a Service during its life. */
 let services: ServiceCluster;
 let controller: LabProcess;
 
@@ -20,18 +20,18 @@ const create = (name: string, spec: object = {}, metadata: object = {}): Promise
 
 const remove = (name: string): Promise<unknown> => services.cluster.request({ method: 'DELETE', path: `${services.path}/${name}` });
 
-/** The later one has its address when whatever was to be done for the earlier ones is done. */
+/** Once a later Service has its address, the controller has processed all earlier changes. */
 async function settled(): Promise<void> {
   await create('settled');
   await services.untilAddresses('settled', 1);
   await remove('settled');
 }
 
-describe('another type', () => {
-  test('clears the status and frees the address; back again it has one by the rules for a new one', async () => {
+describe('a change of type', () => {
+  test('ClusterIP clears the status and frees the address, and LoadBalancer gets a new one', async () => {
     await create('changes', { loadBalancerIP: '192.0.2.50' });
     await services.untilAddresses('changes', 1);
-    // The API server lets the class and the address go with the type only.
+    // The API server removes the class and the address only together with the type.
     const clusterIP = { type: 'ClusterIP', loadBalancerClass: null, allocateLoadBalancerNodePorts: null, loadBalancerIP: null };
     expect((await services.patch('changes', { spec: clusterIP })).status).toBe(200);
     await until('the status is cleared', async (note) => note((await services.get('changes')).status.conditions) === undefined, 30_000);
@@ -45,7 +45,7 @@ describe('another type', () => {
     await services.untilCondition('changes', 'True Assigned');
   });
 
-  test('ExternalName is left alone, whatever it was before', async () => {
+  test('a Service that becomes ExternalName loses its status and its address', async () => {
     await create('alias');
     const [address = ''] = await services.untilAddresses('alias', 1);
     const spec = {
@@ -63,7 +63,7 @@ describe('another type', () => {
   });
 });
 
-test('the class of a Service cannot be changed: whose it is, it stays', async () => {
+test('the API server refuses to change the class of a Service', async () => {
   await create('classed');
   const addresses = await services.untilAddresses('classed', 1);
   const answer = await services.patch('classed', { spec: { loadBalancerClass: 'example.net/other' } });
@@ -72,8 +72,8 @@ test('the class of a Service cannot be changed: whose it is, it stays', async ()
   expect(await services.addressesOf('classed')).toEqual(addresses);
 });
 
-describe('families', () => {
-  test('come and go by the policy, and the address that stays is the same', async () => {
+describe('a change of IP families', () => {
+  test('a Service follows its policy, and the address of the kept family stays', async () => {
     await create('families', { ipFamilyPolicy: 'SingleStack', ipFamilies: ['IPv4'] });
     const [v4 = ''] = await services.untilAddresses('families', 1);
     expect((await services.patch('families', { spec: { ipFamilyPolicy: 'RequireDualStack' } })).status).toBe(200);
@@ -83,7 +83,7 @@ describe('families', () => {
     const single = { ipFamilyPolicy: 'SingleStack', ipFamilies: ['IPv4'], clusterIPs: [(await clusterIPsOf('families'))[0]] };
     expect((await services.patch('families', { spec: single })).status).toBe(200);
     expect(await services.untilAddresses('families', 1)).toEqual([v4]);
-    // What it let go is free for others.
+    // Another Service can get the released address.
     await create('takes-six', { ipFamilies: ['IPv6'], ipFamilyPolicy: 'SingleStack', loadBalancerIP: both[1] });
     expect(await services.untilAddresses('takes-six', 1)).toEqual([both[1]]);
   });
@@ -94,8 +94,8 @@ describe('families', () => {
   }
 });
 
-describe('a Service that is being deleted while a finalizer of somebody else holds it', () => {
-  test('keeps its address until it is gone, over a restart as well: its clients may still be served', async () => {
+describe("a deleted Service that another program's finalizer holds", () => {
+  test('the Service keeps its address until it is gone, also over a restart', async () => {
     await create('held', { loadBalancerIP: '192.0.2.60' }, { finalizers: ['example.net/cleanup'] });
     await services.untilAddresses('held', 1);
     await remove('held');
@@ -111,7 +111,7 @@ describe('a Service that is being deleted while a finalizer of somebody else hol
     expect(await services.untilAddresses('wants', 1)).toEqual(['192.0.2.60']);
   });
 
-  test('and one that had none is given none any more', async () => {
+  test('a Service without an address gets none any more', async () => {
     await services.kill(controller);
     await create('late', {}, { finalizers: ['example.net/cleanup'] });
     await remove('late');
@@ -123,21 +123,25 @@ describe('a Service that is being deleted while a finalizer of somebody else hol
   });
 });
 
-describe('another manager', () => {
+describe('another field manager', () => {
   const ingress = (ip: string): object => ({ status: { loadBalancer: { ingress: [{ ip }] } } });
   const as = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'managed', namespace: 'default' } };
 
-  test('that applies the status of a Service is in conflict with us, and what it forces is written over', async () => {
+  test('applying status conflicts with Herald, and a forced change is overwritten', async () => {
     await create('managed');
     const addresses = await services.untilAddresses('managed', 1);
     const path = `${services.path}/managed/status`;
     const conflict = await services.applyAs('meddler', path, { ...as, ...ingress('203.0.113.5') }, false);
     expect(conflict).toMatchObject({ status: 409, body: { message: expect.stringContaining('herald') } });
     expect((await services.applyAs('meddler', path, { ...as, ...ingress('203.0.113.5') }, true)).status).toBe(200);
-    await until('it is ours again', async (note) => note(await services.addressesOf('managed')).join() === addresses.join(), 30_000);
+    await until(
+      'Herald has restored its address',
+      async (note) => note(await services.addressesOf('managed')).join() === addresses.join(),
+      30_000,
+    );
   });
 
-  test('that applies the rest of a Service has nothing to do with us', async () => {
+  test('applying other fields does not affect the address', async () => {
     await create('applied');
     const addresses = await services.untilAddresses('applied', 1);
     const path = `${services.path}/applied`;
@@ -148,8 +152,8 @@ describe('another manager', () => {
   });
 });
 
-describe('an object as large as the API server takes', () => {
-  test('is read with everything that matters, and its status is written', async () => {
+describe('a Service as large as the API server accepts', () => {
+  test('the Service is read whole, and its status is written', async () => {
     const annotations = { 'example.net/state': 'x'.repeat(250_000) };
     const ports = Array.from({ length: 1000 }, (_, index) => ({ name: `p${index}`, port: 1000 + index }));
     await create('large', { ports }, { annotations });
@@ -157,7 +161,7 @@ describe('an object as large as the API server takes', () => {
     await services.untilCondition('large', 'True Assigned');
   });
 
-  test('that it refuses disturbs nobody', async () => {
+  test('a larger Service is refused and disturbs no other', async () => {
     const annotations = { 'example.net/state': 'x'.repeat(300_000) };
     const answer = await services.applyAs('test', `${services.path}/too-large`, loadBalancer('too-large', {}, { annotations }), true);
     expect(answer.status).toBe(422);

@@ -11,7 +11,10 @@ import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
 import { apply, definition, shipped } from './manifests.ts';
 
-/** Running processes are asked by the API server's pod proxy, with the rights of whoever asks. The API server and the agent share a namespace. */
+/**
+ * Queries running processes through the API server's pod proxy, with the rights of the caller. The API server and the agent share a
+ * namespace.
+ */
 const namespace = `hl-ku-${process.pid}-live`;
 const program = join(import.meta.dirname, '../../bin/herald');
 const address = '192.0.2.10';
@@ -51,7 +54,7 @@ const objects = [
   binding('herald-explain', 'ClusterRole', 'stranger'),
 ];
 
-/** As the DaemonSet and the Deployment make them. */
+/** The labels and ports of pods of the DaemonSet and the Deployment. */
 const pod = (name: string, component: string, port: number): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -94,7 +97,7 @@ beforeAll(async () => {
   const manifests = ['base/namespace.yaml', 'base/agent-rbac.yaml', 'base/explain-rbac.yaml'].flatMap((file) => shipped(file));
   for (const kind of kinds) await apply(cluster, definition(kind));
   await apply(cluster, ...manifests);
-  await until('every object is taken', async () => {
+  await until('every object is accepted', async () => {
     await apply(cluster, ...objects);
     return true;
   });
@@ -129,7 +132,7 @@ async function historyOf(as: string, ...of: readonly string[]): Promise<MergedHi
   return { ...(JSON.parse(stdout) as MergedHistory), code };
 }
 
-test('the history of a Service comes through the pod proxy, and names the object with the version that the API server has', async () => {
+test("history of a Service comes through the pod proxy, and causes have the API server's versions", async () => {
   const slice = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-1';
   const body = {
     endpoints: [
@@ -152,7 +155,7 @@ test('the history of a Service comes through the pod proxy, and names the object
     { kind: 'EndpointSlice', name: 'default/web-1', resourceVersion: changed.metadata.resourceVersion },
   ]);
   expect(told.map(({ who }) => who)).toEqual(['the agent of node1']);
-  // Nobody listens at its port.
+  // No process listens on its port.
   expect(unasked).toEqual([
     {
       who: 'the controller herald-controller-1',
@@ -162,14 +165,14 @@ test('the history of a Service comes through the pod proxy, and names the object
   ]);
 });
 
-test('routes are what the agent has sent: nothing, while the session is down', async () => {
+test('routes show what the agent has sent, which is nothing while the session is down', async () => {
   const { stdout, code } = await herald('asker', 'routes', '-o', 'json');
   expect(code).toBe(0);
   const { routes } = JSON.parse(stdout) as { routes: readonly object[] };
   expect(routes).toMatchObject([{ node: 'node1', prefix: '198.51.100.1/32', live: true, reason: {} }]);
 });
 
-test('who may not use the proxy is told so, and what to do, and gets what is decided and reported', async () => {
+test('a user without the proxy right gets decided and reported state, the reason and the fix', async () => {
   const refused = await historyOf('stranger', 'service', 'default/web');
   expect(refused).toMatchObject({ code: 1, entries: [], told: [] });
   expect(refused.unasked[0]).toMatchObject({
@@ -182,7 +185,7 @@ test('who may not use the proxy is told so, and what to do, and gets what is dec
   expect(stdout).toMatch(/the agent of node1 could not be queried, so routes are as decided and reported: you may not get pods\/proxy/);
 });
 
-test('nobody without rights in the namespace gets there', async () => {
+test('a user without rights in the namespace cannot reach the live API', async () => {
   const path = '/api/v1/namespaces/herald-system/pods/herald-agent-1:10290/proxy/live/v1/history';
   const token = await cluster.serviceAccountToken('default', 'stranger');
   await expect(cluster.request({ method: 'GET', path }, token)).rejects.toThrow(/403|forbidden/);

@@ -9,13 +9,13 @@ interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** The objects of a file of manifests/, as it is shipped. */
+/** Returns the objects of a shipped file of manifests/. */
 export function shipped(file: string): readonly Manifest[] {
   const text = readFileSync(join(import.meta.dirname, '../../manifests', file), 'utf8');
   return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 }
 
-/** What `kubectl apply` does, as cluster-admin. */
+/** Applies objects as cluster-admin, as `kubectl apply` does. */
 export async function apply(cluster: KubernetesCluster, ...manifests: readonly object[]): Promise<void> {
   for (const manifest of manifests as readonly Manifest[]) {
     const { apiVersion, kind, metadata } = manifest;
@@ -31,14 +31,14 @@ function pluralOf(kind: string): string {
   return lower.endsWith('y') ? `${lower.slice(0, -1)}ies` : `${lower}s`;
 }
 
-/** The CRD of a kind of Herald, as it is shipped. */
+/** Returns the shipped CRD of a kind of Herald. */
 export function definition(kind: string): object {
   const [found] = shipped(`crds/${pluralOf(kind)}.yaml`);
   if (found === undefined) throw new Error(`there is no CRD of ${kind}`);
   return found;
 }
 
-/** The kinds that an operator's command reads, each of which needs its definition. */
+/** The kinds that an operator's commands read. Each needs its CRD. */
 export const configurationKinds = [
   'IPAddressPool',
   'BGPPeer',
@@ -50,7 +50,7 @@ export const configurationKinds = [
   'NodeState',
 ] as const;
 
-/** An object of ours. */
+/** Returns an object of herald.dev/v1alpha1. */
 export function ours(kind: string, name: string, spec: object): object {
   return { apiVersion: 'herald.dev/v1alpha1', kind, metadata: { name }, spec };
 }

@@ -1,6 +1,6 @@
 import { watchedKinds } from '../../src/model/metallb/kinds.ts';
 
-/** CRDs of MetalLB's kinds: their groups, versions, scope and names, and schemas that take anything. */
+/** Returns CRDs for MetalLB's kinds with their groups, versions, scope and names, and with schemas that accept anything. */
 export function metallbDefinitions(): object[] {
   return watchedKinds.map(({ kind, plural }) => {
     const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };

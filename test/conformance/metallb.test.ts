@@ -21,7 +21,7 @@ import { foreground } from './foreground.ts';
 import { apply, configurationKinds, definition, shipped } from './manifests.ts';
 import { metallbDefinitions } from './metallb-definitions.ts';
 
-/** A cluster with what MetalLB has left, and Herald with the Roles of manifests/base and manifests/components/metallb. */
+/** A cluster that MetalLB was removed from, and Herald with the Roles of manifests/base and manifests/components/metallb. */
 const program = join(import.meta.dirname, '../../bin/herald');
 const example = (file: string): object[] =>
   parseAllDocuments(readFileSync(join(import.meta.dirname, '../../examples/metallb', file), 'utf8')).map((one) => one.toJS() as object);
@@ -39,7 +39,7 @@ beforeAll(async () => {
     await apply(cluster, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   await apply(cluster, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1', labels: { rack: '1' } } });
   await apply(cluster, ...shipped('components/metallb/metallb-rbac.yaml'));
-  await until('the kind is there', async () => {
+  await until('HeraldConfig is served', async () => {
     await setCompat('metallb');
     return true;
   });
@@ -70,7 +70,7 @@ const pathOf = (namespace: string, name: string): string => `/api/v1/namespaces/
 const read = async (namespace: string, name: string): Promise<Service> =>
   (await cluster.request({ path: pathOf(namespace, name) })) as Service;
 
-/** Those of the example, with the addresses that "MetalLB" has written into their status, and nothing else there. */
+/** Creates the Services of the example with the addresses that "MetalLB" wrote into their status. No other object of it exists yet. */
 async function servicesOfMetalLB(): Promise<void> {
   for (const object of example('services.yaml') as Service[]) {
     const { metadata, spec, status } = object;
@@ -112,24 +112,24 @@ async function kubeconfig(account: string): Promise<string> {
   return file;
 }
 
-test('the controller starts where there is no CRD of MetalLB, and what MetalLB gave is adopted before there is a pool', async () => {
+test("the controller starts without MetalLB's CRDs, and Services keep MetalLB's addresses without a pool", async () => {
   controller = foreground(
     [program, 'controller', '--leader-elect=false', '--kubeconfig', await kubeconfig('herald-controller')],
     join(cluster.directory, 'controller.log'),
   );
   await controller.waitForLine(/controller started/, 60_000);
-  await until('it has looked at them', async () => (await assigned('shop', 'web')) === 'False HeldOutsidePools', 30_000);
+  await until('the controller has processed them', async () => (await assigned('shop', 'web')) === 'False HeldOutsidePools', 30_000);
   expect(await assigned('partners', 'api')).toBe('False PoolNotFound');
   expect(await addresses()).toEqual(given);
 });
 
-test('with the pools of MetalLB they have what they ask for, and new ones are given others by its annotations', async () => {
+test("MetalLB's pools confirm the addresses, and its annotations apply to new Services", async () => {
   for (const one of metallbDefinitions()) await apply(cluster, one);
   await until('MetalLB is installed', async () => {
     await apply(cluster, ...example('installation.yaml'));
     return true;
   });
-  await until('they have what they ask for', allAre('True Assigned'), 90_000);
+  await until('the addresses are assigned', allAre('True Assigned'), 90_000);
   const spec = { type: 'LoadBalancer', ports: [{ port: 80 }] };
   const annotations = { 'metallb.io/address-pool': 'partners' };
   const metadata = { name: 'new', namespace: 'partners', labels: { exposed: 'true' }, annotations };
@@ -139,26 +139,26 @@ test('with the pools of MetalLB they have what they ask for, and new ones are gi
   expect(await addresses()).toEqual(given);
 });
 
-test('an L2Advertisement is refused aloud', async () => {
+test('an L2Advertisement is refused in the log', async () => {
   const refusal = /L2Advertisement\.metallb\.io\/metallb-system\/office: kind: Herald announces by BGP only/;
   await controller.waitForLine(refusal, 60_000);
   expect(controller.lines().filter((line) => refusal.test(line))).toHaveLength(1);
 });
 
-test('compat off and on again: nothing moves, and while it is off nothing of Herald is on the Services', async () => {
+test("no address moves when compat is switched off and on, and off removes Herald's conditions", async () => {
   for (let round = 0; round < 2; round++) {
     await setCompat('none');
-    await until('nothing of Herald is left', allAre('none'), 30_000);
+    await until('Herald has removed its conditions', allAre('none'), 30_000);
     expect(await addresses()).toEqual(given);
     const { status } = await read('shop', 'web');
     expect(Object.keys(status)).toEqual(['loadBalancer']);
     await setCompat('metallb');
-    await until('they are ours again', allAre('True Assigned'), 60_000);
+    await until('the addresses are assigned again', allAre('True Assigned'), 60_000);
     expect(await addresses()).toEqual(given);
   }
 });
 
-test('an agent reads the same, with the passwords that the peers of its node name', async () => {
+test('an agent reads the same objects, and the passwords that its peers name', async () => {
   const client = new KubeClient(await readKubeconfig(await kubeconfig('herald-agent')), { clock: systemClock });
   const source = new KubernetesSource({ client, clock: systemClock, random: systemRandom, log: silentLog }, { node: 'node1' });
   try {
@@ -190,28 +190,28 @@ test('herald import metallb reads the cluster with the credentials of the caller
   expect(code).toBe(1);
   expect(stderr).toContain('refused: L2Advertisement.metallb.io/metallb-system/office');
   expect(stderr).toContain('kubectl annotate service -n partners api herald.dev/address-pool=partners');
-  // The API server takes what it prints.
+  // The API server accepts the printed objects.
   for (const document of parseAllDocuments(stdout)) await apply(cluster, document.toJS() as object);
 });
 
-test('objects of herald.dev with the same names take their places, and still nothing moves', async () => {
-  await until('their pools say so', async () => {
+test("objects of herald.dev with the same names replace MetalLB's, and no address moves", async () => {
+  await until('the pools are accepted', async () => {
     const { status } = (await cluster.request({ path: '/apis/herald.dev/v1alpha1/ipaddresspools/production' })) as { status?: object };
     return JSON.stringify(status ?? {}).includes('"Accepted"');
   });
   await setCompat('none');
-  await until('nothing of Herald is left', allAre('none'), 30_000);
+  await until('Herald has removed its conditions', allAre('none'), 30_000);
   await apply(cluster, {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'HeraldConfig',
     metadata: { name: 'default' },
     spec: { defaultClass: true },
   });
-  await until('they are ours without compat', allAre('True Assigned'), 60_000);
+  await until('the addresses are assigned without compat', allAre('True Assigned'), 60_000);
   expect(await addresses()).toEqual(given);
 });
 
-test('the Role of the component is enough, and grants nothing that is not asked for', () => {
+test('the Role of the component is enough and grants nothing more', () => {
   const roles = shipped('components/metallb/metallb-rbac.yaml') as readonly { rules?: readonly Record<string, readonly string[]>[] }[];
   const granted = roles.flatMap(({ rules = [] }) =>
     rules.flatMap(({ apiGroups = [], resources = [] }) =>
@@ -224,7 +224,7 @@ test('the Role of the component is enough, and grants nothing that is not asked 
     );
     expect(calls.filter(({ code }) => code === 403)).toEqual([]);
     const used = new Set(calls.map(({ group, resource }) => `${group}/${resource}`));
-    // Events of what is wrong are told by the Role of the base.
+    // The Role of the base allows these Events.
     used.delete('events.k8s.io/events');
     expect(used).toEqual(new Set(granted));
     const reading = calls.filter(({ group }) => group !== 'events.k8s.io');

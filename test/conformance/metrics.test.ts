@@ -5,12 +5,12 @@ import { freePorts } from './free-port.ts';
 import { apply } from './manifests.ts';
 import { loadBalancer, ServiceCluster } from './services.ts';
 
-/** What a controller tells of itself while it works on a real API server; an agent's is in bootstrap.test.ts. */
+/** Metrics of a controller with a real API server. bootstrap.test.ts tests those of an agent. */
 let services: ServiceCluster;
 let url: string;
 
 beforeAll(async () => {
-  // For one Service.
+  // The pool has one address, enough for one Service.
   services = await ServiceCluster.start(['192.0.2.1/32']);
   const [port] = await freePorts(1);
   url = `http://127.0.0.1:${port}/metrics`;
@@ -25,12 +25,12 @@ async function scrape(): Promise<string> {
   return answer.text();
 }
 
-/** All series of a metric that have these labels. */
+/** Sums all series of a metric that have these labels. */
 function sum(text: string, metric: string, labels = ''): number {
   return [...samplesOf(text, metric)].filter(([series]) => series.includes(labels)).reduce((total, [, value]) => total + value, 0);
 }
 
-test('each resource was listed once, and is watched', async () => {
+test('each resource is listed once and then watched', async () => {
   const text = await scrape();
   expect(sampleOf(text, 'herald_watch_lists_total{resource="services"}')).toBe(1);
   expect(sampleOf(text, 'herald_watch_lists_total{resource="ipaddresspools.herald.dev"}')).toBe(1);
@@ -39,11 +39,11 @@ test('each resource was listed once, and is watched', async () => {
   expect(sampleOf(text, 'herald_pool_addresses{pool="main",family="ipv4",state="assigned"}')).toBe(0);
 });
 
-test('a Service that gets its address is heard of, decided upon and written', async () => {
+test('events, reconciles, status writes and requests count a Service that gets its address', async () => {
   const before = await scrape();
   await apply(services.cluster, loadBalancer('first'));
   await services.untilAddresses('first', 1);
-  const moved = await until('the figures have moved', async () => {
+  const moved = await until('the metrics have counted the change', async () => {
     const after = await scrape();
     const more = (metric: string, labels = ''): boolean => sum(after, metric, labels) > sum(before, metric, labels);
     return (
@@ -57,7 +57,7 @@ test('a Service that gets its address is heard of, decided upon and written', as
   expect(moved).toBe(true);
 });
 
-test('a Service that waits counts by its reason and for the pool that said no, as long as it waits', async () => {
+test('a waiting Service counts by reason and pool while it waits', async () => {
   const waiting = 'herald_pending_services_by_pool{pool="main",reason="PoolFull"}';
   expect(sampleOf(await scrape(), waiting) ?? 0).toBe(0);
   await apply(services.cluster, loadBalancer('second'));
@@ -65,10 +65,10 @@ test('a Service that waits counts by its reason and for the pool that said no, a
   expect(sum(await scrape(), 'herald_pending_services')).toBeGreaterThan(0);
   await services.cluster.request({ method: 'DELETE', path: `${services.path}/first` });
   await services.untilAddresses('second', 1);
-  await until('nobody waits', async (note) => (note(sampleOf(await scrape(), waiting)) ?? 0) === 0, 60_000);
+  await until('no Service waits', async (note) => (note(sampleOf(await scrape(), waiting)) ?? 0) === 0, 60_000);
 });
 
-test('a watch that breaks off is counted, and so is that the API server is heard again', async () => {
+test('watch failures are counted, and the time of the last contact moves again', async () => {
   const heard = 'herald_watch_last_heard_timestamp_seconds{resource="services"}';
   const before = await scrape();
   await services.cluster.stopApiServer();
@@ -81,7 +81,7 @@ test('a watch that breaks off is counted, and so is that the API server is heard
   );
   await services.cluster.startApiServer();
   await until(
-    'it is heard again',
+    'the API server answers again',
     async (note) => Number(note(sampleOf(await scrape(), heard))) > Number(sampleOf(before, heard)),
     120_000,
   );

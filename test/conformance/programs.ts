@@ -13,14 +13,14 @@ const modules = {
   helm: 'tools',
 } as const;
 
-/** Programs of Kubernetes and of its users that tests run, built by scripts/setup-conformance.sh from the modules beside this file. */
+/** Programs of Kubernetes and clients that tests run. scripts/setup-conformance.sh builds them from the modules beside this file. */
 export type Program = keyof typeof modules;
 
-/** The absolute path of a program that was built from exactly these sources. Throws when there is none. */
+/** Returns the absolute path of a program that was built from exactly these sources. Throws when it does not exist. */
 export function programPath(program: Program): string {
   const moduleDirectory = join(import.meta.dirname, modules[program]);
   const digest = createHash('sha256');
-  // The shell script makes the same digest of the same files.
+  // scripts/setup-conformance.sh computes the same digest of the same files.
   for (const file of ['go.mod', 'go.sum', `${program}/main.go`]) digest.update(readFileSync(join(moduleDirectory, file)));
   const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
   const path = join(cache, 'herald/conformance', digest.digest('hex').slice(0, 16), program);

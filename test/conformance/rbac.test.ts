@@ -13,7 +13,7 @@ import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
 import { apply, configurationKinds, definition, shipped } from './manifests.ts';
 
-/** With the Roles of manifests/base and nothing else: what Herald asks for is granted, and what is granted it asks for. */
+/** Runs Herald with only the Roles of manifests/base: every request is granted, and every granted right is used. */
 const namespace = `hl-ku-${process.pid}-rbac`;
 const program = join(import.meta.dirname, '../../bin/herald');
 const audit = mkdtempSync(join(tmpdir(), 'herald-audit-'));
@@ -26,9 +26,9 @@ const basicAuth = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/basic
 const peer = (name: string, namespace: string, peerAddress: string): object =>
   ours('BGPPeer', name, { myASN: 64_512, peerASN: 64_513, peerAddress, passwordSecret: { namespace, name } });
 
-/** What an administrator adds for a Secret that is not in Herald's namespace. */
+/** Objects that an administrator adds for a Secret outside of Herald's namespace. */
 const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'herald', namespace: 'network' } };
-const elsewhere = [
+const networkNamespaceObjects = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'network' } },
   { ...role, kind: 'Role', rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['spine'], verbs: ['list', 'watch'] }] },
   {
@@ -44,7 +44,7 @@ const elsewhere = [
 const objects = [
   { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } },
   { ...basicAuth, metadata: { name: 'tor', namespace: 'herald-system' } },
-  ...elsewhere,
+  ...networkNamespaceObjects,
   {
     apiVersion: 'v1',
     kind: 'Service',
@@ -66,12 +66,12 @@ beforeAll(async () => {
   await prepareNamespace(namespace, true);
   cluster = await KubernetesCluster.start({ apiServerArguments: auditArguments(audit), inside: { namespace, address: '127.0.0.1' } });
   for (const kind of configurationKinds) await apply(cluster, definition(kind));
-  await until('the kinds are there', async () => {
+  await until('the kinds are served', async () => {
     const { status } = await cluster.attempt({ path: '/apis/herald.dev/v1alpha1/nodestates' });
     return status === 200;
   });
   for (const file of ['namespace', 'agent-rbac', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
-  await until('every object is taken', async () => {
+  await until('every object is accepted', async () => {
     await apply(cluster, ...objects);
     return true;
   });
@@ -94,7 +94,7 @@ afterAll(async () => {
 async function start(command: 'agent' | 'controller', ...further: readonly string[]): Promise<LabProcess> {
   const token = await cluster.serviceAccountToken('herald-system', `herald-${command}`);
   const kubeconfig = join(cluster.directory, `${command}.kubeconfig`);
-  // Its certificate is for loopback by name only.
+  // The server's certificate covers loopback only by the name localhost.
   await writeFile(kubeconfig, cluster.kubeconfig(token).replace('127.0.0.1', 'localhost'), { mode: 0o600 });
   const argv = [program, command, ...further, '--kubeconfig', kubeconfig];
   return foreground(inNamespace(namespace, argv), join(cluster.directory, `${command}.log`));
@@ -107,7 +107,7 @@ async function get(path: string): Promise<{ readonly status?: Record<string, unk
   return (await cluster.request({ path })) as { readonly status?: Record<string, unknown> };
 }
 
-test('the controller gives an address and writes it into the status of the Service', async () => {
+test('the controller assigns an address and writes it into the status', async () => {
   const service = '/api/v1/namespaces/default/services/web';
   const status = await until(
     'the Service has an address',
@@ -123,14 +123,14 @@ test('the controller gives an address and writes it into the status of the Servi
   });
 });
 
-test('a Service that asks no more loses its address and what Herald wrote, and the next one gets it', async () => {
+test('a Service that becomes ClusterIP loses address and conditions, and the next one gets the address', async () => {
   const path = '/api/v1/namespaces/default/services';
   const spec = { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', loadBalancerIP: '192.0.2.77', ports: [{ port: 80 }] };
   const make = (name: string): object => ({ apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'default' }, spec });
   const holds = (name: string) => async () =>
     JSON.stringify((await get(`${path}/${name}`)).status?.['loadBalancer']).includes('192.0.2.77');
   await apply(cluster, make('first'));
-  await until('the first has it', holds('first'), 30_000);
+  await until('the first Service has the address', holds('first'), 30_000);
   await apply(cluster, make('second'));
   await cluster.request({
     method: 'PATCH',
@@ -138,14 +138,14 @@ test('a Service that asks no more loses its address and what Herald wrote, and t
     body: { spec: { type: 'ClusterIP', loadBalancerClass: null, loadBalancerIP: null } },
     contentType: 'application/merge-patch+json',
   });
-  await until('the second has it', holds('second'), 30_000);
-  await until('nothing is left on the first', async () => {
+  await until('the second Service has the address', holds('second'), 30_000);
+  await until('the first Service has no status left', async () => {
     const { status } = await get(`${path}/first`);
     return status?.['conditions'] === undefined && JSON.stringify(status?.['loadBalancer']) === '{}';
   });
 });
 
-test('what is said of a Service again is a series of its Event', async () => {
+test('a repeated Event becomes a series', async () => {
   const path = '/api/v1/namespaces/default/services';
   const spec = { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', loadBalancerIP: '192.0.2.77' };
   await cluster.request({ method: 'DELETE', path: `${path}/second` });
@@ -170,7 +170,7 @@ test('every configuration object says whether it is accepted', async () => {
     'externalippolicies/office',
     'heraldconfigs/default',
   ]) {
-    await until(`${path} says so`, async () => {
+    await until(`${path} has the condition Accepted`, async () => {
       const { status } = await get(`/apis/herald.dev/v1alpha1/${path}`);
       return JSON.stringify(status ?? {}).includes('"Accepted"');
     });
@@ -182,19 +182,19 @@ test('an agent reports its node', async () => {
   expect(status).toMatchObject({ sessions: [{ peer: 'spine' }, { peer: 'tor', localASN: 64_512 }] });
 });
 
-test('the passwords of sessions are those of the Secrets', async () => {
-  // A session without its password would be refused: PeerPasswordMissing.
+test('sessions use the passwords of the Secrets', async () => {
+  // The agent refuses a session without its password: PeerPasswordMissing.
   expect(agent.lines().filter((line) => line.includes('PeerPasswordMissing') || line.includes('no session with the peer'))).toEqual([]);
 });
 
 describe.each(['agent', 'controller'])('the Roles of the %s', (account) => {
-  test('are enough: no call was refused', () => {
+  test('the Roles are enough, and no request is refused', () => {
     const calls = callsOf(account);
     expect(calls.length).toBeGreaterThan(10);
     expect(calls.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
   });
 
-  test('grant nothing that is not asked for', async () => {
+  test('the Roles grant no unused right', async () => {
     // A Lease is renewed only every two seconds.
     await until('every right was used', async () => unusedRights(account).length === 0, 10_000).catch(() => undefined);
     expect(unusedRights(account)).toEqual([]);
@@ -204,9 +204,9 @@ describe.each(['agent', 'controller'])('the Roles of the %s', (account) => {
 function unusedRights(account: string): readonly string[] {
   const calls = callsOf(account);
   const used = new Set(calls.map(({ verb, group, resource }) => `${verb} ${group}/${resource}`));
-  // Applying what is not there creates it, which needs that right too, but is written down as the patch that it was.
+  // Applying an object that does not exist creates it. That needs the right to create, but the audit log calls it a patch.
   for (const { verb, group, resource, code } of calls) if (verb === 'patch' && code === 201) used.add(`create ${group}/${resource}`);
-  // A list is what a server without WatchList is asked for.
+  // Servers without WatchList get a list request, so that right is needed although this server does not use it.
   const listed = new Set([...used].filter((one) => one.startsWith('watch ')).map((one) => one.replace('watch', 'list')));
   const roles = shipped(`base/${account}-rbac.yaml`) as readonly { kind: string; rules?: readonly Record<string, readonly string[]>[] }[];
   const granted = roles.flatMap(({ rules = [] }) =>
@@ -217,7 +217,7 @@ function unusedRights(account: string): readonly string[] {
   return granted.filter((one) => !used.has(one) && !listed.has(one));
 }
 
-test('other Secrets are not asked for', () => {
+test('Herald reads only the Secrets that peers name', () => {
   const secrets = auditedCalls(audit).filter(({ user, resource }) => user.startsWith('system:serviceaccount:') && resource === 'secrets');
   expect(new Set(secrets.map(({ namespace, name }) => `${namespace}/${name}`))).toEqual(new Set(['herald-system/tor', 'network/spine']));
 });

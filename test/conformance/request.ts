@@ -6,26 +6,26 @@ import { defined } from '../../src/lang/defined.ts';
 import type { Credentials } from './cluster.ts';
 
 export interface ApiRequest {
-  /** GET by default. */
+  /** Default: GET. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** "/api/v1/namespaces?limit=1" */
   readonly path: string;
   readonly body?: unknown;
-  /** application/json by default; "application/apply-patch+yaml" for server-side apply. */
+  /** Default: application/json. Server-side apply uses "application/apply-patch+yaml". */
   readonly contentType?: string;
-  /** As what the answer is asked for; JSON by default. */
+  /** The Accept header. Default: JSON. */
   readonly accept?: string;
-  /** The body is the text to send: JSON of numbers that JavaScript does not have. */
+  /** `body` is text that is sent unchanged, for JSON with numbers that JavaScript cannot represent. */
   readonly raw?: boolean;
 }
 
 export interface ApiResponse {
   readonly status: number;
-  /** What JSON.parse makes of it, else the text. */
+  /** The parsed JSON, or the text when it is not JSON. */
   readonly body: unknown;
 }
 
-/** One request on a connection of its own. Rejects where there is no answer. */
+/** Sends one request on its own connection. Rejects when there is no answer. */
 export async function send({ server, certificateAuthority, token, socket }: Credentials, request: ApiRequest): Promise<ApiResponse> {
   const { method = 'GET', path, body, contentType = 'application/json', accept, raw = false } = request;
   const outgoing = httpsRequest(new URL(path, server), {

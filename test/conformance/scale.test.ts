@@ -8,7 +8,7 @@ import { systemClock } from '../../src/system/clock.ts';
 import { until } from '../lab/until.ts';
 import { loadBalancer, ServiceCluster, type ServiceObject } from './services.ts';
 
-/** How many Services appear at once. The API server itself takes 20 ms of a processor for each. */
+/** The number of Services that appear at once. The API server needs 20 ms of CPU time for each. */
 const many = Number(process.env['MANY_SERVICES'] ?? 10_000);
 const minutes = 60_000;
 
@@ -25,7 +25,7 @@ afterAll(async () => {
   await services?.stop();
 });
 
-/** Several at a time, over connections that are kept. */
+/** Runs `work` for all elements, 16 at a time, over kept connections. */
 async function each<T>(list: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
   const left = list.values();
   await Promise.all(
@@ -44,7 +44,7 @@ async function all(): Promise<ServiceObject[]> {
 
 const addressesOf = ({ status }: ServiceObject): string[] => (status.loadBalancer.ingress ?? []).map(({ ip }) => ip);
 
-/** How many writes of the status of a Service the API server has taken since it started. */
+/** Counts the status writes to Services that the API server has accepted since its start. */
 async function statusWrites(): Promise<number> {
   const metrics = (await services.cluster.request({ path: '/metrics' })) as string;
   const lines = metrics
@@ -56,7 +56,7 @@ async function statusWrites(): Promise<number> {
 const seconds = (since: number): number => Math.round((performance.now() - since) / 100) / 10;
 
 test(
-  `${many} Services that appear at once, and a controller that is killed in the midst of them: each has an address, none has another's`,
+  `${many} Services get one address each, although their controller is killed midway`,
   async () => {
     const names = Array.from({ length: many }, (_, index) => `many-${index}`);
     const created = performance.now();
@@ -66,7 +66,7 @@ test(
     const first = await services.startController();
     const began = performance.now();
     const half = await until(
-      'a good part is assigned',
+      'a quarter is assigned',
       async (note) => {
         const some = await all();
         return note(some.filter((one) => addressesOf(one).length > 0).length) >= many / 4 && some;
@@ -94,7 +94,7 @@ test(
     const moved = done.filter((one) => before.get(one.metadata.name) !== '' && before.get(one.metadata.name) !== addressesOf(one).join());
     expect(moved.map(({ metadata }) => metadata.name)).toEqual([]);
 
-    // One write each; those that the first one had sent and not heard of are not sent again.
+    // One write for each Service. Writes that the first controller sent without seeing the answer are not repeated.
     const writes = await statusWrites();
     const assigned = [...before.values()].filter((address) => address !== '').length;
     const figures = {
@@ -109,7 +109,7 @@ test(
     expect(writes).toBeGreaterThanOrEqual(many);
     expect(writes).toBeLessThan(many * 1.05);
 
-    // And one that comes later has not to wait for anything.
+    // A later Service gets its address without a wait.
     await client.write({ method: 'POST', path: services.path, body: loadBalancer('later') });
     await services.untilAddresses('later', 1);
     expect(second.running).toBe(true);

@@ -44,7 +44,7 @@ interface Service {
 
 const read = async (): Promise<Service> => (await cluster.request({ path: `${path}/web` })) as Service;
 
-/** The watch catches up. */
+/** Brings the store up to date, as a watch does. */
 async function see(): Promise<void> {
   const { object } = parseObject({ ...(await read()), apiVersion: 'v1', kind: 'Service' });
   if (object === undefined) throw new Error('the Service cannot be read');
@@ -71,7 +71,7 @@ async function remove(): Promise<void> {
   await cluster.attempt({ method: 'DELETE', path: `${path}/web` });
 }
 
-test('a finalizer comes and goes, and those of others stay', async () => {
+test('a finalizer is added and removed, and those of others stay', async () => {
   await metadata.addFinalizer('default/web');
   expect((await read()).metadata.finalizers?.toSorted()).toEqual([theirs, ours].toSorted());
   await see();
@@ -79,7 +79,7 @@ test('a finalizer comes and goes, and those of others stay', async () => {
   expect((await read()).metadata.finalizers).toEqual([theirs]);
 });
 
-test('what is so already is not written', async () => {
+test('an unchanged finalizer or annotation is not written', async () => {
   await metadata.addFinalizer('default/web');
   await see();
   const { resourceVersion } = (await read()).metadata;
@@ -88,7 +88,7 @@ test('what is so already is not written', async () => {
   expect((await read()).metadata.resourceVersion).toBe(resourceVersion);
 });
 
-test('a finalizer that is there already is not there twice, also before the watch has shown it', async () => {
+test('an existing finalizer is not added twice, even before the watch shows it', async () => {
   await metadata.addFinalizer('default/web');
   await metadata.addFinalizer('default/web');
   expect((await read()).metadata.finalizers).toHaveLength(2);
@@ -99,7 +99,7 @@ test('annotations are set and removed, and those of others stay', async () => {
   expect((await read()).metadata.annotations).toEqual({ 'example.net/a': '1', 'herald.dev/new': 'arn:aws:x' });
 });
 
-test('an annotation that was decided upon before somebody else wrote is not written', async () => {
+test('an annotation is not written when the Service changed after the decision', async () => {
   const contentType = 'application/merge-patch+json';
   await cluster.request({ method: 'PATCH', path: `${path}/web`, contentType, body: { metadata: { labels: { team: 'a' } } } });
   expect(await metadata.annotate('default/web', { 'herald.dev/new': 'late' })).toBe(false);
@@ -120,18 +120,18 @@ test('another Service of the same name is left alone', async () => {
   expect((await read()).metadata.finalizers).toBeUndefined();
 });
 
-test('a finalizer is not put on a Service that is gone, and that is said', async () => {
+test('adding a finalizer to a deleted Service fails with a conflict', async () => {
   await remove();
   await expect(metadata.addFinalizer('default/web')).rejects.toMatchObject({ code: 'conflict' });
 });
 
-test('a finalizer is not put on a Service that is being deleted, and that is said', async () => {
+test('adding a finalizer to a Service that is being deleted is refused', async () => {
   await cluster.request({ method: 'DELETE', path: `${path}/web` });
   await expect(metadata.addFinalizer('default/web')).rejects.toMatchObject({ status: 422 });
   expect((await read()).metadata.finalizers).toEqual([theirs]);
 });
 
-test('the last finalizer of a Service that is being deleted lets it go; that it is gone is no error', async () => {
+test('removing the last finalizer completes a deletion, and a missing Service is no error', async () => {
   await metadata.addFinalizer('default/web');
   await see();
   const contentType = 'application/merge-patch+json';

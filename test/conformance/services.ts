@@ -17,7 +17,10 @@ export interface ServiceObject {
   };
 }
 
-/** A cluster with the shipped CRDs, a pool, and controllers with the shipped service account and its Roles; Services in namespace default. */
+/**
+ * A cluster with the shipped CRDs, a pool, and controllers with the shipped service account and Roles. Services are in the namespace
+ * default.
+ */
 export class ServiceCluster {
   readonly cluster: KubernetesCluster;
   readonly path = '/api/v1/namespaces/default/services';
@@ -35,7 +38,7 @@ export class ServiceCluster {
     const result = new ServiceCluster(cluster);
     for (const file of ['namespace', 'controller-rbac', 'agent-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
     for (const kind of ['ipaddresspools', 'nodestates']) await apply(cluster, ...shipped(`crds/${kind}.yaml`));
-    await until('the pool is taken', async () => {
+    await until('the pool is accepted', async () => {
       await apply(cluster, ipAddressPool('main', { addresses: pool }));
       return true;
     });
@@ -44,7 +47,7 @@ export class ServiceCluster {
     return result;
   }
 
-  /** Resolves when it decides. `options`: more of its command line. */
+  /** Starts a controller and resolves when it assigns addresses. `options`: additional arguments. */
   async startController(...options: readonly string[]): Promise<LabProcess> {
     const log = join(this.cluster.directory, `controller-${++this.#started}.log`);
     const controller = foreground([program, 'controller', '--leader-elect=false', '--kubeconfig', this.#kubeconfig, ...options], log);
@@ -98,7 +101,7 @@ export class ServiceCluster {
     return this.cluster.attempt({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' });
   }
 
-  /** Server-side apply as a manager of its own. */
+  /** Applies on the server side as another field manager. */
   applyAs(manager: string, path: string, body: object, force: boolean): Promise<ApiResponse> {
     const query = `?fieldManager=${manager}&force=${String(force)}`;
     return this.cluster.attempt({ method: 'PATCH', path: `${path}${query}`, body, contentType: 'application/apply-patch+yaml' });
@@ -109,7 +112,7 @@ export function ipAddressPool(name: string, spec: object): object {
   return { apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool', metadata: { name }, spec };
 }
 
-/** Of our class, without NodePorts, of which there are few. */
+/** Returns a Service of our class, without NodePorts, which are few. */
 export function loadBalancer(name: string, spec: object = {}, metadata: object = {}): object {
   const ours = {
     type: 'LoadBalancer',

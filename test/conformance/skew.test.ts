@@ -7,7 +7,7 @@ import { until } from '../lab/until.ts';
 import { apply } from './manifests.ts';
 import { ipAddressPool, loadBalancer, ServiceCluster } from './services.ts';
 
-/** A controller of this version, and CRDs and reports of the versions before and after it. */
+/** A controller of this version, with the CRDs and reports of the previous and the next version. */
 let services: ServiceCluster;
 let controller: LabProcess;
 
@@ -35,7 +35,7 @@ interface Definition {
 
 const poolPath = '/apis/herald.dev/v1alpha1/ipaddresspools/main';
 
-test('over the CRDs of the version before, Services get addresses and pools have their status', async () => {
+test('Services get addresses and pools a status with the CRDs of the previous version', async () => {
   await apply(services.cluster, loadBalancer('before'));
   await services.untilAddresses('before', 1);
   await until(
@@ -48,7 +48,7 @@ test('over the CRDs of the version before, Services get addresses and pools have
   );
 });
 
-test('over the CRDs of the version after, an object with a field that we do not know is in force without it, and nothing moves', async () => {
+test('an unknown field of the next version is ignored, and no address moves', async () => {
   const next = structuredClone(v0('crds/ipaddresspools.yaml')) as Definition;
   Object.assign(next.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties, { sharding: { type: 'string', maxLength: 10 } });
   await apply(services.cluster, next);
@@ -66,7 +66,7 @@ test('over the CRDs of the version after, an object with a field that we do not 
   await apply(services.cluster, loadBalancer('after', { loadBalancerIP: '198.51.100.7' }));
   expect(await services.untilAddresses('after', 1)).toEqual(['198.51.100.7']);
   expect(await services.addressesOf('before')).toEqual(addresses);
-  // One that starts then has no version of it that it has seen before.
+  // A new controller has no earlier version of the object in memory.
   await services.kill(controller);
   controller = await services.startController();
   await apply(services.cluster, loadBalancer('restarted', { loadBalancerIP: '198.51.100.8' }));
@@ -77,7 +77,7 @@ test('over the CRDs of the version after, an object with a field that we do not 
 test.each([
   ['before', 'v0/node-state.yaml'],
   ['after', 'next/node-state.yaml'],
-])('the report of an agent of the version %s is kept as it was written', async (_, file) => {
+])('the report of an agent of the version %s is stored unchanged', async (_, file) => {
   const { status, ...object } = document(file) as { readonly status: object; readonly metadata: object };
   const named = { ...object, metadata: { name: 'n1' } };
   await apply(services.cluster, named);
@@ -87,7 +87,7 @@ test.each([
   expect(kept.status).toEqual(status);
 });
 
-test('a report that another manager has written into is whole again with the next one of its agent', async () => {
+test("the agent's next report replaces what another manager wrote", async () => {
   const { status, ...object } = document('v0/node-state.yaml') as { readonly status: object };
   const named = { ...object, metadata: { name: 'n2' } };
   await apply(services.cluster, named);

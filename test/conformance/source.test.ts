@@ -54,7 +54,7 @@ interface Reading {
   readonly lines: string[];
 }
 
-/** As the agent of node1 reads, from within a pod. */
+/** Creates a source as the agent of node1 has it in a pod. */
 function reading(connection = inPod(cluster.admin.server)): Reading {
   const lines: string[] = [];
   const line = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields)}`);
@@ -86,7 +86,7 @@ const service = (name: string, further: object = {}): object => ({
 const remove = (name: string): Promise<unknown> =>
   cluster.request({ method: 'DELETE', path: `/api/v1/namespaces/default/services/${name}` });
 
-test('what the API server made by itself is in the first snapshot', async () => {
+test('objects that the API server creates itself are in the first snapshot', async () => {
   const { source } = await started();
   const { snapshot } = source;
   expect(snapshot.services.get('default/kubernetes')?.clusterIPs).toHaveLength(1);
@@ -96,40 +96,40 @@ test('what the API server made by itself is in the first snapshot', async () => 
   expect(source.problems()).toEqual([]);
 });
 
-test('the list is streamed: nothing is listed', async () => {
+test('the source streams lists and sends no list request', async () => {
   await started();
   const account = 'system:serviceaccount:herald-system:herald-agent';
   const verbs = auditedCalls(audit).filter(({ user }) => user === account);
   expect(new Set(verbs.map(({ verb }) => verb))).toEqual(new Set(['watch']));
 });
 
-test('objects come, change and go', async () => {
+test('created, changed and deleted objects reach the snapshot', async () => {
   const { source, changes } = await started();
   await apply(cluster, service('web'));
-  await until('it is there', () => source.snapshot.services.has('default/web'));
+  await until('the Service is in the snapshot', () => source.snapshot.services.has('default/web'));
   await apply(cluster, service('web', { labels: { tier: 'front' } }));
-  await until('it has changed', () => source.snapshot.services.get('default/web')?.metadata.labels['tier'] === 'front');
+  await until('the change is in the snapshot', () => source.snapshot.services.get('default/web')?.metadata.labels['tier'] === 'front');
   await remove('web');
-  await until('it is gone', () => !source.snapshot.services.has('default/web'));
+  await until('the Service has left the snapshot', () => !source.snapshot.services.has('default/web'));
   expect(changes.map(({ kind, key }) => `${kind} ${key}`)).toEqual(Array.from({ length: 3 }, () => 'Service default/web'));
 });
 
-test('what changed while the API server could not be reached is found, and nothing else is told', async () => {
+test('changes during an outage of the API server are found, and only they are reported', async () => {
   await apply(cluster, service('stays'), service('goes'));
   const { source, changes, lines } = await started();
   await cluster.stopApiServer();
-  await until('it is noticed', () => source.problems().length > 0, 30_000);
+  await until('the outage is noticed', () => source.problems().length > 0, 30_000);
   expect(source.snapshot.services.has('default/goes')).toBe(true);
   await cluster.startApiServer();
   await remove('goes');
-  await until('the difference is there', () => !source.snapshot.services.has('default/goes'), 60_000);
-  await until('all is well', () => source.problems().length === 0, 60_000);
+  await until('the differences are in the snapshot', () => !source.snapshot.services.has('default/goes'), 60_000);
+  await until('the source has no problem', () => source.problems().length === 0, 60_000);
   expect(keysOf(changes)).toEqual(['default/goes']);
   expect(lines.some((line) => line.includes('the API server is read again'))).toBe(true);
   await remove('stays');
 });
 
-test('an API server that has forgotten the version that we had (410) is listed again, and only the difference is told', async () => {
+test('the source lists again after 410, and reports only the differences', async () => {
   await apply(cluster, service('stays'), service('goes'));
   const wire = await Wire.to(Number(new URL(cluster.admin.server).port));
   closes.push(() => wire.stop());
@@ -139,12 +139,12 @@ test('an API server that has forgotten the version that we had (410) is listed a
   wire.cut();
   await remove('goes');
   await apply(cluster, service('comes'));
-  // A server that starts remembers from then on.
+  // A restarted API server remembers versions only from its start on.
   await cluster.stopApiServer();
   await cluster.startApiServer();
   wire.mend();
   const { services } = source.snapshot;
-  await until('the difference is there', () => services.has('default/comes') && !services.has('default/goes'), 60_000);
+  await until('the differences are in the snapshot', () => services.has('default/comes') && !services.has('default/goes'), 60_000);
   expect(lines.filter((line) => line.includes('410'))).not.toEqual([]);
   expect(keysOf(changes)).toEqual(['default/comes', 'default/goes']);
   await remove('stays');
@@ -163,29 +163,29 @@ test('a kind whose CRD is installed later is found', async () => {
     metadata: { name: 'main' },
     spec: { addresses: ['192.0.2.0/24'] },
   };
-  await until('it is taken', async () => {
+  await until('the pool is accepted', async () => {
     await apply(cluster, pool);
     return true;
   });
-  await until('the pool is there', () => source.snapshot.pools.has('main'), 60_000);
-  // A kind that is taken away takes its objects with it, in the end; that it stays away is looked at for a while.
+  await until('the pool is in the snapshot', () => source.snapshot.pools.has('main'), 60_000);
+  // Objects of a kind disappear after its CRD is deleted. The source first checks for a while whether the kind stays away.
   await cluster.request({ method: 'DELETE', path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ipaddresspools.herald.dev' });
   await until('the pool is gone', () => !source.snapshot.pools.has('main'), 120_000);
 });
 
 describe('credentials', () => {
-  test('a token that expires is replaced by the one that the kubelet wrote meanwhile', async () => {
+  test('an expired token is replaced by the one that the kubelet has written', async () => {
     const good = await cluster.serviceAccountToken('herald-system', 'herald-agent');
     await writeFile(join(folder, 'token'), `${good.slice(0, -6)}AAAAAA`);
     const { source, lines } = reading();
     const start = source.start();
-    await until('it is refused', () => lines.some((line) => line.includes('401')), 30_000);
+    await until('the token is refused', () => lines.some((line) => line.includes('401')), 30_000);
     await writeFile(join(folder, 'token'), good);
     await start;
     expect(source.snapshot.services.has('default/kubernetes')).toBe(true);
   });
 
-  test('a kubeconfig', async () => {
+  test('the credentials of a kubeconfig are used', async () => {
     const { source } = reading(await readKubeconfig(join(cluster.directory, 'kubeconfig')));
     await source.start();
     expect(source.snapshot.services.has('default/kubernetes')).toBe(true);
@@ -194,18 +194,18 @@ describe('credentials', () => {
   test.each([
     ['not there', '/no/such/file', 'ENOENT'],
     ['no kubeconfig', import.meta.filename, 'cannot be used'],
-  ])('a kubeconfig that is %s', async (_, file, says) => {
+  ])('a kubeconfig is rejected that is %s', async (_, file, says) => {
     await expect(readKubeconfig(file)).rejects.toMatchObject({ code: 'credentials', message: expect.stringContaining(says) });
   });
 });
 
-describe('an API server that is not the one', () => {
+describe('an API server with a wrong certificate', () => {
   const refusal = (server: string, ca: string, servername?: string): Promise<unknown> => {
     const credentials = async () => ({ ca, authorization: 'Bearer secret', ...defined({ servername }) });
     return new KubeClient({ server: new URL(server), credentials, expired: () => undefined }, { clock: systemClock }).get('/version');
   };
 
-  test('has a certificate of another authority', async () => {
+  test('a certificate of another authority is refused', async () => {
     const other = await KubernetesCluster.start();
     try {
       const error = refusal(cluster.admin.server, other.admin.certificateAuthority);
@@ -215,7 +215,7 @@ describe('an API server that is not the one', () => {
     }
   });
 
-  test('has a certificate for other names', async () => {
+  test('a certificate for other names is refused', async () => {
     const error = refusal(cluster.admin.server, cluster.admin.certificateAuthority, 'api.example.net');
     await expect(error).rejects.toMatchObject({ code: 'untrusted', fix: expect.stringContaining('certSANs') });
   });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A way to a port of loopback that a test can cut, while the port stays there for all others. */
+/** A proxy to a loopback port that a test can cut. The port itself stays reachable for other clients. */
 export class Wire {
   readonly port: number;
   readonly #server: Server;
@@ -21,7 +21,7 @@ export class Wire {
     return wire;
   }
 
-  /** Connections are reset, and so is every new one, until `mend`. */
+  /** Resets all connections, and every new one until `mend`. */
   cut(): void {
     this.#cut = true;
     for (const socket of this.#sockets) socket.resetAndDestroy();

@@ -7,7 +7,7 @@ import { Collection } from './collection.ts';
 import { objectKey, type ApiObject } from './object.ts';
 import { selectorOf } from './selector.ts';
 
-/** What clients may list and watch, by path. */
+/** The kinds that clients may list and watch, with their paths. */
 const served = {
   Service: ['/api/v1/services', 'v1'],
   EndpointSlice: ['/apis/discovery.k8s.io/v1/endpointslices', 'discovery.k8s.io/v1'],
@@ -17,12 +17,12 @@ const served = {
 export type ServedKind = keyof typeof served;
 
 /**
- * As much of an API server as a service proxy needs, in this process: lists and watches (WatchList too) of Services, EndpointSlices, Nodes
- * and ServiceCIDRs over plain HTTP. It takes whole objects as they are, ten thousand in a moment, which a real API server would default,
- * validate and store one by one. Events that clients post are dropped.
+ * The part of an API server that a service proxy needs, in this process: lists and watches (WatchList too) of Services, EndpointSlices,
+ * Nodes and ServiceCIDRs over plain HTTP. It stores complete objects unchanged, ten thousand in a moment; a real API server would default,
+ * validate and store each of them. Events that clients post are dropped.
  */
 export class FixtureApiServer {
-  /** As seen in the namespace: "http://127.0.0.1:34567". */
+  /** The address in the namespace: "http://127.0.0.1:34567". */
   readonly url: string;
   readonly #server: Server;
   readonly #collections: ReadonlyMap<string, Collection> = new Map(
@@ -36,17 +36,17 @@ export class FixtureApiServer {
     server.on('request', (request, response) => void this.#answer(request, response));
   }
 
-  /** Listens in a namespace that `ip netns add` made. */
+  /** Listens in a network namespace that `ip netns add` created. */
   static async start(namespace: string): Promise<FixtureApiServer> {
     const server = createServer();
     server.requestTimeout = 0;
-    // Without a host name there is nothing to look up, and the socket is made at once, in the namespace.
+    // Without a host name there is no lookup, so the socket is created at once, while the thread is in the namespace.
     inNetworkNamespace(namespace, () => server.listen(0));
     await once(server, 'listening');
     return new FixtureApiServer(server);
   }
 
-  /** Adds or replaces. Watchers hear of objects in the order in which they were put. */
+  /** Adds or replaces objects. Watchers get them in this order. */
   put(...objects: readonly ApiObject[]): void {
     for (const object of objects) this.#collection(object.kind).put(object, ++this.#version);
   }
@@ -55,7 +55,7 @@ export class FixtureApiServer {
     this.#collection(kind).delete(key, ++this.#version);
   }
 
-  /** Exactly these remain of their kind: the others are deleted first. */
+  /** Replaces all objects of a kind: others are deleted first. */
   replaceAll(kind: ServedKind, objects: readonly ApiObject[]): void {
     const wanted = new Set(objects.map(objectKey));
     for (const key of this.#collection(kind).keys()) if (!wanted.has(key)) this.delete(kind, key);

@@ -13,10 +13,10 @@ interface Watcher {
   readonly response: ServerResponse;
 }
 
-/** How many changes a watch may lag behind; one that asks for older ones must list again, as with a real API server. */
+/** The number of changes that a watch may lag behind. A watch from an older version must list again, as with a real API server. */
 const keptChanges = 50_000;
 
-/** The objects of one kind, their changes, and who watches them. */
+/** The objects of one kind, their changes and their watchers. */
 export class Collection {
   readonly apiVersion: string;
   readonly kind: string;
@@ -41,7 +41,7 @@ export class Collection {
   put(given: ApiObject, version: number): void {
     const key = objectKey(given);
     const before = this.#objects.get(key);
-    // An object that comes again after it was deleted is another one.
+    // An object that is created again after its deletion gets a new uid.
     const uid = before?.metadata.uid ?? given.metadata.uid ?? `uid-${version}`;
     const after = { ...given, metadata: { ...given.metadata, uid, resourceVersion: String(version) } };
     this.#objects.set(key, after);
@@ -60,19 +60,19 @@ export class Collection {
     return { apiVersion: this.apiVersion, kind: `${this.kind}List`, metadata: { resourceVersion: String(version) }, items };
   }
 
-  /** Events after a version, and those to come. False: these are forgotten. */
+  /** Sends all events after a version, and later ones. Returns false when these events are forgotten. */
   watch(response: ServerResponse, selects: Selector, after: number): boolean {
     if (after < this.#forgotten) return false;
     const watcher = { selects, response };
-    for (const change of this.#changes) if (change.version > after) tell(watcher, change);
+    for (const change of this.#changes) if (change.version > after) notify(watcher, change);
     this.#join(watcher);
     return true;
   }
 
-  /** All objects as events, a bookmark that says these were all, and the events to come (KEP-3157). */
+  /** Sends all objects as events, a bookmark that marks their end, and later events (KEP-3157). */
   watchList(response: ServerResponse, selects: Selector, version: number): void {
     const watcher = { selects, response };
-    for (const object of this.#objects.values()) tell(watcher, { version, before: undefined, after: object });
+    for (const object of this.#objects.values()) notify(watcher, { version, before: undefined, after: object });
     const metadata = { resourceVersion: String(version), annotations: { 'k8s.io/initial-events-end': 'true' } };
     write(response, 'BOOKMARK', { apiVersion: this.apiVersion, kind: this.kind, metadata });
     this.#join(watcher);
@@ -90,12 +90,12 @@ export class Collection {
       this.#forgotten = forgotten.at(-1)?.version ?? this.#forgotten;
       this.#changes = this.#changes.slice(-keptChanges);
     }
-    for (const watcher of this.#watchers) tell(watcher, change);
+    for (const watcher of this.#watchers) notify(watcher, change);
   }
 }
 
-/** What a change is to a watcher depends on whether it selects the object before and after. */
-function tell({ selects, response }: Watcher, { version, before, after }: Change): void {
+/** Sends a change as ADDED, MODIFIED or DELETED, by whether the watcher selects the object before and after. */
+function notify({ selects, response }: Watcher, { version, before, after }: Change): void {
   const was = before !== undefined && selects(before);
   if (after !== undefined && selects(after)) write(response, was ? 'MODIFIED' : 'ADDED', after);
   else if (was) write(response, 'DELETED', { ...before, metadata: { ...before.metadata, resourceVersion: String(version) } });

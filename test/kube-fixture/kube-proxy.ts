@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { endedWithUs, foreground } from '../conformance/foreground.ts';
+import { killedWithParent, foreground } from '../conformance/foreground.ts';
 import { programPath } from '../conformance/programs.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { inNamespace } from '../lab/namespace.ts';
@@ -10,22 +10,22 @@ import { inNamespace } from '../lab/namespace.ts';
 export type KubeProxyConfig = Readonly<Record<string, unknown>>;
 
 export interface KubeProxyOptions {
-  /** One that `ip netns add` made, with loopback up. */
+  /** A network namespace that `ip netns add` created, with loopback up. */
   readonly namespace: string;
-  /** Of an API server that answers there: "http://127.0.0.1:34567". */
+  /** The address of an API server in that namespace: "http://127.0.0.1:34567". */
   readonly apiServer: string;
   readonly nodeName: string;
-  /** Over those that are given here: mode nftables, changes at once, kernel settings untouched. */
+  /** Overrides the settings below: mode nftables, changes applied at once, kernel settings untouched. */
   readonly config?: KubeProxyConfig;
 }
 
 export interface KubeProxy {
   readonly process: LabProcess;
-  /** By SIGTERM, or killed; its rules stay. */
+  /** Stops it by SIGTERM, or kills it. Its rules stay. */
   stop(how?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
-/** The real kube-proxy, as a process in a namespace. It may need a second until its rules are there. */
+/** Starts the real kube-proxy as a process in a namespace. Its rules may take a second to appear. */
 export function startKubeProxy({ namespace, apiServer, nodeName, config = {} }: KubeProxyOptions): KubeProxy {
   const directory = mkdtempSync(join(tmpdir(), 'herald-kube-proxy-'));
   const write = (name: string, content: object): string => {
@@ -46,13 +46,13 @@ export function startKubeProxy({ namespace, apiServer, nodeName, config = {} }: 
     mode: 'nftables',
     hostnameOverride: nodeName,
     clientConnection: { kubeconfig, contentType: 'application/json' },
-    // Its default waits a second after each change.
+    // By default it waits a second after each change.
     nftables: { minSyncPeriod: '1ms' },
-    // Of the machine, and not to be had in a namespace.
+    // These settings belong to the machine and are not available in a namespace.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
     ...config,
   });
-  const command = endedWithUs([programPath('kube-proxy'), `--config=${configFile}`]);
+  const command = killedWithParent([programPath('kube-proxy'), `--config=${configFile}`]);
   const running = foreground(inNamespace(namespace, command), join(directory, 'kube-proxy.log'));
   return {
     process: running,

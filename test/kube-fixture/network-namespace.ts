@@ -4,7 +4,10 @@ import { loadLibc } from '../../src/system/ffi/libc.ts';
 
 const CLONE_NEWNET = 0x4000_0000;
 
-/** Does something with this thread in a namespace that `ip netns add` made. It must not wait: sockets stay where they were opened, and the thread moves back. */
+/**
+ * Runs `act` on this thread inside a namespace that `ip netns add` created. `act` must be synchronous: sockets stay in the namespace where
+ * they were opened, and the thread then returns.
+ */
 export function inNetworkNamespace<T>(name: string, act: () => T): T {
   const libc = loadLibc();
   if (libc === undefined) throw new Error('koffi has no binary for this machine');

@@ -1,4 +1,4 @@
-/** An object as the API has it: whole, with its defaults filled in. Nothing here looks into spec and status. */
+/** An API object with its defaults filled in. Code here does not look into spec and status. */
 export interface ApiObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -14,7 +14,7 @@ export interface ApiObject {
   readonly [field: string]: unknown;
 }
 
-/** "namespace/name", or the name of what has no namespace. */
+/** Returns "namespace/name", or the name of an object without a namespace. */
 export function objectKey({ metadata: { namespace, name } }: ApiObject): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }

@@ -3,8 +3,8 @@ import type { ApiObject } from './object.ts';
 export type Selector = (object: ApiObject) => boolean;
 
 /**
- * The selectors that kube-proxy and Herald send: labels "!key" and "key=value", fields "a.b=value" and "a.b!=value", with commas between.
- * Throws RangeError for any other, so that a request is never answered with more than it asked for.
+ * Parses the selectors that kube-proxy and Herald send: labels "!key" and "key=value", fields "a.b=value" and "a.b!=value", separated by
+ * commas. Throws RangeError for any other, so that an answer never has more objects than were requested.
  */
 export function selectorOf(labels: string, fields: string): Selector {
   const tests = [...terms(labels).map(labelTest), ...terms(fields).map(fieldTest)];

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { endedWithUs, foreground } from '../../conformance/foreground.ts';
+import { killedWithParent, foreground } from '../../conformance/foreground.ts';
 import { namespaceOf } from '../../lab/dataplane/one-node.ts';
 import { inNamespace } from '../../lab/namespace.ts';
 import type { ApiObject } from '../../kube-fixture/object.ts';
@@ -32,7 +32,7 @@ export async function measureAgent(services: number): Promise<AgentMemory> {
   for (let file = 0; file * filesOf < items.length; file++) write(`services-${file}`, items.slice(file * filesOf, (file + 1) * filesOf));
   const herald = join(import.meta.dirname, '../../../bin/herald');
   const command = [herald, 'agent', '--node', 'node1', '--source', directory, '--kernel-settings', 'report'];
-  const agent = foreground(inNamespace(namespaceOf('node'), endedWithUs(command)), join(directory, 'agent.log'));
+  const agent = foreground(inNamespace(namespaceOf('node'), killedWithParent(command)), join(directory, 'agent.log'));
   try {
     await until('the agent has started', () => agent.lines().some((line) => line.includes('agent started')), 300_000);
     const started = residentMemory(agent.pid);

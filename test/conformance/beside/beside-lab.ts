@@ -31,19 +31,20 @@ export interface Ask {
   readonly port?: number;
   readonly count?: number;
   readonly localAddress?: string;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly timeout?: number;
 }
 
 /**
- * One node with a real kube-proxy and Herald's agent on it, and packets: the kernel, both programs' rules and what Herald sees of the
- * other's are real; BGP is a list of what a peer would hear. Objects go to either of them or to both.
+ * One node with a real kube-proxy and Herald's agent. The kernel, the packets and the rules of both programs are real, and the agent
+ * observes kube-proxy's real rules. BGP is a recorded list of the routes that a peer would get. Objects are given to one of the two
+ * programs or to both.
  */
 export class BesideLab {
   readonly lab: OneNode;
   readonly #api: FixtureApiServer;
   readonly #source = new TestSource();
-  /** "announce 192.0.2.1/32 to tor1", in order. */
+  /** The routes in order of sending: "announce 192.0.2.1/32 to tor1". */
   readonly routes: string[] = [];
   readonly states: NodeState[] = [];
   #proxy: KubeProxy | undefined;
@@ -131,13 +132,16 @@ export class BesideLab {
     });
   }
 
-  /** Its rules stay. */
+  /** Kills kube-proxy. Its rules stay. */
   async stopProxy(): Promise<void> {
     await this.#proxy?.stop('SIGKILL');
     this.#proxy = undefined;
   }
 
-  /** What answers a few requests: "pod1 10.99.0.2" with the client's address, or what went wrong; each once, sorted. */
+  /**
+   * Sends requests and returns the distinct answers, sorted: "pod1 10.99.0.2" with the client's address as the pod saw it, or an error
+   * code.
+   */
   async ask({ from = 'client', protocol = 'TCP', to, port = 80, count = 12, ...rest }: Ask): Promise<string[]> {
     const { answers } = await this.lab.request(from, {
       protocol,
@@ -149,7 +153,7 @@ export class BesideLab {
     return [...new Set(answers)].toSorted();
   }
 
-  /** As at the start: neither program, none of their rules, no Service. */
+  /** Returns to the state of the start: neither program, no rules, no Service. */
   async reset(): Promise<void> {
     await this.stopAgent();
     await this.stopProxy();
@@ -174,7 +178,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** The program itself, on the node. */
+/** Runs the real `herald` command on the node. */
 export function heraldOnNode(...command: readonly string[]): Promise<Outcome> {
   const program = join(import.meta.dirname, '../../../src/cli/main.ts');
   return new Promise((resolve) => {

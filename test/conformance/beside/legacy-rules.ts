@@ -1,4 +1,7 @@
-/** What kube-proxy 1.36 in iptables mode has for one Service, with the chains of others: a kubelet, docker. For iptables-restore. */
+/**
+ * Returns the rules of kube-proxy 1.36 in iptables mode for one Service, with chains of a kubelet and of Docker, as input of
+ * iptables-restore.
+ */
 export function iptablesModeRules(addresses: { readonly clusterIP: string; readonly balancer: string; readonly length: 32 | 128 }): string {
   const { clusterIP, balancer, length } = addresses;
   const frontend = (address: string, target: string): string =>

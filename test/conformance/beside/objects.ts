@@ -4,7 +4,7 @@ import type { Protocol } from '../../../src/net/frontend.ts';
 import { podPort } from '../../lab/dataplane/one-node.ts';
 import type { ApiObject } from '../../kube-fixture/object.ts';
 
-/** Objects as the API has them, for kube-proxy and Herald alike. The node is "here"; every Service has both families, TCP and UDP. */
+/** API objects for kube-proxy and Herald alike. The node is "here"; every Service has both families, TCP and UDP. */
 
 export const clusterIP = (family: Family, host: number): string => (family === 4 ? `172.30.0.${host}` : `fd02::${host}`);
 export const balancer = (family: Family, host: number): string => (family === 4 ? `192.0.2.${host}` : `fd09::${host}`);
@@ -27,7 +27,7 @@ export const serviceCIDR: ApiObject = {
 };
 
 export interface ServiceChoices {
-  /** Its last octet: 172.30.0.N, 192.0.2.N, NodePort 30000 + N. */
+  /** The last octet of its addresses: 172.30.0.N and 192.0.2.N. Its NodePort is 30000 + N. */
   readonly host: number;
   readonly externalTrafficPolicy?: 'Cluster' | 'Local';
   readonly sourceRanges?: readonly string[];
@@ -64,7 +64,7 @@ export function service(name: string, { host, externalTrafficPolicy = 'Cluster',
   };
 }
 
-/** Both slices of a Service. Pods 1 and 2 are here, pod 3 plays one of another node. */
+/** Returns the two EndpointSlices of a Service. Pods 1 and 2 are on this node, and pod 3 is said to be on another node. */
 export function endpoints(name: string, ...pods: readonly number[]): ApiObject[] {
   return families.map((family): ApiObject => ({
     apiVersion: 'discovery.k8s.io/v1',

@@ -1,6 +1,6 @@
 import type { Image } from './image.ts';
 
-/** What a container runtime makes of the securityContext of a container in our manifests. */
+/** The part of a container's securityContext in our manifests that `confined` implements. */
 export interface SecurityContext {
   readonly runAsUser: number;
   readonly runAsGroup: number;
@@ -15,12 +15,13 @@ export interface Mount {
 }
 
 /**
- * The command line that runs the image's program as a container runtime would: its root and /proc/sys read-only, no other capability than
- * those, and none to be had. To be run in a network namespace.
+ * Returns a command line that runs the image's program as a container runtime would: root and /proc/sys are read-only, and the process has
+ * only the given capabilities and cannot get others. Run it in a network namespace.
  */
 export function confined(image: Image, context: SecurityContext, mounts: readonly Mount[], args: readonly string[]): readonly string[] {
   const { runAsUser, runAsGroup, capabilities } = context;
-  if (context.allowPrivilegeEscalation || !capabilities.drop.includes('ALL')) throw new Error('a container of ours has more than it may');
+  if (context.allowPrivilegeEscalation || !capabilities.drop.includes('ALL'))
+    throw new Error('our manifest gives a container too many rights');
   const kept = (capabilities.add ?? []).map((name) => `+${name.toLowerCase()}`);
   const user = ['--reuid', String(runAsUser), '--regid', String(runAsGroup), '--clear-groups'];
   const limits = ['--no-new-privs', '--inh-caps=-all', `--bounding-set=${['-all', ...kept].join(',')}`];

@@ -1,18 +1,18 @@
-/** One instruction of a Containerfile, with its lines joined. */
+/** One instruction of a Containerfile, with continued lines joined. */
 export interface Instruction {
   readonly name: string;
   readonly value: string;
 }
 
 export interface Stage {
-  /** Of `FROM ... AS name`. */
+  /** The name in `FROM ... AS name`. */
   readonly name: string | undefined;
   readonly instructions: readonly Instruction[];
 }
 
 const known = new Set(['RUN', 'COPY', 'WORKDIR', 'USER', 'ENTRYPOINT']);
 
-/** The stages, each of which must begin with `FROM ${BASE}`. Throws for what it does not know: a test must not pass over a command. */
+/** Returns the stages, each of which must begin with `FROM ${BASE}`. Throws for an unknown instruction, so that no test skips one. */
 export function stagesOf(containerfile: string): Stage[] {
   const lines = containerfile
     .replaceAll(/^#.*\n/gm, '')

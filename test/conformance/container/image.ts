@@ -3,10 +3,13 @@ import { dirname, join } from 'node:path';
 import { run } from '../../lab/command.ts';
 import { stagesOf, type Instruction, type Stage } from './containerfile.ts';
 
-/** What scripts/debian-root.sh has made: Debian and nothing else; and for the stages that build, with npm, whose installation takes minutes. */
+/**
+ * Roots that scripts/debian-root.sh creates: plain Debian for the last stage, and Debian with npm for the build stages, because installing
+ * npm takes minutes.
+ */
 const bases = { last: '/var/cache/herald/container', others: '/var/cache/herald/container-npm' };
 
-/** What the Containerfile makes of a Debian, in a directory in place of a container. */
+/** The result of the Containerfile, in a directory in place of a container. */
 export class Image {
   readonly root: string;
   readonly user: string;
@@ -18,11 +21,10 @@ export class Image {
     this.entrypoint = entrypoint;
   }
 
-  /** `context`: a directory with what `COPY` may take. `environment`: of the commands, such as where npm gets its packages. */
+  /** Builds the image. `context` is the directory for `COPY`; `environment` is that of the commands, such as the registry of npm. */
   static async build(context: string, environment: Readonly<Record<string, string>>): Promise<Image> {
     for (const path of Object.values(bases))
-      if (!existsSync(join(path, '.herald-packages')))
-        throw new Error(`there is no Debian to build on, ${path}: scripts/debian-root.sh makes it`);
+      if (!existsSync(join(path, '.herald-packages'))) throw new Error(`there is no Debian root at ${path}: run scripts/debian-root.sh`);
     const stages = stagesOf(readFileSync(join(context, 'Containerfile'), 'utf8'));
     const roots: string[] = [];
     try {
@@ -31,8 +33,8 @@ export class Image {
         roots.push(root);
         const base = stage === stages.at(-1) ? bases.last : bases.others;
         await run(['cp', '-a', `${base}/.`, root], { timeoutMs: 300_000 });
-        const built = (name: string): string | undefined => roots[stages.findIndex((each) => each.name === name)];
-        await carryOut(stage, root, { context, environment, built });
+        const rootOfStage = (name: string): string | undefined => roots[stages.findIndex((each) => each.name === name)];
+        await runStage(stage, root, { context, environment, rootOfStage });
       }
       const last = (name: string): string => stages.at(-1)?.instructions.findLast((each) => each.name === name)?.value ?? '';
       const root = roots.pop() ?? '';
@@ -47,33 +49,33 @@ export class Image {
   }
 }
 
-interface Circumstances {
+interface StageOptions {
   readonly context: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** The root of an earlier stage. */
-  readonly built: (name: string) => string | undefined;
+  /** Returns the root of an earlier stage. */
+  readonly rootOfStage: (name: string) => string | undefined;
 }
 
-async function carryOut(stage: Stage, root: string, circumstances: Circumstances): Promise<void> {
+async function runStage(stage: Stage, root: string, options: StageOptions): Promise<void> {
   let directory = '/';
   for (const { name, value } of stage.instructions) {
     if (name === 'WORKDIR') {
       directory = value;
       mkdirSync(join(root, directory), { recursive: true });
-    } else if (name === 'COPY') copy(value, root, directory, circumstances);
-    else if (name === 'RUN') await runIn(root, directory, value, circumstances.environment);
+    } else if (name === 'COPY') copy(value, root, directory, options);
+    else if (name === 'RUN') await runInRoot(root, directory, value, options.environment);
   }
 }
 
-function copy(value: Instruction['value'], root: string, directory: string, { context, built }: Circumstances): void {
+function copy(value: Instruction['value'], root: string, directory: string, { context, rootOfStage }: StageOptions): void {
   const words = value.split(/\s+/);
   const stage = /^--from=(\w+)$/.exec(words[0] ?? '')?.[1];
-  const from = stage === undefined ? context : built(stage);
-  if (from === undefined) throw new Error(`Containerfile: COPY ${value}: there is no such stage before`);
+  const from = stage === undefined ? context : rootOfStage(stage);
+  if (from === undefined) throw new Error(`Containerfile: COPY ${value}: there is no earlier stage of that name`);
   const paths = words.slice(stage === undefined ? 0 : 1, -1);
   const to = words.at(-1) ?? '';
   for (const path of paths) {
-    // As the format has it: into a directory whose name ends in a slash, else to that name.
+    // As in the format's rules: a destination that ends with a slash is a directory, any other is the new name.
     const name = to.endsWith('/') ? join(to, path.split('/').at(-1) ?? '') : to;
     const target = join(root, name.startsWith('/') ? name : join(directory, name));
     mkdirSync(dirname(target), { recursive: true });
@@ -81,12 +83,12 @@ function copy(value: Instruction['value'], root: string, directory: string, { co
   }
 }
 
-const authorities = '/etc/ssl/certs/ca-certificates.crt';
+const caBundle = '/etc/ssl/certs/ca-certificates.crt';
 
-/** As a builder does: by /bin/sh, as root, with the network of the machine, and trusting whom the machine trusts. */
-async function runIn(root: string, directory: string, command: string, environment: Readonly<Record<string, string>>): Promise<void> {
+/** Runs a command as a builder does: /bin/sh as root, in the machine's network, trusting the CAs of the machine. */
+async function runInRoot(root: string, directory: string, command: string, environment: Readonly<Record<string, string>>): Promise<void> {
   const trusted = '/run/authorities.crt';
-  if (existsSync(authorities)) copyFileSync(authorities, join(root, trusted));
+  if (existsSync(caBundle)) copyFileSync(caBundle, join(root, trusted));
   const variables = Object.entries({
     npm_config_cafile: trusted,
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',

@@ -1,4 +1,4 @@
-/** `node entrance.ts SOCKET PORT`: whoever connects to the socket file is connected to that port of this network namespace. */
+/** `node socket-proxy.ts SOCKET PORT` forwards connections from a Unix socket to that port of this network namespace. */
 import { connect, createServer } from 'node:net';
 import process from 'node:process';
 
