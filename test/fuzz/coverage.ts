@@ -11,7 +11,7 @@ export interface Share {
 export interface FileCoverage {
   readonly file: string;
   readonly lines: Share;
-  /** Blocks that the engine counts separately: sides of conditions, bodies of loops, code after an early return. */
+  /** Blocks that V8 counts separately: sides of conditions, bodies of loops, code after an early return. */
   readonly branches: Share;
   readonly functions: Share;
   /** The lines that were not run, such as "12-14, 20". */
@@ -19,8 +19,8 @@ export interface FileCoverage {
 }
 
 /**
- * Measures which parts of the files below `folder` were run, with the engine's counters. Node strips types without moving code, so that the
- * engine's offsets are those of the source. Only modules loaded after `start` are counted.
+ * Measures which parts of the files below `folder` were run, with V8's counters. Node strips types without moving code, so V8's offsets are
+ * those of the source. Only modules loaded after `start` are counted.
  */
 export class Coverage {
   readonly #session = new Session();
@@ -38,7 +38,7 @@ export class Coverage {
 
   /**
    * Returns how often bodies of loops and sides of conditions were run since `start` or the last call: a measure of work that does not
-   * depend on time. Function calls are left out, because the optimizing compiler does not count calls that it inlines. Many calls come from
+   * depend on time. Function calls are not counted, because V8 misses calls that its optimizing compiler inlines. Most calls come from
    * loops, which are counted.
    */
   work(): number {
@@ -62,7 +62,7 @@ export class Coverage {
 
   #take(): Profiler.ScriptCoverage[] {
     let result: Profiler.ScriptCoverage[] = [];
-    // The inspector session of the own thread answers before `post` returns.
+    // The inspector of this thread calls back before `post` returns.
     this.#session.post('Profiler.takePreciseCoverage', (error, answer) => {
       if (error !== null) throw error;
       ({ result } = answer);
@@ -105,7 +105,7 @@ export function formatCoverage(files: readonly FileCoverage[]): string {
 
 function reportOf(path: string, functions: readonly Profiler.FunctionCoverage[]): FileCoverage {
   const text = readFileSync(path, 'utf8');
-  // The module itself counts as a function; it is left out.
+  // V8 reports the module itself as a function. It is not counted.
   const own = functions.filter(({ ranges: [whole] }) => whole !== undefined && whole.endOffset - whole.startOffset < text.length);
   const blocks = functions.flatMap(({ ranges }) => ranges.slice(1));
   const run = new Uint8Array(text.length).fill(1);

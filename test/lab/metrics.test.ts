@@ -26,7 +26,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Requests a URL from the host itself, as a scraper in its network does. */
+/** Requests a URL from a machine of the lab, as a scraper in its network namespace does. */
 async function get(from: 'node1' | 'control', url: string): Promise<Answer | undefined> {
   const program = `fetch(${JSON.stringify(url)}).then(async (a) => console.log(JSON.stringify({ status: a.status, body: await a.text() })), () => console.log('null'))`;
   const host = from === 'control' ? lab.control : lab.node('node1');
@@ -54,7 +54,7 @@ test("an agent serves its metrics at its node's addresses of both families, and 
   expect(await get('node1', 'http://127.0.0.1:10290/metrics')).toBeUndefined();
 });
 
-test('a controller counts the addresses of its pools', async () => {
+test('a controller reports the number of assigned addresses of a pool', async () => {
   await herald.untilAssigned('shop/web', 2);
   await lab.until('the controller has counted one assigned address', async (note) => {
     const text = await scrape('control', '127.0.0.1:10292');
@@ -62,7 +62,7 @@ test('a controller counts the addresses of its pools', async () => {
   });
 });
 
-test('an agent reports its sessions, their messages and prefixes', async () => {
+test('an agent reports its sessions, their messages and their prefixes', async () => {
   const text = await lab.until('both sessions are up and have the routes', async (note) => {
     const text = await scrape('node1', '10.0.0.11:10290');
     const up = [...samplesOf(text, 'herald_bgp_session_up').values()];
@@ -78,7 +78,7 @@ test('an agent reports its sessions, their messages and prefixes', async () => {
   await record('controller.txt', await scrape('control', '127.0.0.1:10292'));
 });
 
-test('a change of endpoints is measured up to the rule and up to the route', async () => {
+test('an agent reports the time from a change of endpoints to its rule and to its route', async () => {
   const series = (name: string): string => `${name}_count{kind="EndpointSlice"}`;
   const names = ['herald_change_to_rule_duration_seconds', 'herald_change_to_route_duration_seconds'] as const;
   for (const address of await herald.untilAssigned('shop/web', 2)) {
@@ -111,7 +111,7 @@ test('a change of endpoints is measured up to the rule and up to the route', asy
   });
 });
 
-test('/livez and /readyz of agent and controller answer, and /readyz lists its checks', async () => {
+test('agent and controller answer at /livez and /readyz, and /readyz says that its checks passed', async () => {
   for (const [from, place] of [
     ['node1', '127.0.0.1:10291'],
     ['node1', '[::1]:10291'],

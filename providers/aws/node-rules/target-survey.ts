@@ -7,8 +7,8 @@ import type { StackRegistry, StackState } from '../stacks/stack-registry.ts';
 import { withRegisteredTargets } from '../observe/registered-targets.ts';
 
 /**
- * Finds the registered targets of all our load balancers that no reconcile has read: their Services are served elsewhere, or are gone.
- * After a restart the controller does not know them, and nodes must admit them as long as they exist. Rejects with AwsError.
+ * Records in `registry` the registered targets of all stacks that no reconcile has read since the controller started. The Services of these
+ * stacks were deleted or are served by another load balancer. Nodes must admit a load balancer as long as it exists. Rejects with AwsError.
  */
 export async function surveyTargets(
   cloud: ReadOnlyCloud,

@@ -11,12 +11,12 @@ import { allButMissing, unlessMissing } from './tolerate-missing.ts';
 
 interface Observation {
   readonly observed: Observed;
-  /** A new resource that AWS does not show yet. Planning now would create it a second time. */
+  /** ID of a new resource that AWS does not return yet. Planning now would create it a second time. */
   readonly unsettled?: string;
 }
 
 /**
- * Reads the resources of one stack, by ARN and name, never the whole account. If a resource disappears during the read, everything is read
+ * Reads the resources of one stack, by ARN and name, never the whole account. If a resource disappears during the read, reads everything
  * once more.
  */
 export async function observeStack(cloud: ReadOnlyCloud, input: ObserveInput): Promise<Observation> {
@@ -34,7 +34,7 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
   const loadBalancers: ObservedLoadBalancer[] = [];
   for (const loadBalancer of found) {
     const arn = loadBalancer.LoadBalancerArn;
-    // A foreign load balancer is read only as far as its owner. A load balancer to adopt is requested by name or ARN and read completely.
+    // Reads an NLB completely when it belongs to this stack or `wanted` names it. Of other load balancers only the tags are needed.
     const interests =
       loadBalancer.Type === 'network' && (isMine(arn) || wanted.includes(arn) || wanted.includes(loadBalancer.LoadBalancerName));
     if (isMine(arn)) known.recordFound(arn);
@@ -55,7 +55,7 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
     describeSecurityGroups(cloud, vpcId, { [tagKeys.cluster]: cluster, ...tags });
   const securityGroups = await byTags({ [tagKeys.stack]: stack, [tagKeys.resource]: resources.securityGroup });
   const [backend] = await byTags({ [tagKeys.resource]: resources.backendSecurityGroup });
-  // A name that belongs to another owner stays doubtful. Creating it again would only be refused again.
+  // A name stays doubtful while another owner's load balancer has it, because AWS would refuse to create it again.
   for (const name of known.doubtful)
     if (!loadBalancers.some((one) => one.loadBalancer.LoadBalancerName === name && !isMine(one.loadBalancer.LoadBalancerArn)))
       known.doubtful.delete(name);
@@ -108,7 +108,7 @@ async function describeTargetGroups(
   const add = (groups: readonly TargetGroup[]): void => groups.forEach((group) => found.set(group.TargetGroupArn, group));
   add(await allButMissing(arns, (TargetGroupArns) => ask({ TargetGroupArns })));
   for (const name of names) add(await unlessMissing(() => ask({ Names: [name] })));
-  // Without known ARNs, finds target groups that an earlier process attached to the load balancers.
+  // Finds target groups that an earlier process attached to the load balancers, when no ARN of a target group is known.
   for (const { LoadBalancerArn } of arns.length > 0 ? [] : loadBalancers) add(await unlessMissing(() => ask({ LoadBalancerArn })));
   return [...found.values()];
 }
@@ -143,7 +143,10 @@ async function observeLoadBalancer(cloud: ReadOnlyCloud, loadBalancer: LoadBalan
   return { loadBalancer, tags, attributes, listeners };
 }
 
-/** Finds our listeners on an NLB from which its owner has removed our tags. Only our target groups still refer to it. */
+/**
+ * Finds listeners that forward to our target groups on load balancers without our tags. The owner of such a load balancer has removed the
+ * tags.
+ */
 async function observeStrays(
   cloud: ReadOnlyCloud,
   groups: readonly ObservedTargetGroup[],

@@ -30,9 +30,9 @@ export function addFindProcessesOptions(command: Command): Command {
 }
 
 interface ProcessFilter {
-  /** Only the agent of this node. */
+  /** Selects the agent of this node. Controllers are found as well. */
   readonly node?: string | undefined;
-  /** Default: both. */
+  /** The processes to find. Default: agents and controllers. */
   readonly of?: readonly ('agent' | 'controller')[];
 }
 
@@ -83,7 +83,7 @@ async function findSocketClients(
       unasked.push({ who: path === controllerSocket ? 'the controller' : 'the agent of this host', why: error.message, fix: error.fix });
     }
   }
-  // `herald run` is agent and controller.
+  // `herald run` is agent and controller in one process, so the missing controller socket is not reported.
   const isBoth = clients.some(({ process }) => process.command === 'run');
   return {
     clients,

@@ -21,13 +21,13 @@ interface Pod {
   readonly component: 'agent' | 'controller';
   readonly node: string | undefined;
   readonly port: number;
-  /** Why the pod cannot be queried. */
+  /** Why the pod cannot be queried. Absent: it can. */
   readonly why?: string;
 }
 
 /**
- * Finds the agents and controllers of a cluster, which are queried through the API server's pod proxy with the caller's own rights: to list
- * pods, and to `get` `pods/proxy` in the namespace. `node` selects the agent of that node, and the controllers.
+ * Finds the agents and controllers of a cluster. They are queried through the API server's pod proxy. The caller needs the rights to list
+ * pods and to `get` `pods/proxy` in the namespace. `node` selects the agent of that node; controllers are found as well.
  */
 export async function findPodClients(
   client: KubeClient,
@@ -130,8 +130,8 @@ async function askPod(
 }
 
 /**
- * Repeats a query while the process is busy. A process answers one query at a time at its port, and it, or the API server, says when to
- * retry. When no time is left, rejects with the last answer.
+ * Repeats a query while it is answered with "busy", because the metrics port serves one query at a time. Waits at least as long as the
+ * Retry-After of the process or the API server. Rejects with the last error when too little time is left.
  */
 async function inTurn<T>(ask: () => Promise<T>, clock: Clock, signal: AbortSignal): Promise<T> {
   const end = clock.now() + limits.liveMilliseconds;
@@ -172,7 +172,7 @@ function refusalOf(error: KubeError, namespace: string, pod: string, port: numbe
 const reachFix = (port: number): string =>
   `check that the API server reaches port ${port} of the pod: --metrics-address, NetworkPolicies, the filter of the node`;
 
-/** Reports many processes with the same problem once. */
+/** Merges more than three processes that have the same problem into one entry. */
 function grouped(unasked: readonly UnreachableProcess[]): UnreachableProcess[] {
   return [...Map.groupBy(unasked, ({ why, fix }) => `${why} ${fix}`).values()].flatMap((alike) => {
     const [first] = alike;

@@ -3,14 +3,14 @@ import { parseObject } from '../../model/parse.ts';
 import { heraldApiVersion } from '../../model/kinds.ts';
 
 export interface InitialConfigFlag {
-  /** A manifest of HeraldConfig/default that the API server will accept. */
+  /** A valid manifest of HeraldConfig/default. */
   readonly initialConfig?: object;
 }
 
 export const initialConfigOption = (): Option =>
   new Option(
     '--initial-config <json>',
-    'a manifest of HeraldConfig/default; a controller that begins to lead creates it when there is none, and never changes an existing one',
+    'a manifest of HeraldConfig/default; the leading controller creates it when it does not exist, and never changes an existing one',
   )
     .argParser(readInitialConfig)
     .conflicts('source');

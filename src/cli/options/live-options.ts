@@ -5,25 +5,31 @@ import { longestSocketPath } from '../../system/http/local-socket.ts';
 
 /** Where the live API of a process is served (src/live/contract.ts). */
 export interface LiveOptions {
-  /** A path, or "none". */
+  /** A path of a Unix socket, or "none". */
   readonly socket: string;
-  /** metrics: at the metrics port as well, which the API server's pod proxy reaches. */
+  /**
+   * metrics: the live API is also served at the metrics port, where callers reach it through the API server's pod proxy. socket: at the
+   * socket only.
+   */
   readonly live: 'metrics' | 'socket';
 }
 
-/** Two paths, because an agent and a controller may run on one host. */
+/** The sockets have different paths, because an agent and a controller may run on one host. */
 export const agentSocket = '/run/herald/agent.sock';
 export const controllerSocket = '/run/herald/controller.sock';
 
 export function addLiveOptions(command: Command, of: 'agent' | 'controller'): Command {
   return command
     .addOption(
-      new Option('--socket <path>', 'Unix socket where the owner may query what this process does, or none; its directory is created')
+      new Option(
+        '--socket <path>',
+        'Unix socket where the user that runs this process may query its state, or none; its directory is created',
+      )
         .argParser(readSocket)
         .default(of === 'agent' ? agentSocket : controllerSocket),
     )
     .addOption(
-      new Option('--live <where>', 'where else the same queries are answered: metrics, at the metrics port, or socket, nowhere else')
+      new Option('--live <where>', 'metrics: answer the same queries at the metrics port too; socket: answer them at the Unix socket only')
         .choices(['metrics', 'socket'])
         .default('metrics'),
     );

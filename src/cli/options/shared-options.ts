@@ -17,7 +17,9 @@ export interface ClusterOptions {
   readonly apiserver?: URL;
 }
 
-/** Cluster options of a command that may have no --source. `otherwise` describes the cluster that is used when none is named. */
+/**
+ * Adds the options that choose a cluster, for commands that may also have --source. `otherwise` describes the default cluster in the help.
+ */
 export function addClusterOptions(command: Command, otherwise = 'the cluster of this pod'): Command {
   return command
     .addOption(new Option('--kubeconfig <file>', `the cluster of this file's current context (default: ${otherwise})`).conflicts('source'))
@@ -31,12 +33,12 @@ export function addClusterOptions(command: Command, otherwise = 'the cluster of 
     );
 }
 
-/** Options of a command that uses the credentials of the person who runs it, found as kubectl finds them. */
+/** Options of a command that uses the caller's own credentials. They are found in the same places as kubectl finds them. */
 export interface CallerOptions extends ClusterOptions {
   readonly context?: string;
 }
 
-/** Not allowed together with --source. */
+/** Adds the options that choose the caller's cluster. They conflict with --source. */
 export function addCallerOptions(command: Command): Command {
   return addClusterOptions(command, 'as kubectl finds it: $KUBECONFIG, ~/.kube/config, else the pod').addOption(
     new Option('--context <name>', 'a context of the kubeconfig, in place of the current one').conflicts('source'),
@@ -53,7 +55,10 @@ export interface ElectionOptions {
 export function addElectionOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--leader-elect <bool>', 'elect one of several controllers with a Lease; false: there is never another controller')
+      new Option(
+        '--leader-elect <bool>',
+        'elect one of several controllers with a Lease; false: this controller runs alone, without a Lease',
+      )
         .choices(['true', 'false'])
         .default('true'),
     )
@@ -75,13 +80,13 @@ export const logFormatOption = (): Option =>
 export const outputOption = (): Option => new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text');
 
 /**
- * For agents beside another program that forwards: they must not act on the defaults of HeraldConfig before the administrator has written
- * one.
+ * For an agent on a node where another program forwards: before the administrator has written a HeraldConfig, the agent must not act on its
+ * defaults.
  */
 export const waitForConfigOption = (): Option =>
   new Option(
     '--wait-for-config',
-    'change nothing on the node while HeraldConfig/default does not exist, and keep using the last one when it is deleted; without this option its defaults apply, which are for nodes without kube-proxy',
+    'change nothing on the node before HeraldConfig/default exists, and keep the last one in force if it is deleted; without this option the defaults apply, which are for nodes without kube-proxy',
   ).conflicts('source');
 
 /** Undefined when not given: the agent listens on port 179 of every address while a BGPPeer of the node is passive. */
@@ -94,7 +99,7 @@ export const bgpListenOption = (): Option =>
 export const onStopOption = (): Option =>
   new Option(
     '--on-stop <mode>',
-    'restart: BGP peers with graceful restart keep the routes; shutdown: routes are the last resort for 5 s, then they are withdrawn from all peers',
+    'restart: BGP peers with graceful restart keep the routes; shutdown: routes are announced as a last resort for 5 s, then they are withdrawn from all peers',
   )
     .choices(['restart', 'shutdown'])
     .default('restart');
@@ -116,7 +121,7 @@ export const kernelSettingsOption = (): Option =>
 export const procSysOption = (): Option =>
   new Option(
     '--proc-sys <dir>',
-    "path of the kernel's settings: containers have /proc/sys read-only, and the host's net may be mounted in another directory",
+    'directory of kernel settings; a container needs a writable mount, because its /proc/sys is read-only',
   ).default('/proc/sys');
 
 export const bfdPriorityOption = (): Option =>
@@ -127,17 +132,17 @@ export const bfdPriorityOption = (): Option =>
     .choices(['real-time', 'normal'])
     .default('real-time');
 
-/** This option makes the command do only this, and --node is not needed. */
+/** The command then does nothing else, and --node is not needed. */
 export const cleanupHeraldOption = (): Option =>
   new Option(
     '--cleanup',
-    'remove everything that a stopped agent left in the kernel of this node, and end: 0 all is removed, 1 something is left, 3 refused (an agent runs)',
+    'remove everything that a stopped agent left in the kernel of this node, and exit: 0 all was removed, 1 something is left, 3 refused (an agent runs)',
   ).implies({ node: '' });
 
 export const cleanupOption = (): Option =>
   new Option(
     '--cleanup-kube-proxy',
-    'remove what kube-proxy left on this node, print it, and end: 0 all is removed, 1 something is left, 3 refused (kube-proxy still runs, or Herald does not forward yet)',
+    'remove what kube-proxy left on this node, print it, and exit: 0 all was removed, 1 something is left, 3 refused (kube-proxy still runs, or Herald does not forward yet)',
   ).implies({ node: '' });
 
 export interface AgentProcessOptions {

@@ -12,22 +12,22 @@ export interface ReadingOptions extends CallerOptions {
   readonly file?: readonly string[];
 }
 
-/** Adds the options that choose what to read. The default is a cluster. */
+/** Adds the options that choose where to read objects. The default is a cluster. */
 export function addReadingOptions(command: Command): Command {
   return addCallerOptions(
     command.addOption(sourceOption()).addOption(manifestsOption().conflicts(['source', 'kubeconfig', 'apiserver', 'context'])),
   );
 }
 
-/** May be given several times. */
+/** The option may be given several times. */
 export const manifestsOption = (): Option =>
   new Option('-f, --file <path>', 'a file, a directory of manifests, or - for standard input; may be given several times').argParser(
     (path: string, before: readonly string[] | undefined) => [...(before ?? []), path],
   );
 
 /**
- * Reads what the options name. A caller who may not read the whole cluster reads `namespace` alone. Rejects with KubeError, SourceError or
- * UsageError.
+ * Reads objects from the files, directory or cluster that the options name. A caller without the right to read the whole cluster reads only
+ * `namespace`. Rejects with KubeError, SourceError or UsageError.
  */
 export function openReading(context: CommandContext, options: ReadingOptions, namespace?: string): Promise<Reading> {
   if (options.file !== undefined) return readManifestFiles(context, options.file);

@@ -19,7 +19,10 @@ import { recordedConditions } from './recorded-conditions.ts';
 import { isUnavailable } from '../storage/access-refused.ts';
 import type { PastEvent, Reading, RecordedService } from './reading.ts';
 
-/** Reads from a cluster, once, everything that the caller may read. A caller who may not read all namespaces reads `namespace` alone. */
+/**
+ * Reads once, from a cluster, everything that the caller may read. A caller without the right to read all namespaces reads only
+ * `namespace`.
+ */
 export async function readCluster(context: CommandContext, options: CallerOptions, namespace?: string): Promise<Reading> {
   const { clock, stopped: signal } = context;
   const client = new KubeClient(await connectAsCaller(context, options), { clock });
@@ -49,7 +52,10 @@ export async function readCluster(context: CommandContext, options: CallerOption
   }
 }
 
-/** Adds a placeholder for each Secret that the caller may not read. It may well exist, so no session is reported to lack its password. */
+/**
+ * Adds a placeholder for each Secret that the caller may not read. The Secret may exist, so a session that uses it must not be reported as
+ * lacking its password.
+ */
 export function addPlaceholderSecrets(snapshot: Store, unread: readonly UnreadableKind[]): void {
   for (const { kind, resource } of unread) {
     if (kind !== 'Secret') continue;
@@ -90,7 +96,7 @@ async function recordOf(
   };
 }
 
-/** Returns the warning Events of a Service. A caller who may not read Events gets none, and everything else. */
+/** Returns the newest warning Events of a Service. Returns none when the caller may not read Events. */
 async function eventsOf(client: KubeClient, namespace: string, name: string, signal: AbortSignal): Promise<PastEvent[]> {
   const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
   const fieldSelector = `regarding.kind=Service,regarding.name=${name},type=Warning`;

@@ -8,7 +8,7 @@ import { limits } from '../limits.ts';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With the query. */
+  /** Path and query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -18,7 +18,7 @@ export interface HttpRequest {
 export interface HttpResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
-  /** Decompressed. The receiver of a response reads this to its end or aborts. Throws KubeError. */
+  /** The decompressed body. The caller must read it to its end or abort the request. Throws KubeError. */
   readonly body: AsyncIterable<Buffer>;
 }
 
@@ -78,7 +78,7 @@ export class HttpTransport {
     };
   }
 
-  /** Closes every connection, with requests in progress or not. */
+  /** Closes all connections and aborts requests in progress. */
   close(): void {
     this.#agent.destroy();
   }

@@ -53,8 +53,8 @@ const configMaps: Readonly<Record<string, { readonly message: string; readonly f
 };
 
 /**
- * Translates MetalLB objects into Herald manifests, each with its differences. `namespace` is MetalLB's namespace; it defaults to the only
- * namespace of the objects, else to MetalLB's default. Objects of other programs are left out. Pure.
+ * Translates MetalLB objects into Herald manifests and lists what differs for each object. `namespace` is MetalLB's namespace. By default
+ * it is the namespace of the objects if they share one, else metallb-system. Objects of other programs are left out. Pure.
  */
 export function importObjects(inputs: readonly RawInput[], namespace: string = namespaceOf(inputs)): Imported[] {
   const seen = new Set<string>();
@@ -87,7 +87,7 @@ function importTranslated(
 ): Imported {
   const object = originText(origin);
   if (origin.namespace !== namespace) {
-    const fix = `say --namespace ${origin.namespace} if MetalLB runs there`;
+    const fix = `use --namespace ${origin.namespace} if MetalLB runs there`;
     return refused(
       object,
       'metadata.namespace',

@@ -1,4 +1,7 @@
-/** Returns the candidate closest to the text, for "did you mean". Returns undefined when none is close. */
+/**
+ * Returns the candidate closest to the text, for "did you mean". Returns undefined when all candidates differ in more than a third of the
+ * characters of the text (one character in a short text).
+ */
 export function closestName(text: string, candidates: Iterable<string>): string | undefined {
   const wanted = text.slice(0, 64).toLowerCase();
   let best: string | undefined;

@@ -8,7 +8,7 @@ import { basics, testbed, web } from '../../unit/agent/testbed.ts';
 import { pool } from '../../unit/decisions/fixtures.ts';
 
 /**
- * Measures the cost of a scrape of an agent and of a controller with many Services. A scrape reads existing values, so its cost must not
+ * Measures the cost of a scrape of an agent and of a controller with many Services. A scrape only reads stored values, so its cost must not
  * grow with the number of Services. `node test/bench/metrics/main.ts [--services 10,10000] [--json]`
  */
 const { values } = parseArgs({

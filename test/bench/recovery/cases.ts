@@ -16,17 +16,17 @@ type Times = readonly number[];
 
 export interface Case {
   readonly name: string;
-  /** The measured times and the timers that bound each of them. */
+  /** The measured times. `bound` names the terms whose sum is the maximum of a time. */
   readonly figures: readonly { readonly what: string; readonly bound: readonly TermName[] }[];
   /** Changes the settings of all sessions during the case. */
   readonly settings?: (manifest: string) => string;
-  /** The most repetitions of a case that takes long. */
+  /** Maximum repetitions of a case that takes long. Absent: no limit of its own. */
   readonly atMost?: number;
   run(bed: RecoveryBed): Promise<Times>;
 }
 
 export const noDamping = (manifest: string): string => manifest.replaceAll('connectTime: 1s', 'connectTime: 1s, flapDamping: false');
-/** Changes the hold time as well: this resets the sessions, which then no longer count the flaps of the cases before. */
+/** Turns flap damping on. Also changes the hold time: this resets the sessions, so that flaps of earlier cases no longer count. */
 const damped = (manifest: string): string => manifest.replaceAll(', flapDamping: false', '').replaceAll('holdTime: 3s', 'holdTime: 6s');
 const longTimers = (manifest: string): string =>
   manifest.replaceAll('holdTime: 3s, keepaliveTime: 1s', `holdTime: ${longHoldTime}s, keepaliveTime: ${longKeepalive}s`);

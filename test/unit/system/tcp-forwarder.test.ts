@@ -31,7 +31,7 @@ async function freePort(address: string): Promise<number> {
 const outcome = (socket: Socket): Promise<string> => text(socket).catch((error: unknown) => (error as NodeJS.ErrnoException).code ?? '');
 
 describe.each(addresses)('TCP forwarder on %s', (address) => {
-  test('forwards data in both directions, also after one side has closed its direction', async () => {
+  test('forwards both directions when one side has closed its direction', async () => {
     const server = createServer({ allowHalfOpen: true }, (socket) => {
       void text(socket).then((said) => socket.end(`heard ${said}`));
     });
@@ -44,14 +44,14 @@ describe.each(addresses)('TCP forwarder on %s', (address) => {
     expect(await outcome(client)).toBe('heard one, two');
   });
 
-  test('resets a connection when there is no target or the target refuses', async () => {
+  test('resets a connection when there is no target or the target refuses it', async () => {
     const targets = [undefined, { address, port: await freePort(address) }];
     const port = await freePort(address);
     open.push(await tcpForwarding(10)({ address, port }, () => targets.shift()));
     for (let count = 0; count < 2; count++) expect(await outcome(connect({ host: address, port }))).toBe('ECONNRESET');
   });
 
-  test('resets connections above the limit and accepts new ones after others have ended', async () => {
+  test('resets connections above the limit and accepts new ones when others have ended', async () => {
     const server = createServer((socket) => void socket.write('hello'));
     const target = { address, port: await listening(server, address) };
     const port = await freePort(address);
@@ -75,7 +75,7 @@ describe.each(addresses)('TCP forwarder on %s', (address) => {
     two.destroy();
   });
 
-  test('reports why it cannot listen, and closing it keeps open connections', async () => {
+  test('rejects when the port is taken, and keeps open connections when it stops listening', async () => {
     const server = createServer((socket) => void socket.pipe(socket));
     const target = { address, port: await listening(server, address) };
     await expect(tcpForwarding(10)(target, () => target)).rejects.toMatchObject({ name: 'ListenError', code: 'taken' });

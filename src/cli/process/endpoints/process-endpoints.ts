@@ -26,20 +26,20 @@ import { NodeListeners } from './node-listeners.ts';
 import type { TelemetryOptions } from '../../options/telemetry-options.ts';
 import { version } from '../../version.ts';
 
-/** The HTTP endpoints of a process: metrics, health, and the live API. They serve from the start of the process to its end. */
+/** The HTTP endpoints of a process: metrics, health, and the live API. They serve until the process ends. */
 export class ProcessEndpoints {
   readonly metrics: Metrics;
   /** Served at the Unix socket, and at the metrics port unless that is switched off. */
   readonly live: LiveApi;
-  /** What happened to objects since the process started. */
+  /** Records the changes of objects since the process started. */
   readonly history: History;
-  /** Served at the Unix socket, on this host alone. */
+  /** The endpoints at the Unix socket, which only this host can reach. */
   readonly local: SocketRequestHandler;
   readonly health = new Health();
   readonly api: ApiServerMetrics;
   readonly #components: ListenerComponents;
   readonly #listeners: RetryingListener[] = [];
-  /** Undefined: metrics are not served at the addresses of a Node. */
+  /** Absent: metrics are not served at the addresses of a Node. */
   readonly #atNode: NodeListeners | undefined;
   readonly #socket: RetryingListener | undefined;
 
@@ -70,7 +70,10 @@ export class ProcessEndpoints {
     if (port !== undefined) this.#atNode = new NodeListeners({ port, log, listen: (more) => this.#listen(answer, more) });
   }
 
-  /** Serves metrics at the addresses of the Node, if the options say so, and follows their changes. The result stops that. */
+  /**
+   * Serves metrics at the addresses of the Node, if the options ask for it, and follows their changes. Returns a function that stops
+   * following.
+   */
   followNode(source: Pick<Source, 'snapshot' | 'onChange'>, node: string): () => void {
     const follow = (): void => this.#atNode?.replaceAddresses(source.snapshot.nodes.get(node)?.internalIPs.map(formatAddress) ?? []);
     follow();
@@ -79,7 +82,7 @@ export class ProcessEndpoints {
     });
   }
 
-  /** Exposes how many objects and problems a source has read. */
+  /** Exposes as metrics how many objects and problems a source has read. */
   follow(source: Source): void {
     const problems = { error: 0, warning: 0 };
     const count = (): void => {
@@ -110,9 +113,7 @@ export class ProcessEndpoints {
   }
 }
 
-/**
- * Answers at a Unix socket as soon as it is free: the previous process may still hold it. A process without its socket works all the same.
- */
+/** Listens on a Unix socket and tries again while the previous process holds it. The process works without its socket too. */
 function listenOnSocket({ clock, log }: { readonly clock: Clock; readonly log: Log }, path: string, answer: AnswerLocal): RetryingListener {
   const { connections, headerBytes, requestMilliseconds, idleMilliseconds, retryMilliseconds } = liveLimits;
   return new RetryingListener(clock, {

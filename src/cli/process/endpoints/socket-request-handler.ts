@@ -15,7 +15,7 @@ export class SocketRequestHandler {
     this.#live = live;
   }
 
-  /** Adds a debug endpoint, on this host alone. The result removes it. */
+  /** Adds a debug endpoint, which only this host can reach. Returns a function that removes it. */
   handle(path: `/debug/${string}`, answer: AnswerLocal): () => void {
     this.#debug.set(path, answer);
     return () => void this.#debug.delete(path);

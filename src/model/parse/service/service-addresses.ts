@@ -6,7 +6,10 @@ import type { ParseOptions } from '../result.ts';
 
 type ClusterAddresses = Pick<Service, 'headless' | 'clusterIPs' | 'ipFamilies' | 'ipFamilyPolicy'>;
 
-/** Reads clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy. Fills in what follows from another field, but never makes a choice. */
+/**
+ * Reads clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy. Derives a missing field from the others. `unchosen` says whether clusterIPs
+ * may be absent because the API server has not chosen them yet.
+ */
 export function readClusterAddresses(spec: FieldReader, type: Service['type'], { unchosen }: ParseOptions): ClusterAddresses {
   const single = spec.parsed('clusterIP', parseClusterIP);
   const list = spec.parsedList('clusterIPs', 2, parseClusterIP);
@@ -34,7 +37,7 @@ export function readClusterAddresses(spec: FieldReader, type: Service['type'], {
   if (clusterIPs.length === 0 && unchosen === 'left open') return unchosenAddresses(families, policy);
   const [first] = clusterIPs;
   if (first !== undefined && clusterIPs.length === 1 && policy === 'RequireDualStack' && unchosen === 'left open') {
-    // The API server adds the second address to a Service that becomes dual-stack.
+    // The API server adds the second address when a Service becomes dual-stack.
     return { headless: false, clusterIPs, ipFamilies: [first.family, first.family === 4 ? 6 : 4], ipFamilyPolicy: policy };
   }
   checkAddresses(spec, clusterIPs, single, families);
@@ -48,8 +51,8 @@ export function readClusterAddresses(spec: FieldReader, type: Service['type'], {
 }
 
 /**
- * Returns the families when no address was chosen yet. PreferDualStack counts as both families, because the manifest does not say which
- * families the cluster has.
+ * Returns the families of a Service whose addresses the API server has not chosen yet. PreferDualStack counts as both families, because the
+ * manifest does not say which families the cluster has.
  */
 function unchosenAddresses(families: readonly Family[], policy: Service['ipFamilyPolicy'] | undefined): ClusterAddresses {
   const [first = 4] = families;

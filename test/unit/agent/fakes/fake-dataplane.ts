@@ -12,22 +12,22 @@ import type { Frontend, NodeForwarding, ServiceForwarding } from '../../../../sr
 import { formatPrefix, type Prefix } from '../../../../src/net/prefix.ts';
 
 /**
- * A kernel of Maps that keeps the contract of Dataplane. Logs its commits: "+192.0.2.1 TCP 80" (also for a changed frontend), "-192.0.2.1
- * TCP 80", "unreachable 192.0.2.0/24", "node 10.0.0.1".
+ * A Dataplane in memory, without a kernel. It keeps the contract of Dataplane and logs its commits: "+192.0.2.1 TCP 80" (also for a changed
+ * frontend), "-192.0.2.1 TCP 80", "unreachable 192.0.2.0/24", "node 10.0.0.1".
  */
 export class FakeDataplane implements Dataplane {
   readonly desired = new Map<string, ServiceForwarding>();
   readonly kernel = new Map<string, { readonly service: string; readonly frontend: Frontend }>();
   unreachable: readonly string[] = [];
-  /** Frontends whose next form the kernel refuses; the previous form stays. */
+  /** Keys of frontends whose next change fails, as if the kernel refused it. The previous version stays. */
   readonly refused = new Set<string>();
-  /** Every call rejects with this error. */
+  /** While set, every change rejects with this error. */
   failure: DataplaneError | undefined;
-  /** Prefixes whose unreachable route the kernel refuses. */
+  /** Prefixes whose unreachable route cannot be set, as if the kernel refused it. */
   readonly unreachableRefused = new Set<string>();
-  /** Only `setUnreachable` rejects with this error. */
+  /** While set, `setUnreachable` rejects with this error. */
   unreachableFailure: DataplaneError | undefined;
-  /** Every call awaits this before the kernel changes. */
+  /** Every change awaits this first. */
   answer: () => Promise<void> = async () => undefined;
   /** The Services of every `apply` and `replace`. */
   readonly calls: string[][] = [];
@@ -72,10 +72,10 @@ export class FakeDataplane implements Dataplane {
     });
   }
 
-  /** The answer of `probeDirectReturn`, and what it was asked: "eth0 / 10.0.0.1". */
+  /** The result of `probeDirectReturn`. `probes` records its arguments, such as "eth0 / 10.0.0.1". */
   lacks: DirectReturnShortcomings = {};
   readonly probes: string[] = [];
-  /** A test can delay the probe with this. */
+  /** Delays the result of `probeDirectReturn`. */
   beforeProbe: () => Promise<void> = () => Promise.resolve();
 
   async probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {

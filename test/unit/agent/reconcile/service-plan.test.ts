@@ -14,17 +14,17 @@ const plan: ServicePlan = {
   })),
 };
 
-const nowhere = (): boolean => false;
+const noForeign = (): boolean => false;
 
 describe('the commit barrier', () => {
   test('a route passes when the kernel has its frontends', () => {
-    const { routes, held } = routesPassingBarrier('a/a', plan, new Map(), nowhere);
+    const { routes, held } = routesPassingBarrier('a/a', plan, new Map(), noForeign);
     expect([...routes.keys()]).toEqual(['tor1', 'tor2']);
     expect(held).toEqual([]);
   });
 
-  test('a port that the kernel refused does not stop the other ports of its address', () => {
-    const { routes, held } = routesPassingBarrier('a/a', plan, new Map([['192.0.2.1 TCP 443', {}]]), nowhere);
+  test('a route passes when the kernel refused only some frontends of its address', () => {
+    const { routes, held } = routesPassingBarrier('a/a', plan, new Map([['192.0.2.1 TCP 443', {}]]), noForeign);
     expect([...routes.keys()]).toEqual(['tor1', 'tor2']);
     expect(held).toEqual([]);
   });
@@ -34,19 +34,19 @@ describe('the commit barrier', () => {
       ['192.0.2.1 TCP 443', {}],
       ['192.0.2.1 TCP 80', {}],
     ]);
-    const { routes, held } = routesPassingBarrier('a/a', plan, missing, nowhere);
+    const { routes, held } = routesPassingBarrier('a/a', plan, missing, noForeign);
     expect(routes.size).toBe(0);
     expect(held).toEqual([{ code: 'NotProgrammed', details: { frontend: '192.0.2.1 TCP 443' } }]);
   });
 
-  test('an address that nothing on this node answers is not announced', () => {
+  test('a route is not announced when neither Herald nor another program forwards its address', () => {
     const unanswered = { ...plan, routes: plan.routes.map((route) => ({ ...route, needs: [], needsForeign: [] })) };
-    expect(routesPassingBarrier('a/a', unanswered, new Map(), nowhere).routes.size).toBe(0);
+    expect(routesPassingBarrier('a/a', unanswered, new Map(), noForeign).routes.size).toBe(0);
   });
 
-  test('a route to foreign frontends passes when the other program has one of its ports', () => {
+  test('a route to foreign frontends passes when another program forwards at least one of them', () => {
     const left = { ...plan, routes: plan.routes.map(({ needs, ...route }) => ({ ...route, needs: [], needsForeign: needs })) };
-    expect(routesPassingBarrier('a/a', left, new Map(), nowhere)).toEqual({
+    expect(routesPassingBarrier('a/a', left, new Map(), noForeign)).toEqual({
       routes: new Map(),
       held: [{ code: 'AwaitsForwarding', details: { frontend: '192.0.2.1 TCP 443' } }],
     });

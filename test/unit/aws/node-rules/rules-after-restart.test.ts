@@ -12,7 +12,7 @@ const second = { name: 'b', ports: ['http:80/TCP@31081'], createdAt: '2026-01-02
 const b = 'default/b';
 const http = { from: '10.1.2.3', protocol: 'TCP', port: 80 } as const;
 
-/** Ports on which nodes admit load balancers. */
+/** Ports that the security groups of nodes open to load balancers. */
 function opened({ cloud: { world } }: ProviderFixture | ControllerFixture): string[] {
   return [...world.securityGroups.values()].flatMap(({ IpPermissions }) =>
     IpPermissions.flatMap(({ UserIdGroupPairs = [], FromPort, ToPort }) =>
@@ -21,10 +21,10 @@ function opened({ cloud: { world } }: ProviderFixture | ControllerFixture): stri
   );
 }
 
-const told = ({ results }: ProviderFixture): string => results.get(b)?.ingress[0]?.hostname ?? 'nowhere';
+const hostnameOf = ({ results }: ProviderFixture): string => results.get(b)?.ingress[0]?.hostname ?? 'nowhere';
 
-describe('after a restart nodes still admit', () => {
-  test('the own load balancer of a Service whose port is taken in the shared one', async () => {
+describe('node rules after a restart', () => {
+  test('nodes admit the own load balancer of a Service whose port is taken in the shared one', async () => {
     const fixture = new ProviderFixture();
     fixture.apply({ ...first, annotations: shared });
     fixture.apply(second);
@@ -34,10 +34,10 @@ describe('after a restart nodes still admit', () => {
     fixture.restart();
     await fixture.run(1200);
     expect(fixture.results.get(b)?.reason?.code).toBe('AwsSharedPortTaken');
-    expect(unreachableReason(fixture.cloud.world, told(fixture), http)).toBeUndefined();
+    expect(unreachableReason(fixture.cloud.world, hostnameOf(fixture), http)).toBeUndefined();
   });
 
-  test('the load balancer of a Service that moves to a pool without a free address', async () => {
+  test('nodes admit the load balancer of a Service that moves to a pool without a free address', async () => {
     const [one, other] = [
       { ...first, loadBalancerClass: 'herald.dev/aws' },
       { ...second, annotations: { type: 'nlb' } },
@@ -53,7 +53,7 @@ describe('after a restart nodes still admit', () => {
     await cluster.run(1200);
     expect(cluster.condition(b)).toBe('False NoPools');
     expect(unreachableReason(cluster.cloud.world, hostname, http)).toBeUndefined();
-    // Its targets also follow the nodes.
+    // The targets of the load balancer still follow the nodes.
     cluster.source.put(node(2));
     await cluster.run(10);
     cluster.source.remove(node(0));
@@ -67,14 +67,14 @@ describe('after a restart nodes still admit', () => {
   });
 
   test.each([
-    ['the load balancer of a Service whose manifest cannot be read', true],
-    ['the load balancer of a vanished Service, until it is deleted as an orphan', false],
+    ['nodes admit the load balancer of a Service whose manifest cannot be read', true],
+    ['nodes admit the load balancer of a vanished Service until it is deleted as an orphan', false],
   ])('%s', async (_, isOnRecord) => {
     const fixture = new ProviderFixture();
     fixture.apply(first);
     fixture.apply(second);
     await fixture.run(400);
-    const hostname = told(fixture);
+    const hostname = hostnameOf(fixture);
     fixture.services.delete(b);
     fixture.restart();
     if (isOnRecord) fixture.provider.adopt(fixture.snapshot, new Map<ServiceKey, unknown>([[b, []]]));
@@ -84,7 +84,7 @@ describe('after a restart nodes still admit', () => {
     expect(opened(fixture)).toEqual(isOnRecord ? ['30080-31081'] : ['30080-30080']);
   });
 
-  test('health checks of a previous load balancer, until it is deleted', async () => {
+  test('nodes admit health checks of a previous load balancer until it is deleted', async () => {
     const fixture = new ProviderFixture();
     fixture.settings = { ...fixture.settings, retireSeconds: 900 };
     fixture.apply({ ...first, ports: ['http:81/TCP@30080'], annotations: shared });
@@ -100,7 +100,7 @@ describe('after a restart nodes still admit', () => {
   });
 });
 
-test('rules that nothing needs are removed after a restart, and finally the shared security group', async () => {
+test('after a restart, unused node rules are removed, and with the last Service the shared group', async () => {
   const fixture = new ProviderFixture();
   const a = fixture.apply(first);
   fixture.apply(second);
@@ -118,7 +118,7 @@ test('rules that nothing needs are removed after a restart, and finally the shar
   ]).toEqual([[], []]);
 });
 
-test('rules are only added while the account cannot be listed, and removed once it can', async () => {
+test('after a restart, node rules are only added until the account can be listed, then also removed', async () => {
   const fixture = new ProviderFixture();
   fixture.apply(first);
   fixture.apply(second);

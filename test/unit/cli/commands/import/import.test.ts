@@ -87,7 +87,7 @@ describe('exit status of herald import metallb', patient, () => {
       'an object of another namespace',
       1,
       `${pool}---\n${pool.replace('namespace: lb', 'namespace: metallb-system')}`,
-      'say --namespace lb',
+      'use --namespace lb',
     ],
     ['a broken file', 1, 'a: [', 'problem: '],
     [
