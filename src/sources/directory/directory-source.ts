@@ -23,9 +23,9 @@ interface DirectorySourceComponents {
 }
 
 /**
- * Reads objects from a directory: every *.yaml, *.yml and *.json below it, watched. Also reads Herald's records in .herald/: assigned
- * addresses and the states of nodes. Level-based: an event only says that a file may have changed, and the source compares the file's
- * content with the objects in force.
+ * Reads and watches the objects in a directory: every *.yaml, *.yml and *.json file below it. Also reads Herald's records in .herald/:
+ * assigned addresses and the states of nodes. An event only says that a file may have changed: the source then reads the file and compares
+ * it with the current objects.
  */
 export class DirectorySource implements Source {
   #root: string;
@@ -43,10 +43,10 @@ export class DirectorySource implements Source {
   readonly #batch: PathBatch;
   #watch: FolderWatch | undefined;
   #cancelRescan: Cancel | undefined;
-  /** The mode in which the manifests in force were read. */
+  /** The mode in which all current manifests were read. */
   #mode = readingModeOf(undefined);
   #problems: readonly SourceProblem[] = [];
-  /** Unreadable folders of the replaced directory. */
+  /** Problems of the first directory, after replaceBy() read another one: its unreadable folders. */
   #replaced: readonly SourceProblem[] = [];
   #closed = false;
 
@@ -61,7 +61,7 @@ export class DirectorySource implements Source {
     return this.#store;
   }
 
-  /** Objects of kinds that Herald does not read. */
+  /** The number of objects of kinds that Herald does not read. */
   get ignored(): number {
     let count = 0;
     for (const ofFile of this.#ignored.values()) count += ofFile;
@@ -82,8 +82,8 @@ export class DirectorySource implements Source {
   }
 
   /**
-   * Reads another directory once, as if its files replaced those of this directory at the same moment. For previews. A broken file there
-   * acts as a broken edit would. Changes of either directory are no longer followed.
+   * Reads another directory once, as if its files replaced those of this directory at one moment. For previews. A broken file in it keeps
+   * the last good version of that file, as a broken edit does. Neither directory is watched any more.
    */
   async replaceBy(root: string): Promise<void> {
     this.#cancelRescan?.();
@@ -125,7 +125,7 @@ export class DirectorySource implements Source {
     this.#log.error({ error: String((error as NodeJS.ErrnoException).code ?? error) }, 'the directory cannot be watched');
   };
 
-  /** A path that ends in "/" is a folder: it stands for the files in it and for whether it can be listed. */
+  /** A path that ends in "/" is a folder: all files in it may have changed, and so may the right to list it. */
   #onPathChanged(path: string): void {
     this.#batch.add(path);
     if (!path.endsWith('/')) return;
@@ -136,14 +136,14 @@ export class DirectorySource implements Source {
     const affected = new Set<string>();
     const changes: Change[] = [];
     await this.#readFiles(paths, affected, changes);
-    // A manifest, HeraldConfig, decides how objects are read. Subscribers see objects only after all were read in one mode.
+    // The manifest HeraldConfig decides how all others are read. Listeners get the changes only when all were read in one mode.
     for (let mode = this.#nextMode(); !this.#closed && !sameReadingMode(mode, this.#mode); mode = this.#nextMode()) {
       this.#mode = mode;
       for (const id of this.#applied.keys()) affected.add(id);
       await this.#readFiles(this.#versions.keys(), affected, changes);
     }
     if (this.#closed) return;
-    // After all files were read, so that an object moved between files is never seen as deleted.
+    // Objects are applied only after all files were read. Otherwise an object that moves between files would be deleted for a moment.
     for (const id of affected) changes.push(...this.#apply(id));
     this.#notify(changes);
   }
@@ -170,7 +170,7 @@ export class DirectorySource implements Source {
 
   #readFile(path: string, role: 'manifest' | 'nodeState', content: FileContent): Iterable<string> {
     if (content.kind === 'unreadable') {
-      this.#manifests.keep(path, { severity: 'error', file: path, message: content.message, fix: 'what it said before stays in force' });
+      this.#manifests.keep(path, { severity: 'error', file: path, message: content.message, fix: 'make it readable; until then its last version stays in force' });
       return [];
     }
     if (content.kind === 'gone') {
@@ -237,13 +237,13 @@ export class DirectorySource implements Source {
   }
 }
 
-/** The content of these folders is unknown. `prefix` is put before their paths. */
+/** Reports folders that could not be listed, so their content is unknown. `prefix` is put before their paths. */
 function unreadableFolders(watch: FolderWatch | undefined, prefix = ''): SourceProblem[] {
   return [...(watch?.unreadable ?? [])].map(([folder, code]) => ({
     severity: 'error',
     file: `${prefix}${folder === '' ? '.' : folder}`,
     message: `cannot be read: ${code}`,
-    fix: 'let this user list the folder: nothing is known of what is in it',
+    fix: 'let this user list the folder: its content is unknown',
   }));
 }
 

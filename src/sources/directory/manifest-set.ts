@@ -114,7 +114,7 @@ export class ManifestSet {
     // An earlier error still counts, so that an address reserved because of it stays reserved.
     const broken = this.#problems.get(file)?.some((problem) => problem.severity === 'error') ?? false;
     const severity = broken ? 'error' : 'warning';
-    const message = 'has become empty: what it said before stays in force until this process ends';
+    const message = 'has become empty: its last version stays in force until this process ends';
     this.keep(file, { severity, file, message, fix: 'write its manifests again, or delete the file to remove its objects' });
     return true;
   }

@@ -76,7 +76,7 @@ export function createFreeIntervals(range: AddressRange): FreeIntervals {
       return true;
     },
     markFree(address) {
-      assert(inRange(address) && !has(address), 'only an address of the range that is taken can be given back');
+      assert(inRange(address) && !has(address), 'only a held address of the range can be freed');
       const { value } = address;
       const at = search(value);
       const [before, after] = [intervals[at + 1], intervals[at]];

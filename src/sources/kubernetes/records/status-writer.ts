@@ -85,7 +85,7 @@ export class KubernetesStatusWriter {
     if (known !== undefined && known.unsure !== true && !sameContent(there, known.ingress))
       log.warn(
         { service: key, addresses: addressTexts(there), ours: addressTexts(known.ingress) },
-        'somebody else wrote the addresses of a Service',
+        'another program wrote the addresses of a Service',
       );
     await this.#patchService(key, from, { ingress, conditions, before });
     this.#known.set(key, { ingress, conditions });
@@ -156,7 +156,7 @@ export class KubernetesStatusWriter {
     } catch (error) {
       if (!isNotFound(error)) throw error;
       if (!this.#lacksNodeState)
-        log.warn({ fix: 'install the CRDs of Herald' }, 'the API server has no kind NodeState: nobody can see the state of this node');
+        log.warn({ fix: 'install the CRDs of Herald' }, 'the API server has no kind NodeState: the state of this node is not recorded');
       this.#lacksNodeState = true;
     }
   }
