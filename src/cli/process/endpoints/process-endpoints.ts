@@ -31,7 +31,7 @@ export class ProcessEndpoints {
   readonly metrics: Metrics;
   /** Served at the Unix socket, and at the metrics port unless that is switched off. */
   readonly live: LiveApi;
-  /** Records the changes of objects since the process started. */
+  /** The record of changes that this process made to each Service and session since its start. */
   readonly history: History;
   /** The endpoints at the Unix socket, which only this host can reach. */
   readonly local: SocketRequestHandler;
