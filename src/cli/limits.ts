@@ -1,42 +1,44 @@
-/** Bounds of what commands that print and end read and print. Listed in docs/reference/limits.md. */
+/** Bounds of the commands that print a result and end. Listed in docs/reference/limits.md. */
 export const limits = {
-  /** Pods of a namespace that are read. */
+  /** Most pods that are read of a namespace. */
   pods: 10_000,
-  /** Warning Events of a Service that are shown. */
+  /** Most Warning Events that are shown of a Service. */
   events: 5,
-  /** How often `herald drain` reads the report of the node. */
+  /** Time between two reads of the node's report by `herald drain`. */
   drainLookMilliseconds: 1000,
   /** The longest value of `herald drain --timeout`. */
   drainTimeoutSeconds: 86_400,
-  /** Services that `herald drain` names among those that would lose their last next hop. */
+  /** Most Services that `herald drain` names of those that would lose their last next hop. */
   drainServices: 100,
-  /** Queries to running processes: time for each to answer, octets of an answer, processes queried, and how many at a time. */
+  /**
+   * Bounds of queries to running processes: time to answer, octets of an answer, processes queried, and processes queried at the same time.
+   */
   liveMilliseconds: 5000,
   liveBytes: 67_108_864,
   livePods: 200,
   liveAtOnce: 16,
-  /** The shortest pause before a busy process is queried again, whatever its Retry-After says. */
+  /** Shortest pause before a busy process is queried again, even if its Retry-After is shorter. */
   liveBusyMilliseconds: 250,
-  /** History entries, and routes, that are read from one process. */
+  /** Most history entries, and most routes, that are read from one process. */
   liveHistory: 5000,
   liveRoutes: 100_000,
   /** Default interval of `--watch`. */
   watchSeconds: 5,
   /** Longest interval of `--watch`. */
   watchMaximumSeconds: 3600,
-  /** Size of a bundle before compression, and of one file in it. */
+  /** Octets of a bundle before compression, and of one file in it. */
   bundleBytes: 64 * 1024 * 1024,
   bundleFileBytes: 16 * 1024 * 1024,
-  /** All lists of running processes in a bundle. They are collected before logs, and this leaves room for the logs. */
+  /** Octets of all lists from running processes in a bundle. They are collected first, and the bound leaves room for the logs. */
   bundleListsBytes: 32 * 1024 * 1024,
-  /** Services with a problem that a bundle explains. */
+  /** Most Services with a problem that a bundle explains. */
   bundleServices: 100,
-  /** Herald pods whose logs and metrics are in a bundle, the last lines and octets of a log, and Events. */
+  /** Bounds of a bundle: Herald pods with logs and metrics, last lines of a log, octets of a log, and Events. */
   bundlePods: 50,
   bundleLogLines: 5000,
   bundleLogBytes: 4 * 1024 * 1024,
   bundleEvents: 5000,
-  /** Items of one list of a running process. */
+  /** Most items in one list from a running process. */
   bundleItems: 100_000,
   /** How long one request to a pod, a socket or a program of the host may take. */
   bundleAnswerMilliseconds: 20_000,

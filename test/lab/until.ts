@@ -5,14 +5,14 @@ export type Note = <V>(seen: V) => V;
 
 const pollMs = 20;
 
-/** Milliseconds. It usually takes a second or two, but these tests run on shared machines. */
+/** Default timeout of `until` in milliseconds. Most waits end within two seconds, but shared machines can be slow. */
 export const patience = 60_000;
 
 /**
- * Repeats `attempt` every 20 ms until it returns something other than false, null or undefined, and returns that.
+ * Repeats `attempt` every 20 ms until it returns a value other than false, null or undefined, and returns that value.
  *
- * An attempt that throws has not succeeded yet. When time is up, the error says what was awaited and what was seen last: the value given to
- * `note`, else the error of the last attempt, else its result.
+ * An attempt that throws is repeated too. At the timeout, AwaitedError says what was awaited and what was seen last: the value given to
+ * `note`, or else the result of the last attempt. The error of the last attempt is added.
  */
 export async function until<T>(
   what: string,

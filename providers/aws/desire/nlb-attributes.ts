@@ -8,7 +8,10 @@ import type { NlbPort } from './nlb-listeners.ts';
 
 const routingPolicies = ['any_availability_zone', 'partial_availability_zone_affinity', 'availability_zone_affinity'];
 
-/** The attributes of the load balancer. The older annotations for single attributes win, as in upstream. */
+/**
+ * Returns the attributes of the load balancer. The older annotations for single attributes override the attributes annotation, as in the
+ * AWS Load Balancer Controller.
+ */
 export function loadBalancerAttributes(values: AnnotationValues, issues: Issues): Tags {
   const { attributes = {}, accessLog, accessLogBucket, accessLogPrefix, crossZone } = values;
   const routing = attributes['dns_record.client_routing_policy'];
@@ -30,8 +33,8 @@ export function loadBalancerAttributes(values: AnnotationValues, issues: Issues)
 }
 
 /**
- * The attributes of the target group of one port: first the general ones, then those of the port, then the PROXY protocol. Herald always
- * manages the PROXY protocol, because a target that receives an unexpected header does not answer.
+ * Returns the attributes of one port's target group. Attributes of the port override the general ones, and the PROXY protocol annotations
+ * override both. Herald always sets the PROXY protocol, because a target that receives an unexpected header does not answer.
  */
 export function targetGroupAttributes(values: AnnotationValues, { servicePort, targetProtocol }: NlbPort, issues: Issues): Tags {
   const own = values.targetGroupAttributesOfPort.get(`${servicePort.port}`) ?? {};
@@ -48,7 +51,10 @@ export function targetGroupAttributes(values: AnnotationValues, { servicePort, t
   return written;
 }
 
-/** Reports attributes for ports that the Service does not have, and warns where health checks would carry the PROXY protocol header. */
+/**
+ * Reports an error for each annotation about a port that the Service does not have. Warns when health checks would carry the PROXY protocol
+ * header.
+ */
 export function checkTargetGroupAttributes(
   service: Service,
   values: AnnotationValues,

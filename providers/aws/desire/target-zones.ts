@@ -5,9 +5,9 @@ import type { SubnetFact } from '../model/facts.ts';
 import { machineOf } from './targets.ts';
 
 /**
- * Returns a function that finds the zone of a target by its id: the node's zone for an instance, the subnet's zone for an address. Its
- * result is undefined if the zone is unknown or outside of the VPC. The lookup tables are built at the first call, because most callers
- * never ask.
+ * Returns a function that finds the zone of a target by its id: the node's zone for an instance, the subnet's zone for an address. The
+ * function returns undefined for an unknown zone and for an address outside of the VPC. Its first call builds the lookup tables, because
+ * most callers never call it.
  */
 export function zonesOfTargets(nodes: readonly Node[], subnets: readonly SubnetFact[]): (target: string) => string | undefined {
   let instances: ReadonlyMap<string, string> | undefined;

@@ -5,8 +5,8 @@ const longest = 32;
 const hashLength = 10;
 
 /**
- * Returns "k8s-NAMESPACE-NAME-HASH": a readable start, and a hash that makes it unique. The same inputs give the same name, so a creation
- * whose answer was lost finds the resource again.
+ * Returns "k8s-NAMESPACE-NAME-HASH": readable parts, and a hash that makes the name unique. The same inputs give the same name, so a retry
+ * finds the resource of a creation whose answer was lost.
  */
 export function resourceName(namespace: string, name: string, ...distinguishing: readonly string[]): string {
   const hash = createHash('sha256').update(distinguishing.join('\0')).digest('hex').slice(0, hashLength);
@@ -14,7 +14,9 @@ export function resourceName(namespace: string, name: string, ...distinguishing:
   return `k8s-${part(namespace)}-${part(name)}-${hash}`;
 }
 
-/** Returns the name of the cluster's shared security group, by which nodes admit load balancers. */
+/**
+ * Returns the name of the security group that all load balancers of the cluster share. Rules of the nodes admit traffic from this group.
+ */
 export function backendGroupName(cluster: string): string {
   return `herald-backend-${cluster.replaceAll(/[^a-zA-Z0-9-]/g, '').slice(0, 200)}-${createHash('sha256').update(cluster).digest('hex').slice(0, hashLength)}`;
 }

@@ -15,25 +15,25 @@ import { readFiles, readManifestFiles } from '../reading/read-manifests.ts';
 
 export interface ProposalOptions extends CallerOptions {
   readonly file: readonly string[];
-  /** The directory in force, or "none". Absent: a cluster. */
+  /** The current directory, or "none" to compare with no objects. Absent: the manifests are for a cluster. */
   readonly source?: string;
-  /** Nothing is in force, and the manifests are for a cluster. */
+  /** Compares the manifests with an empty cluster, without reading a cluster. */
   readonly offline?: true;
-  /** Applies to a cluster only. */
+  /** Also deletes Herald's configuration objects that the manifests do not contain. Only for a cluster. */
   readonly prune?: true;
 }
 
-/** Two snapshots to compare: the objects in force, and the proposed ones. */
+/** The two snapshots that `herald plan` compares: the current objects, and the objects after the proposed manifests are applied. */
 export interface Proposal {
   readonly current: Snapshot;
   readonly proposed: Snapshot;
-  /** Problems of the proposal. */
+  /** Problems in the proposed manifests. */
   readonly problems: readonly SourceProblem[];
   readonly unread: readonly UnreadableKind[];
 }
 
 /**
- * Reads both snapshots. A proposed object with an error is compared in its current version, which would stay in force after such an edit.
+ * Reads both snapshots. A proposed object with an error keeps its current version in the proposed snapshot, as it would after a real edit.
  */
 export function readProposal(context: CommandContext, options: ProposalOptions): Promise<Proposal> {
   if (options.source !== undefined) return ofDirectory(context, options.file, options.source);
@@ -54,7 +54,10 @@ async function ofDirectory(context: CommandContext, files: readonly string[], so
   return { current, proposed, problems, unread: [] };
 }
 
-/** A directory is read as a whole, with the defaults of a host without Kubernetes. Files are applied to a cluster and get its defaults. */
+/**
+ * A directory is complete, and its objects get the defaults of a host without Kubernetes. Single files are applied to a cluster and get the
+ * defaults of a cluster.
+ */
 const oneDirectory =
   'with --source, -f is one directory, which replaces the other: put the manifests into one directory; for a cluster that cannot be read, use --offline instead of --source none';
 
@@ -67,7 +70,7 @@ async function ofNothing(context: CommandContext, files: readonly string[]): Pro
   return { current: new Store(clusterConfig), proposed: snapshot, problems, unread: [] };
 }
 
-/** Manifests are applied to a cluster: objects and fields that they do not name stay. */
+/** Manifests are applied to a cluster: objects and fields that they do not name stay as they are. */
 async function ofCluster(context: CommandContext, options: ProposalOptions): Promise<Proposal> {
   const files = await readFiles(context, options.file);
   const reading = await readCluster(context, options);

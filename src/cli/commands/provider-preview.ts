@@ -5,8 +5,8 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { ClaimingProvider } from '../context/command-context.ts';
 
 /**
- * Previews what a provider would do for a Service now. Undefined: the provider has no preview. An operating error (an Error with a `code`)
- * becomes a failed preview.
+ * Previews what a provider would do for a Service now. Returns undefined for a provider without previews. An operating error (an Error with
+ * a `code`) becomes a preview with `failed` set.
  */
 export async function previewBy(provider: ClaimingProvider, key: ServiceKey, snapshot: Snapshot): Promise<Preview | undefined> {
   try {

@@ -4,14 +4,14 @@ import type { NodeState } from '../../model/objects/node-state.ts';
 import type { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { Source } from '../../sources/source.ts';
 
-/** What the leading controller of a directory or a cluster writes with. */
+/** The components through which the leading controller of a directory or a cluster writes. */
 export interface LeaderContext {
   readonly writer: StatusWriter;
   /** Absent: Events are only logged. */
   readonly events?: EventSink & { stop(): Promise<void> };
-  /** Lets another controller take over. */
+  /** Ends this controller's leadership, so that another controller can take over. */
   readonly release: () => Promise<void>;
-  /** Resolves when another controller may have taken over already. Absent: leadership cannot be lost. */
+  /** Resolves when this controller has lost its leadership to another one, or may have. Absent: leadership cannot be lost. */
   readonly lost?: Promise<void>;
   /** False when another controller may have taken over already. Absent: leadership cannot be lost. */
   readonly mayWrite?: () => boolean;

@@ -11,5 +11,5 @@ export interface DrainOptions extends OutputOptions, CallerOptions {
   readonly timeout?: number;
 }
 
-/** Exit statuses. A mistake on the command line is 2. */
+/** Exit statuses of `herald drain`. A mistake on the command line gives status 2. */
 export const drainStatus = { done: 0, error: 1, refused: 3, notYet: 4 } as const;

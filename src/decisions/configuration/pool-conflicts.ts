@@ -9,8 +9,9 @@ interface Owned {
 }
 
 /**
- * Returns overlapping pools by name, each with the sorted names of the others. Both pools of an overlap are listed: the refused one and the
- * one that causes it. Walks the ranges once, sorted by first address.
+ * Finds pools whose address ranges overlap. Returns for each such pool the sorted names of the pools that it overlaps, at most
+ * `limits.names`. Both pools of an overlap are listed: the refused one and the one that causes the refusal. Visits the ranges once, in the
+ * order of their first addresses.
  */
 export function conflictsOf(pools: Iterable<IPAddressPool>): ReadonlyMap<string, readonly string[]> {
   const conflicts = new Map<string, Set<string>>();

@@ -1,7 +1,7 @@
 import type { ConntrackConfig } from '../../model/kinds/types.ts';
 import type { KernelSetting, ReadSetting } from './kernel-setting.ts';
 
-/** Returns the connection tracking settings that kube-proxy would make. A 0 leaves a setting as the host has it. */
+/** Returns the connection tracking settings that kube-proxy makes. A value of 0 leaves the setting unchanged. */
 export function conntrackSettings(config: ConntrackConfig, cores: number): KernelSetting[] {
   const timeout = (path: string, seconds: number, why: string): KernelSetting[] => {
     const full = `net/netfilter/${path}`;
@@ -12,25 +12,25 @@ export function conntrackSettings(config: ConntrackConfig, cores: number): Kerne
     ...timeout(
       'nf_conntrack_tcp_timeout_established',
       config.tcpEstablishedSeconds,
-      'connections that ended without a word are kept for another time than HeraldConfig says',
+      'connections that are silent are kept for a different time than HeraldConfig says',
     ),
     ...timeout(
       'nf_conntrack_tcp_timeout_close_wait',
       config.tcpCloseWaitSeconds,
-      'connections that one side has closed are forgotten at another time than HeraldConfig says, and the other side can send no more',
+      'connections that one side has closed are kept for a different time than HeraldConfig says, and after it the other side cannot send',
     ),
-    ...timeout('nf_conntrack_udp_timeout', config.udpSeconds, 'flows of UDP are forgotten at another time than HeraldConfig says'),
+    ...timeout('nf_conntrack_udp_timeout', config.udpSeconds, 'UDP flows are kept for a different time than HeraldConfig says'),
     ...timeout(
       'nf_conntrack_udp_timeout_stream',
       config.udpStreamSeconds,
-      'flows of UDP in both directions are forgotten at another time than HeraldConfig says',
+      'UDP flows in both directions are kept for a different time than HeraldConfig says',
     ),
   ];
 }
 
 /**
- * Only raises the maximum, because another program may need more. The kernel has one value for all network namespaces, writable in the
- * first alone.
+ * Requires at least this maximum and never lowers it, because another program may need more. The kernel has one value for all network
+ * namespaces, and only the initial one can write it.
  */
 function maximum({ maxPerCore, min }: ConntrackConfig, cores: number): KernelSetting[] {
   if (maxPerCore === 0) return [];

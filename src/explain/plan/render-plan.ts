@@ -5,10 +5,10 @@ const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset
 
 /**
  * Returns a plan as lines for a terminal: + adds, - removes, ~ changes in place, ! resets a session. Changes that nodes share are listed
- * once. `unsure`: not everything could be read.
+ * once. `unsure`: some objects could not be read.
  */
 export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: boolean } = {}): string[] {
-  if (isEmptyPlan(plan)) return [unsure ? 'Of what could be read, nothing would change.' : 'Nothing would change.'];
+  if (isEmptyPlan(plan)) return [unsure ? 'Nothing would change in the part that could be read.' : 'Nothing would change.'];
   const { addresses, routes, rules, sessions } = plan;
   return [
     ...section(

@@ -21,31 +21,34 @@ import type { TableFilter } from '../sessions/session-report.ts';
 export interface RouteRow extends SentRoute {
   readonly node: string;
   readonly peer: string;
-  /** "self": the local address of the session. */
+  /** "self" stands for the local address of the session. */
   readonly nextHop: string;
-  /** The AS numbers, nearest first. Empty to a peer of the same AS. */
+  /** The AS path as the peer receives it, nearest AS first. Empty for a peer in our own AS. */
   readonly asPath: readonly number[];
-  /** The Services that the route serves. */
+  /** The Services that the route serves, at most `limits.servicesOfRoute`. */
   readonly services: readonly ServiceKey[];
-  /** How many more Services there are. */
+  /** The number of Services that `services` leaves out. Absent: none. */
   readonly moreServices?: number;
-  /** Why the peer does not have the route, by the agent's report, or why that is unknown. */
+  /**
+   * Why the peer does not have the route according to the agent's report, or why that is unknown. Absent: no report says that it is missing.
+   */
   readonly reason?: Reason;
-  /** The agent was queried: it has sent this route, or not, at this moment. */
+  /** The row is the agent's answer to a query of this moment. Absent: the row is decided, with the reason of the agent's last report. */
   readonly live?: true;
 }
 
 export interface RouteReport {
   /** Sorted by node, peer and prefix. */
   readonly routes: readonly RouteRow[];
-  /** How many more routes there are. */
+  /** The number of routes that `routes` leaves out. */
   readonly more: number;
-  /** Agents that could not be queried. The routes of their nodes are shown as decided and reported. */
+  /** Agents that could not be queried. Rows of their nodes come from the decisions and the last reports. */
   readonly unasked?: readonly { readonly who: string; readonly node?: string; readonly why: string; readonly fix: string }[];
 }
 
 /**
- * Reports the routes that nodes announce, or would. `now` is in milliseconds since the epoch; the age of agents' reports is measured by it.
+ * Reports the routes that each node should announce, and why a route is missing. `now` is in milliseconds since the epoch and gives the age
+ * of the agents' reports.
  */
 export function routeReport(snapshot: Snapshot, now: number, wanted: TableFilter & { readonly service?: ServiceKey } = {}): RouteReport {
   const routes: RouteRow[] = [];
@@ -97,7 +100,7 @@ function routesOfNode(
   });
 }
 
-/** Yields each route of each announced address, with its peer. */
+/** Yields the peer and the route for each announced address of a Service. */
 function* contributions(
   snapshot: Snapshot,
   node: string,
@@ -121,7 +124,7 @@ function* contributions(
   }
 }
 
-/** An old report, or the last report of a stopped agent, does not say which routes are announced now. */
+/** Returns the reason when the agent's report cannot tell which routes are announced: it is missing, too old, or from a stopped agent. */
 function whyUnknown(node: string, report: NodeState | undefined): Reason | undefined {
   if (report === undefined) return reason('AgentSilent', { node });
   return report.problem?.code === 'AgentStopped' ? report.problem : undefined;
@@ -134,7 +137,10 @@ function frontendsOn(snapshot: Snapshot, node: string, key: ServiceKey, address:
   return frontendsOfAddress({ frontends: [...(forwarding?.frontends ?? []), ...elsewhere] }, address);
 }
 
-/** A route that is held back for one Service is announced all the same when another Service needs it. */
+/**
+ * Merges the routes of all Services with one prefix. A route that is missing for one Service is still announced when another Service needs
+ * it.
+ */
 function mergedRoute(all: readonly Contribution[]): RouteIntent {
   const sent = all.filter(({ why }) => why === undefined);
   const [route] = mergeRoutes((sent.length > 0 ? sent : all).map((one) => one.route));
@@ -160,7 +166,7 @@ function rowOf(snapshot: Snapshot, node: string, session: SessionIntent, route: 
   };
 }
 
-/** LOCAL_PREF of routes without one to a peer of the same AS (required by RFC 4271 5.1.5). */
+/** LOCAL_PREF of a route to a peer in our own AS when the route sets none (RFC 4271 5.1.5 requires the attribute). */
 const defaultLocalPref = 100;
 
 function nextHopOf({ peerAddress, sourceAddress, otherNextHop }: SessionIntent, family: Family): string {

@@ -10,7 +10,7 @@ import { withFix } from '../text/reason-lines.ts';
 export function renderService(explanation: ServiceExplanation): string[] {
   const { service, type, provider, record, balancing, nodes, noNodes } = explanation;
   const isOutside = provider?.provider !== undefined && provider.provider !== 'bare-metal';
-  // Other programs announce the Service, as an earlier line says, so the nodes' lines do not repeat it.
+  // The nodes do not announce the Service's addresses, because another provider or program serves them. An earlier line says so.
   const isOthers = isOutside || (provider !== undefined && provider.provider === undefined && type === 'LoadBalancer');
   return [
     `Service ${service} (${type})`,
@@ -52,7 +52,7 @@ function renderAddresses({ allocation, status = [], type }: ServiceExplanation, 
   return type === 'LoadBalancer' ? [`Address    ${status.length > 0 ? status.join(', ') : 'none yet'}`] : [];
 }
 
-/** The last lines: one for each address and port, or why no client can connect. */
+/** Returns the last lines: one for each address and port, or the reason why no client can connect. */
 function renderClients({ type, status = [], clients, provider }: ServiceExplanation, isOthers: boolean): string[] {
   if (clients === undefined) return [];
   const views = clients.map((client) => `  ${reachabilityText(client)}`);

@@ -20,7 +20,7 @@ export interface Write {
   readonly body?: unknown;
 }
 
-/** Sends requests to the API server and turns its refusals into KubeError. Callers decide what to retry, and when. */
+/** Sends requests to the API server. An error status becomes a KubeError. Callers decide what to retry, and when. */
 export class KubeClient {
   readonly #connection: Connection;
   readonly #transport: HttpTransport;
@@ -39,19 +39,19 @@ export class KubeClient {
     return this.#connection.server.host;
   }
 
-  /** Returns one JSON response. */
+  /** Sends a GET and returns the decoded JSON response. */
   get(path: string, query: Query = {}, signal?: AbortSignal): Promise<unknown> {
     return this.#exchange({ method: 'GET', path: withQuery(path, query) }, signal);
   }
 
-  /** Returns the object after the write. */
+  /** Sends a write and returns the decoded JSON response: the object after the write. */
   write({ method, path, query = {}, contentType = 'application/json', body }: Write, signal?: AbortSignal): Promise<unknown> {
     const headers = { 'Content-Type': contentType };
     const content = body === undefined ? {} : { body: JSON.stringify(body, exactly) };
     return this.#exchange({ method, path: withQuery(path, query), headers, ...content }, signal);
   }
 
-  /** Returns a response's bytes as they arrive, until the signal aborts. */
+  /** Sends a watch and returns the bytes of its response as they arrive, until the signal aborts. */
   async stream(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
     return this.#observed('WATCH', async () => {
       const response = await this.#transport.request({ method: 'GET', path: withQuery(path, query), signal });
@@ -98,18 +98,18 @@ export class KubeClient {
       const { message: said } = JSON.parse(text) as { message?: unknown };
       if (typeof said === 'string') message = said;
     } catch {
-      // A proxy in between answers with a page of its own.
+      // A proxy between Herald and the API server answers with text that is not JSON: the text is the message.
     }
     return answerError(response.status, message.trim(), response.retryAfter);
   }
 }
 
-/** Keeps an int64 exact, which may exceed the numbers of JavaScript. */
+/** Writes a bigint with all its digits: an int64 may be too large for a JavaScript number. */
 function exactly(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? rawJSON(String(value)) : value;
 }
 
-/** ECMAScript 2026; TypeScript has no types for it yet. */
+/** JSON.rawJSON of ECMAScript 2026. TypeScript has no types for it yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
 
 function withQuery(path: string, query: Query): string {

@@ -3,8 +3,8 @@ import { KubeError } from '../error.ts';
 const newline = 0x0a;
 
 /**
- * Cuts a watch into lines of one JSON document each. Throws KubeError (malformed) for a line longer than the bound; nothing can be read
- * after that. Keeps at most one unfinished line.
+ * Cuts a byte stream into lines, such as a watch with one JSON document a line. Throws KubeError (malformed) for a line longer than the
+ * bound; the stream cannot be read any further then. Keeps at most one unfinished line.
  */
 export class LineFramer {
   readonly #maxBytes: number;
@@ -26,7 +26,7 @@ export class LineFramer {
     if (start < chunk.length) this.#keep(chunk.subarray(start));
   }
 
-  /** Ends the stream. Throws when a line was cut off. */
+  /** Marks the end of the stream. Throws when its last line is incomplete. */
   end(): void {
     if (this.#length > 0) throw new KubeError('malformed', 'the watch ended in the middle of a line');
   }
@@ -42,7 +42,7 @@ export class LineFramer {
 
   #keep(part: Buffer): void {
     this.#length += part.length;
-    if (this.#length > this.#maxBytes) throw new KubeError('malformed', `a line of the watch is longer than ${this.#maxBytes} bytes`);
+    if (this.#length > this.#maxBytes) throw new KubeError('malformed', `a line of the stream is longer than ${this.#maxBytes} bytes`);
     this.#parts.push(part);
   }
 }

@@ -3,7 +3,7 @@ import type { Change, HeraldObject, KindName } from '../store/snapshot.ts';
 import { objectKey, type Store } from '../store/store.ts';
 import { metallbKinds } from './kinds.ts';
 
-/** Kinds that exist in both API groups. */
+/** Kinds that herald.dev and metallb.io both have. */
 const shared: ReadonlySet<string> = new Set(metallbKinds.filter(({ refused }) => refused === undefined).map(({ kind }) => kind));
 
 /** An object that is not used because another object has the same name. */
@@ -14,15 +14,15 @@ interface Shadowed {
 }
 
 /**
- * Stores objects of herald.dev and translated objects of MetalLB under one name each, because Herald's names are cluster-wide and MetalLB's
- * belong to a namespace. An object of herald.dev takes precedence; of two MetalLB objects, the one whose namespace sorts first. When it
- * goes, the next object takes its place.
+ * Stores one object for each kind and name, chosen from objects of herald.dev and translated objects of MetalLB. Names can collide, because
+ * names of herald.dev are cluster-wide and names of MetalLB belong to a namespace. An object of herald.dev takes precedence, then the
+ * MetalLB object whose namespace sorts first. When the chosen object is removed, the next one takes its place.
  */
 export class MergedObjects {
   readonly #store: Store;
-  /** By "kind/name", then by namespace of the MetalLB object ("" for herald.dev). */
+  /** All objects by "kind/name", then by namespace of the MetalLB object ("" for herald.dev). */
   readonly #candidates = new Map<string, Map<string, HeraldObject>>();
-  /** The "kind/name" keys with more than one candidate. */
+  /** The "kind/name" keys with more than one object. */
   readonly #contested = new Set<string>();
 
   constructor(store: Store) {
@@ -65,7 +65,7 @@ export class MergedObjects {
   }
 }
 
-/** Returns "namespace/name" of the original object. It differs from the stored key when the object was translated. */
+/** Returns the key of the object in its source: "namespace/name" of the original object for a translated one, else the store's key. */
 export function sourceKey(object: HeraldObject): string {
   const { origin } = object.metadata;
   return origin === undefined ? objectKey(object) : `${origin.namespace}/${origin.name}`;

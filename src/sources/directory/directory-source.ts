@@ -170,7 +170,12 @@ export class DirectorySource implements Source {
 
   #readFile(path: string, role: 'manifest' | 'nodeState', content: FileContent): Iterable<string> {
     if (content.kind === 'unreadable') {
-      this.#manifests.keep(path, { severity: 'error', file: path, message: content.message, fix: 'make it readable; until then its last version stays in force' });
+      this.#manifests.keep(path, {
+        severity: 'error',
+        file: path,
+        message: content.message,
+        fix: 'make it readable; until then its last version stays in force',
+      });
       return [];
     }
     if (content.kind === 'gone') {

@@ -27,7 +27,7 @@ export const processMetrics = {
   },
   herald_scrape_failures_total: {
     type: 'counter',
-    help: 'Parts that a scrape lacks because reading them failed or took too long.',
+    help: 'Parts missing from a scrape because reading them failed or took too long.',
     labels: { part: 'bfd, bgp and so on' },
     of: 'all',
   },

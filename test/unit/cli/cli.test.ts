@@ -129,11 +129,11 @@ test('plan and explain report an unreadable folder instead of reading it as empt
   await mkdir(join(directory, 'more'), { mode: 0o300 });
   await mkdir(join(proposal, 'others'), { mode: 0o300 });
   try {
-    const fix = '(let this user list the folder: nothing is known of what is in it)';
+    const fix = '(let this user list the folder: its content is unknown)';
     const plan = await heraldWithoutPrivileges('plan', '-f', proposal, '--source', directory);
     expect(plan.stdout).toContain(`problem: ${directory}/more: cannot be read: EACCES ${fix}\n`);
     expect(plan.stdout).toContain(`problem: others: cannot be read: EACCES ${fix}\n`);
-    expect(plan.stdout).toContain('Of what could be read, nothing would change.');
+    expect(plan.stdout).toContain('Nothing would change in the part that could be read.');
     expect(plan).toMatchObject({ code: 1, stdout: expect.not.stringContaining('Nothing would change.') });
     const explained = await heraldWithoutPrivileges('explain', 'service', 'shop/web', '--source', directory);
     expect(explained.stdout).toContain(`problem: more: cannot be read: EACCES ${fix}\n`);
@@ -278,7 +278,7 @@ describe('a broken manifest', () => {
       await writeFile(join(proposal, file), (await readFile(join(directory, '30-web.yaml'), 'utf8')).replace(from, to));
       const { code, stdout } = await herald('plan', '-f', proposal, '--source', directory);
       expect(stdout).toMatch(/^(problem|warning): 3/);
-      expect(stdout).toContain(to === '' ? 'Nothing would change.' : 'Of what could be read, nothing would change.');
+      expect(stdout).toContain(to === '' ? 'Nothing would change.' : 'Nothing would change in the part that could be read.');
       expect(code).toBe(to === '' ? 0 : 1);
     } finally {
       await discard(proposal);

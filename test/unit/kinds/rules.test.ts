@@ -4,14 +4,14 @@ import { kinds } from '../../../src/model/kinds.ts';
 import { parseObject } from '../../../src/model/parse.ts';
 import { brokenRules, exampleOf, outOfBounds } from '../../kinds/bent-objects.ts';
 
-describe('reader', () => {
+describe('the object reader', () => {
   test.each(kinds)('accepts the example of $kind', (kind) => {
     const { object, problems, warnings } = parseObject(exampleOf(kind));
     expect([...problems, ...warnings]).toEqual([]);
     expect(object).toMatchObject({ kind: kind.kind });
   });
 
-  test('has enough rules and bounds to test', () => {
+  test('the tested objects break over 50 rules and 150 bounds', () => {
     expect(brokenRules().length).toBeGreaterThan(50);
     expect(outOfBounds().length).toBeGreaterThan(150);
   });

@@ -11,7 +11,7 @@ export interface NameOptions {
 export const nodeOption = (): Option => new Option('--node <name>', 'only this node');
 export const peerOption = (): Option => new Option('--peer <name>', 'only this BGPPeer');
 
-/** Throws UsageError with the known names when a name does not exist: an empty table would look like an answer. */
+/** Throws UsageError with the known names when a name does not exist. Otherwise the empty table would look like an answer. */
 export function requireKnownNames({ nodes, peers }: Snapshot, { node, peer }: NameOptions): void {
   if (node !== undefined && !nodes.has(node)) throw unknownNameError('node', node, nodes.keys());
   if (peer !== undefined && !peers.has(peer)) throw unknownNameError('BGPPeer', peer, peers.keys());

@@ -8,7 +8,7 @@ import { answerAndWatch, watchOption, type CommandOutput, type WatchOptions } fr
 
 export interface TableOptions extends ReadingOptions, WatchOptions, TableOutputOptions {}
 
-/** A table: its data, computed from a reading, and its lines. */
+/** A command that prints a table: its data, computed from a reading of all objects, and the lines that show them. */
 interface Table<O extends TableOptions, D extends object> {
   readonly command: string;
   readonly description: string;

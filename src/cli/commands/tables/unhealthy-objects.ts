@@ -8,12 +8,12 @@ import { originText } from '../../../model/objects/metadata.ts';
 import type { ReasonCode } from '../../../model/reasons.ts';
 import type { Reading } from '../../reading/reading.ts';
 
-/** A peer that is down is reported with its sessions, and a peer that was switched off is as the user wants it. */
+/** Reasons that are left out: the table of sessions has the peers that are down, and a user switched off the others on purpose. */
 const toldElsewhere: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['SessionsMissing', 'PeerAdminDown']);
 
 /**
- * Returns the BGPAdvertisements and BGPPeers with a condition that is False now, by the controller's own functions. Pools are left out,
- * because their table has the reason, and so are objects that could not be read, which are problems of the reading.
+ * Returns the BGPAdvertisements and BGPPeers with a condition that is False now, computed by the controller's own functions. Pools are left
+ * out, because their table has the reason. Objects that could not be read are left out, because they are problems of the reading.
  */
 export function unhealthyObjects({ snapshot, now }: Pick<Reading, 'snapshot' | 'now'>): UnhealthyObject[] {
   const sessions = new PeerSessionCounts();
@@ -24,7 +24,7 @@ export function unhealthyObjects({ snapshot, now }: Pick<Reading, 'snapshot' | '
   ];
 }
 
-/** A refusal is reported once, without the conditions that follow from it. */
+/** Returns the refusal of an object if there is one, without the conditions that follow from it. */
 function troubleOf({ kind, metadata }: BGPAdvertisement | BGPPeer, { refused, unready }: ObjectStatus): UnhealthyObject[] {
   const object = metadata.origin === undefined ? `${kind}/${metadata.name}` : originText(metadata.origin);
   const because = refused ?? unready;

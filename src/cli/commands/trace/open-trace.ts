@@ -8,25 +8,28 @@ import { limits } from '../../limits.ts';
 interface TraceRequest {
   readonly socket: string;
   readonly peer: string;
-  /** The expected node of the agent. Absent: any. */
+  /** The node whose agent is expected. Absent: any node. */
   readonly node?: string;
 }
 
 export interface OpenTrace {
-  /** The node of the sessions. */
+  /** The node whose sessions are traced. */
   readonly node: string;
   /** Ends when the signal aborts, the peer is removed, or the agent ends. */
   readonly events: AsyncIterable<Streamed<TraceEvent>>;
 }
 
-/** Requests a trace from the agent of this host. Rejects with UsageError when it is not available. */
+/** Requests a trace from the agent of this host. Rejects with UsageError when the agent cannot be reached or refuses. */
 export async function openTrace({ socket, peer, node }: TraceRequest, signal: AbortSignal): Promise<OpenTrace> {
   try {
     const { process } = JSON.parse(await readBody(await requestLocal(socket, livePaths.index, signal))) as LiveIndex;
     if (process.command === 'controller') throw new UsageError(`${socket} belongs to a controller, but only agents have sessions`, 1);
     const here = process.node ?? '';
     if (node !== undefined && node !== here)
-      throw new UsageError(`the agent at ${socket} is of node ${here}: run this on ${node}, because traces do not leave their host`, 1);
+      throw new UsageError(
+        `the agent at ${socket} runs on node ${here}: run this on ${node}, because an agent sends traces only to its own host`,
+        1,
+      );
     const answer = await requestLocal(socket, `${debugPaths.bgpTrace}?peer=${encodeURIComponent(peer)}`, signal);
     if (answer.status !== 200) throw new UsageError(await refusalOf(answer), 1);
     return { node: here, events: eventsOf(answer) };

@@ -22,7 +22,7 @@ function withType(loadBalancerClass: string | undefined, type: string | undefine
   return type === undefined ? plain : { ...plain, metadata: { ...plain.metadata, annotations: { [typeKey]: type } } };
 }
 
-describe('the claim on a Service', () => {
+describe("the AWS provider's claim on a Service", () => {
   test.each([
     ['herald.dev/aws', undefined, 'off', 'nlb'],
     ['herald.dev/aws-classic', 'nlb', 'off', 'classic'],
@@ -35,18 +35,21 @@ describe('the claim on a Service', () => {
     [undefined, 'nlb-ip', 'classic', 'nlb'],
     [undefined, 'clb', 'legacy', 'classic'],
     [undefined, undefined, 'classic', 'classic'],
-  ] as const)('class %s, type %s with --aws-classless=%s: %s', (loadBalancerClass, type, classless, kind) => {
-    const claim = decideAwsClaim(withType(loadBalancerClass, type), config({ defaultClass: false }), { classless });
-    expect(claim.mine ? claim.kind : undefined).toBe(kind);
-  });
+  ] as const)(
+    'class %s, type annotation %s, --aws-classless=%s: the Service is claimed as %s',
+    (loadBalancerClass, type, classless, kind) => {
+      const claim = decideAwsClaim(withType(loadBalancerClass, type), config({ defaultClass: false }), { classless });
+      expect(claim.mine ? claim.kind : undefined).toBe(kind);
+    },
+  );
 
-  test('a Service with our finalizer stays ours when --aws-classless is switched off', () => {
+  test('a Service with our finalizer stays claimed when --aws-classless is switched off', () => {
     const plain = withType(undefined, undefined);
     const held = { ...plain, metadata: { ...plain.metadata, finalizers: ['herald.dev/aws'] } };
     expect(decideAwsClaim(held, config({ defaultClass: false }), { classless: 'off' })).toEqual({ mine: true, kind: 'classic' });
   });
 
-  test('at most one provider claims any Service', () => {
+  test('the AWS and the bare-metal provider never both claim a Service', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...classes),

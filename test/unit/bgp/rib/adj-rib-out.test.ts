@@ -42,7 +42,7 @@ describe('an Adj-RIB-Out', () => {
     expect(rib.next(format)).toBeUndefined();
   });
 
-  test('the last of two routes with one prefix counts', () => {
+  test('the last of two routes with the same prefix is sent', () => {
     const rib = new AdjRibOut();
     const receiver = new Receiver();
     rib.replaceRoutes([
@@ -88,28 +88,25 @@ describe('an Adj-RIB-Out', () => {
     expect([...receiver.table.values()]).toEqual([expect.stringMatching(/^med 2/)]);
   });
 
-  test.each([4, 6] as const)(
-    'BGP-091 BGP-093 ten thousand IPv%i prefixes take the fewest possible messages, also to withdraw',
-    (family) => {
-      const rib = new AdjRibOut();
-      const receiver = new Receiver();
-      rib.replaceRoutes(Array.from({ length: 10_000 }, (_, n) => ({ prefix: host(n, family) })));
-      receiver.drain(rib);
-      const size = family === 4 ? 5 : 17;
-      const attributes = 4 + 9 + (family === 4 ? 7 : 4 + 21);
-      expect(receiver.messages).toBe(Math.ceil(10_000 / Math.floor((4096 - 23 - attributes) / size)));
-      receiver.messages = 0;
-      rib.replaceRoutes([]);
-      receiver.drain(rib);
-      expect(receiver).toMatchObject({
-        withdrawn: 10_000,
-        messages: Math.ceil(10_000 / Math.floor((4096 - 23 - (family === 4 ? 0 : 7)) / size)),
-      });
-      expect(receiver.table.size).toBe(0);
-    },
-  );
+  test.each([4, 6] as const)('BGP-091 BGP-093 ten thousand IPv%i prefixes are announced and withdrawn in the fewest messages', (family) => {
+    const rib = new AdjRibOut();
+    const receiver = new Receiver();
+    rib.replaceRoutes(Array.from({ length: 10_000 }, (_, n) => ({ prefix: host(n, family) })));
+    receiver.drain(rib);
+    const size = family === 4 ? 5 : 17;
+    const attributes = 4 + 9 + (family === 4 ? 7 : 4 + 21);
+    expect(receiver.messages).toBe(Math.ceil(10_000 / Math.floor((4096 - 23 - attributes) / size)));
+    receiver.messages = 0;
+    rib.replaceRoutes([]);
+    receiver.drain(rib);
+    expect(receiver).toMatchObject({
+      withdrawn: 10_000,
+      messages: Math.ceil(10_000 / Math.floor((4096 - 23 - (family === 4 ? 0 : 7)) / size)),
+    });
+    expect(receiver.table.size).toBe(0);
+  });
 
-  test('BGP-092 no message is too long; a route that cannot fit is reported with its size', () => {
+  test('BGP-092 no message is too long, and a route that does not fit is reported with its size', () => {
     const sizes = fc.record({
       standard: fc.oneof(fc.nat(1000), fc.constantFrom(62, 63, 64, 900, 950)),
       large: fc.oneof(fc.nat(400), fc.constantFrom(20, 21, 22)),
@@ -168,7 +165,7 @@ describe('an Adj-RIB-Out', () => {
     ['a bandwidth below zero', { linkBandwidth: -1 }, /^linkBandwidth -1 is not a number/],
     ['a bandwidth that is NaN', { linkBandwidth: Number.NaN }, /^linkBandwidth NaN is not a number/],
     ['an infinite bandwidth', { linkBandwidth: Infinity }, /^linkBandwidth Infinity is not a number/],
-  ] as const)('%s: the route is not sent in any session, and is reported even without one', (_, wrong, why) => {
+  ] as const)('%s: the route is sent in no session, and is reported even without a session', (_, wrong, why) => {
     const rib = new AdjRibOut();
     const receiver = new Receiver();
     rib.announce({ prefix: host(1) });
@@ -184,7 +181,7 @@ describe('an Adj-RIB-Out', () => {
     expect(rib.notPossibleCount(undefined)).toBe(0);
   });
 
-  test('BGP-088 routes of a family without next hop are withdrawn, and announced again when it has one', () => {
+  test('BGP-088 routes of a family are withdrawn when its next hop is lost, and announced when it is back', () => {
     const rib = new AdjRibOut();
     const receiver = new Receiver();
     rib.replaceRoutes([{ prefix: host(1) }, { prefix: host(1, 6) }]);
@@ -200,7 +197,7 @@ describe('an Adj-RIB-Out', () => {
     expect(rib.notPossibleCount(format)).toBe(0);
   });
 
-  test('BGP-083 a refresh of one family sends only that family again, without withdrawals', () => {
+  test('BGP-083 a refresh of one family sends all routes of only that family, without withdrawals', () => {
     const rib = new AdjRibOut();
     const receiver = new Receiver();
     rib.replaceRoutes([{ prefix: host(1) }, { prefix: host(2) }, { prefix: host(1, 6) }]);
@@ -211,7 +208,7 @@ describe('an Adj-RIB-Out', () => {
     expect([rib.advertised(4), rib.advertised(6)]).toEqual([2, 1]);
   });
 
-  test('desires() is true for a route that can or cannot be sent, until it is withdrawn', () => {
+  test('desires() is true for an announced route, whether it can be sent or not, until its withdrawal', () => {
     const store = new RibStore();
     const [rib, other] = [new AdjRibOut(store), new AdjRibOut(store)];
     rib.announce({ prefix: host(1) });
@@ -224,7 +221,7 @@ describe('an Adj-RIB-Out', () => {
     expect([1, 2].map((n) => rib.desires(host(n)))).toEqual([false, false]);
   });
 
-  test('a prefix announced and withdrawn again after its withdrawal was sent is released', () => {
+  test('a prefix leaves the store when its new announcement is withdrawn before it was sent', () => {
     const store = new RibStore();
     const rib = new AdjRibOut(store);
     for (const family of [4, 6] as const) {
@@ -251,10 +248,10 @@ describe('an Adj-RIB-Out', () => {
   });
 });
 
-describe('peers with one store', () => {
+describe('peers that share one store', () => {
   const routes = Array.from({ length: 2000 }, (_, n): Route => ({ prefix: host(n), med: n % 2 }));
 
-  /** Returns the messages sent to each of the peers, which take turns. */
+  /** Returns the messages of each peer. The peers take turns with one message each. */
   function burst(ribs: readonly AdjRibOut[], sessions = ribs.map(() => formatFor())): Uint8Array[][] {
     const sent: Uint8Array[][] = ribs.map(() => []);
     for (let more = true; more;) {
@@ -273,12 +270,12 @@ describe('peers with one store', () => {
     const store = new RibStore();
     const ribs = Array.from({ length: count }, () => new AdjRibOut(store));
     for (const rib of ribs) rib.replaceRoutes(routes);
-    // Makes all of them members of the update group before the first UPDATE is packed, as sessions that are up are.
+    // Adds all of them to the update group before the first UPDATE is packed, as with sessions that are already up.
     for (const rib of ribs) rib.notPossibleCount(formatFor());
     return { store, ribs };
   };
 
-  test('peers with equal formats get the same message objects, which are dropped after the last peer', () => {
+  test('peers with equal formats get the same message objects, which are dropped after the last peer got them', () => {
     const { store, ribs } = made(3);
     for (const change of [
       () => {},
@@ -302,7 +299,7 @@ describe('peers with one store', () => {
     expect(first.some((message) => second.includes(message))).toBe(false);
   });
 
-  test('peers that wait for different prefixes get their own messages with the right prefixes', () => {
+  test('peers with different pending prefixes get messages of their own with those prefixes', () => {
     const { ribs } = made(2);
     ribs[1]?.withdraw(host(7));
     ribs[0]?.announce({ prefix: host(9000) });
@@ -318,11 +315,11 @@ describe('peers with one store', () => {
     ]);
   });
 
-  test('a packed UPDATE is not reused when one of its slots holds another prefix meanwhile', () => {
+  test('a packed UPDATE is not reused after one of its slots was given to another prefix', () => {
     const store = new RibStore();
     const ribs = Array.from({ length: 3 }, () => new AdjRibOut(store));
     const [gone, slow] = ribs;
-    // One prefix keeps the table and the attributes alive.
+    // This prefix of all peers keeps the table and the attributes in the store.
     for (const rib of ribs) {
       rib.announce({ prefix: host(0) });
       rib.notPossibleCount(formatFor());
@@ -337,7 +334,7 @@ describe('peers with one store', () => {
     expect([...receiver.table.keys()]).toEqual(['10.0.0.2/32']);
   });
 
-  test('a cached message with fewer prefixes is not used where one message holds all pending prefixes', () => {
+  test('a cached message with fewer prefixes is not used when one message can hold all pending prefixes', () => {
     const store = new RibStore();
     const [fast, slow] = [new AdjRibOut(store), new AdjRibOut(store)];
     for (const rib of [fast, slow]) rib.notPossibleCount(formatFor());

@@ -94,7 +94,7 @@ describe('a plan of manifests for a cluster', patient, () => {
     const { code, stdout } = await plan(herald('BGPPeer', 'tor1-v4', { ...tor1, holdTiem: '9s' }));
     expect(code).toBe(1);
     expect(stdout).toMatch(/^problem: .*proposed\.yaml:\d+: BGPPeer\/tor1-v4: spec\.holdTiem: .*did you mean holdTime\?/);
-    expect(stdout).toContain('Of what could be read, nothing would change.');
+    expect(stdout).toContain('Nothing would change in the part that could be read.');
   });
 
   test('an object that the API server would refuse is a problem', async () => {

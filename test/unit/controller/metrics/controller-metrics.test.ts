@@ -60,7 +60,7 @@ test('results of providers and queue work are counted', async () => {
   expect(sampleOf(text, 'herald_queue_work_total{queue="services",result="failed"}')).toBe(1);
 });
 
-test('writes are counted by result, and a writer without disownService stays without it', async () => {
+test('writes are counted by result, and no disownService is added to a writer without it', async () => {
   const metrics = new Metrics();
   const errors: unknown[] = [undefined, Object.assign(new Error('raced'), { code: 'conflict' }), new Error('no')];
   const inner = {
@@ -74,7 +74,7 @@ test('writes are counted by result, and a writer without disownService stays wit
   await write();
   await expect(write()).rejects.toThrow('raced');
   await expect(write()).rejects.toThrow('no');
-  expect('leaveService' in writer).toBe(false);
+  expect('disownService' in writer).toBe(false);
   const text = await metrics.text();
   for (const result of ['done', 'conflict', 'failed'])
     expect(sampleOf(text, `herald_status_writes_total{kind="Service",result="${result}"}`)).toBe(1);

@@ -136,7 +136,7 @@ test('trace reports an unknown peer, a wrong node, a missing agent and invalid o
     stdout: '',
     stderr: expect.stringContaining('BGPPeer tor9 (it has sessions with right)'),
   });
-  expect((await trace(['--peer', 'right', '--node', 'node2'])).stderr).toContain('is of node node1: run this on node2');
+  expect((await trace(['--peer', 'right', '--node', 'node2'])).stderr).toContain('runs on node node1: run this on node2');
   await listener.close();
   expect(await trace(['--peer', 'right'])).toMatchObject({
     code: 1,
