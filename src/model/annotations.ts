@@ -4,7 +4,7 @@ export interface AnnotationEntry {
   readonly on: 'Service' | 'EndpointSlice' | 'Node';
   readonly values: string;
   readonly example: string;
-  /** What applies when the annotation is not set. */
+  /** The default without the annotation. */
   readonly unset: string;
   /** Markdown sentences. Links are relative to docs/reference. */
   readonly meaning: string;

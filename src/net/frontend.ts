@@ -102,7 +102,7 @@ interface Affinity {
   readonly servicePort: string;
 }
 
-/** What one node does for one Service. A data plane accepts changes in this unit. */
+/** The forwarding of one Service on one node. A data plane accepts changes in this unit. */
 export interface ServiceForwarding {
   /** Sorted by `frontendKey`, which is unique. */
   readonly frontends: readonly Frontend[];

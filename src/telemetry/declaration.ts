@@ -3,7 +3,7 @@ export interface MetricDeclaration {
   readonly type: 'counter' | 'gauge' | 'histogram';
   /** One sentence, for the scrape and for docs/reference/metrics.md. */
   readonly help: string;
-  /** What the values of each label are. They are a bounded set, never names of Services. */
+  /** The values of each label: a bounded set, never names of Services. */
   readonly labels: Readonly<Record<string, string>>;
   /** The processes that have the metric. */
   readonly of: 'all' | 'agent' | 'controller';

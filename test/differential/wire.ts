@@ -12,7 +12,7 @@ export interface Packet {
   readonly id: number;
 }
 
-/** What a captured packet shows about a sent one. */
+/** The properties of a captured packet that identify the sent one. */
 export type Sighting =
   | { readonly kind: 'packet'; readonly id: number; readonly source: string; readonly destination: string; readonly port: number }
   /** A TCP reset or an SCTP ABORT. */

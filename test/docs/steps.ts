@@ -13,7 +13,7 @@ export const reasons = {
 
 export type NotRun = keyof typeof reasons;
 
-/** What a reader does on a page, in order. */
+/** The steps that a reader takes on a page, in order. */
 export type Step = FileStep | ShellStep | NotRunStep;
 
 /** A block below a sentence such as "Write this into `herald.yaml`:". */

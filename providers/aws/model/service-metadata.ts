@@ -3,7 +3,7 @@ import type { Service } from '../../../src/model/objects/service.ts';
 /** Set on every Service before anything is created for it in AWS. The Service is not gone before its resources are. */
 export const finalizer = 'herald.dev/aws';
 
-/** Whether the Service may have resources in AWS, whichever provider serves it now. */
+/** True when the Service may have resources in AWS, whichever provider serves it now. */
 export function hasOurFinalizer({ metadata }: Pick<Service, 'metadata'>): boolean {
   return metadata.finalizers?.includes(finalizer) === true;
 }

@@ -54,7 +54,7 @@ export function keptBefore(tags: Tags): ReadonlyMap<string, string> {
   );
 }
 
-/** Whether AWS accepts it as a tag. */
+/** True when AWS accepts it as a tag. */
 export function isTaggable(key: string, value: string): boolean {
   return key.length <= 128 && value.length <= 256 && /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u.test(key + value);
 }

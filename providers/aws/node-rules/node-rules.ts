@@ -64,7 +64,7 @@ export class NodeRules {
     this.#backoff = new Backoff(components.random);
   }
 
-  /** Whether a retry or a survey is due. */
+  /** True when a retry or a survey is due. */
   isDue(now: number): boolean {
     return (this.#pending || this.#awaitsSurvey) && now >= this.#retryAt;
   }
@@ -117,7 +117,7 @@ export class NodeRules {
     );
   }
 
-  /** Whether the targets of every stack are known. */
+  /** True when the targets of every stack are known. */
   #knowsStacks(snapshot: Snapshot, settings: AwsSettings): boolean {
     const { registry } = this.#components;
     return (
@@ -170,7 +170,7 @@ function refusalOf(execution: Execution): Reason | undefined {
   return reasonOfError({ code, operation, awsCode, message, requestId: '' });
 }
 
-/** Whether a problem concerns a stack with these targets. The rules are made for all stacks together. */
+/** True when a problem concerns a stack with these targets. The rules are made for all stacks together. */
 export function concernsTargets(problem: Reason, targets: StackTargets | undefined): boolean {
   if (problem.code !== 'AwsNodesUnreachable') return (targets?.ports ?? []).length > 0;
   return [...(targets?.instances ?? []), ...(targets?.addresses ?? [])].includes(problem.details.instance);

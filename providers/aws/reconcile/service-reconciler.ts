@@ -61,7 +61,7 @@ export class ServiceReconciler {
     return this.#held.has(key) || (service !== undefined && hasOurFinalizer(service));
   }
 
-  /** Whether another writer has removed our finalizer. It must be back before anything else is done. */
+  /** True when another writer has removed our finalizer. It must be back before anything else is done. */
   hasLostFinalizer(key: ServiceKey, service: Service): boolean {
     return this.#components.metadata.canWrite && this.#held.has(key) && !hasOurFinalizer(service);
   }

@@ -69,7 +69,7 @@ export class PollIntervals {
   }
 }
 
-/** Whether the end of the wait is unknown. */
+/** True when the end of the wait is unknown. */
 function isPolled({ seconds }: Wait): boolean {
   return seconds === limits.pollSeconds;
 }

@@ -27,7 +27,7 @@ export class ResultCache {
     return entry !== undefined && sameRequest(entry.service, service) ? entry.result : undefined;
   }
 
-  /** Whether the Service differs from the one that was reconciled last. */
+  /** True when the Service differs from the one that was reconciled last. */
   isChanged(key: ServiceKey, service: Service): boolean {
     const entry = this.#entries.get(key);
     return entry !== undefined && !sameRequest(entry.service, service);

@@ -23,12 +23,12 @@ export class DepartedServices {
     this.#unreadable.delete(service);
   }
 
-  /** Whether the stack may belong to a Service whose manifest cannot be read. */
+  /** True when the stack may belong to a Service whose manifest cannot be read. */
   mayBeUnreadable(stack: string): boolean {
     return [...this.#unreadable].some((key) => mayBelongTo(stack, key));
   }
 
-  /** Whether a Service is gone without a deletion that Herald saw. */
+  /** True when a Service is gone without a deletion that Herald saw. */
   isVanished({ services }: Snapshot): (service: ServiceKey) => boolean {
     return (service) => !services.has(service) && !this.releasing.has(service) && !this.#unreadable.has(service);
   }
@@ -43,7 +43,7 @@ export class DepartedServices {
   }
 
   /**
-   * Whether a Service that has a part in the stack exists or was deleted: its own reconcile or release removes that part, so the stack is
+   * True when a Service that has a part in the stack exists or was deleted: its own reconcile or release removes that part, so the stack is
    * no orphan.
    */
   hasRemainingParts(state: StackState, settings: AwsSettings, snapshot: Snapshot): boolean {

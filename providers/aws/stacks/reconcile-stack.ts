@@ -44,7 +44,7 @@ export interface StackInput {
   readonly members: readonly Member[];
   readonly known: KnownResources;
   readonly circumstances: Omit<Circumstances, 'existing'>;
-  /** Whether a Service is gone without a deletion that Herald saw. */
+  /** True when a Service is gone without a deletion that Herald saw. */
   readonly isVanished: (service: ServiceKey) => boolean;
   /** Returns the Service when it belongs elsewhere now and clients may still use its part of this stack. That part stays. */
   readonly movedAway?: (service: ServiceKey) => Service | undefined;

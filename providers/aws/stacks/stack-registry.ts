@@ -77,7 +77,7 @@ export class StackRegistry {
     );
   }
 
-  /** Whether a load balancer of the Service sends to pods, so that its targets change with its pods. True until the targets are known. */
+  /** True when a load balancer of the Service sends to pods, so that its targets change with its pods. True until the targets are known. */
   hasPodTargets(service: ServiceKey): boolean {
     return this.stacksWith(service).some(({ last }) => {
       const { desired } = last ?? {};

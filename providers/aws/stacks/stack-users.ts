@@ -24,7 +24,7 @@ export function stacksInUse({ services, config }: Snapshot, settings: AwsSetting
   return used;
 }
 
-/** Whether a Service has disowned its load balancer: the node rules that it needs are unknown. */
+/** True when a Service has disowned its load balancer: the node rules that it needs are unknown. */
 export function hasDisowned({ services, config }: Snapshot, settings: AwsSettings): boolean {
   return services.values().some((service) => {
     const claim =

@@ -21,7 +21,7 @@ export class MonitoredPath {
   /** Why BFD refused the session (`refusal`), and what keeps it from working (`fault`), in words. */
   refusal: string | undefined;
   fault: string | undefined;
-  /** What is unsafe about the session, in words. Empty: nothing. */
+  /** Warnings about the session, in words. Empty when there are none. */
   warning = '';
   #status: BfdStatus;
   #state: SessionState = 'Down';

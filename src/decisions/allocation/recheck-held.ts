@@ -11,7 +11,7 @@ import type { AllocationRequest } from './request.ts';
 import { whyInvalid } from './requested-addresses.ts';
 import { findAddresses, pick } from './search.ts';
 
-/** What a Service should hold now, and why that is not what it asks for. */
+/** The addresses that a Service should hold now, and why they are not the ones it asks for. */
 interface RecheckResult {
   readonly holding: Holding;
   readonly reason?: Reason;

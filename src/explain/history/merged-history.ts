@@ -1,6 +1,6 @@
 import type { HistoryEntry } from '../../live/contract.ts';
 
-/** What happened to an object, merged from the histories of several processes. Plain data. */
+/** The history of an object, merged from the histories of several processes. Plain data. */
 export interface MergedHistory {
   readonly kind: HistoryEntry['kind'];
   readonly name: string;

@@ -11,7 +11,7 @@ import { limits } from '../limits.ts';
 import { sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
 import { withFix } from '../text/reason-lines.ts';
 
-/** What a node does for all Services, and how that differs from what was decided. Plain data. */
+/** A node's work for all Services, and its differences from the decisions. Plain data. */
 interface NodeOverview {
   readonly node: string;
   readonly addresses: readonly string[];

@@ -5,7 +5,7 @@ import { formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { AddressExplanation, NodeExplanation } from './service-node.ts';
 
-/** What happens to connections of clients outside the cluster to one address and port. */
+/** The fate of outside clients' connections to one address and port. */
 export interface ClientReachability {
   /** "192.0.2.1:80/TCP", "[2001:db8::1]:80/UDP". */
   readonly target: string;

@@ -19,7 +19,7 @@ import { sentRoute, type SentRoute } from '../routes/route-text.ts';
 import { endpointsForNode, type NodeEndpoints } from './service-endpoints.ts';
 import { sessionsOfNode, type SessionExplanation } from '../sessions/session.ts';
 
-/** What one node does for a Service, and why not more. Plain data. */
+/** One node's work for a Service, and the reasons for what is missing. Plain data. */
 export interface NodeExplanation {
   readonly node: string;
   /** Why the state of the node is uncertain: its agent is silent or stopped, or its data plane fails. */

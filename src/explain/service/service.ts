@@ -33,7 +33,7 @@ export interface ServiceExplanation {
   readonly nodes: readonly NodeExplanation[];
   /** Why there are no nodes. */
   readonly noNodes?: Reason;
-  /** What clients see, for each address and port. */
+  /** The result for clients, for each address and port. */
   readonly clients?: readonly ClientReachability[];
 }
 

@@ -8,7 +8,7 @@ import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
 import type { ObjectValue, Value } from '../schema/value.ts';
 
 /**
- * What Herald forwards. all: everything, instead of kube-proxy. external: what clients outside the cluster use (NodePorts, load balancer
+ * The frontends that Herald forwards. all: every one, instead of kube-proxy. external: those that clients outside the cluster use (NodePorts, load balancer
  * addresses, external IPs), beside kube-proxy. none: nothing, because another program forwards.
  */
 const servicesScopes = ['all', 'external', 'none'] as const;

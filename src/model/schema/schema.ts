@@ -21,7 +21,7 @@ interface Common {
   readonly description?: string;
   /** The field is required. The text says what to write. */
   readonly required?: string;
-  /** What the reference page shows as the default when it is not a constant. */
+  /** The default as the reference page shows it, when it is not a constant. */
   readonly unset?: string;
   readonly rules?: readonly ValueRule[];
 }

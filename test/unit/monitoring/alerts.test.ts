@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { dashboard } from '../../../scripts/generate/dashboard.ts';
-import { metallbMetrics } from '../../../scripts/generate/metallb-rest.ts';
+import { metallbMetrics } from '../../../scripts/generate/metallb-tables.ts';
 import type { FlapReason } from '../../../src/bgp/index.ts';
 import { metricTable } from '../../../src/telemetry/metric-table.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';

@@ -169,7 +169,7 @@ interface Result {
   /** Gaps that AWS makes unavoidable. */
   readonly listed: readonly Gap[];
   readonly history: readonly string[];
-  /** Whether a port is served before and after. */
+  /** True when a port is served before and after. */
   readonly kept: boolean;
 }
 

@@ -9,7 +9,7 @@ const labelled = (labels: Readonly<Record<string, string>>, overrides: Partial<N
   return { ...plain, metadata: { ...plain.metadata, labels } };
 };
 
-/** Whether the fingerprint changes when the first node changes. */
+/** True when the fingerprint changes when the first node changes. */
 function matters(before: Node, after: Node): boolean {
   const { snapshot, apply } = fixture();
   apply({ name: 'web', annotations: { 'target-node-labels': 'group=a, zone' } });

@@ -78,7 +78,7 @@ describe('from any state of the account', () => {
   });
 });
 
-/** What clients and targets see. The rest may keep what the Service does not change, such as a name or a subnet. */
+/** The part that clients and targets see. The rest may keep what the Service does not change, such as a name or a subnet. */
 function portsOf({ world }: StackFixture): unknown {
   const groups = new Map(
     [...world.targetGroups].map(([arn, { value, targets }]) => [

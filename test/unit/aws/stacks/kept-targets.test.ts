@@ -39,7 +39,7 @@ async function settled(...members: readonly Member[]): Promise<StackFixture> {
   return account;
 }
 
-describe('while an annotation is invalid', () => {
+describe('a Service with an invalid annotation', () => {
   test('targets follow the nodes, and nothing else changes', async () => {
     const account = await settled(awsMember('nlb', web));
     const before = account.cloud.writes.length;

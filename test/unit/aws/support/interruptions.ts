@@ -15,7 +15,7 @@ export interface Interruption {
   /** As docs/reference/aws.md names it. */
   readonly edit: string;
   readonly why: string;
-  /** Whether a gap is this interruption. Absent: the edits of the property do not cause it. */
+  /** True when a gap is this interruption. Absent: the edits of the property do not cause it. */
   readonly isIt?: (gap: Gap) => boolean;
 }
 

@@ -15,7 +15,7 @@ class FakeTable implements UnreachableRouteTable {
   readonly refused = new Set<string>();
   failure: DataplaneError | undefined;
 
-  /** Whether the table reports changes. */
+  /** True when the table reports changes. */
   tells = false;
   changed: () => void = () => undefined;
   watching = 0;

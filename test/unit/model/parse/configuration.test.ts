@@ -188,7 +188,10 @@ describe('objects of herald.dev', () => {
       { ...unnumbered, peerAddress: 'fe80::1' },
       'spec.interface: is required; name the network interface of the node that this link-local peerAddress is on',
     ],
-    [{ ...unnumbered, interface: 'a-name-that-is-too-long' }, 'spec.interface: "a-name-that-is-too-long": not the name of a network interface'],
+    [
+      { ...unnumbered, interface: 'a-name-that-is-too-long' },
+      'spec.interface: "a-name-that-is-too-long": not the name of a network interface',
+    ],
     [{ ...unnumbered, interface: 'eth1', sourceAddress: '192.0.2.2' }, 'spec.sourceAddress: is IPv4, but an unnumbered session runs over'],
     [
       { ...peer, ttlSecurityHops: 1, ebgpMultiHop: true },
