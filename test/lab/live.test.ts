@@ -130,7 +130,7 @@ test('herald routes and explain show sent routes, and name processes they could 
 test("history --watch continues across an agent's restart and reports it", async () => {
   const sockets = ['controller', 'node1', 'node2'].flatMap((of) => ['--socket', herald.socket(of)]);
   const watch = herald.startCommand('node1', 'watch', 'history', 'service', 'shop/web', '--watch', '1', ...sockets);
-  await watch.waitForLine(/^the agent of node2 tells/, 60_000);
+  await watch.waitForLine(/^the agent of node2 knows/, 60_000);
   const announced = (node: string): number => watch.lines().filter((line) => line.includes(`  ${node}       Announced: `)).length;
   const before = { node1: announced('node1'), node2: announced('node2') };
   await herald.edit('20-herald.yaml', (text) => text.replace('med: 77', 'med: 78'));
