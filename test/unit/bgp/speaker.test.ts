@@ -59,6 +59,7 @@ describe('options', () => {
     ['address', { address: '10.0.0.1/32', peerAsn: 1 }, '"10.0.0.1/32"'],
     ['address', { peerAsn: 1, name: 'tor' }, 'needs an address'],
     ['name', { peerAsn: 1 }, 'needs a name'],
+    ['interface', { interface: '..', peerAsn: 1 }, 'network interface'],
     ['routerId', { address: '10.0.0.1', peerAsn: 1, routerId: '::1' }, 'IPv4'],
     ['sourceAddress', { address: '10.0.0.1', peerAsn: 1, sourceAddress: 'eth0' }, '"eth0"'],
     ['nextHop', { address: '10.0.0.1', peerAsn: 1, nextHop: { ipv6: '2001:db8::x' } }, '"2001:db8::x"'],
