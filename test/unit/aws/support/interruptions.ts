@@ -23,18 +23,18 @@ export interface Interruption {
 export const interruptions: readonly Interruption[] = [
   {
     edit: 'The protocol or the NodePort of a port of a Classic ELB',
-    why: 'AWS changes neither, and a Classic ELB has one listener a port',
+    why: 'AWS changes neither, and a Classic ELB has one listener per port',
     isIt: ({ kind, after, why }) => kind === 'classic' && after === 'elb:DeleteLoadBalancerListeners' && why.endsWith(': no listener'),
   },
   {
-    edit: 'The type of targets, or the protocol, of a port of an NLB that has 50 listeners',
-    why: 'there is no port on which AWS could check the new targets',
+    edit: 'The target type, or the protocol, of a port of an NLB that has 50 listeners',
+    why: 'no listener is left with which AWS could check the new targets',
   },
-  { edit: 'Clients, where old and new rules do not fit into one security group', why: 'the old ones have to go first' },
-  { edit: 'Security groups, where old and new ones are more than five', why: 'nodes cannot be told of the new ones before' },
+  { edit: 'Clients, if old and new rules do not fit into one security group', why: 'the old rules must be removed first' },
+  { edit: 'Security groups, if old and new ones together are more than five', why: 'nodes cannot admit the new groups before the exchange' },
   {
-    edit: 'The subnet, or the addresses, of a zone of an NLB, for clients that have looked its address up',
-    why: 'AWS changes them only by leaving the zone',
+    edit: 'The subnet, or the addresses, of a zone of an NLB, for clients that have resolved its address',
+    why: 'AWS changes them only by removing the zone',
     isIt: ({ kind, zone, why }) =>
       kind === 'nlb' && zone !== undefined && (why.endsWith(`: not in ${zone}`) || why.endsWith(`: ${zone} is new`)),
   },

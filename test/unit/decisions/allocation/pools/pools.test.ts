@@ -118,7 +118,7 @@ describe('free intervals', () => {
   });
 
   test('marking a free address as free throws', () => {
-    expect(() => createFreeIntervals(range).markFree(at(10))).toThrow(/taken/);
+    expect(() => createFreeIntervals(range).markFree(at(10))).toThrow(/held/);
   });
 });
 
