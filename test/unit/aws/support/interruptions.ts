@@ -31,7 +31,10 @@ export const interruptions: readonly Interruption[] = [
     why: 'no listener is left with which AWS could check the new targets',
   },
   { edit: 'Clients, if old and new rules do not fit into one security group', why: 'the old rules must be removed first' },
-  { edit: 'Security groups, if old and new ones together are more than five', why: 'nodes cannot admit the new groups before the exchange' },
+  {
+    edit: 'Security groups, if old and new ones together are more than five',
+    why: 'nodes cannot admit the new groups before the exchange',
+  },
   {
     edit: 'The subnet, or the addresses, of a zone of an NLB, for clients that have resolved its address',
     why: 'AWS changes them only by removing the zone',
