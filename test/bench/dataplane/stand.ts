@@ -5,7 +5,7 @@ import { HeraldNode } from './herald-node.ts';
 import { KubeProxyNode } from './kube-proxy-node.ts';
 import { clusterAddress, externalAddress, target } from './services.ts';
 
-/** The program that forwards on the node of a stand. nobody: there are no rules at all. */
+/** The program that forwards on a stand's node. nobody: the node has no rules. */
 export type Forwarder = 'nobody' | 'Herald' | 'kube-proxy';
 
 /** Connection times from a client through the node. */

@@ -258,7 +258,7 @@ test('the bundle never asks ss for TCP MD5 keys, as it could not redact them wit
   expect(files.get('host/tcp-179.txt')).toContain('timer:(keepalive');
 });
 
-test('a history that does not fit keeps its latest entries, other lists their first, and each process gets room', patient, async () => {
+test('the bundle keeps the latest history entries and the first items of other lists, for every process', patient, async () => {
   const bundle = new Bundle({ clock: systemClock, redaction: new Redaction(), progress: () => undefined });
   const items = Array.from({ length: 20 }, (_, index) => ({ index, text: 'x '.repeat(600_000), password: secrets.field }));
   bundle.addList('live/a/history.json', { more: false }, items, 'last');
