@@ -40,11 +40,9 @@ function kindSection({ kind, version, rows, refused }: MetalLBKind): string {
     return `${title}Refused as a whole: ${refused.message}. ${capital(refused.fix)}. Its fields: ${fields}.\n`;
   }
   if (kind === 'BGPPeer' && version === 'v1beta1') {
-    const own = rows.filter((row) => metallbKinds.every(({ rows }) => !rows.includes(row)) || row.text.includes('v1beta1'));
     const all = rows.map(({ field }) => `\`${field}\``).join(', ');
-    const durations = own.map(({ field }) => `\`${field}\``).join(' and ');
     return `${title}The deprecated version is read from files only; from a cluster Herald reads v1beta2. Fields as above: ${all}. An object that came through the API
-server has a value for every duration, so \`0s\` of ${durations} means "not set", and so does \`peerPort: 0\`.\n`;
+server has a value for every duration, so \`holdTime: 0s\` and \`keepaliveTime: 0s\` mean "not set", and so does \`peerPort: 0\`.\n`;
   }
   const table = rows.map(({ field, does, text }) => `| \`${field}\` | ${verdict[does]} | ${text} |\n`).join('');
   return `${title}| field of spec | Herald | |\n|---|---|---|\n${table}`;

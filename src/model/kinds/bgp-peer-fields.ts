@@ -113,7 +113,7 @@ export const bgpPeerFields = {
   }),
   keepaliveTime: parsed(seconds('from 1s up to holdTime', 3), {
     unset: 'a third of `holdTime`',
-    description: 'Time between keepalives. Whole seconds.',
+    description: 'Time between keepalives. Whole seconds; 0s means "not set".',
   }),
   connectTime: parsed(seconds(connectTimes, 3), {
     unset: '5s',

@@ -178,14 +178,6 @@ const timers: readonly PeerRelation[] = [
     holds: ({ holdTime, keepaliveTime }) => holdTime === undefined || keepaliveTime === undefined || keepaliveTime <= holdTime,
     broken: { holdTime: '9s', keepaliveTime: '10s' },
   },
-  {
-    at: 'keepaliveTime',
-    message: 'is 0, so the hold timer of the peer would expire',
-    fix: 'write a third of holdTime',
-    cel: `!(${durationIn('holdTime')} && ${durationIn('keepaliveTime')}) || duration(self.keepaliveTime) > duration('0s') || duration(self.holdTime) == duration('0s')`,
-    holds: ({ holdTime = 0, keepaliveTime }) => keepaliveTime !== 0 || holdTime === 0,
-    broken: { holdTime: '9s', keepaliveTime: '0s' },
-  },
 ];
 
 /** Rules between fields of a peer. */

@@ -46,8 +46,12 @@ export const bgpPeer = defineKind({
 
 export type BGPPeer = ObjectOfKind<typeof bgpPeer>;
 
-/** Returns both timers. When only the keepalive time is set, the hold time is three times that. 0 turns both off (RFC 4271 4.2). */
-function timers(holdTime: number | undefined, keepaliveTime: number | undefined) {
+/**
+ * Returns both timers. When only the keepalive time is set, the hold time is three times that. A hold time of 0 turns both off (RFC 4271
+ * 4.2). A keepalive time of 0 counts as not set, as MetalLB's samples have it.
+ */
+function timers(holdTime: number | undefined, writtenKeepalive: number | undefined) {
+  const keepaliveTime = writtenKeepalive === 0 ? undefined : writtenKeepalive;
   const holdTimeSeconds = holdTime ?? (keepaliveTime === undefined ? 90 : keepaliveTime * 3);
   return { holdTimeSeconds, keepaliveTimeSeconds: keepaliveTime ?? Math.floor(holdTimeSeconds / 3) };
 }

@@ -6,6 +6,9 @@ import { note, type FieldContext, type FieldRow, type TranslatedValue } from './
 const holdTime =
   "Default: 90 s, as in MetalLB's native mode; FRR has 180 s. The peers agree on the lower of their two. Fractions of a second are cut off, as FRR does.";
 
+const keepaliveTime =
+  'Default: a third of the hold time. `0s`, which is in samples of MetalLB, means the default, as in native mode; in FRR mode MetalLB passes 0 to FRR.';
+
 /** Fields of a metallb.io/v1beta2 BGPPeer. */
 export const peerRows: readonly FieldRow[] = [
   {
@@ -26,7 +29,7 @@ export const peerRows: readonly FieldRow[] = [
   { field: 'sourceAddress', does: 'same', text: '', translate: (value) => ({ value: normaliseAddress(value) }) },
   { field: 'peerPort', does: 'same', text: 'Up to 65535.' },
   { field: 'holdTime', does: 'differs', text: holdTime, translate: wholeSeconds },
-  { field: 'keepaliveTime', does: 'same', text: 'Default: a third of the hold time.', translate: wholeSeconds },
+  { field: 'keepaliveTime', does: 'differs', text: keepaliveTime, translate: wholeSeconds },
   { field: 'connectTime', does: 'same', text: 'Default: 5 s.' },
   { field: 'routerID', does: 'differs', text: 'Only an IPv4 address. Peers of one node may have different ones.' },
   { field: 'nodeSelectors', does: 'same', text: '' },
@@ -86,9 +89,7 @@ const inFirstVersion = new Set([
 export const firstPeerRows: readonly FieldRow[] = peerRows
   .filter(({ field }) => inFirstVersion.has(field))
   .map((row) => {
-    if (row.field === 'holdTime' || row.field === 'keepaliveTime') {
-      return { ...row, text: `${row.text} In v1beta1 0s is "not written".`, translate: unlessZero };
-    }
+    if (row.field === 'holdTime') return { ...row, text: `${row.text} In v1beta1 0s is "not written".`, translate: unlessZero };
     if (row.field === 'peerPort') return { ...row, translate: (value: unknown) => (value === 0 ? {} : { value }) };
     return row;
   });

@@ -97,6 +97,9 @@ describe('translation of a MetalLB object', () => {
       { password: 'secret', peerPort: 179, holdTimeSeconds: 90 },
     ],
     ['BGPPeer', 'v1beta2', { ...peer, holdTime: '0s', keepaliveTime: '0s' }, { holdTimeSeconds: 0, keepaliveTimeSeconds: 0 }],
+    ['BGPPeer', 'v1beta2', { ...peer, holdTime: '180s', keepaliveTime: '0s' }, { holdTimeSeconds: 180, keepaliveTimeSeconds: 60 }],
+    ['BGPPeer', 'v1beta2', { ...peer, keepaliveTime: '0s' }, { holdTimeSeconds: 90, keepaliveTimeSeconds: 30 }],
+    ['BGPPeer', 'v1beta1', { ...peer, holdTime: '30s', keepaliveTime: '0s' }, { holdTimeSeconds: 30, keepaliveTimeSeconds: 10 }],
     // v1beta1 always contains the durations and the port, even when they were not set.
     [
       'BGPPeer',

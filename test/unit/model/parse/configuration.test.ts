@@ -113,6 +113,10 @@ describe('objects of herald.dev', () => {
     [{ holdTime: '0s' }, 0, 0],
     [{ keepaliveTime: '10s' }, 30, 10],
     [{ holdTime: '90s', keepaliveTime: '1s' }, 90, 1],
+    // MetalLB's samples have keepaliveTime: 0s, which means "not set".
+    [{ holdTime: '9s', keepaliveTime: '0s' }, 9, 3],
+    [{ keepaliveTime: '0s' }, 90, 30],
+    [{ holdTime: '0s', keepaliveTime: '0s' }, 0, 0],
   ])('BGPPeer timers are read: %j', (timers, hold, keepalive) => {
     expect(parseObject(ours('BGPPeer', { ...peer, ...timers })).object).toMatchObject({
       holdTimeSeconds: hold,
