@@ -1,8 +1,9 @@
 #!/bin/sh
-# Builds the Kubernetes programs of the tests: kube-proxy, kube-apiserver, etcd, kube-controller-manager, kubectl and helm. Go builds them
-# from test/conformance/kubernetes and tools (versions in go.mod, checksums in go.sum) into the user's cache. Existing programs are kept.
+# Builds the Kubernetes programs of the tests: kube-proxy, kube-apiserver, etcd, kube-controller-manager, kubectl and helm; on demand also
+# metallb-controller. Go builds them from test/conformance/kubernetes, tools and metallb (versions in go.mod, checksums in go.sum) into the
+# user's cache. Existing programs are kept.
 #
-#   scripts/setup-conformance.sh [PROGRAM...]   builds only these programs; default: all of them
+#   scripts/setup-conformance.sh [PROGRAM...]   builds only these programs; default: all but metallb-controller
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,21 +40,26 @@ main() {
 }
 
 module_of() {
-  for module in "$modules/kubernetes" "$modules/tools"; do
-    [ ! -f "$module/$1/main.go" ] || printf '%s\n' "$module"
+  for module in "$modules/kubernetes" "$modules/tools" "$modules/metallb"; do
+    [ ! -d "$module/$1" ] || printf '%s\n' "$module"
   done
 }
 
 # test/conformance/programs.ts computes the same path.
 directory_of() {
   module=$(module_of "$1")
-  digest=$(cat "$module/go.mod" "$module/go.sum" "$module/$1/main.go" | sha256sum | cut -c1-16)
+  digest=$( (cd "$module" && cat go.mod go.sum && find "$1" -type f | LC_ALL=C sort | xargs cat) | sha256sum | cut -c1-16)
   printf '%s/%s\n' "$cache" "$digest"
+}
+
+# Prints the Go package of a program: its directory, or the import path in the file "package" when its main package is in another module.
+package_of() {
+  if [ -f "$(module_of "$1")/$1/package" ]; then cat "$(module_of "$1")/$1/package"; else printf './%s\n' "$1"; fi
 }
 
 missing() {
   for program in "$@"; do
-    [ -n "$(module_of "$program")" ] || fail "unknown program $program: see test/conformance/kubernetes and tools"
+    [ -n "$(module_of "$program")" ] || fail "unknown program $program: see test/conformance/kubernetes, tools and metallb"
     directory=$(directory_of "$program")
     if [ -x "$directory/$program" ]; then touch "$directory"; else printf '%s\n' "$program"; fi
   done
@@ -80,7 +86,7 @@ build() {
   minor=${version#v*.}
   (cd "$module" && CGO_ENABLED=0 GOFLAGS='-mod=readonly -trimpath -buildvcs=false' nice go build -p 2 \
     -ldflags "-s -w -X $info.gitVersion=$version -X $info.gitMajor=1 -X $info.gitMinor=${minor%%.*}" \
-    -o "$directory/$1.building" "./$1" 7>&-) || fail "go build of $1 failed"
+    -o "$directory/$1.building" "$(package_of "$1")" 7>&-) || fail "go build of $1 failed"
   stop_ticker
   # Moved when complete, so that no other process starts a half-written program.
   mv "$directory/$1.building" "$directory/$1"

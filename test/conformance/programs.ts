@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -11,9 +11,10 @@ const modules = {
   'kube-controller-manager': 'kubernetes',
   kubectl: 'tools',
   helm: 'tools',
+  'metallb-controller': 'metallb',
 } as const;
 
-/** Programs of Kubernetes and clients that tests run. scripts/setup-conformance.sh builds them from the modules beside this file. */
+/** Programs of Kubernetes, clients and MetalLB's controller, which tests run. scripts/setup-conformance.sh builds them from the modules beside this file. */
 export type Program = keyof typeof modules;
 
 /** Returns the absolute path of a program that was built from exactly these sources. Throws when it does not exist. */
@@ -21,7 +22,10 @@ export function programPath(program: Program): string {
   const moduleDirectory = join(import.meta.dirname, modules[program]);
   const digest = createHash('sha256');
   // scripts/setup-conformance.sh computes the same digest of the same files.
-  for (const file of ['go.mod', 'go.sum', `${program}/main.go`]) digest.update(readFileSync(join(moduleDirectory, file)));
+  const sources = globSync(`${program}/**/*`, { cwd: moduleDirectory, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(moduleDirectory.length + 1));
+  for (const file of ['go.mod', 'go.sum', ...sources.toSorted()]) digest.update(readFileSync(join(moduleDirectory, file)));
   const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
   const path = join(cache, 'herald/conformance', digest.digest('hex').slice(0, 16), program);
   if (!existsSync(path)) throw new Error(`${program} is not built yet: sh scripts/setup-conformance.sh ${program}`);
