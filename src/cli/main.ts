@@ -1,16 +1,15 @@
 import { hostname } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import { defined } from '../lang/defined.ts';
 import type { Provider } from '../controller/provider.ts';
-import { KubeError } from '../kube/error.ts';
-import { SourceError } from '../sources/source.ts';
 import { systemClock } from '../system/clock.ts';
 import { silentLog } from '../system/log.ts';
 import { systemRandom } from '../system/random.ts';
 import { awsOptionsOf } from './options/aws-options.ts';
 import { commandsFor } from './command-list.ts';
-import { hint, UsageError, type CommandContext, type ClaimingProvider, type ProviderRequest } from './context/command-context.ts';
+import { hint, type CommandContext, type ClaimingProvider, type ProviderRequest } from './context/command-context.ts';
+import { failureOf } from './context/exit-status.ts';
 import { example, processLog } from './processes.ts';
 import { stopSignals } from './context/stop-signals.ts';
 import { version } from './version.ts';
@@ -74,11 +73,9 @@ async function main(argv: readonly string[]): Promise<number> {
     await program.parseAsync(argv);
     return status;
   } catch (error) {
-    // Exit status 2 is a result of `herald plan` and `herald import`, so a mistake must be 1 there.
-    const mistake = argv[2] === 'plan' || argv[2] === 'import' ? 1 : 2;
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : mistake;
-    if (error instanceof UsageError) return fail(error.message, error.exitCode ?? mistake);
-    if (error instanceof SourceError || error instanceof KubeError) return fail(error.message, 1);
+    const failure = failureOf(error);
+    if (failure?.message !== undefined) process.stderr.write(`herald: ${failure.message}\n`);
+    if (failure !== undefined) return failure.status;
     // Stopped before the command had begun.
     if (context.stopped.aborted && error === context.stopped.reason) return 0;
     throw error;
@@ -120,11 +117,6 @@ async function otherProviders(
   const components = { clock, random, log, stopped, variables, mayWrite, ...defined({ serviceMetadata }) };
   const taken = own.map(({ name }) => name);
   return loadProviders(modules, components, [...taken, 'aws'], (url) => import(url) as Promise<unknown>);
-}
-
-function fail(message: string, exitCode: number): number {
-  process.stderr.write(`herald: ${message}\n`);
-  return exitCode;
 }
 
 /** Ends quietly when the reader of the output closes it early: `herald plan ... | head`. */

@@ -176,7 +176,7 @@ describe('kubectl herald', () => {
 
   test('the commands of agent and controller are missing', async () => {
     const { code, stderr } = await herald('agent', '--node', 'node1');
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("unknown command 'agent'") });
+    expect({ code, stderr }).toMatchObject({ code: 64, stderr: expect.stringContaining("unknown command 'agent'") });
   });
 
   test('the plugin names the Node.js version that it needs when an older one comes first', async () => {

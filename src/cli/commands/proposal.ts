@@ -8,6 +8,7 @@ import { readObjects } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { exitStatus } from '../context/exit-status.ts';
 import type { CallerOptions } from '../options/shared-options.ts';
 import { addPlaceholderSecrets, readCluster } from '../reading/read-cluster.ts';
 import { readDirectory } from '../reading/read-directory.ts';
@@ -43,7 +44,8 @@ export function readProposal(context: CommandContext, options: ProposalOptions):
 /** The proposed directory replaces the current one as a whole. */
 async function ofDirectory(context: CommandContext, files: readonly string[], source: string): Promise<Proposal> {
   const [directory, ...others] = files;
-  if (directory === undefined || directory === '-' || others.length > 0 || (await isFile(directory))) throw new UsageError(oneDirectory, 1);
+  if (directory === undefined || directory === '-' || others.length > 0 || (await isFile(directory)))
+    throw new UsageError(oneDirectory, exitStatus.usage);
   await requireDirectory(directory);
   if (source === 'none') {
     const { snapshot, problems } = await readDirectory(context, directory);

@@ -68,10 +68,10 @@ export const hint = '(herald --help lists the commands; herald COMMAND --help sh
 
 /** A command cannot do what was asked, for a reason that the user can fix. It is printed without a stack trace. */
 export class UsageError extends Error {
-  /** Undefined: the exit code of any mistake on the command line. */
-  readonly exitCode: number | undefined;
+  /** exit-status.ts has the statuses that mean the same for every command. */
+  readonly exitCode: number;
 
-  constructor(message: string, exitCode?: number) {
+  constructor(message: string, exitCode = 1) {
     super(message);
     this.name = 'UsageError';
     this.exitCode = exitCode;

@@ -11,5 +11,5 @@ export interface DrainOptions extends OutputOptions, CallerOptions {
   readonly timeout?: number;
 }
 
-/** Exit statuses of `herald drain`. A mistake on the command line gives status 2. */
+/** Exit statuses of `herald drain`. exit-status.ts has the status of a wrong command line. */
 export const drainStatus = { done: 0, error: 1, refused: 3, notYet: 4 } as const;

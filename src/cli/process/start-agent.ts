@@ -24,6 +24,7 @@ import { listenHttp } from '../../system/http/http-listener.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { exitStatus } from '../context/exit-status.ts';
 import type { AgentProcessOptions } from '../options/shared-options.ts';
 import type { RunningComponent } from './run-until-stopped.ts';
 import type { ProcessEndpoints } from './endpoints/process-endpoints.ts';
@@ -40,7 +41,8 @@ export async function startAgent(
   const { metrics, health } = endpoints;
   const { source } = storage;
   // The name becomes part of a path.
-  if (!isSubdomainName(node)) throw new UsageError(`"${node}" is not a valid Node name: it must be an RFC 1123 subdomain, such as node-1`);
+  if (!isSubdomainName(node))
+    throw new UsageError(`"${node}" is not a valid Node name: it must be an RFC 1123 subdomain, such as node-1`, exitStatus.usage);
   if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: reasonText(reason('NodeUnknown', { node })) }, 'unknown node');
   const { writeNodeState, release } = await storage.acquireNode(node);
   const host = systemHost(procSys === undefined ? {} : { settings: procSys });

@@ -1,9 +1,8 @@
-import { CommanderError, type Command } from 'commander';
+import type { Command } from 'commander';
 import { decideAwsClaim } from '../../../providers/aws/desire/claim.ts';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
-import { UsageError, type CommandContext } from '../../../src/cli/context/command-context.ts';
-import { KubeError } from '../../../src/kube/error.ts';
-import { SourceError } from '../../../src/sources/source.ts';
+import type { CommandContext } from '../../../src/cli/context/command-context.ts';
+import { failureOf } from '../../../src/cli/context/exit-status.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import type { Outcome } from './program.ts';
@@ -61,11 +60,10 @@ export async function inProcess(
     await quiet(command(context)).parseAsync(words, { from: 'user' });
     return outcome(status());
   } catch (error) {
-    if (error instanceof CommanderError) return outcome(error.exitCode === 0 ? 0 : 2);
-    const known = error instanceof UsageError || error instanceof KubeError || error instanceof SourceError;
-    if (!known) throw error;
-    stderr.push(`herald: ${error.message}`);
-    return outcome(error instanceof UsageError ? (error.exitCode ?? 2) : 1);
+    const failure = failureOf(error);
+    if (failure === undefined) throw error;
+    if (failure.message !== undefined) stderr.push(`herald: ${failure.message}`);
+    return outcome(failure.status);
   }
 }
 

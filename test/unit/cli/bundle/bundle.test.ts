@@ -205,10 +205,10 @@ test('the bundle of a directory has its objects and records without secrets, bro
   }
 });
 
-test('a missing directory is a mistake on the command line, also on a node', async () => {
+test('bundle reports a missing directory and writes nothing, also on a node', async () => {
   const archive = join(directory, 'b.tar.gz');
   expect(await inProcess(bundleCommand, [...nowhere, '--source', '/no/such/place', '--host', 'always', '-o', archive])).toEqual({
-    code: 2,
+    code: 1,
     stdout: '',
     stderr: 'herald: there is no directory /no/such/place\n',
   });

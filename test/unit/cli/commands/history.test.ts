@@ -95,8 +95,8 @@ describe('herald history', patient, () => {
   });
 
   test('an invalid format or interval is a mistake on the command line', async () => {
-    expect(await history('-o', 'xml')).toMatchObject({ code: 2, stderr: expect.stringContaining('text, wide, json, yaml') });
-    expect(await history('--watch', '0')).toMatchObject({ code: 2, stderr: expect.stringContaining('1 to 3600') });
+    expect(await history('-o', 'xml')).toMatchObject({ code: 64, stderr: expect.stringContaining('text, wide, json, yaml') });
+    expect(await history('--watch', '0')).toMatchObject({ code: 64, stderr: expect.stringContaining('1 to 3600') });
   });
 });
 

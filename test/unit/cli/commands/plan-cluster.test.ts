@@ -207,7 +207,7 @@ describe('--fail-on', patient, () => {
 
   test('an unknown kind of failure is a mistake that lists the known kinds', async () => {
     const { code, stderr } = await plan(ledger, '--fail-on', 'moved-addresses');
-    expect(code).toBe(2);
+    expect(code).toBe(64);
     expect(stderr).toContain('"moved-addresses" is not one of them: write moved-address, lost-address');
   });
 });
@@ -234,7 +234,7 @@ describe('plan without a cluster', patient, () => {
   ])('-f beside --source must be one directory: the message has a fix for %s beside %s', async (file, source) => {
     const { code, stderr } = await inProcess(planCommand, ['-f', file, '--source', source]);
     expect([code, stderr]).toEqual([
-      1,
+      64,
       'herald: with --source, -f is one directory, which replaces the other: put the manifests into one directory; for a cluster that cannot be read, use --offline instead of --source none\n',
     ]);
   });

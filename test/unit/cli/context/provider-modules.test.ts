@@ -54,9 +54,9 @@ test('a controller that cannot load its provider reports that, and ends', async 
   vi.stubEnv('BALANCER_API', undefined);
   try {
     const missing = await herald('controller', '--source', directory, '--provider', join(directory, 'none.ts'));
-    expect([missing.code, missing.stderr]).toEqual([2, expect.stringMatching(/^herald: --provider .*none\.ts: it could not be loaded: /m)]);
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringMatching(/^herald: --provider .*none\.ts: it could not be loaded: /m)]);
     const unset = await herald('controller', '--source', directory, '--provider', join(root, 'examples/provider/provider.ts'));
-    expect([unset.code, unset.stderr]).toEqual([2, expect.stringContaining('createProvider failed: BALANCER_API is not set')]);
+    expect([unset.code, unset.stderr]).toEqual([1, expect.stringContaining('createProvider failed: BALANCER_API is not set')]);
   } finally {
     vi.unstubAllEnvs();
     await discard(directory);

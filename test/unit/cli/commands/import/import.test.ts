@@ -102,15 +102,15 @@ describe('exit status of herald import metallb', patient, () => {
     expect(code).toBe(status);
   });
 
-  test('a mistake on the command line exits with 1, not 2', async () => {
-    for (const options of [
-      ['-o', 'json'],
-      ['-f', 'a', '--kubeconfig', 'b'],
-      ['-f', join(directory, 'none')],
-      ['-f', directory],
-    ]) {
+  test('a mistake on the command line exits with 64, and files that cannot be imported with 1', async () => {
+    for (const [status, options] of [
+      [64, ['-o', 'json']],
+      [64, ['-f', 'a', '--kubeconfig', 'b']],
+      [1, ['-f', join(directory, 'none')]],
+      [1, ['-f', directory]],
+    ] as const) {
       const { code, stderr } = await importing(...options);
-      expect([code, stderr]).toEqual([1, expect.not.stringContaining('    at ')]);
+      expect([code, stderr]).toEqual([status, expect.not.stringContaining('    at ')]);
     }
   });
 });

@@ -52,12 +52,12 @@ describe.each(all)('herald %s', patient, (_, command, line) => {
 
   test('an invalid format or interval is a mistake on the command line', async () => {
     expect(await inProcess(command, ['-o', 'xml'])).toMatchObject({
-      code: 2,
+      code: 64,
       stdout: '',
       stderr: expect.stringContaining('text, wide, json, yaml'),
     });
     for (const pause of ['0', '3601', 'x'])
-      expect(await inProcess(command, ['--watch', pause])).toMatchObject({ code: 2, stderr: expect.stringContaining('1 to 3600') });
+      expect(await inProcess(command, ['--watch', pause])).toMatchObject({ code: 64, stderr: expect.stringContaining('1 to 3600') });
   });
 
   test('--help has examples', async () => {
