@@ -113,6 +113,11 @@ export const metallbBehaviour: readonly Row[] = [
     text: 'By priority, then by name. In MetalLB, pools without `serviceAllocation` come in random order.',
   },
   {
+    name: 'Pools with `serviceAllocation` before the others',
+    does: 'same',
+    text: 'Pools without it give only what no pool with it can give the Service. `PreferDualStack`: one address of such a pool comes before both families of a pool for everybody, so an internal Service does not become public. `RequireDualStack` needs both families: when no pool with `serviceAllocation` has both, or all are full, the pools for everybody serve the Service. List namespaces in `serviceAllocation` of those too if that must not happen.',
+  },
+  {
     name: 'A pool that is deleted or shrunk',
     does: 'differs',
     text: 'The Service keeps its address, and its condition names the problem. MetalLB gives the Service another address or none.',

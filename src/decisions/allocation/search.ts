@@ -36,9 +36,7 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
     if (no !== undefined) refusals.set(pool.metadata.name, no);
   }
   const eligible = candidates.filter(({ metadata }) => !refusals.has(metadata.name));
-  // Addresses kept for the Service take precedence, even over a pool that has more families.
-  const keeping = eligible.filter((pool) => reservedIn(ledger, pool, request).length > 0);
-  for (const group of [keeping, eligible.filter((pool) => !keeping.includes(pool))]) {
+  for (const group of inGroupsOfPreference(ledger, eligible, request)) {
     for (const families of familiesInOrder(request)) {
       for (const pool of group) {
         const picked = pick(ledger, pool, families, request);
@@ -105,13 +103,30 @@ export function pick(
   return over === undefined ? { addresses } : { reason: over };
 }
 
-/** Returns the candidate pools in the order of trial, the Service's current pool first, so that it moves as little as possible. */
+/**
+ * Returns the candidate pools in the order of trial, the Service's current pool first, so that among pools of one group it moves as little as
+ * possible.
+ */
 function candidatePools({ space, holdings }: Ledger, request: AllocationRequest): IPAddressPool[] {
   const ordered = inOrderOfTrial(space.pools);
   if (request.requestedPool !== undefined) return ordered.filter(({ metadata }) => metadata.name === request.requestedPool);
   const [held] = addressesOf(holdings.holdingOf(request.service));
   const current = held === undefined ? undefined : space.poolOf(held);
   return current === undefined ? ordered : [current, ...ordered.filter((pool) => pool !== current)];
+}
+
+/**
+ * Splits eligible pools into groups. A later group gives only what no pool of an earlier one can give, not even with fewer families:
+ * addresses kept for the Service first, then pools with serviceAllocation, then the others. So a Service whose own pool lacks a family does
+ * not get its addresses from a pool for everybody, which may be public. MetalLB decides the same (docs/adr/0028).
+ */
+function inGroupsOfPreference(ledger: Ledger, eligible: readonly IPAddressPool[], request: AllocationRequest): IPAddressPool[][] {
+  const groups: [IPAddressPool[], IPAddressPool[], IPAddressPool[]] = [[], [], []];
+  for (const pool of eligible) {
+    const keeps = reservedIn(ledger, pool, request).length > 0;
+    groups[keeps ? 0 : pool.serviceAllocation !== undefined ? 1 : 2].push(pool);
+  }
+  return groups;
 }
 
 /** A reservation counts as a request for the pool. */
@@ -129,7 +144,8 @@ function reservedIn({ space, reservations }: Ledger, pool: IPAddressPool, { serv
 }
 
 /**
- * Returns the family sets to look for, best first. PreferDualStack accepts one family when no pool has both: the primary, else the other.
+ * Returns the family sets to look for in a group of pools, best first. PreferDualStack accepts one family when no pool of the group has both:
+ * the primary, else the other.
  */
 function familiesInOrder({ families, policy }: AllocationRequest): (readonly Family[])[] {
   if (families.length < 2 || policy === 'RequireDualStack') return [families];

@@ -18,7 +18,7 @@ const serviceAllocation = object(
       max: 2 ** 31 - 1,
       default: 0,
       description:
-        'Pools with a lower priority are tried first. 0 means not set and is tried last. Pools without `serviceAllocation` come after all others.',
+        'Pools with a lower priority are tried first. 0 means not set and is tried last. Pools without `serviceAllocation` come after all others: they give only what no pool with it can give this Service, not even one of the two families of `PreferDualStack`.',
     }),
     namespaces: list(text({ maxLength: 63 }), { maxItems: limits.names, unique: true, description: 'Names of namespaces.' }),
     namespaceSelectors: selectors({

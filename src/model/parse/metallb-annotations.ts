@@ -25,7 +25,7 @@ export const annotationRows: readonly AnnotationRow[] = [
     name: 'loadBalancerIPs',
     ours: annotations.loadBalancerIPs,
     does: 'differs',
-    text: 'Several addresses of one family, and addresses of different pools, may be requested. A Service keeps its addresses until all requested ones are free; in MetalLB it loses them first.',
+    text: 'Several addresses of one family, and addresses of different pools, may be requested. A Service keeps its addresses until all requested ones are free; in MetalLB it loses them first. One requested address of one family is enough for a `PreferDualStack` Service: it gets exactly that address. MetalLB refuses it for a Service without address, and to a Service that has it MetalLB adds the other family and then takes both away.',
   },
   {
     name: 'allow-shared-ip',

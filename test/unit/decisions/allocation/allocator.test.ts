@@ -167,6 +167,45 @@ describe('address families', () => {
     expect(ask(six, { name: 'three', ...prefer })).toBe('2001:db8::');
   });
 
+  test.each<[string, PoolLiteral['serviceAllocation']]>([
+    ['namespaces', { namespaces: ['default'] }],
+    ['namespaceSelectors', { namespaceSelectors: [matching({ team: 'c' })] }],
+    ['serviceSelectors', { serviceSelectors: [matching({ app: 'web' })] }],
+    ['a priority alone', { priority: 5 }],
+  ])('a pool pinned by %s comes before a general pool that has more families', (_, serviceAllocation) => {
+    const internal: PoolLiteral = { name: 'internal', addresses: ['10.9.0.1-10.9.0.1'], ...defined({ serviceAllocation }) };
+    const web = (rest: Omit<ServiceLiteral, 'name'>, name = 'web'): string =>
+      show(allocator.allocate(request({ name, labels: { app: 'web' }, ...rest }, { default: { team: 'c' } })));
+    let allocator = withPools(both, internal);
+    expect(web(prefer)).toBe('10.9.0.1');
+    expect(web(prefer)).toBe('10.9.0.1');
+    // As in MetalLB, the general pools serve what pinned pools cannot give at all.
+    expect(web(prefer, 'second')).toBe('192.0.2.1, 2001:db8::1');
+    allocator = withPools(both, internal);
+    expect(web(required)).toBe('192.0.2.1, 2001:db8::1');
+    allocator = withPools(both, internal);
+    expect(web({ clusterIPs: ['fd96::1'] })).toBe('2001:db8::1');
+  });
+
+  test('among pinned pools one with both families comes before one with a better priority and one family', () => {
+    const pinned = (priority: number) => ({ serviceAllocation: { priority, namespaces: ['default'] } });
+    const pools: PoolLiteral[] = [{ ...four, ...pinned(1) }, { ...both, ...pinned(2) }, { name: 'z', addresses: ['203.0.113.0/24'] }];
+    const allocator = withPools(...pools);
+    expect(ask(allocator, { name: 'one', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
+    expect(ask(allocator, { name: 'two', ...prefer })).toBe('198.51.100.0');
+  });
+
+  test('a Service that holds addresses of a general pool keeps them when a pinned pool appears, also after a restart', () => {
+    const pinned: PoolLiteral = { ...four, serviceAllocation: { namespaces: ['default'] } };
+    const allocator = withPools(both);
+    expect(ask(allocator, { name: 'web', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
+    allocator.setPools([pool(both), pool(pinned)]);
+    expect(ask(allocator, { name: 'web', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
+    const restarted = withPools(both, pinned);
+    restarted.adopt(request({ name: 'web', ...prefer }), [address('192.0.2.1'), address('2001:db8::1')]);
+    expect(ask(restarted, { name: 'web', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
+  });
+
   test('a missing family is added later from the same pool', () => {
     const allocator = withPools(both);
     allocator.allocate(request({ name: 'six', clusterIPs: ['fd96::2'] }));
