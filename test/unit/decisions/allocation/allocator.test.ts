@@ -189,7 +189,11 @@ describe('address families', () => {
 
   test('among pinned pools one with both families comes before one with a better priority and one family', () => {
     const pinned = (priority: number) => ({ serviceAllocation: { priority, namespaces: ['default'] } });
-    const pools: PoolLiteral[] = [{ ...four, ...pinned(1) }, { ...both, ...pinned(2) }, { name: 'z', addresses: ['203.0.113.0/24'] }];
+    const pools: PoolLiteral[] = [
+      { ...four, ...pinned(1) },
+      { ...both, ...pinned(2) },
+      { name: 'z', addresses: ['203.0.113.0/24'] },
+    ];
     const allocator = withPools(...pools);
     expect(ask(allocator, { name: 'one', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
     expect(ask(allocator, { name: 'two', ...prefer })).toBe('198.51.100.0');

@@ -42,8 +42,7 @@ function modelOf(pools: readonly ModelPool[]): (service: ModelService) => Choice
     (pinned.namespaces.length === 0 || pinned.namespaces.includes(namespace)) &&
     (pinned.apps.length === 0 || pinned.apps.includes(app));
   const rank = ({ pinned }: ModelPool): number => (pinned === undefined || pinned.priority === 0 ? Infinity : pinned.priority);
-  const byRank = (a: ModelPool, b: ModelPool): number =>
-    rank(a) === rank(b) ? (a.name < b.name ? -1 : 1) : rank(a) < rank(b) ? -1 : 1;
+  const byRank = (a: ModelPool, b: ModelPool): number => (rank(a) === rank(b) ? (a.name < b.name ? -1 : 1) : rank(a) < rank(b) ? -1 : 1);
 
   return (wanted) => {
     const automatic = pools.filter(({ autoAssign }) => autoAssign);
@@ -117,7 +116,13 @@ test('new Services get the pool and the families that the rules of MetalLB give 
         const clusterIPs = stack.families.map((family) => (family === 4 ? '10.96.0.1' : 'fd96::1'));
         const literal = { name: `${namespace}/s${index}`, labels: { app }, clusterIPs, ipFamilyPolicy: stack.policy };
         const { addresses, pool: from } = allocator.allocate(allocationRequest(service(literal), cluster({})));
-        const got = addresses.length === 0 ? 'none' : `${from}:${addresses.map(({ family }) => family).toSorted().join()}`;
+        const got =
+          addresses.length === 0
+            ? 'none'
+            : `${from}:${addresses
+                .map(({ family }) => family)
+                .toSorted()
+                .join()}`;
         expect(got).toBe(model(wanted));
       }
     }),
