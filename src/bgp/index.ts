@@ -4,6 +4,7 @@
  */
 export { Speaker, type PeerListener, type SpeakerOptions, type SpeakerRoutes, type StopOptions } from './speaker.ts';
 export { SpeakerError, type ListenInput } from './options/speaker-options.ts';
+export { UnknownOptionError } from './options/known-options.ts';
 export type { Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
 export type { AdvertisedRoute } from './rib/advertised-route.ts';
 export type { DampingStatus } from './session/damper.ts';

@@ -11,6 +11,7 @@ import {
   componentsOf,
   listenAddressesOf,
   peerDefaultsOf,
+  refuseUnknownSettings,
   SpeakerError,
   type ListenInput,
   type SpeakerSettings,
@@ -64,8 +65,9 @@ export class Speaker {
   readonly #host: PeerHost;
   #stopped = false;
 
-  /** Starts to listen if `listen` is set. Throws SpeakerError if the options cannot work. */
+  /** Starts to listen if `listen` is set. Throws SpeakerError if the options cannot work, UnknownOptionError for a key that is none. */
   constructor(options: SpeakerOptions = {}) {
+    refuseUnknownSettings(options, { onChange: 0 });
     this.#defaults = peerDefaultsOf(options);
     const listen = listenAddressesOf(options);
     this.#components = componentsOf(options);
@@ -119,8 +121,8 @@ export class Speaker {
   }
 
   /**
-   * Adds a peer and opens its session in a later turn of the event loop. Throws PeerOptionsError if the options cannot work, SpeakerError
-   * if the name is taken or the speaker is stopped.
+   * Adds a peer and opens its session in a later turn of the event loop. Throws PeerOptionsError if the options cannot work,
+   * UnknownOptionError for a key that is no option, SpeakerError if the name is taken or the speaker is stopped.
    */
   addPeer(options: PeerOptions): Peer {
     if (this.#stopped) throw new SpeakerError('ERR_BGP_STOPPED', 'the speaker is stopped');

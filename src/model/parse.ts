@@ -8,7 +8,7 @@ import { readEndpoints } from './parse/kubernetes/endpoints.ts';
 import { FieldReader } from './parse/fields.ts';
 import { isSubdomainName } from './parse/metadata.ts';
 import { readNamespaceObject } from './parse/kubernetes/namespace.ts';
-import { closestName } from './parse/closest-name.ts';
+import { closestName } from '../lang/closest-name.ts';
 import { readNode } from './parse/kubernetes/node.ts';
 import type { EndpointSlice } from './objects/endpoint-slice.ts';
 import { addProblem, type FieldPath, type FieldProblem, type Findings } from './parse/problem.ts';

@@ -1,4 +1,4 @@
-import { closestName } from '../../../src/model/parse/closest-name.ts';
+import { closestName } from '../../../src/lang/closest-name.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import { ownAnnotations } from '../model/service-metadata.ts';
 import { balancerPrefix, heraldPrefix, type AnnotationEntry, type BalancerKind } from './entry.ts';

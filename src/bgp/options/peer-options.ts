@@ -1,6 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, isLinkLocal, parseAddress, type Address, type Family } from '../../net/address.ts';
 import { roles, type Role } from '../negotiation/local-open.ts';
+import { refuseUnknownOptions } from './known-options.ts';
 import { maximumPassword, maximumRestartTime, maximumStaleTime, openHoldTime } from '../limits.ts';
 import type { NextHops } from '../rib/update-format.ts';
 import type { MaximumPrefixes } from '../rib/adj-rib-in.ts';
@@ -165,8 +166,9 @@ export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identit
  */
 export const endpointFields: ReadonlySet<keyof PeerOptions> = new Set(['address', 'interface', 'port', 'sourceAddress']);
 
-/** Parses text and fills in defaults. Throws PeerOptionsError. */
+/** Parses text and fills in defaults. Throws PeerOptionsError, and UnknownOptionError for a key that is no option. */
 export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}): ResolvedOptions {
+  refuseUnknown(options);
   const { gracefulRestart, address: _, sourceAddress: __, ...rest } = options;
   const address = read('address', options.address);
   const sourceAddress = read('sourceAddress', options.sourceAddress);
@@ -195,6 +197,14 @@ export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}
   };
   check(resolved);
   return resolved;
+}
+
+function refuseUnknown(options: PeerOptions): void {
+  const { nextHop = {}, gracefulRestart = {}, maximumPrefixes = {} } = options;
+  refuseUnknownOptions('peer', options, fieldClass);
+  refuseUnknownOptions('peer', nextHop, { ipv4: 0, ipv6: 0, ipv6LinkLocal: 0 }, 'nextHop.');
+  refuseUnknownOptions('peer', gracefulRestart, { restartTime: 0 }, 'gracefulRestart.');
+  refuseUnknownOptions('peer', maximumPrefixes, { ipv4: 0, ipv6: 0 }, 'maximumPrefixes.');
 }
 
 function read(field: keyof PeerOptions, address: AddressInput | undefined): Address | undefined {

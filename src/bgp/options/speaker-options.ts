@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '../../system/clock.ts';
 import { silentLog, type Log } from '../../system/log.ts';
 import { systemRandom, type Random } from '../../system/random.ts';
 import type { BgpComponents } from './components.ts';
+import { refuseUnknownOptions, type OptionNames } from './known-options.ts';
 import { isAsn, type AddressInput, type PeerDefaults } from './peer-options.ts';
 import { RibStore } from '../rib/rib-store.ts';
 import { linuxTransport } from '../transport/linux.ts';
@@ -58,6 +59,22 @@ export class SpeakerError extends Error {
   }
 }
 
+const speakerOptionNames: OptionNames<SpeakerSettings> = {
+  asn: 0,
+  routerId: 0,
+  listen: 0,
+  restarted: 0,
+  log: 0,
+  transport: 0,
+  clock: 0,
+  random: 0,
+};
+
+/** Throws UnknownOptionError. `others`: options that the caller reads itself. */
+export function refuseUnknownSettings<T extends SpeakerSettings>(options: T, others: OptionNames<Omit<T, keyof SpeakerSettings>>): void {
+  refuseUnknownOptions<SpeakerSettings>('speaker', options, { ...speakerOptionNames, ...others });
+}
+
 /** Fills in the defaults for clock, random numbers, log and transport. */
 export function componentsOf(options: SpeakerSettings): BgpComponents {
   const { clock = systemClock, random = systemRandom, log = silentLog } = options;
@@ -74,8 +91,9 @@ export function peerDefaultsOf({ asn, routerId: given }: SpeakerSettings): PeerD
   return { ...defined({ localAsn: asn, routerId }) };
 }
 
-/** Throws SpeakerError. */
+/** Throws SpeakerError, and UnknownOptionError. */
 export function listenAddressesOf({ listen = [] }: Pick<SpeakerSettings, 'listen'>): ListenAddress[] {
+  for (const one of listen) refuseUnknownOptions<ListenInput>('speaker', one, { address: 0, port: 0 }, 'listen.');
   return listen.map(({ address, ...rest }) => (address === undefined ? rest : { ...rest, address: toAddress('listen', address) }));
 }
 

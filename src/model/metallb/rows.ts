@@ -1,6 +1,6 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { limits } from '../limits.ts';
-import { closestName } from '../parse/closest-name.ts';
+import { closestName } from '../../lang/closest-name.ts';
 import type { FieldPath } from '../parse/problem.ts';
 
 /** A difference found when one object was translated. */

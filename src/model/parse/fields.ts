@@ -1,7 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import type { Parsed } from '../../net/parsed.ts';
 import { limits } from '../limits.ts';
-import { closestName } from './closest-name.ts';
+import { closestName } from '../../lang/closest-name.ts';
 import { addProblem, type FieldPath, type Findings } from './problem.ts';
 
 interface FieldsOptions {

@@ -5,7 +5,7 @@ import { limits } from '../../limits.ts';
 import type { Labels } from '../../objects/metadata.ts';
 import type { Service } from '../../objects/service.ts';
 import { isLabelName, isSubdomainName } from '../metadata.ts';
-import { closestName } from '../closest-name.ts';
+import { closestName } from '../../../lang/closest-name.ts';
 import type { FieldPath } from '../problem.ts';
 import type { FieldReader } from '../fields.ts';
 
