@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Speaker, UnknownOptionError, type PeerOptions, type SpeakerOptions } from '../../../../src/bgp/index.ts';
+import { Speaker, UnknownOptionError, type PeerOptions } from '../../../../src/bgp/index.ts';
 import { MemoryTransport } from '../../../../src/bgp/transport/memory-transport.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
@@ -35,7 +35,7 @@ test.each<[object, string, string | undefined]>([
   [{ onchange: () => {} }, 'onchange', 'onChange'],
   [{ listen: [{ adress: '10.0.0.11' }] }, 'listen.adress', 'listen.address'],
 ])('a speaker refuses an unknown option and names the nearest one: %j', (wrong, option, nearest) => {
-  const made = (): Speaker => new Speaker({ ...components, ...wrong } as SpeakerOptions);
+  const made = (): Speaker => new Speaker({ ...components, ...wrong });
   expect(made).toThrow(UnknownOptionError);
   expect(made).toThrow(expect.objectContaining({ option, nearest }));
 });
