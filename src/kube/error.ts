@@ -1,4 +1,5 @@
 import { defined } from '../lang/defined.ts';
+import { isRecord } from '../lang/is-record.ts';
 import { limits } from './limits.ts';
 
 /**
@@ -33,6 +34,8 @@ interface Details extends ErrorOptions {
   readonly retryAfterMilliseconds?: number;
   /** The fix for operators. */
   readonly fix?: string;
+  /** The namespace of the request is being deleted, or does not exist. */
+  readonly namespaceEnds?: boolean;
 }
 
 export class KubeError extends Error {
@@ -40,30 +43,49 @@ export class KubeError extends Error {
   readonly status: number | undefined;
   readonly retryAfterMilliseconds: number | undefined;
   readonly fix: string;
+  readonly namespaceEnds: boolean;
 
-  constructor(code: KubeErrorCode, message: string, { status, retryAfterMilliseconds, fix = '', ...options }: Details = {}) {
+  constructor(
+    code: KubeErrorCode,
+    message: string,
+    { status, retryAfterMilliseconds, fix = '', namespaceEnds = false, ...options }: Details = {},
+  ) {
     super(message, options);
     this.name = 'KubeError';
     this.code = code;
     this.status = status;
     this.retryAfterMilliseconds = retryAfterMilliseconds;
     this.fix = fix;
+    this.namespaceEnds = namespaceEnds;
   }
 }
 
-/** Builds the error of an HTTP response. `message` is that of its metav1.Status, when it has one. */
-export function answerError(status: number, message: string, retryAfter?: string): KubeError {
+/** Builds the error of an HTTP response. `message` and `details` are those of its metav1.Status, when it has one. */
+export function answerError(status: number, message: string, retryAfter?: string, details?: unknown): KubeError {
   const seconds = Number(retryAfter ?? Number.NaN);
   const retryAfterMilliseconds = Number.isFinite(seconds)
     ? Math.min(limits.retryAfterMaximumMilliseconds, Math.max(0, seconds) * 1000)
     : undefined;
   const said = message === '' ? '' : `: ${message.slice(0, limits.quoted)}`;
   const code = codes[status] ?? (status >= 500 ? 'failing' : 'refused');
-  const fix = fixes[code];
+  const namespaceEnds = isNamespaceEnding(status, details);
+  const fix = namespaceEnds ? undefined : fixes[code];
   return new KubeError(code, `the API server answered ${status}${said}`, {
     status,
+    namespaceEnds,
     ...defined({ retryAfterMilliseconds, fix }),
   });
+}
+
+/**
+ * True for a refusal that the end of a namespace causes. While it is being deleted, the API server answers 403 with the cause
+ * NamespaceTerminating (admission plugin NamespaceLifecycle); afterwards it answers 404 about the namespace itself.
+ */
+function isNamespaceEnding(status: number, details: unknown): boolean {
+  if (!isRecord(details)) return false;
+  if (status === 404) return details['kind'] === 'namespaces';
+  const { causes } = details;
+  return status === 403 && Array.isArray(causes) && causes.some((cause) => isRecord(cause) && cause['reason'] === 'NamespaceTerminating');
 }
 
 const codes: Readonly<Record<number, KubeErrorCode>> = {

@@ -152,6 +152,21 @@ describe('Events', () => {
     await cluster.request({ method: 'DELETE', path: `${services}/mover` });
     expect(await untilEvent('mover', 'AddressReleased')).toMatchObject({ note: '192.0.2.2: the Service is gone' });
   });
+
+  test('an Event into a namespace that is being deleted is dropped without a warning', async () => {
+    await apply(cluster, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ending' } });
+    const path = '/api/v1/namespaces/ending';
+    const whole = service('leaving') as { readonly metadata: object };
+    await apply(cluster, { ...whole, metadata: { ...whole.metadata, namespace: 'ending' } });
+    await untilStatus(`${path}/services/leaving`, 'has conditions', ({ status }) => (status?.conditions?.length ?? 0) > 0);
+    // No controller of namespaces runs, so the namespace stays in the phase Terminating.
+    await cluster.request({ method: 'DELETE', path });
+    await cluster.request({ method: 'DELETE', path: `${path}/services/leaving` });
+    await apply(cluster, service('after-the-end', { loadBalancerIP: '203.0.113.200' }));
+    // Events are written in order, so the one of the deleted Service was tried before.
+    await untilEvent('after-the-end', 'NoPoolFits');
+    expect(controller.lines().filter((line) => /being terminated|Events are lost/.test(line))).toEqual([]);
+  });
 });
 
 describe('the status of configuration objects', () => {

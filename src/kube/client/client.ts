@@ -94,13 +94,15 @@ export class KubeClient {
     if (response.status === 401) this.#connection.expired();
     const text = await readAll(response.body);
     let message = text;
+    let details: unknown;
     try {
-      const { message: said } = JSON.parse(text) as { message?: unknown };
-      if (typeof said === 'string') message = said;
+      const said = JSON.parse(text) as { readonly message?: unknown; readonly details?: unknown };
+      if (typeof said.message === 'string') message = said.message;
+      details = said.details;
     } catch {
       // A proxy between Herald and the API server answers with text that is not JSON: the text is the message.
     }
-    return answerError(response.status, message.trim(), response.retryAfter);
+    return answerError(response.status, message.trim(), response.retryAfter, details);
   }
 }
 

@@ -172,6 +172,7 @@ export class EventRecorder {
         return;
       } catch (error) {
         if (!(error instanceof KubeError)) throw error;
+        if (error.namespaceEnds) return this.#drop(recorded);
         const passing = passingErrors.has(error.code);
         if (!passing || attempt >= limits.eventAttempts) return this.#lose(passing ? 'unreachable' : lossOf(error), error);
         await sleep(clock, this.#backOff.failed(error.retryAfterMilliseconds), this.#stop.signal).catch(() => undefined);
@@ -217,6 +218,12 @@ export class EventRecorder {
       if (series !== undefined && series.count > written && (ended || refresh)) this.#enqueue(recorded);
       if (ended) this.#series.delete(key);
     }
+  }
+
+  /** Drops an Event about an object whose namespace is being deleted. The API server refuses it, and its readers go with the namespace. */
+  #drop({ event: { regarding, reason } }: Recorded): void {
+    const { kind, namespace, name } = regarding;
+    this.#components.log.debug({ kind, namespace, name, reason }, 'an Event is dropped: its namespace is deleted');
   }
 
   #lose(why: EventLoss, error?: KubeError): void {

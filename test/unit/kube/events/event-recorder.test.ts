@@ -4,7 +4,7 @@ import { answerError, KubeError } from '../../../../src/kube/error.ts';
 import { EventRecorder } from '../../../../src/kube/events/event-recorder.ts';
 import { limits } from '../../../../src/kube/limits.ts';
 import type { ObjectEvent } from '../../../../src/model/objects/object-event.ts';
-import { silentLog } from '../../../../src/system/log.ts';
+import type { Log } from '../../../../src/system/log.ts';
 import { seededRandom } from '../../../../src/system/random.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
@@ -22,6 +22,7 @@ let writes: Write[];
 let answers: (KubeError | 'hold')[];
 let held: PromiseWithResolvers<undefined>;
 let recorder: EventRecorder;
+let logged: (readonly [string, string])[];
 
 beforeEach(() => {
   clock = new VirtualClock();
@@ -38,10 +39,16 @@ beforeEach(() => {
     },
   };
   recorder = new EventRecorder(
-    { client, clock, random: seededRandom(1), log: silentLog },
+    { client, clock, random: seededRandom(1), log: recordingLog() },
     { controller: 'herald.dev/controller', instance: 'herald-controller-0' },
   );
 });
+
+function recordingLog(): Log {
+  logged = [];
+  const at = (level: string) => (_: object, message: string) => void logged.push([level, message]);
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
 
 const bodies = (): Record<string, unknown>[] => writes.map(({ body }) => body as Record<string, unknown>);
 const names = (): string[] => bodies().map(({ regarding }) => (regarding as { name: string } | undefined)?.name ?? 'a series');
@@ -217,6 +224,27 @@ describe('failures', () => {
     await recorder.idle();
     expect(names()).toEqual(['web', 'other']);
     expect(recorder.lost).toEqual(new Map([['refused', 1]]));
+  });
+
+  test.each([
+    ['being deleted', answerError(403, 'forbidden', undefined, { causes: [{ reason: 'NamespaceTerminating' }] })],
+    ['gone', answerError(404, 'namespaces "shop" not found', undefined, { kind: 'namespaces', name: 'shop' })],
+  ])('an Event is dropped without a warning when its namespace is %s', async (_, refusal) => {
+    answers.push(refusal);
+    recorder.record(event());
+    recorder.record(named('other'));
+    await recorder.idle();
+    expect(names()).toEqual(['web', 'other']);
+    expect(recorder.lost.size).toBe(0);
+    expect(logged).toEqual([['debug', 'an Event is dropped: its namespace is deleted']]);
+  });
+
+  test('an Event that RBAC forbids is lost, and the log names the fix', async () => {
+    answers.push(answerError(403, 'User "system:serviceaccount:x" cannot create resource "events"'));
+    recorder.record(event());
+    await recorder.idle();
+    expect(recorder.lost).toEqual(new Map([['refused', 1]]));
+    expect(logged).toEqual([['warn', 'Events are lost']]);
   });
 
   test('an existing Event counts as written by an attempt whose response was lost', async () => {
