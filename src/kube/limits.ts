@@ -33,14 +33,15 @@ export const limits = {
   absentMilliseconds: 30_000,
   /** A kind with known objects counts as removed when it was not found this often in a row. */
   absentLooks: 3,
-  /** Lease duration after a renewal (client-go's). A leader that could not renew for so long stops leading. */
-  leaseMilliseconds: 15_000,
-  renewDeadlineMilliseconds: 10_000,
-  /** Pause between renewals. A waiting process adds up to this fraction of it at random, so that not all ask at once. */
+  /** A waiting process takes the Lease when it saw no change of it for this long. Shorter than client-go's 15 s: nothing is assigned meanwhile. */
+  leaseMilliseconds: 8000,
+  /** A leader that could not renew for this long stops leading. It ends 2 s before another process may lead. */
+  renewDeadlineMilliseconds: 6000,
+  /** Pause between renewals, client-go's, so that a leader writes no more often. A waiting process adds up to this fraction of it at random, so that not all ask at once. */
   leaseRetryMilliseconds: 2000,
   leaseRetryJitter: 1.2,
   /** A request about a Lease is abandoned after this, so that there is time for another one before the deadline. */
-  leaseAnswerMilliseconds: 5000,
+  leaseAnswerMilliseconds: 3000,
   /** The API server's bounds in octets: an Event's note, its other words, and an object's name. */
   eventNote: 1024,
   eventWord: 128,

@@ -162,9 +162,9 @@ describe('Events', () => {
     // No controller of namespaces runs, so the namespace stays in the phase Terminating.
     await cluster.request({ method: 'DELETE', path });
     await cluster.request({ method: 'DELETE', path: `${path}/services/leaving` });
-    await apply(cluster, service('after-the-end', { loadBalancerIP: '203.0.113.200' }));
+    await apply(cluster, service('after-the-end', { loadBalancerIP: '198.18.0.1' }));
     // Events are written in order, so the one of the deleted Service was tried before.
-    await untilEvent('after-the-end', 'NoPoolFits');
+    await untilEvent('after-the-end', 'AddressNotInPools');
     expect(controller.lines().filter((line) => /being terminated|Events are lost/.test(line))).toEqual([]);
   });
 });

@@ -8,6 +8,7 @@ import {
   type LeaseState,
 } from '../../../../src/kube/election/lease.ts';
 import { leaseManifest, microTime, readLease, type Lease } from '../../../../src/kube/election/lease-object.ts';
+import { limits } from '../../../../src/kube/limits.ts';
 import { seededRandom } from '../../../../src/system/random.ts';
 
 const timing = { leaseMilliseconds: 15_000, renewDeadlineMilliseconds: 10_000, retryMilliseconds: 2000, retryJitter: 1.2 };
@@ -268,8 +269,26 @@ test('a leader that cannot renew retries until its deadline and then stops leadi
   expect(outcome(states['leading'] as LeaseState, { type: 'due' }, 108_000)).toBe('ended, lost');
 });
 
+const shipped = {
+  leaseMilliseconds: limits.leaseMilliseconds,
+  renewDeadlineMilliseconds: limits.renewDeadlineMilliseconds,
+  retryMilliseconds: limits.leaseRetryMilliseconds,
+  retryJitter: limits.leaseRetryJitter,
+};
+
+test('the shipped timing writes as often as client-go does, and a leader ends before another process may lead', () => {
+  expect(shipped.retryMilliseconds).toBe(2000);
+  expect(shipped.renewDeadlineMilliseconds + limits.leaseRetryMilliseconds).toBeLessThanOrEqual(shipped.leaseMilliseconds);
+  // A leader whose renewal is not answered has time for a second attempt.
+  expect(shipped.retryMilliseconds + limits.leaseAnswerMilliseconds).toBeLessThan(shipped.renewDeadlineMilliseconds);
+  expect(shipped.leaseMilliseconds % 1000).toBe(0);
+});
+
 /** Requests are slow, fail, or succeed with a lost response; a process is slow or stops. */
-test('two processes that share a Lease never lead at the same time', () => {
+test.each([
+  ["client-go's timing", timing],
+  ['the shipped timing', shipped],
+])('two processes that share a Lease never lead at the same time with %s', (_, timing) => {
   const random = seededRandom(7);
   const chance = (part: number): boolean => random() < part;
   let [changes, overlaps] = [0, 0];
@@ -284,7 +303,7 @@ test('two processes that share a Lease never lead at the same time', () => {
         now += pace * random();
         const player = players[chance(busy) ? 0 : 1] as (typeof players)[number];
         const post = (event: LeaseEvent): void => {
-          const next = step(player.state, event, { ...context(now), identity: player.identity });
+          const next = step(player.state, event, { ...context(now), timing, identity: player.identity });
           player.state = next.state;
           player.pending.push(...next.effects.filter((effect) => effect.do === 'read' || effect.do === 'write'));
         };
@@ -295,7 +314,7 @@ test('two processes that share a Lease never lead at the same time', () => {
         else if (effect.do === 'read') post({ type: 'read', lease: stored });
         else if (effect.do === 'write') {
           const raced = effect.over?.version !== stored?.version;
-          if (!raced) stored = { ...lease(effect.term.holder, String(++version)), transitions: effect.term.transitions };
+          if (!raced) stored = { ...lease(effect.term.holder, String(++version), effect.term.durationSeconds), transitions: effect.term.transitions };
           post(raced || chance(lost) || stored === undefined ? { type: 'failed', raced } : { type: 'written', lease: stored });
         }
         const leaders = players.filter(({ state }) => (leadsUntil(state, timing) ?? 0) > now);
