@@ -15,7 +15,7 @@ import {
   type KeptInPool,
   type PoolUsage,
 } from '../../src/decisions/allocation/allocator.ts';
-import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
+import { decideAllocationClaim, isOtherClass } from '../../src/decisions/allocation/claim.ts';
 import { inOrderOfPrecedence } from '../../src/decisions/allocation/held-twice.ts';
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
 import { effectivePools } from '../../src/decisions/allocation/pools/pools.ts';
@@ -50,7 +50,7 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
     // The order makes two controllers, and the agents, find the same owners in the same record.
     const ours = inOrderOfPrecedence(snapshot).filter((service) => {
       const claim = this.claim(service, snapshot);
-      return claim.mine || claim.reason.code === 'OtherLoadBalancerClass';
+      return claim.mine || isOtherClass(claim.reason.code);
     });
     const inOrder = new Map(ours.map((service) => [serviceKey(service.metadata), service] as const));
     for (const [key, { metadata, ...service }] of inOrder) {

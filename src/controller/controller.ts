@@ -24,6 +24,7 @@ import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from 
 import type { Provider, Reconciliation } from './provider.ts';
 import { goneAddresses, ServedServices, type Served } from './services/served-services.ts';
 import { ServiceStatuses } from './services/service-statuses.ts';
+import { UnclaimedServices } from './services/unclaimed-services.ts';
 import { UnreadableServices } from './services/unreadable-services.ts';
 import { UnreleasedResources } from './services/unreleased-resources.ts';
 import type { StatusWriter } from './status-writer.ts';
@@ -54,6 +55,7 @@ export class Controller {
   readonly #served: ServedServices;
   readonly #unreadable: UnreadableServices;
   readonly #unreleased: UnreleasedResources;
+  readonly #unclaimed: UnclaimedServices;
   readonly #affected = new AffectedServices();
   /** Services for which some agent has not yet reported on the latest version. */
   readonly #awaitingAgents = new Set<ServiceKey>();
@@ -83,6 +85,7 @@ export class Controller {
       released: (key, addresses, why) => this.#recordReleased(key, addresses, why),
     });
     this.#unreleased = new UnreleasedResources({ ...components, events });
+    this.#unclaimed = new UnclaimedServices({ ...components, events });
     this.#statuses = new ServiceStatuses({ ...components, events, observer }, (key) => this.#queue.add(key));
     this.#sourceEvents = new SourceEvents(components.source, events, (key) => {
       const { snapshot } = components.source;
@@ -149,6 +152,7 @@ export class Controller {
     for (const key of this.#affected.afterSilence(source.snapshot, now)) this.#queue.add(key);
     this.#configuration.checkTimeouts();
     for (const key of this.#competingWriters.takeExpired(clock.now())) this.#queue.add(key);
+    this.#unclaimed.reportDue(source.snapshot, clock.now());
     this.#cancelTimeoutCheck = clock.after(limits.reportWatchMilliseconds, () => this.#checkTimeouts());
   }
 
@@ -168,12 +172,17 @@ export class Controller {
     const { snapshot } = this.#components.source;
     const service = snapshot.services.get(key);
     if (service === undefined) {
+      this.#unclaimed.forget(key);
       if (!this.#unreadable.mayBeThere(key)) await this.#releaseService(key, undefined, 'the Service is gone');
       return;
     }
     const before = this.#servedBefore(key, service);
     const provider = this.#served.claimant(service, snapshot);
-    if (provider === undefined) return this.#reconcileUnclaimed(key, service, before);
+    if (provider === undefined) {
+      this.#unclaimed.observe(key, service, snapshot, this.#components.clock.now());
+      return this.#reconcileUnclaimed(key, service, before);
+    }
+    this.#unclaimed.forget(key);
     const others = this.#served.holders(key, service).filter((holder) => holder !== provider);
     const found = assignedAddresses(service);
     // A Service that arrives with addresses keeps them: another controller assigned them, and clients may use them.

@@ -23,6 +23,10 @@ export const limits = {
   overwrites: 3,
   /** Time without an overwrite after which Herald writes again. */
   competingWriterMilliseconds: 600_000,
+  /** Unclaimed Services that get their Event at one check of timeouts, so that ten thousand do not fill the queue of Events. */
+  unclaimedReports: 100,
+  /** Names in the log line about them. */
+  unclaimedNames: 10,
   /** Pools whose figures a scrape has. */
   measuredPools: 500,
   /** Pools that refused one Service which a scrape has. */

@@ -153,6 +153,25 @@ describe('Events', () => {
     expect(await untilEvent('mover', 'AddressReleased')).toMatchObject({ note: '192.0.2.2: the Service is gone' });
   });
 
+  test('a LoadBalancer without a class that no controller serves gets one Warning with both fixes, and nothing else', async () => {
+    await apply(cluster, service('classless', { loadBalancerClass: undefined }));
+    const find = async (): Promise<Event | undefined> => (await eventsOf('classless')).find(({ reason }) => reason === 'ClassNotSet');
+    const event = await until('classless has an Event', find, 120_000);
+    expect(event).toMatchObject({ type: 'Warning', action: 'AssignAddress', regarding: { kind: 'Service', name: 'classless' } });
+    expect(event.note).toMatch(/spec\.loadBalancerClass: herald\.dev\/herald .*immutable.*defaultClass: true in HeraldConfig\/default/);
+    await cluster.request({
+      method: 'PATCH',
+      path: `${services}/classless`,
+      body: { metadata: { labels: { touched: 'yes' } } },
+      contentType: 'application/merge-patch+json',
+    });
+    // Once a later Service has its Event, the controller has processed the change.
+    await apply(cluster, service('after-classless', { loadBalancerIP: '198.18.0.2' }));
+    await untilEvent('after-classless', 'AddressNotInPools');
+    expect(await eventsOf('classless')).toHaveLength(1);
+    expect((await get(`${services}/classless`)).status).toEqual({ loadBalancer: {} });
+  }, 150_000);
+
   test('an Event into a namespace that is being deleted is dropped without a warning', async () => {
     await apply(cluster, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ending' } });
     const path = '/api/v1/namespaces/ending';

@@ -43,6 +43,12 @@ export const eventTable = {
     about: 'Service',
     when: 'the Service lacks what it asks for. The reason is that of its condition AddressAssigned. The note lists the reason of each pool, or each mistake; a new one causes a new Event',
   },
+  notClaimed: {
+    type: 'Warning',
+    action: 'AssignAddress',
+    about: 'Service',
+    when: 'a LoadBalancer without a class has waited for 30 s (5 minutes where another controller serves such Services), and no controller serves it. Recorded once while a controller leads; the note has both fixes',
+  },
   notReleased: {
     type: 'Warning',
     action: 'ReleaseAddress',

@@ -1,3 +1,4 @@
+import { isOtherClass } from '../../decisions/allocation/claim.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Ingress, Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -95,7 +96,7 @@ export class ServedServices {
   claimantByRecord(key: ServiceKey, snapshot: Snapshot): CompleteProvider | undefined {
     const service = snapshot.services.get(key);
     const claims = service === undefined ? [] : this.#providers.map((provider) => ({ provider, claim: provider.claim(service, snapshot) }));
-    const other = claims.find(({ claim }) => !claim.mine && claim.reason.code === 'OtherLoadBalancerClass');
+    const other = claims.find(({ claim }) => !claim.mine && isOtherClass(claim.reason.code));
     return (claims.find(({ claim }) => claim.mine) ?? other)?.provider;
   }
 }

@@ -1,5 +1,5 @@
 import type { HeraldConfig } from '../../model/kinds/types.ts';
-import { reason, type Reason } from '../../model/reasons.ts';
+import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 
 type AllocationClaim = { readonly mine: true } | { readonly mine: false; readonly reason: Reason };
@@ -13,8 +13,13 @@ export function keepsAddress(
   now: Service,
   { mine, reason }: { readonly mine: boolean; readonly reason?: Reason },
 ): boolean {
-  if (mine || reason?.code !== 'OtherLoadBalancerClass') return false;
+  if (mine || !isOtherClass(reason?.code)) return false;
   return before.type === now.type && before.loadBalancerClass === now.loadBalancerClass && before.headless === now.headless;
+}
+
+/** True when only the class, or its absence, gives the Service to another controller. */
+export function isOtherClass(code: ReasonCode | undefined): boolean {
+  return code === 'OtherLoadBalancerClass' || code === 'ClassNotSet';
 }
 
 /**
@@ -28,5 +33,7 @@ export function decideAllocationClaim(service: Service, config: HeraldConfig): A
   if (type !== 'LoadBalancer') return { mine: false, reason: reason('NotLoadBalancer', { type }) };
   if (service.headless) return { mine: false, reason: reason('Headless', undefined) };
   if (loadBalancerClass === undefined ? config.defaultClass : loadBalancerClass === ours) return { mine: true };
-  return { mine: false, reason: reason('OtherLoadBalancerClass', { class: loadBalancerClass ?? '', ours }) };
+  const why =
+    loadBalancerClass === undefined ? reason('ClassNotSet', { ours }) : reason('OtherLoadBalancerClass', { class: loadBalancerClass, ours });
+  return { mine: false, reason: why };
 }

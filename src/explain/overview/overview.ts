@@ -1,4 +1,5 @@
 import { defined } from '../../lang/defined.ts';
+import { unclaimedServices, type UnclaimedService } from '../../decisions/allocation/unclaimed.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { currentReport, reportAge } from '../../model/objects/node-state.ts';
@@ -27,6 +28,8 @@ export interface Overview {
     readonly ours: number;
     /** How many of Herald's Services have each condition. */
     readonly conditions: readonly ConditionCount[];
+    /** Services without a class that no controller serves. */
+    readonly unclaimed: readonly UnclaimedService[];
   };
   /** Configuration objects that are refused or not ready. Those that the sessions or problems report already are left out. */
   readonly objects: readonly UnhealthyObject[];
@@ -94,6 +97,7 @@ export function overviewOf({ snapshot, conditions, controller, objects, now }: O
       total: [...snapshot.services.values()].filter(({ type }) => type === 'LoadBalancer').length,
       ours: conditions.size,
       conditions: countConditions(conditions),
+      unclaimed: unclaimedServices(snapshot, now),
     },
     objects: [...objects, ...pools.flatMap(({ pool, reason: why }) => (why ? [{ object: `IPAddressPool/${pool}`, reason: why }] : []))],
     pools,

@@ -1,4 +1,4 @@
-import { reasonText } from '../../model/reasons.ts';
+import { reasonText, remedyText } from '../../model/reasons.ts';
 import { shortAge } from '../text/age.ts';
 import { limits } from '../limits.ts';
 import type { Overview } from './overview.ts';
@@ -22,6 +22,7 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
     ...(objects.length === 0 ? [] : [`Objects     ${objects.length} not as they should be`]),
     ...first(objects, some, ({ object, reason }) => `${object}: ${reason.code}: ${reasonText(reason)}`),
     `Services    ${services.total} of type LoadBalancer, ${services.ours} of them Herald's`,
+    ...renderUnclaimed(services.unclaimed, some),
     ...(services.conditions.length === 0 ? [] : ['', ...renderConditions(services.conditions, some)]),
     '',
     ...renderPools({ pools, waiting: 0 }, wide),
@@ -44,6 +45,21 @@ function renderConditions(conditions: Overview['services']['conditions'], some: 
       return [condition, status, reason, String(services.length), named];
     }),
   );
+}
+
+/** Prints the cause and both fixes once for all of them. */
+function renderUnclaimed(unclaimed: Overview['services']['unclaimed'], some: number): string[] {
+  const [one] = unclaimed;
+  if (one === undefined) return [];
+  const names = nameSome(
+    unclaimed.map(({ service }) => service),
+    some,
+  );
+  return [
+    `            ${unclaimed.length} served by no controller: ${names}`,
+    `            ${one.reason.code}: ${reasonText(one.reason)}`,
+    `            fix: ${remedyText(one.reason)}`,
+  ];
 }
 
 function nameSome(names: readonly string[], some: number): string {

@@ -1,3 +1,4 @@
+import { isOtherClass } from '../../decisions/allocation/claim.ts';
 import { sameContent } from '../../model/store/same-content.ts';
 import { ageText } from '../text/age.ts';
 import { liveRouteText } from './live-routes.ts';
@@ -73,7 +74,7 @@ function renderAnnouncement({ reason, addresses, sessions = [] }: NodeExplanatio
 function withoutBalanced(explanation: NodeExplanation): NodeExplanation {
   const addresses = explanation.addresses.filter(({ type }) => type === 'ExternalIP');
   const { reason, ...others } = explanation;
-  const kept = reason?.code === 'OtherLoadBalancerClass' || reason === undefined ? others : { ...others, reason };
+  const kept = reason === undefined || isOtherClass(reason.code) ? others : { ...others, reason };
   return { ...kept, addresses, sessions: addresses.length === 0 ? [] : (explanation.sessions ?? []) };
 }
 

@@ -53,12 +53,14 @@ function renderAddresses({ allocation, status = [], type }: ServiceExplanation, 
 }
 
 /** Returns the last lines: one for each address and port, or the reason why no client can connect. */
-function renderClients({ type, status = [], clients, provider }: ServiceExplanation, isOthers: boolean): string[] {
+function renderClients({ allocation, type, status = [], clients, provider }: ServiceExplanation, isOthers: boolean): string[] {
   if (clients === undefined) return [];
   const views = clients.map((client) => `  ${reachabilityText(client)}`);
   if (type !== 'LoadBalancer') return views.length === 0 ? [] : ['', 'Clients', ...views];
   if (!isOthers)
     return ['', 'Clients', ...(views.length === 0 ? ['  no client outside the cluster can connect: the Service has no address'] : views)];
+  if (provider?.provider === undefined && status.length === 0 && allocation.reason?.code === 'ClassNotSet')
+    return ['', 'Clients', '  no client outside the cluster can connect: no controller has given the Service an address', ...views];
   if (provider?.provider === undefined) return ['', 'Clients', '  another program serves the Service: its behavior is unknown', ...views];
   if (!isBuiltIn(provider.provider)) return ['', 'Clients', `  ${ofModuleText(provider.provider, status)}`, ...views];
   const told =

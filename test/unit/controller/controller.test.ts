@@ -546,7 +546,8 @@ describe('the controller', () => {
       service({ name: 'shop/other', loadBalancerClass: 'loadBalancerClass' in change ? change.loadBalancerClass : 'herald.dev/herald' }),
     );
     await controller.settled();
-    expect(writer.condition('shop/web', 'AddressAssigned')).toBe('False OtherLoadBalancerClass');
+    const code = 'defaultClass' in change ? 'ClassNotSet' : 'OtherLoadBalancerClass';
+    expect(writer.condition('shop/web', 'AddressAssigned')).toBe(`False ${code}`);
     expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
     expect(writer.addresses('shop/other')).toEqual(['192.0.2.2']);
     await controller.stop();

@@ -124,3 +124,12 @@ test('explain shows a Service of the pools, and a Service that no provider claim
     'Provider   bare-metal: it has no loadBalancerClass, and defaultClass of HeraldConfig gives such Services to the pools',
   );
 });
+
+test('explain names both fixes for a Service without a class that no controller serves', patient, async () => {
+  cluster.edit('ledger', () => ({ status: { loadBalancer: {} } }));
+  cluster.put({ apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { defaultClass: false } });
+  const { stdout } = await cluster.herald(explainCommand, ['service', 'shop/ledger']);
+  expect(stdout).toContain('Provider   none: spec.loadBalancerClass is not set');
+  expect(stdout).toMatch(/fix: set spec\.loadBalancerClass: .* \(the field is immutable.*, or set defaultClass: true in HeraldConfig\/default/);
+  expect(stdout).toContain('no client outside the cluster can connect: no controller has given the Service an address');
+});

@@ -85,7 +85,7 @@ describe('the rules of announcement in their order', () => {
   test.each<[string, ClusterLiteral]>([
     ['NoAddress', web({ assigned: [] })],
     ['OtherLoadBalancerClass', web({ loadBalancerClass: 'example.com/other' })],
-    ['OtherLoadBalancerClass', { config: { defaultClass: false } }],
+    ['ClassNotSet', { config: { defaultClass: false } }],
     ['Headless', web({ headless: true })],
     ['OtherProxy', web({ serviceProxyName: 'mesh' })],
     ['ExternalName', web({ type: 'ExternalName' })],

@@ -111,7 +111,7 @@ test("an address is kept when only HeraldConfig says that the Service is not Her
   const services = [{ ...web, assigned: ['192.0.2.1'] }];
   const pools = [{ name: 'main', addresses: ['192.0.2.0/28'] }];
   const expected = expectedAddresses(cluster({ services, pools }), cluster({ services, pools, config: { defaultClass: false } }));
-  expect(expected.get('shop/web')).toMatchObject({ addresses: ['192.0.2.1'], reason: { code: 'OtherLoadBalancerClass' } });
+  expect(expected.get('shop/web')).toMatchObject({ addresses: ['192.0.2.1'], reason: { code: 'ClassNotSet' } });
   const given = expectedAddresses(
     cluster({ services, pools }),
     cluster({ services: [{ ...web, loadBalancerClass: 'example.com/x' }], pools }),

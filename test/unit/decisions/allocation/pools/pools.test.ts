@@ -156,7 +156,7 @@ describe('the steps to the lowest free address', () => {
 describe('Services that pools serve', () => {
   test.each<[string, Omit<ServiceLiteral, 'name'>, Parameters<typeof config>[0], string]>([
     ['without a class while Herald is the default', {}, {}, 'mine'],
-    ['without a class while Herald is not the default', {}, { defaultClass: false }, 'OtherLoadBalancerClass'],
+    ['without a class while Herald is not the default', {}, { defaultClass: false }, 'ClassNotSet'],
     ['of our class', { loadBalancerClass: 'herald.dev/herald' }, { defaultClass: false }, 'mine'],
     ['of another class', { loadBalancerClass: 'example.com/lb' }, {}, 'OtherLoadBalancerClass'],
     ['of type ClusterIP', { type: 'ClusterIP' }, {}, 'NotLoadBalancer'],
