@@ -34,6 +34,8 @@ export function decideAllocationClaim(service: Service, config: HeraldConfig): A
   if (service.headless) return { mine: false, reason: reason('Headless', undefined) };
   if (loadBalancerClass === undefined ? config.defaultClass : loadBalancerClass === ours) return { mine: true };
   const why =
-    loadBalancerClass === undefined ? reason('ClassNotSet', { ours }) : reason('OtherLoadBalancerClass', { class: loadBalancerClass, ours });
+    loadBalancerClass === undefined
+      ? reason('ClassNotSet', { ours })
+      : reason('OtherLoadBalancerClass', { class: loadBalancerClass, ours });
   return { mine: false, reason: why };
 }

@@ -282,13 +282,17 @@ describe('renderOverview', () => {
 
   test('Services without a class that no controller serves are listed with both fixes', () => {
     const services = [{ name: 'shop/b' }, { name: 'shop/a' }, { name: 'shop/theirs', loadBalancerClass: 'example.com/lb' }];
-    const overview = plain(overviewOf({ snapshot: cluster({ services, config: { defaultClass: false } }), conditions: new Map(), objects: [], now }));
+    const overview = plain(
+      overviewOf({ snapshot: cluster({ services, config: { defaultClass: false } }), conditions: new Map(), objects: [], now }),
+    );
     const lines = renderOverview(overview, false);
     const first = lines.findIndex((line) => line.startsWith('Services'));
     expect(lines.slice(first + 1, first + 4)).toEqual([
       '            2 served by no controller: shop/a, shop/b',
       expect.stringMatching(/^ {12}ClassNotSet: spec\.loadBalancerClass is not set, and HeraldConfig\/default has defaultClass: false/),
-      expect.stringMatching(/^ {12}fix: set spec\.loadBalancerClass: herald\.dev\/herald .*, or set defaultClass: true in HeraldConfig\/default/),
+      expect.stringMatching(
+        /^ {12}fix: set spec\.loadBalancerClass: herald\.dev\/herald .*, or set defaultClass: true in HeraldConfig\/default/,
+      ),
     ]);
   });
 

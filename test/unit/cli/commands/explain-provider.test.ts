@@ -130,6 +130,8 @@ test('explain names both fixes for a Service without a class that no controller 
   cluster.put({ apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { defaultClass: false } });
   const { stdout } = await cluster.herald(explainCommand, ['service', 'shop/ledger']);
   expect(stdout).toContain('Provider   none: spec.loadBalancerClass is not set');
-  expect(stdout).toMatch(/fix: set spec\.loadBalancerClass: .* \(the field is immutable.*, or set defaultClass: true in HeraldConfig\/default/);
+  expect(stdout).toMatch(
+    /fix: set spec\.loadBalancerClass: .* \(the field is immutable.*, or set defaultClass: true in HeraldConfig\/default/,
+  );
   expect(stdout).toContain('no client outside the cluster can connect: no controller has given the Service an address');
 });

@@ -73,7 +73,9 @@ describe('a LoadBalancer without a class while Herald is not the default', () =>
         reason: 'ClassNotSet',
         action: 'AssignAddress',
         regarding: { kind: 'Service', namespace: 'shop', name: 'web' },
-        note: expect.stringMatching(/spec\.loadBalancerClass: herald\.dev\/herald .*immutable.*defaultClass: true in HeraldConfig\/default/),
+        note: expect.stringMatching(
+          /spec\.loadBalancerClass: herald\.dev\/herald .*immutable.*defaultClass: true in HeraldConfig\/default/,
+        ),
       },
     ]);
     expect(warned).toMatchObject([{ fields: { services: ['shop/web'], count: 1, code: 'ClassNotSet' } }]);

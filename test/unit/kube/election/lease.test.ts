@@ -314,7 +314,8 @@ test.each([
         else if (effect.do === 'read') post({ type: 'read', lease: stored });
         else if (effect.do === 'write') {
           const raced = effect.over?.version !== stored?.version;
-          if (!raced) stored = { ...lease(effect.term.holder, String(++version), effect.term.durationSeconds), transitions: effect.term.transitions };
+          if (!raced)
+            stored = { ...lease(effect.term.holder, String(++version), effect.term.durationSeconds), transitions: effect.term.transitions };
           post(raced || chance(lost) || stored === undefined ? { type: 'failed', raced } : { type: 'written', lease: stored });
         }
         const leaders = players.filter(({ state }) => (leadsUntil(state, timing) ?? 0) > now);
