@@ -41,6 +41,7 @@ export function unclaimedServices(snapshot: Snapshot, now: number): UnclaimedSer
   const found: UnclaimedService[] = [];
   for (const service of snapshot.services.values()) {
     const reason = whyUnclaimed(service, snapshot.config);
+    // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
     const created = Date.parse(service.metadata.creationTimestamp);
     // Without a creation time (a directory) the age is unknown, and the Service counts.
     if (reason !== undefined && !(created > before)) found.push({ service: serviceKey(service.metadata), reason });

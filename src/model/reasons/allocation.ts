@@ -19,8 +19,8 @@ export const allocationReasons = {
   }),
   ClassNotSet: reasonEntry({
     brief: 'The Service has no load balancer class, and HeraldConfig/default leaves such Services to another controller',
-    says: (_: { readonly ours: string }) =>
-      'spec.loadBalancerClass is not set, and HeraldConfig/default has defaultClass: false, so Herald leaves the Service to another controller',
+    says: (d: { readonly ours: string }) =>
+      `spec.loadBalancerClass is not set, and HeraldConfig/default has defaultClass: false, so Herald ("${d.ours}") leaves the Service to another controller`,
     fix: (d) =>
       `set spec.loadBalancerClass: ${d.ours} (the field is immutable: create the Service anew), or set defaultClass: true in HeraldConfig/default if no other controller serves Services without a class`,
   }),
