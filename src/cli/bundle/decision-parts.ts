@@ -14,7 +14,7 @@ import { defaultNamespace } from '../options/shared-options.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { serviceExplanation } from '../commands/explain-service.ts';
 import { limits } from '../limits.ts';
-import { problemLines } from '../reading/open-reading.ts';
+import { problemLines } from '../reading/problem-lines.ts';
 import { currentConditions } from '../commands/tables/current-conditions.ts';
 import type { Reading } from '../reading/reading.ts';
 import { unhealthyObjects } from '../commands/tables/unhealthy-objects.ts';

@@ -5,7 +5,8 @@ import { explainPool, renderPool } from '../../explain/pools/pool.ts';
 import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { problemText } from '../../sources/source.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
-import { addReadingOptions, openReading, problemLines, type ReadingOptions } from '../reading/open-reading.ts';
+import { addReadingOptions, openReading, type ReadingOptions } from '../reading/open-reading.ts';
+import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { outputOption, type OutputOptions } from '../options/shared-options.ts';
 import type { Reading } from '../reading/reading.ts';
 import { unknownNameError } from '../context/unknown-name.ts';
@@ -101,5 +102,7 @@ function print(context: CommandContext, reading: Reading, subject: Subject, name
     context.print(JSON.stringify({ ...data, problems: about, unread }, undefined, 2));
     return;
   }
-  for (const line of [...found.lines(data as never), ...problemLines(about), ...unreadLines(unread)]) context.print(line);
+  const warnings = problemLines(about.filter(({ severity }) => severity === 'warning'));
+  const above = linesAbove(about, reading.snapshot);
+  for (const line of [...above, ...found.lines(data as never), ...warnings, ...unreadLines(unread)]) context.print(line);
 }

@@ -19,7 +19,8 @@ import { UsageError, type CommandContext, type ClaimingProvider } from '../conte
 import { withLiveNode } from '../../explain/service/live-routes.ts';
 import { queryRoutes, noAskOption, type QueryOptions } from '../live/query-routes.ts';
 import { addFindProcessesOptions } from '../live/find-processes.ts';
-import { addReadingOptions, openReading, problemLines } from '../reading/open-reading.ts';
+import { addReadingOptions, openReading } from '../reading/open-reading.ts';
+import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { outputOption, type OutputOptions } from '../options/shared-options.ts';
 import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
 import { previewBy } from './provider-preview.ts';
@@ -83,7 +84,9 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
     return;
   }
   const untold = unasked.map(({ who, why }) => `not queried, so shown as decided and reported: ${who}: ${why}`);
-  for (const line of [...renderService(explanation), ...problemLines(about), ...unreadLines(unread), ...untold]) context.print(line);
+  const warnings = problemLines(about.filter(({ severity }) => severity === 'warning'));
+  const lines = [...linesAbove(about, snapshot), ...renderService(explanation), ...warnings, ...unreadLines(unread), ...untold];
+  for (const line of lines) context.print(line);
 }
 
 /**

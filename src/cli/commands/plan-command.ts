@@ -12,7 +12,8 @@ import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import { silentLog } from '../../system/log.ts';
 import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
 import type { CommandContext, ClaimingProvider } from '../context/command-context.ts';
-import { manifestsOption, problemLines } from '../reading/open-reading.ts';
+import { manifestsOption } from '../reading/open-reading.ts';
+import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { addCallerOptions, outputOption, type OutputOptions } from '../options/shared-options.ts';
 import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
 import { previewBy } from './provider-preview.ts';
@@ -66,7 +67,7 @@ export function planCommand(context: CommandContext): Command {
 
 async function plan(context: CommandContext, options: Options): Promise<void> {
   const proposal = await readProposal(context, options);
-  const { current, proposed, problems, unread } = proposal;
+  const { current, proposed, problems, currentErrors, unread } = proposal;
   const changes = planChanges(current, proposed, sessionChange);
   const outside = await previewProviders(context, options, proposal);
   const { previews, providers } = outside;
@@ -77,9 +78,10 @@ async function plan(context: CommandContext, options: Options): Promise<void> {
   if (options.output === 'json') {
     const told = outside.telling.length === 0 ? {} : { previews };
     const served = options.provider === undefined ? {} : { providers, untold: outside.silent };
-    context.print(JSON.stringify({ ...changes, ...told, ...served, failures, problems, unread }, undefined, 2));
+    context.print(JSON.stringify({ ...changes, ...told, ...served, failures, problems, currentErrors, unread }, undefined, 2));
   } else {
     for (const line of [
+      ...linesAbove(currentErrors, current).map((line) => (line === '' ? line : `now: ${line}`)),
       ...problemLines(problems),
       ...unreadLines(unread),
       ...(isEmptyPlan(changes) && !isEmptyOutside ? [] : renderPlan(changes, { unsure: broken || blind })),

@@ -30,6 +30,8 @@ export interface Proposal {
   readonly proposed: Snapshot;
   /** Problems in the proposed manifests. */
   readonly problems: readonly SourceProblem[];
+  /** Errors of the current objects. Their last good versions, where there are any, are in `current`. */
+  readonly currentErrors: readonly SourceProblem[];
   readonly unread: readonly UnreadableKind[];
 }
 
@@ -49,11 +51,23 @@ async function ofDirectory(context: CommandContext, files: readonly string[], so
   await requireDirectory(directory);
   if (source === 'none') {
     const { snapshot, problems } = await readDirectory(context, directory);
-    return { current: new Store(), proposed: snapshot, problems, unread: [] };
+    return { current: new Store(), proposed: snapshot, problems, currentErrors: [], unread: [] };
   }
-  const { snapshot: current } = await readDirectory(context, source);
+  const before = await readDirectory(context, source);
   const { snapshot: proposed, problems } = await readDirectory(context, source, directory);
-  return { current, proposed, problems, unread: [] };
+  // Folders of the current directory that cannot be listed are among the problems of the proposal.
+  const told = new Set(problems.map(({ file }) => file));
+  return {
+    current: before.snapshot,
+    proposed,
+    problems,
+    currentErrors: errorsIn(before.problems).filter(({ file }) => !told.has(`${source}/${file}`)),
+    unread: [],
+  };
+}
+
+function errorsIn(problems: readonly SourceProblem[]): SourceProblem[] {
+  return problems.filter(({ severity }) => severity === 'error');
 }
 
 /**
@@ -69,7 +83,7 @@ async function isFile(path: string): Promise<boolean> {
 
 async function ofNothing(context: CommandContext, files: readonly string[]): Promise<Proposal> {
   const { snapshot, problems } = await readManifestFiles(context, files);
-  return { current: new Store(clusterConfig), proposed: snapshot, problems, unread: [] };
+  return { current: new Store(clusterConfig), proposed: snapshot, problems, currentErrors: [], unread: [] };
 }
 
 /** Manifests are applied to a cluster: objects and fields that they do not name stay as they are. */
@@ -85,6 +99,7 @@ async function ofCluster(context: CommandContext, options: ProposalOptions): Pro
     current: reading.snapshot,
     proposed: proposed.snapshot,
     problems: [...files.problems, ...problems, ...ofFiles],
+    currentErrors: errorsIn(reading.problems),
     unread: reading.unread,
   };
 }

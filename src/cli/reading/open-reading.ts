@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander';
-import { problemText, type SourceProblem } from '../../sources/source.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { addCallerOptions, sourceOption, type CallerOptions } from '../options/shared-options.ts';
 import { readCluster } from './read-cluster.ts';
@@ -33,9 +32,4 @@ export function openReading(context: CommandContext, options: ReadingOptions, na
   if (options.file !== undefined) return readManifestFiles(context, options.file);
   if (options.source !== undefined) return readDirectory(context, options.source);
   return readCluster(context, options, namespace);
-}
-
-/** Returns a line for each problem and each warning. */
-export function problemLines(problems: readonly SourceProblem[]): string[] {
-  return problems.map((problem) => `${problem.severity === 'error' ? 'problem' : 'warning'}: ${problemText(problem)}`);
 }

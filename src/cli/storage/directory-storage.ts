@@ -1,6 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DirectorySource } from '../../sources/directory/directory-source.ts';
+import { LastGoodRecorder } from '../../sources/directory/last-good/last-good-recorder.ts';
 import { acquireLock, LockedError, requireUnlocked } from '../../sources/directory/lock.ts';
 import { DirectoryStatusWriter } from '../../sources/directory/status-writer.ts';
 import type { Log } from '../../system/log.ts';
@@ -16,7 +17,15 @@ export async function openDirectoryStorage({ clock }: CommandContext, directory:
     source,
     async acquireLeadership() {
       const lock = await orExplain(controllerLock(directory), acquireLock);
-      return { writer: records(), release: () => lock.release() };
+      const lastGood = new LastGoodRecorder(directory, { source, log });
+      lastGood.start();
+      return {
+        writer: records(),
+        async release() {
+          await lastGood.stop();
+          await lock.release();
+        },
+      };
     },
     async acquireNode(node) {
       const lock = await orExplain(nodeLock(directory, node), acquireLock);

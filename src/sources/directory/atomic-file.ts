@@ -16,13 +16,13 @@ export async function readIfThere(path: string): Promise<string | undefined> {
  * Replaces a whole file: readers never see half of it, and after a crash one of the two versions exists. Creates folders as needed. The
  * temporary name begins with a dot, so the source does not read it. Rejects with SourceError.
  */
-export async function replaceFile(path: string, text: string): Promise<void> {
+export async function replaceFile(path: string, text: string, mode = 0o644): Promise<void> {
   const folder = dirname(path);
   // Each file has one writer, which writes one version at a time. A fixed name therefore leaves at most one file behind.
   const temporary = join(folder, `.${basename(path)}.tmp`);
   try {
     await mkdir(folder, { recursive: true, mode: 0o755 });
-    const file = await open(temporary, 'w', 0o644);
+    const file = await open(temporary, 'w', mode);
     try {
       await file.writeFile(text);
       await file.sync();

@@ -8,14 +8,14 @@ import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { shadowProblems } from '../shadow-problems.ts';
 import { SourceError, type Source, type SourceProblem } from '../source.ts';
-import { PathBatch } from './path-batch.ts';
+import { PathBatch } from './watch/path-batch.ts';
 import { limits } from './limits.ts';
 import { roleOf } from './layout.ts';
 import { compareProblems, ManifestSet } from './manifest-set.ts';
 import { readManifests } from './manifests.ts';
 import { readBounded, type FileContent } from './read-file.ts';
 import { RecordSet } from './record-set.ts';
-import { FolderWatch } from './folder-watch.ts';
+import { FolderWatch } from './watch/folder-watch.ts';
 
 interface DirectorySourceComponents {
   readonly clock: Clock;
@@ -59,6 +59,16 @@ export class DirectorySource implements Source {
 
   get snapshot(): Snapshot {
     return this.#store;
+  }
+
+  /** The manifests, as written and by file, of objects whose earlier version is in force because the file is broken. */
+  keptManifests(): ReadonlyMap<string, readonly unknown[]> {
+    return this.#manifests.kept();
+  }
+
+  /** The manifest files for which there is a record of a last good version. */
+  recordedFiles(): Iterable<string> {
+    return this.#manifests.recorded();
   }
 
   /** The number of objects of kinds that Herald does not read. */
@@ -154,7 +164,11 @@ export class DirectorySource implements Source {
   }
 
   async #readFiles(paths: Iterable<string>, affected: Set<string>, changes: Change[]): Promise<void> {
-    const files = [...paths].filter((path) => roleOf(path) !== undefined).sort();
+    // Recorded versions come first: a broken file needs them.
+    const files = sortedBy(
+      [...paths].filter((path) => roleOf(path) !== undefined),
+      (path) => `${roleOf(path)?.kind === 'lastGood' ? 0 : 1} ${path}`,
+    );
     const contents = await inGroups(files, limits.reads, (path) => readBounded(join(this.#root, path)));
     if (this.#closed) return;
     for (const [index, path] of files.entries()) {
@@ -164,19 +178,25 @@ export class DirectorySource implements Source {
       else this.#versions.set(path, content.version);
       const role = roleOf(path);
       if (role?.kind === 'record') changes.push(...this.#records.update(path, role, content));
+      else if (role?.kind === 'lastGood') this.#recall(role.of, content);
       else if (role !== undefined) for (const id of this.#readFile(path, role.kind, content)) affected.add(id);
     }
   }
 
+  /** A record that cannot be read counts as none. */
+  #recall(manifest: string, content: FileContent): void {
+    const recorded = content.kind === 'text' ? readManifests(manifest, 'manifest', content, this.#mode) : undefined;
+    if (this.#manifests.recall(manifest, recorded)) this.#batch.add(manifest);
+  }
+
   #readFile(path: string, role: 'manifest' | 'nodeState', content: FileContent): Iterable<string> {
     if (content.kind === 'unreadable') {
-      this.#manifests.keep(path, {
+      return this.#manifests.keep(path, {
         severity: 'error',
         file: path,
         message: content.message,
         fix: 'make it readable; until then its last version stays in force',
       });
-      return [];
     }
     if (content.kind === 'gone') {
       this.#ignored.delete(path);
@@ -257,6 +277,10 @@ function aborted(signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted === true) resolve();
     else signal?.addEventListener('abort', () => resolve(), { once: true });
   });
+}
+
+function sortedBy(paths: readonly string[], key: (path: string) => string): string[] {
+  return paths.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
 async function inGroups<T>(paths: readonly string[], size: number, work: (path: string) => Promise<T>): Promise<T[]> {

@@ -7,9 +7,15 @@ const ownFolder = '.herald';
 export const statusFolder = `${ownFolder}/status/services`;
 export const objectStatusFolder = `${ownFolder}/status/objects`;
 export const nodesFolder = `${ownFolder}/nodes`;
+const lastGoodFolder = `${ownFolder}/last-good`;
 
 /** The role of a file, by its path relative to the directory. */
-type FileRole = { readonly kind: 'manifest' } | { readonly kind: 'nodeState' } | ({ readonly kind: 'record' } & NamespacedName);
+type FileRole =
+  | { readonly kind: 'manifest' }
+  | { readonly kind: 'nodeState' }
+  | ({ readonly kind: 'record' } & NamespacedName)
+  /** The last good version of objects whose manifest, `of`, is broken now. */
+  | { readonly kind: 'lastGood'; readonly of: string };
 
 export function roleOf(path: string): FileRole | undefined {
   if (!/\.(yaml|yml|json)$/.test(path)) return undefined;
@@ -23,13 +29,24 @@ export function roleOf(path: string): FileRole | undefined {
       : undefined;
   }
   if (path.startsWith(`${nodesFolder}/`)) return parts.length === 3 && isSubdomainName(stem) ? { kind: 'nodeState' } : undefined;
+  if (path.startsWith(`${lastGoodFolder}/`)) {
+    const of = path.slice(lastGoodFolder.length + 1);
+    return roleOf(of)?.kind === 'manifest' ? { kind: 'lastGood', of } : undefined;
+  }
   return parts.some((part) => part.startsWith('.')) ? undefined : { kind: 'manifest' };
+}
+
+/** Returns the file that records the last good version of the objects of a manifest. */
+export function lastGoodFileOf(manifest: string): string {
+  return `${lastGoodFolder}/${manifest}`;
 }
 
 /** True when the folder may contain relevant files. "" is the directory itself. */
 export function mayHoldFiles(folder: string): boolean {
   if (folder === '' || folder === ownFolder || folder === `${ownFolder}/status` || folder === nodesFolder) return true;
   if (folder === statusFolder || folder.startsWith(`${statusFolder}/`)) return true;
+  if (folder === lastGoodFolder) return true;
+  if (folder.startsWith(`${lastGoodFolder}/`)) return mayHoldFiles(folder.slice(lastGoodFolder.length + 1)) && !folder.includes('/.', 1);
   return !folder.split('/').some((part) => part.startsWith('.'));
 }
 

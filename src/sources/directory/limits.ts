@@ -10,6 +10,8 @@ export const limits = {
   /** Problems kept for one file and for the whole directory. */
   problemsPerFile: 200,
   problems: 2000,
+  /** Broken files whose last good version is recorded. */
+  lastGoodFiles: 1000,
   /** Folders below the directory. */
   depth: 16,
   /** A batch begins this long after the last event, so that writers have finished... */

@@ -7,6 +7,8 @@ import type { Manifests } from './manifests.ts';
 
 interface Held {
   readonly identity: ObjectIdentity;
+  /** The version that `objects` were read from, as written. */
+  readonly raw: unknown;
   /** Empty when there was never a good version. */
   readonly objects: readonly HeraldObject[];
   readonly good: boolean;
@@ -16,7 +18,8 @@ interface Held {
 /**
  * The manifests of all files: decides which file an object comes from and which version of it is in force. An object in several files stays
  * with the file that had it first; at a start, with the first file by path. After an edit that breaks an object its last good version
- * stays, and an emptied file keeps its former objects. Pure state: reads no files.
+ * stays, and an emptied file keeps its former objects. A process that starts with a broken file takes the versions that an earlier process
+ * recorded. Pure state: reads no files.
  */
 export class ManifestSet {
   readonly #files = new Map<string, Map<string, Held>>();
@@ -26,42 +29,87 @@ export class ManifestSet {
   /** The file that an object is taken from, and its objects, by identity. */
   readonly #inForce = new Map<string, { readonly file: string; readonly objects: readonly HeraldObject[] }>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
+  /** Recorded last good versions, by file and identity. */
+  readonly #recorded = new Map<string, ReadonlyMap<string, Held>>();
+  /** Files of which an earlier version is in force: that of the whole file, or that of its broken objects. */
+  readonly #broken = new Map<string, 'whole' | 'objects'>();
+
+  /** Takes the last good versions that a process recorded for a file (undefined: none). Returns true when they fill a gap in force. */
+  recall(file: string, recorded: Manifests | undefined): boolean {
+    if (recorded === undefined) {
+      this.#recorded.delete(file);
+      return false;
+    }
+    const held = recorded.entries.flatMap(({ identity, raw, usable, objects, at }): [string, Held][] =>
+      usable ? [[identityText(identity), { identity, raw, objects, good: false, at }]] : [],
+    );
+    this.#recorded.set(file, new Map(held));
+    const present = this.#files.get(file);
+    return this.#broken.has(file) && held.some(([id]) => (present?.get(id)?.objects.length ?? 0) === 0);
+  }
+
+  /** Returns by file the manifests, as written, of objects whose earlier version is in force. */
+  kept(): ReadonlyMap<string, readonly unknown[]> {
+    const files = [...this.#broken].map(([file, part]): [string, readonly unknown[]] => {
+      const held = [...(this.#files.get(file)?.values() ?? [])];
+      return [file, held.flatMap(({ raw, good, objects }) => (objects.length > 0 && (part === 'whole' || !good) ? [raw] : []))];
+    });
+    return new Map(files);
+  }
+
+  /** Returns the files for which there are recorded versions. */
+  recorded(): Iterable<string> {
+    return this.#recorded.keys();
+  }
 
   /** Records a file's present content (undefined: deleted). Returns the identities whose objects may differ. */
   update(file: string, manifests: Manifests | undefined): ReadonlySet<string> {
-    if (manifests?.empty !== undefined && this.#keepEmptied(file)) return new Set();
+    if (manifests?.empty !== undefined && this.#hasEarlier(file)) return this.#keepEmptied(file);
     const before = this.#files.get(file) ?? new Map<string, Held>();
+    const recorded = this.#recorded.get(file) ?? new Map<string, Held>();
     const after = new Map<string, Held>();
     const problems: SourceProblem[] = [...(manifests?.problems ?? []), ...emptyProblem(file, manifests?.empty)];
-    for (const { identity, usable, objects, at } of manifests?.entries ?? []) {
+    for (const { identity, raw, usable, objects, at } of manifests?.entries ?? []) {
       const id = identityText(identity);
       const earlier = after.get(id);
       if (earlier !== undefined) {
         problems.push(problemAt(file, at, id, `is there twice: line ${earlier.at.line} came first and is used`, 'remove one of the two'));
         continue;
       }
-      const last = before.get(id);
-      if (usable) after.set(id, { identity, objects, good: true, at });
-      else after.set(id, { identity, objects: last?.objects ?? [], good: false, at });
+      const last = [before.get(id), recorded.get(id)].find((held) => held !== undefined && held.objects.length > 0);
+      if (usable) after.set(id, { identity, raw, objects, good: true, at });
+      else after.set(id, { identity, raw: last?.raw, objects: last?.objects ?? [], good: false, at });
     }
     if (manifests?.unidentified === true) {
-      for (const [id, held] of before) if (!after.has(id)) after.set(id, { ...held, good: false });
+      for (const [id, held] of [...before, ...recorded]) if (!after.has(id)) after.set(id, { ...held, good: false });
     }
-    for (const [id, { good, objects, at }] of after) {
-      if (!good && objects.length > 0)
+    const broken = [...after].filter(([, { good }]) => !good);
+    for (const [id, { objects, at }] of broken) {
+      if (objects.length > 0)
         problems.push(problemAt(file, at, id, 'is broken; the last good version stays in force', 'see the other problem of this file'));
     }
     this.#claim(file, before, after);
     if (manifests === undefined) this.#files.delete(file);
     else this.#files.set(file, after);
+    if (broken.length > 0 || manifests?.unidentified === true) this.#broken.set(file, 'objects');
+    else this.#broken.delete(file);
     if (problems.length === 0) this.#problems.delete(file);
     else this.#problems.set(file, problems.slice(0, limits.problemsPerFile));
     return new Set([...before.keys(), ...after.keys()]);
   }
 
-  /** Records that a file cannot be read: all its objects stay. */
-  keep(file: string, problem: SourceProblem): void {
+  /** Records that a file cannot be read: all its objects stay. Returns the identities whose objects may differ. */
+  keep(file: string, problem: SourceProblem): ReadonlySet<string> {
     this.#problems.set(file, [problem]);
+    this.#broken.set(file, 'whole');
+    const before = this.#files.get(file) ?? new Map<string, Held>();
+    const missing = [...(this.#recorded.get(file) ?? [])].filter(([id]) => (before.get(id)?.objects.length ?? 0) === 0);
+    // An object that the present process has read without the recorded version was removed from the file.
+    if (missing.length === 0 || [...before.values()].some(({ good }) => good)) return new Set();
+    const after = new Map([...before, ...missing]);
+    this.#claim(file, before, after);
+    this.#files.set(file, after);
+    return new Set(missing.map(([id]) => id));
   }
 
   /**
@@ -109,14 +157,16 @@ export class ManifestSet {
    * Many programs truncate a file before they write it (`kubectl get -o yaml > file`) and may be slow or fail in between. So an empty file
    * does not delete its objects; deleting the file does.
    */
-  #keepEmptied(file: string): boolean {
-    if ((this.#files.get(file)?.size ?? 0) === 0) return false;
+  #keepEmptied(file: string): ReadonlySet<string> {
     // An earlier error still counts, so that an address reserved because of it stays reserved.
     const broken = this.#problems.get(file)?.some((problem) => problem.severity === 'error') ?? false;
     const severity = broken ? 'error' : 'warning';
-    const message = 'has become empty: its last version stays in force until this process ends';
-    this.keep(file, { severity, file, message, fix: 'write its manifests again, or delete the file to remove its objects' });
-    return true;
+    const message = 'has become empty: its last version stays in force';
+    return this.keep(file, { severity, file, message, fix: 'write its manifests again, or delete the file to remove its objects' });
+  }
+
+  #hasEarlier(file: string): boolean {
+    return (this.#files.get(file)?.size ?? 0) > 0 || (this.#recorded.get(file)?.size ?? 0) > 0;
   }
 
   #claimants(id: string): string[] {

@@ -9,6 +9,8 @@ import { decodeDocuments, type DecodedDocument, type Position } from './document
 /** One object of a file: its identity and its parsed form. */
 interface Entry {
   readonly identity: ObjectIdentity;
+  /** As written. */
+  readonly raw: unknown;
   /** False when the object is broken; an earlier version then stays in force. */
   readonly usable: boolean;
   readonly objects: readonly HeraldObject[];
@@ -55,7 +57,7 @@ export function readManifests(
       } else {
         const objects = result.object === undefined || broken ? [] : [result.object, ...result.companions];
         const usable = !broken && (result.object !== undefined || result.problems.length === 0);
-        entries.push({ identity: result.identity, usable, objects, at: document.locate(path) });
+        entries.push({ identity: result.identity, raw, usable, objects, at: document.locate(path) });
       }
       // Further errors would hide the broken syntax that caused them.
       if (broken) continue;

@@ -5,7 +5,7 @@ import { SourceError, type SourceProblem } from '../source.ts';
 import { decodeDocuments } from './documents.ts';
 import { roleOf } from './layout.ts';
 import { readBounded } from './read-file.ts';
-import { FolderWatch } from './folder-watch.ts';
+import { FolderWatch } from './watch/folder-watch.ts';
 
 export interface RawObjects {
   readonly objects: readonly { readonly raw: unknown; readonly where: string }[];

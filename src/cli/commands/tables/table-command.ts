@@ -1,7 +1,8 @@
 import { Command, type Option } from 'commander';
 import { unreadLines, markUndecided } from '../../../explain/unread-objects.ts';
 import type { CommandContext } from '../../context/command-context.ts';
-import { addReadingOptions, openReading, problemLines, type ReadingOptions } from '../../reading/open-reading.ts';
+import { addReadingOptions, openReading, type ReadingOptions } from '../../reading/open-reading.ts';
+import { linesAbove } from '../../reading/problem-lines.ts';
 import type { Reading } from '../../reading/reading.ts';
 import { asDocument, tableOutputOption, type TableOutputOptions } from './output-format.ts';
 import { answerAndWatch, watchOption, type CommandOutput, type WatchOptions } from './watch.ts';
@@ -40,9 +41,12 @@ async function answerOf<O extends TableOptions, D extends object>(
     const data = markUndecided(await table.data(reading, options), unread, '');
     const document = asDocument(options, { ...data, problems, unread });
     if (document !== undefined) return document;
-    const broken = problems.filter(({ severity }) => severity === 'error');
-    const beside = [...problemLines(broken), ...unreadLines(unread)];
-    const lines = [...table.lines(data, options.output === 'wide'), ...(beside.length === 0 ? [] : ['', ...beside])];
+    const beside = unreadLines(unread);
+    const lines = [
+      ...linesAbove(problems, reading.snapshot),
+      ...table.lines(data, options.output === 'wide'),
+      ...(beside.length === 0 ? [] : ['', ...beside]),
+    ];
     return { lines, separator: [''] };
   } finally {
     reading.close();

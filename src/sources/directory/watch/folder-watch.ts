@@ -1,8 +1,8 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { limits } from './limits.ts';
-import { mayHoldFiles, roleOf } from './layout.ts';
+import { limits } from '../limits.ts';
+import { mayHoldFiles, roleOf } from '../layout.ts';
 
 /**
  * Watches a directory and its subfolders, one inotify watch each. Reports paths relative to the root that may have changed, sometimes more

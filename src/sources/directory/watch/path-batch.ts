@@ -1,5 +1,5 @@
-import type { Cancel, Clock } from '../../system/clock.ts';
-import { limits } from './limits.ts';
+import type { Cancel, Clock } from '../../../system/clock.ts';
+import { limits } from '../limits.ts';
 
 /**
  * Collects paths until no event came for a moment, then processes all of them; one batch at a time. Holds everything until `begin`, which

@@ -1,0 +1,104 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { explainCommand } from '../../../../src/cli/commands/explain-command.ts';
+import { planCommand } from '../../../../src/cli/commands/plan-command.ts';
+import { poolsCommand } from '../../../../src/cli/commands/tables/pools-command.ts';
+import { routesCommand } from '../../../../src/cli/commands/tables/routes-command.ts';
+import { statusCommand } from '../../../../src/cli/commands/tables/status-command.ts';
+import { DirectorySource } from '../../../../src/sources/directory/directory-source.ts';
+import { LastGoodRecorder } from '../../../../src/sources/directory/last-good/last-good-recorder.ts';
+import { systemClock } from '../../../../src/system/clock.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { inProcess } from '../in-process.ts';
+import { discard, scratch } from '../program.ts';
+
+const fabric = ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml'];
+const asked = ['--no-ask'];
+let directory: string;
+
+async function edit(change: (text: string) => string): Promise<void> {
+  const file = join(directory, '20-herald.yaml');
+  await writeFile(file, change(await readFile(file, 'utf8')));
+}
+
+const breakPool = (text: string): string => text.replace('198.51.100.10-198.51.100.99', '198.51.100.999');
+const mistake = /^problem: 20-herald\.yaml:\d+:\d+: IPAddressPool\/public: spec\.addresses\[0\]: "198\.51\.100\.999"/;
+/** The mistake, then what stays in force, then the output. */
+const above = (stdout: string): string =>
+  stdout
+    .split('\n')
+    .filter((line) => line.startsWith('problem: '))
+    .toSorted((a, b) => Number(mistake.test(b)) - Number(mistake.test(a)))
+    .join('\n');
+
+beforeEach(async () => {
+  directory = await scratch(...fabric);
+  await mkdir(join(directory, '.herald/status/services/shop'), { recursive: true });
+  const record = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { namespace: 'shop', name: 'web' },
+    status: { loadBalancer: { ingress: [{ ip: '198.51.100.10' }, { ip: '2001:db8:100::10' }] } },
+  };
+  await writeFile(join(directory, '.herald/status/services/shop/web.yaml'), JSON.stringify(record));
+});
+
+afterEach(() => discard(directory));
+
+/** Edits a file while a controller records what stays in force. */
+async function editWhileRunning(change: (text: string) => string): Promise<void> {
+  const source = new DirectorySource(directory, { clock: systemClock, log: silentLog });
+  await source.start();
+  const recorder = new LastGoodRecorder(directory, { source, log: silentLog });
+  recorder.start();
+  const broken = new Promise<void>((resolve) => void source.onProblem(() => resolve()));
+  await edit(change);
+  await broken;
+  await recorder.stop();
+  await source.close();
+}
+
+describe('a pool whose file an edit broke while a controller ran', () => {
+  beforeEach(() => editWhileRunning(breakPool));
+
+  test('stays in force in explain service, which shows the mistake first', async () => {
+    const { stdout } = await inProcess(explainCommand, ['service', 'shop/web', '--source', directory, ...asked]);
+    expect(stdout).toMatch(/^problem: 20-herald\.yaml:/);
+    expect(above(stdout)).toMatch(mistake);
+    expect(above(stdout)).toContain('is broken; the last good version stays in force');
+    expect(stdout).toContain('198.51.100.10 (pool public), 2001:db8:100::10 (pool public)');
+    expect(stdout).not.toContain('is not announced');
+    expect(stdout).not.toContain('delete');
+  });
+
+  test.each([
+    ['explain pool', explainCommand, ['pool', 'public'], /2001:db8:100::10/],
+    ['pools', poolsCommand, [], /public/],
+    ['routes', routesCommand, asked, /198\.51\.100\.10\/32/],
+    ['status', statusCommand, [], /public/],
+  ])('stays in force in %s, which shows the mistake first', async (_, command, words, shown) => {
+    const { stdout } = await inProcess(command, [...words, '--source', directory]);
+    expect(stdout).toMatch(/^problem: 20-herald\.yaml:/);
+    expect(above(stdout)).toMatch(mistake);
+    expect(stdout).toMatch(shown);
+    expect(stdout).not.toContain('nothing of IPAddressPool/public is in force');
+  });
+
+  test('is what plan compares with: repairing the file changes nothing', async () => {
+    const proposal = await scratch(...fabric);
+    const { stdout, code } = await inProcess(planCommand, ['-f', proposal, '--source', directory]);
+    await discard(proposal);
+    expect(stdout).toMatch(/^now: problem: 20-herald\.yaml:/);
+    expect(stdout).toContain('Nothing would change.');
+    expect(code).toBe(0);
+  });
+});
+
+test('a pool that was never good is reported as not in force', async () => {
+  await edit(breakPool);
+  const { stdout } = await inProcess(explainCommand, ['service', 'shop/web', '--source', directory, ...asked]);
+  expect(above(stdout)).toMatch(mistake);
+  expect(above(stdout)).toContain('nothing of IPAddressPool/public is in force: no earlier good version is known');
+  expect(above(stdout)).not.toContain('stays in force');
+});
