@@ -14,6 +14,7 @@ export const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   drain: async () => (await import('./drain/drain-command.ts')).drainCommand,
   bgp: async () => (await import('./commands/trace/trace-command.ts')).bgpCommand,
   bundle: async () => (await import('./bundle/bundle-command.ts')).bundleCommand,
+  completion: async () => (await import('./commands/completion/completion-command.ts')).completionCommand,
   import: async () => (await import('./commands/import/import-command.ts')).importCommand,
 };
 

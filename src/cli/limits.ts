@@ -4,6 +4,9 @@ export const limits = {
   pods: 10_000,
   /** Most Warning Events that are shown of a Service. */
   events: 5,
+  /** How long shell completion may read names, and most names that it reads of a cluster. */
+  completionMilliseconds: 2000,
+  completionNames: 2000,
   /** Time between two reads of the node's report by `herald drain`. */
   drainLookMilliseconds: 1000,
   /** The longest value of `herald drain --timeout`. */

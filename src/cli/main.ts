@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { Command } from 'commander';
 import { defined } from '../lang/defined.ts';
 import type { Provider } from '../controller/provider.ts';
 import { systemClock } from '../system/clock.ts';
@@ -8,8 +7,10 @@ import { silentLog } from '../system/log.ts';
 import { systemRandom } from '../system/random.ts';
 import { awsOptionsOf } from './options/aws-options.ts';
 import { commandsFor } from './command-list.ts';
-import { hint, type CommandContext, type ClaimingProvider, type ProviderRequest } from './context/command-context.ts';
+import type { ClaimingProvider, CommandContext, ProviderRequest } from './context/command-context.ts';
 import { failureOf } from './context/exit-status.ts';
+import { makeProgram } from './context/program.ts';
+import { completionRequest } from './commands/completion/scripts.ts';
 import { example, processLog } from './processes.ts';
 import { stopSignals } from './context/stop-signals.ts';
 import { version } from './version.ts';
@@ -62,13 +63,14 @@ async function main(argv: readonly string[]): Promise<number> {
       return [...own, ...(await otherProviders(context, { log: silentLog, leader: { mayWrite: () => false }, modules }, own))];
     },
   };
-  const program = new Command('herald')
-    .description('Gives Kubernetes Services of type LoadBalancer an address and makes it work.')
-    .version(version)
-    .exitOverride()
-    .showHelpAfterError(hint)
-    .addHelpText('after', `\nExample:\n  ${example}\n`);
-  for (const command of await commandsFor(argv.slice(2))) program.addCommand(command(context).exitOverride().showHelpAfterError(hint));
+  const words = argv.slice(2);
+  if (words[0] === completionRequest) {
+    const { answerCompletion } = await import('./commands/completion/answer-completion.ts');
+    await answerCompletion(context, words.slice(1), async (first) => makeProgram(context, await commandsFor(first), { version, example }));
+    endAtOnce = true;
+    return 0;
+  }
+  const program = makeProgram(context, await commandsFor(words), { version, example });
   try {
     await program.parseAsync(argv);
     return status;

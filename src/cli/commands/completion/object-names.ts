@@ -1,0 +1,69 @@
+import { KubeClient } from '../../../kube/client/client.ts';
+import { listPages } from '../../../kube/reflector/list-pages.ts';
+import { heraldApiVersion } from '../../../model/kinds.ts';
+import type { CommandContext } from '../../context/command-context.ts';
+import { limits } from '../../limits.ts';
+import { readDirectory } from '../../reading/read-directory.ts';
+import { readManifestFiles } from '../../reading/read-manifests.ts';
+import type { Reading } from '../../reading/reading.ts';
+import { connectAsCaller } from '../../storage/caller-connection.ts';
+import type { ObjectKind } from './value-kinds.ts';
+
+/**
+ * Lists names from the files, directory or cluster that the options of the command line choose. A Service is "namespace/name", or its name
+ * alone when --namespace is given.
+ */
+export async function objectNames(
+  context: CommandContext,
+  kind: ObjectKind,
+  given: ReadonlyMap<string, string>,
+): Promise<readonly string[]> {
+  const [source, file, namespace] = ['source', 'file', 'namespace'].map((option) => given.get(option));
+  const names = new Set(
+    source !== undefined
+      ? namesIn(await readDirectory(context, source), kind)
+      : file !== undefined
+        ? namesIn(await readManifestFiles(context, [file]), kind)
+        : await namesInCluster(context, kind, given),
+  );
+  const all = [...names].toSorted();
+  if (kind !== 'service' || namespace === undefined) return all;
+  return all.filter((key) => key.startsWith(`${namespace}/`)).map((key) => key.slice(namespace.length + 1));
+}
+
+function namesIn({ snapshot: { services, pools, peers, nodes } }: Reading, kind: ObjectKind): Iterable<string> {
+  if (kind === 'namespace') return [...services.keys()].map((key) => key.slice(0, key.indexOf('/')));
+  return { service: services, pool: pools, peer: peers, node: nodes }[kind].keys();
+}
+
+const ofHerald = `/apis/${heraldApiVersion}`;
+const paths: Readonly<Record<ObjectKind, string>> = {
+  service: '/api/v1/services',
+  pool: `${ofHerald}/ipaddresspools`,
+  peer: `${ofHerald}/bgppeers`,
+  node: '/api/v1/nodes',
+  namespace: '/api/v1/namespaces',
+};
+
+/** Lists only the kind that is needed, with the caller's rights. */
+async function namesInCluster(context: CommandContext, kind: ObjectKind, given: ReadonlyMap<string, string>): Promise<Iterable<string>> {
+  const [kubeconfig, name, apiserver] = ['kubeconfig', 'context', 'apiserver'].map((option) => given.get(option));
+  const connection = await connectAsCaller(context, {
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(name === undefined ? {} : { context: name }),
+    ...(apiserver === undefined ? {} : { apiserver: new URL(apiserver) }),
+  });
+  const client = new KubeClient(connection, { clock: context.clock });
+  const namespace = given.get('namespace');
+  const path = kind === 'service' && namespace !== undefined ? `/api/v1/namespaces/${encodeURIComponent(namespace)}/services` : paths[kind];
+  const names: string[] = [];
+  try {
+    for await (const { items } of listPages(client, path, {}, context.stopped)) {
+      for (const { metadata } of items) names.push(kind === 'service' ? `${metadata.namespace ?? ''}/${metadata.name}` : metadata.name);
+      if (names.length >= limits.completionNames) break;
+    }
+  } finally {
+    client.close();
+  }
+  return names;
+}

@@ -1,0 +1,181 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { commandsFor } from '../../../../../src/cli/command-list.ts';
+import { answerCompletion } from '../../../../../src/cli/commands/completion/answer-completion.ts';
+import { positionOf } from '../../../../../src/cli/commands/completion/position.ts';
+import { argumentValues, optionValues } from '../../../../../src/cli/commands/completion/value-kinds.ts';
+import type { CommandContext } from '../../../../../src/cli/context/command-context.ts';
+import { makeProgram } from '../../../../../src/cli/context/program.ts';
+import { collecting } from '../../in-process.ts';
+import { herald, root } from '../../program.ts';
+
+const fabric = join(root, 'examples/fabric');
+const load = async (words: readonly string[]): Promise<Command> =>
+  makeProgram({} as CommandContext, await commandsFor(words), { version: '1', example: '' });
+
+/** Returns the candidates without their descriptions, and the directive. */
+async function complete(words: readonly string[], changes: Partial<CommandContext> = {}): Promise<readonly string[]> {
+  const { context, stdout } = collecting(changes);
+  await answerCompletion(context, words, load);
+  return stdout.map((line) => line.replace(/\t.*/, ''));
+}
+
+describe('completion', () => {
+  test.each([
+    ['the commands', ['st'], ['status', ':4']],
+    ['the sub-commands', ['explain', 'p'], ['pool', 'peer', ':4']],
+    ['the options of a sub-command', ['explain', 'service', '--pe'], ['--peer', ':4']],
+    ['the values of an option', ['status', '--output', ''], ['text', 'wide', 'json', 'yaml', ':4']],
+    ['the values of a short option', ['status', '-o', 'j'], ['json', ':4']],
+    ['the values after an equals sign', ['status', '--output=w'], ['--output=wide', ':4']],
+    ['the names of Services', ['explain', 'service', '--source', fabric, ''], ['shop/ledger', 'shop/web', ':4']],
+    ['the names of Services of files', ['explain', 'service', '-f', fabric, 'shop/w'], ['shop/web', ':4']],
+    ['the names of pools', ['pools', '--source', fabric, '--pool', 'p'], ['public', ':4']],
+    ['the names of peers', ['history', 'peer', `--source=${fabric}`, 'tor1'], ['tor1-v4', 'tor1-v6', ':4']],
+    ['the names of nodes', ['drain', '--source', fabric, ''], ['node1', 'node2', 'node3', ':4']],
+    ['the shells', ['completion', ''], ['bash', 'zsh', 'fish', 'kubectl', ':4']],
+    ['nothing after the last argument', ['drain', '--source', fabric, 'node1', ''], [':4']],
+    ['files', ['plan', '-f', ''], [':0']],
+    ['directories', ['status', '--source', ''], [':16']],
+    ['nothing for an unknown command', ['explian', ''], expect.arrayContaining([':4'])],
+    ['nothing for a missing directory', ['explain', 'pool', '--source', '/no/such/place', ''], [':4']],
+    ['nothing without a cluster', ['explain', 'pool', ''], [':4']],
+  ])('offers %s', async (_, words, expected) => {
+    expect(await complete(words)).toEqual(expected);
+  });
+
+  test('an option that was given is not offered again, but --file is', async () => {
+    const offered = await complete(['pools', '-o', 'json', '-f', 'x', '--']);
+    expect(offered).not.toContain('--output');
+    expect(offered).toContain('--file');
+  });
+
+  test('a cluster that does not answer ends the completion without a word', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => silent.once('listening', resolve));
+    const directory = mkdtempSync(join(tmpdir(), 'herald-complete-'));
+    const kubeconfig = join(directory, 'config');
+    const server = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    writeFileSync(
+      kubeconfig,
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        'current-context': 'c',
+        clusters: [{ name: 'c', cluster: { server } }],
+        users: [{ name: 'c', user: {} }],
+        contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+      }),
+    );
+    try {
+      expect(await complete(['explain', 'pool', '--kubeconfig', kubeconfig, ''])).toEqual([':4']);
+    } finally {
+      silent.close();
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+/** Values that only the user knows. */
+const free = new Set(
+  'context apiserver fail-on timeout since count duration initial-config bgp-listen healthz-bind-address metrics-address health-address watch'.split(
+    ' ',
+  ),
+);
+
+test('every option with a value and every argument is completed, or is named here as known to the user only', async () => {
+  const program = await load([]);
+  const untold: string[] = [];
+  const visit = (command: Command, path: readonly string[]): void => {
+    for (const option of command.options) {
+      const name = (option.long ?? '').replace('--', '');
+      const known = option.argChoices !== undefined || optionValues[name] !== undefined || free.has(name) || name.startsWith('aws-');
+      if ((option.required || option.optional) && !known && !(name === 'output' && path[0] === 'bundle'))
+        untold.push(`${path.join(' ')} --${name}`);
+    }
+    const kinds = argumentValues[path.join(' ')] ?? [];
+    command.registeredArguments.forEach((argument, at) => {
+      if (argument.argChoices === undefined && kinds[at] === undefined) untold.push(`${path.join(' ')} ${argument.name()}`);
+    });
+    for (const inner of command.commands) visit(inner, [...path, inner.name()]);
+  };
+  visit(program, []);
+  expect(untold).toEqual([]);
+});
+
+test('a position knows the values of the options before it', async () => {
+  const program = await load(['peers']);
+  const { given, place } = positionOf(program, ['peers', '--source=/a', '--context', 'b', '-o', 'json', '--peer', 't']);
+  expect(Object.fromEntries(given)).toEqual({ source: '/a', context: 'b', output: 'json' });
+  expect(place).toMatchObject({ type: 'value', option: expect.objectContaining({ long: '--peer' }) });
+});
+
+/** zsh and fish are packages of Debian: `sh scripts/setup.sh zsh=zsh fish=fish`. */
+describe('a shell with the completion script', { timeout: 60_000 }, () => {
+  let directory: string;
+  let environment: NodeJS.ProcessEnv;
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'herald-shell-'));
+    symlinkSync(join(root, 'bin/herald'), join(directory, 'herald'));
+    for (const shell of ['bash', 'zsh', 'fish', 'kubectl'])
+      writeFileSync(join(directory, `herald.${shell}`), (await herald('completion', shell)).stdout);
+    environment = { ...process.env, PATH: `${directory}:${process.env['PATH'] ?? ''}`, HOME: directory };
+  });
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  /** Returns what bash offers for a command line, as `complete -F` would have it. */
+  function bash(line: string): readonly string[] {
+    const script = `source ${directory}/herald.bash; COMP_LINE=$1; COMP_POINT=\${#1}; _herald herald; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const out = execFileSync('bash', ['-c', script, 'bash', line], { env: environment, cwd: root, encoding: 'utf8' });
+    return out.split('\n').filter((word) => word !== '');
+  }
+
+  test.each([
+    ['herald stat', ['status']],
+    ['herald explain service --source examples/fabric shop/', ['shop/ledger', 'shop/web']],
+    ['herald explain node --source=examples/fabric ', ['node1', 'node2', 'node3']],
+    ['herald status --output=j', ['json']],
+    ['herald peers --source examples/fabric --peer tor2', ['tor2-v4', 'tor2-v6']],
+    ['herald run examples/fab', ['examples/fabric']],
+    ['herald plan --file=examples/fabric/3', ['examples/fabric/30-web.yaml']],
+  ])('bash completes %j', (line, expected) => {
+    expect(bash(line)).toEqual(expected);
+  });
+
+  test('bash registers the function for herald', () => {
+    const out = execFileSync('bash', ['-c', `source ${directory}/herald.bash; complete -p herald`], { env: environment, encoding: 'utf8' });
+    expect(out.trim()).toBe('complete -F _herald herald');
+  });
+
+  test('fish completes names with their descriptions', () => {
+    const of = (line: string): string =>
+      execFileSync('fish', ['-c', `source ${directory}/herald.fish; complete -C ${JSON.stringify(line)}`], {
+        env: environment,
+        cwd: root,
+        encoding: 'utf8',
+      });
+    expect(of('herald explain node --source examples/fabric ')).toBe('node1\nnode2\nnode3\n');
+    expect(of('herald pool')).toMatch(/^pools\tshow the IPAddressPools\n$/);
+    expect(of('herald run examples/fab')).toContain('examples/fabric/');
+  });
+
+  test('zsh loads the script, and its function offers names and descriptions', () => {
+    // _describe needs the line editor, so this one prints its candidates.
+    const script = `compdef() { print "compdef $*" }; _describe() { print -l -- "\${(@P)3}" }; source ${directory}/herald.zsh; words=(herald explain node --source examples/fabric node); CURRENT=6; _herald; words=(herald pool); CURRENT=2; _herald`;
+    const out = execFileSync('zsh', ['-f', '-c', script], { env: environment, cwd: root, encoding: 'utf8' });
+    expect(out).toBe('compdef _herald herald\nnode1\nnode2\nnode3\npools:show the IPAddressPools\n');
+  });
+
+  test('the program for kubectl passes the words on', () => {
+    const [asked, program] = [join(directory, 'kubectl'), join(directory, 'herald.kubectl')];
+    writeFileSync(asked, '#!/bin/sh\nprintf "<%s>" "$@"\n');
+    for (const one of [asked, program]) chmodSync(one, 0o755);
+    const out = execFileSync(program, ['explain', 'pool', ''], { env: environment, encoding: 'utf8' });
+    expect(out).toBe('<herald><__complete><explain><pool><>');
+  });
+});
