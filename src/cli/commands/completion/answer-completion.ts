@@ -10,7 +10,7 @@ const directive = { files: 0, nothing: 4, directories: 16 } as const;
 
 interface Answer {
   readonly candidates: readonly Candidate[];
-  readonly then: (typeof directive)[keyof typeof directive];
+  readonly after: (typeof directive)[keyof typeof directive];
 }
 
 interface Candidate {
@@ -30,15 +30,15 @@ export async function answerCompletion(
 ): Promise<void> {
   const program = await load(words.length > 1 ? words : []);
   const position = positionOf(program, words);
-  const { candidates, then } = await answerAt(context, position);
+  const { candidates, after } = await answerAt(context, position);
   for (const { word, about } of candidates.filter((one) => one.word.startsWith(position.stem)))
     context.print(about === undefined ? `${position.before}${word}` : `${position.before}${word}\t${about}`);
-  context.print(`:${then}`);
+  context.print(`:${after}`);
 }
 
 async function answerAt(context: CommandContext, position: Position): Promise<Answer> {
   const { place, command } = position;
-  const offer = (candidates: readonly Candidate[]): Answer => ({ candidates, then: directive.nothing });
+  const offer = (candidates: readonly Candidate[]): Answer => ({ candidates, after: directive.nothing });
   if (place.type === 'command') return offer(command.commands.map((one) => ({ word: one.name(), about: brief(one.description()) })));
   if (place.type === 'option') return offer(optionCandidates(position));
   if (place.type === 'value' && place.option.argChoices !== undefined) return offer(place.option.argChoices.map((word) => ({ word })));
@@ -46,8 +46,8 @@ async function answerAt(context: CommandContext, position: Position): Promise<An
   if (fixed !== undefined) return offer(fixed.map((word) => ({ word })));
   const kind = valueKindAt(position);
   if (kind === undefined || kind === 'free') return offer([]);
-  if (kind === 'file') return { candidates: [], then: directive.files };
-  if (kind === 'directory') return { candidates: [], then: directive.directories };
+  if (kind === 'file') return { candidates: [], after: directive.files };
+  if (kind === 'directory') return { candidates: [], after: directive.directories };
   return offer((await inTime(context, (limited) => objectNames(limited, kind, position.given))).map((word) => ({ word })));
 }
 
