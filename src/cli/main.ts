@@ -8,6 +8,7 @@ import { systemRandom } from '../system/random.ts';
 import { awsOptionsOf } from './options/aws-options.ts';
 import { commandsFor } from './command-list.ts';
 import type { ClaimingProvider, CommandContext, ProviderRequest } from './context/command-context.ts';
+import { painterFor, plain } from './context/colour.ts';
 import { failureOf } from './context/exit-status.ts';
 import { makeProgram } from './context/program.ts';
 import { completionRequest } from './commands/completion/scripts.ts';
@@ -21,11 +22,12 @@ let endAtOnce = false;
 /** The composition root: the only place that knows the process, the real clock and the providers. */
 async function main(argv: readonly string[]): Promise<number> {
   let status = 0;
+  let paint = plain;
   const context: CommandContext = {
     clock: systemClock,
     random: systemRandom,
     log: processLog,
-    print: (line) => void process.stdout.write(`${line}\n`),
+    print: (line) => void process.stdout.write(`${paint(line)}\n`),
     write: (octets) =>
       new Promise((resolve) => {
         if (process.stdout.write(octets)) resolve();
@@ -71,6 +73,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const program = makeProgram(context, await commandsFor(words), { version, example });
+  program.hook('preAction', (_, action) => void (paint = painterFor(action.opts(), context)));
   try {
     await program.parseAsync(argv);
     return status;

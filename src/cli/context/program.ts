@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addColourOption } from './colour.ts';
 import { hint, type CommandContext, type MakeCommand } from './command-context.ts';
 
 /** Makes the program of some commands, with the settings that every command shares. */
@@ -14,5 +15,6 @@ export function makeProgram(
     .showHelpAfterError(hint)
     .addHelpText('after', `\nExample:\n  ${about.example}\n`);
   for (const make of makers) program.addCommand(make(context).exitOverride().showHelpAfterError(hint));
+  addColourOption(program);
   return program;
 }

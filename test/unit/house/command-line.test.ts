@@ -4,13 +4,14 @@ import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { commands as loaders, commandsFor } from '../../../src/cli/command-list.ts';
 import type { CommandContext } from '../../../src/cli/context/command-context.ts';
+import { makeProgram } from '../../../src/cli/context/program.ts';
 import { failureKinds } from '../../../src/explain/plan/fail-on.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/command-line.md'), 'utf8');
 
 /** Commands read their environment only when they run. */
 const environment = {} as CommandContext;
-const commands = (await commandsFor([])).map((command) => command(environment));
+const { commands } = makeProgram(environment, await commandsFor([]), { version: '', example: '' });
 
 function optionsOf(command: Command): string[] {
   return [...command.options.map(({ flags }) => flags), ...command.commands.flatMap(optionsOf)];
