@@ -47,7 +47,7 @@ const coloured: Painter = (text) =>
   text.replace(anything, (...match) => {
     const groups = match.at(-1) as Readonly<Record<Colour, string | undefined>>;
     const colour = (Object.keys(codes) as Colour[]).find((one) => groups[one] !== undefined) ?? 'yellow';
-    return `\u001B[${codes[colour]}m${String(match[0])}\u001B[0m`;
+    return `\u001B[${codes[colour]}m${match[0]}\u001B[0m`;
   });
 
 export interface ColourOptions {
