@@ -13,6 +13,11 @@ export const advertisementRows: readonly FieldRow[] = [
     text: "With 0, 100 is sent to internal peers, as in FRR; MetalLB's native mode sends 0. When two advertisements disagree about an address, neither announces it ([ConflictingAdvertisements](reasons.md)).",
   },
   {
+    field: 'asPathPrepend',
+    does: 'differs',
+    text: 'Up to 32. Of several advertisements of a route the largest counts; MetalLB then rejects the whole configuration.',
+  },
+  {
     field: 'communities',
     does: 'differs',
     text: 'Well-known names (`no-export`) are understood without an alias; an alias of that name takes precedence. An unknown alias leaves this advertisement out; MetalLB then rejects the whole configuration.',

@@ -1,9 +1,12 @@
 import { isRecord } from '../../lang/is-record.ts';
+import { annotations } from '../annotations.ts';
 import { defined } from '../../lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../objects/metadata.ts';
 import { metallbAnnotation, translateAnnotations } from '../parse/metallb-annotations.ts';
 import type { RawInput, Remark } from './import.ts';
 import { parseAnyObject } from './read.ts';
+import { consent, sharedAcross, type SharedAcross } from './shared-across.ts';
+import type { Service } from '../objects/service.ts';
 
 /** A Service with MetalLB annotations, and the annotations that request the same from Herald. */
 export interface ImportedService {
@@ -20,11 +23,13 @@ export interface ServiceImport {
   readonly classes: ReadonlyMap<string, number>;
 }
 
+const { allowSharedIP } = annotations;
 const compat = { compat: 'metallb', namespace: '' } as const;
 
 /** Translates what Services request from MetalLB into Herald's annotations. Pure. */
 export function importServices(inputs: readonly RawInput[]): ServiceImport {
   const services: ImportedService[] = [];
+  const parsed: Service[] = [];
   const classes = new Map<string, number>();
   for (const { raw, where } of inputs) {
     if (!isRecord(raw) || raw['kind'] !== 'Service' || raw['apiVersion'] !== 'v1') continue;
@@ -32,6 +37,7 @@ export function importServices(inputs: readonly RawInput[]): ServiceImport {
     if (object?.kind === 'Service' && object.type === 'LoadBalancer') {
       const name = object.loadBalancerClass ?? '';
       classes.set(name, (classes.get(name) ?? 0) + 1);
+      parsed.push(object);
     }
     const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
     const written = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
@@ -49,22 +55,24 @@ export function importServices(inputs: readonly RawInput[]): ServiceImport {
       remarks: [
         ...problems.filter(about).map(({ field, message, fix }) => ({ level: 'refused' as const, field, message, fix })),
         ...warnings.filter(about).map(({ field, message, fix }) => ({ level: 'note' as const, field, message, fix })),
-        ...sharing(translated.from),
       ],
     });
   }
-  return { services, classes };
+  const across = new Map(sharedAcross(parsed).map((one) => [one.service, one]));
+  return { services: services.map((one) => withConsent(one, across.get(one.service))), classes };
 }
 
-function sharing(from: ReadonlyMap<string, string>): Remark[] {
-  const name = from.get('herald.dev/allow-shared-ip');
-  if (name === undefined) return [];
-  return [
-    {
-      level: 'note',
-      field: `metadata.annotations["${name}"]`,
-      message: 'shares an address with Services of its own namespace only, unless each admits the namespace of the other',
-      fix: 'write herald.dev/allow-shared-ip-namespaces on both where they are in different namespaces',
-    },
-  ];
+/** Adds what a shared address needs: the annotation that admits the other namespaces, when Services of several share it. */
+function withConsent(one: ImportedService, across: SharedAcross | undefined): ImportedService {
+  if (!Object.hasOwn(one.annotations, allowSharedIP)) return one;
+  const field = `metadata.annotations["${allowSharedIP}"]`;
+  if (across === undefined) {
+    const message = 'shares an address with Services of its own namespace only, unless each admits the namespace of the other';
+    const fix = `write ${consent} on both where they are in different namespaces`;
+    return { ...one, remarks: [...one.remarks, { level: 'note', field, message, fix }] };
+  }
+  const message = `shares ${across.addresses.join(' and ')} with ${across.others.join(', ')} by the key alone, which Herald does not accept across namespaces`;
+  const fix = `the command adds ${consent}=${across.admitted}`;
+  const added = { ...one.annotations, [consent]: across.admitted };
+  return { ...one, annotations: added, remarks: [...one.remarks, { level: 'differs', field, message, fix }] };
 }

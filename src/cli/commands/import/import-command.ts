@@ -4,7 +4,8 @@ import { importObjects, type Imported, type RawInput } from '../../../model/meta
 import { importServices } from '../../../model/metallb/import-services.ts';
 import { problemText, type SourceProblem } from '../../../sources/source.ts';
 import { hint, UsageError, type CommandContext } from '../../context/command-context.ts';
-import { renderImport } from './import-report.ts';
+import { checkAcross, type SecretsRead } from './across-objects.ts';
+import { importData, renderImport } from './import-report.ts';
 import { addCallerOptions, type CallerOptions } from '../../options/shared-options.ts';
 import { manifestsOption } from '../../reading/open-reading.ts';
 import { readFiles } from '../../reading/read-manifests.ts';
@@ -13,7 +14,7 @@ import { readMetalLBObjects } from './read-metallb.ts';
 interface Options extends CallerOptions {
   readonly file?: readonly string[];
   readonly namespace?: string;
-  readonly output: 'yaml' | 'report';
+  readonly output: 'yaml' | 'report' | 'json';
 }
 
 /** In the order in which they are applied: referenced objects come first. */
@@ -27,8 +28,11 @@ export function importCommand(context: CommandContext): Command {
     .addOption(manifestsOption().conflicts(['kubeconfig', 'apiserver', 'context']))
     .option('--namespace <name>', 'namespace of MetalLB (default: metallb-system, or the only one in the files)')
     .addOption(
-      new Option('-o, --output <format>', 'yaml: manifests, with the report on standard error; report: only the report')
-        .choices(['yaml', 'report'])
+      new Option(
+        '-o, --output <format>',
+        'yaml: manifests, with the report on standard error; report: only the report; json: the report as data',
+      )
+        .choices(['yaml', 'report', 'json'])
         .default('yaml'),
     )
     .addHelpText(
@@ -36,11 +40,12 @@ export function importCommand(context: CommandContext): Command {
       '\nExample:\n  herald import metallb > herald.yaml                          from the cluster of $KUBECONFIG\n  herald import metallb -f metallb/ -o report                  what would differ\n  kubectl get -n metallb-system ipaddresspools,bgppeers,bgpadvertisements,communities,bfdprofiles,l2advertisements -o yaml |\n    herald import metallb -f - > herald.yaml\n\nNothing is changed. Services are not in the output: the report has the commands that annotate them.',
     )
     .action(async (options: Options) => {
-      const { inputs, problems } = await read(context, options);
-      const imported = importObjects(inputs, options.namespace);
+      const { inputs, problems, secrets } = await read(context, options);
+      const imported = checkAcross(importObjects(inputs, options.namespace), inputs, secrets);
       const services = importServices(inputs);
       const report = [...problems.map((problem) => `problem: ${problemText(problem)}`), ...renderImport(imported, services)];
-      if (options.output === 'report') for (const line of report) context.print(line);
+      if (options.output === 'json') context.print(JSON.stringify(importData(imported, services, problems), undefined, 2));
+      else if (options.output === 'report') for (const line of report) context.print(line);
       else {
         for (const line of manifests(imported)) context.print(line);
         for (const line of report) context.printError(line);
@@ -58,16 +63,16 @@ export function importCommand(context: CommandContext): Command {
 async function read(
   context: CommandContext,
   options: Options,
-): Promise<{ readonly inputs: readonly RawInput[]; readonly problems: readonly SourceProblem[] }> {
+): Promise<{ readonly inputs: readonly RawInput[]; readonly problems: readonly SourceProblem[]; readonly secrets: SecretsRead }> {
   if (options.file !== undefined) {
     const { objects, problems } = await readFiles(context, options.file);
-    return { inputs: objects, problems };
+    return { inputs: objects, problems, secrets: { all: false, forbidden: new Set() } };
   }
   const namespace = options.namespace ?? 'metallb-system';
-  const inputs = await readMetalLBObjects(context, options, namespace);
+  const { inputs, forbidden } = await readMetalLBObjects(context, options, namespace);
   if (inputs.length === 0)
     throw new UsageError(`there is no object in namespace ${namespace} of this cluster: use --namespace if MetalLB runs elsewhere`, 1);
-  return { inputs, problems: [] };
+  return { inputs, problems: [], secrets: { all: true, forbidden } };
 }
 
 /** Also correct for readers of YAML 1.1, which take 64512:10 for a number in base 60, and yes for true. */

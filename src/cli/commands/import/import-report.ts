@@ -1,4 +1,5 @@
 import type { Imported, Remark } from '../../../model/metallb/import.ts';
+import { problemText, type SourceProblem } from '../../../sources/source.ts';
 import type { ImportedService, ServiceImport } from '../../../model/metallb/import-services.ts';
 
 /** Returns the report of an import in lines. Refused objects come first, because a person must fix them. */
@@ -12,6 +13,16 @@ export function renderImport(objects: readonly Imported[], { services, classes }
     ...renderClasses(classes),
     `${objects.length} objects: ${counts.join(', ')}`,
   ];
+}
+
+/** Returns the report of an import for programs. */
+export function importData(objects: readonly Imported[], { services, classes }: ServiceImport, problems: readonly SourceProblem[]): object {
+  return {
+    objects: objects.map(({ manifest: _manifest, ...one }) => one),
+    services,
+    classes: Object.fromEntries(classes),
+    problems: problems.map(problemText),
+  };
 }
 
 function renderObject({ object, where, verdict, remarks }: Imported): string[] {

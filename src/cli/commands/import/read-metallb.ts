@@ -1,3 +1,4 @@
+import { isRecord } from '../../../lang/is-record.ts';
 import { KubeClient } from '../../../kube/client/client.ts';
 import { KubeError } from '../../../kube/error.ts';
 import { listPages } from '../../../kube/reflector/list-pages.ts';
@@ -7,11 +8,17 @@ import { connectAsCaller } from '../../storage/caller-connection.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import type { CallerOptions } from '../../options/shared-options.ts';
 
+interface ClusterObjects {
+  readonly inputs: readonly RawInput[];
+  /** Names of Secrets that the caller may not read. */
+  readonly forbidden: ReadonlySet<string>;
+}
+
 /**
- * Reads MetalLB's objects in its namespace, and the Services of all namespaces. A kind whose CRD is not installed has no objects. Throws
- * KubeError.
+ * Reads MetalLB's objects in its namespace, the Secrets that its peers name, all Nodes if the caller may list them, and the Services of all
+ * namespaces. A kind whose CRD is not installed has no objects. Throws KubeError.
  */
-export async function readMetalLBObjects(context: CommandContext, options: CallerOptions, namespace: string): Promise<RawInput[]> {
+export async function readMetalLBObjects(context: CommandContext, options: CallerOptions, namespace: string): Promise<ClusterObjects> {
   const { clock, stopped } = context;
   const client = new KubeClient(await connectAsCaller(context, options), { clock });
   const list = async (apiVersion: string, kind: string, path: string): Promise<RawInput[]> => {
@@ -25,13 +32,38 @@ export async function readMetalLBObjects(context: CommandContext, options: Calle
     const objects: RawInput[] = [];
     for (const { kind, apiVersion, plural } of watchedKinds)
       objects.push(...(await list(apiVersion, kind, `/apis/${apiVersion}/${within}/${plural}`).catch(noneIfAbsent)));
-    if (objects.length === 0) return [];
+    if (objects.length === 0) return { inputs: [], forbidden: new Set() };
     const extras = await client.get(`/api/v1/${within}/configmaps/bgpextras`).catch(noneIfAbsent);
     if (!Array.isArray(extras)) objects.push({ raw: { ...(extras as object), apiVersion: 'v1', kind: 'ConfigMap' } });
-    return [...objects, ...(await list('v1', 'Service', '/api/v1/services'))];
+    const forbidden = new Set<string>();
+    for (const name of secretNames(objects)) {
+      const secret = await client.get(`/api/v1/${within}/secrets/${encodeURIComponent(name)}`).catch((error: unknown) => {
+        if (!(error instanceof KubeError) || error.code !== 'forbidden') return noneIfAbsent(error);
+        forbidden.add(name);
+        return [];
+      });
+      if (!Array.isArray(secret)) objects.push({ raw: { ...(secret as object), apiVersion: 'v1', kind: 'Secret' } });
+    }
+    const nodes = await list('v1', 'Node', '/api/v1/nodes').catch(noneIfForbidden);
+    return { inputs: [...objects, ...nodes, ...(await list('v1', 'Service', '/api/v1/services'))], forbidden };
   } finally {
     client.close();
   }
+}
+
+/** Returns the names of the Secrets that BGPPeers name. */
+function secretNames(objects: readonly RawInput[]): Set<string> {
+  const names = objects.map(({ raw }) => {
+    const spec = isRecord(raw) && raw['kind'] === 'BGPPeer' && isRecord(raw['spec']) ? raw['spec'] : {};
+    const reference = spec['passwordSecret'];
+    return isRecord(reference) ? reference['name'] : undefined;
+  });
+  return new Set(names.filter((name): name is string => typeof name === 'string' && name !== ''));
+}
+
+function noneIfForbidden(error: unknown): [] {
+  if (error instanceof KubeError && error.code === 'forbidden') return [];
+  throw error;
 }
 
 function noneIfAbsent(error: unknown): [] {

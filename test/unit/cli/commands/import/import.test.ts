@@ -68,6 +68,30 @@ describe('herald import metallb of a whole installation', patient, () => {
     expect(stderr).not.toContain('example-only');
   });
 
+  test('-o json prints the report as data, with the annotations that Services need', async () => {
+    const shared = await file(
+      'services.yaml',
+      ['a', 'b']
+        .map(
+          (namespace) =>
+            `apiVersion: v1\nkind: Service\nmetadata: {name: dns, namespace: ${namespace}, annotations: {metallb.io/allow-shared-ip: k}}\nspec: {type: LoadBalancer, clusterIP: 10.96.0.10, ports: [{port: 53}]}\nstatus: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}\n`,
+        )
+        .join('---\n'),
+    );
+    const { stdout, stderr, code } = await importing('-f', await file('a.yaml', pool), '-f', shared, '-o', 'json');
+    const admits = (namespace: string) => ({ annotations: { 'herald.dev/allow-shared-ip-namespaces': namespace } });
+    expect(JSON.parse(stdout)).toMatchObject({
+      objects: [{ object: 'IPAddressPool.metallb.io/lb/a', verdict: 'exact', remarks: [{ level: 'note', field: 'spec' }] }],
+      services: [
+        { service: 'a/dns', ...admits('b') },
+        { service: 'b/dns', ...admits('a') },
+      ],
+      classes: { '': 2 },
+      problems: [],
+    });
+    expect([stderr, code]).toEqual(['', 2]);
+  });
+
   test('-o report prints only the report, and -f - reads standard input', async () => {
     const child = importingFrom(readFileSync(join(installation, 'installation.yaml'), 'utf8'), '-o', 'report');
     const { stdout, stderr, code } = await child;
@@ -89,6 +113,12 @@ describe('exit status of herald import metallb', patient, () => {
       `${pool}---\n${pool.replace('namespace: lb', 'namespace: metallb-system')}`,
       'use --namespace lb',
     ],
+    [
+      'a missing alias',
+      2,
+      `${pool}---\napiVersion: metallb.io/v1beta1\nkind: BGPAdvertisement\nmetadata: {name: a, namespace: lb}\nspec: {communities: [gold]}\n`,
+      'names community "gold"',
+    ],
     ['a broken file', 1, 'a: [', 'problem: '],
     [
       'raw FRR configuration',
@@ -104,7 +134,7 @@ describe('exit status of herald import metallb', patient, () => {
 
   test('a mistake on the command line exits with 64, and files that cannot be imported with 1', async () => {
     for (const [status, options] of [
-      [64, ['-o', 'json']],
+      [64, ['-o', 'xml']],
       [64, ['-f', 'a', '--kubeconfig', 'b']],
       [1, ['-f', join(directory, 'none')]],
       [1, ['-f', directory]],

@@ -1,0 +1,144 @@
+import { covers } from '../../../decisions/announcement/advertisements.ts';
+import { resolveCommunity } from '../../../decisions/announcement/communities.ts';
+import { conflictsOf } from '../../../decisions/configuration/pool-conflicts.ts';
+import { isRecord } from '../../../lang/is-record.ts';
+import type { BGPAdvertisement, BGPPeer, IPAddressPool } from '../../../model/kinds/types.ts';
+import type { Imported, RawInput, Remark } from '../../../model/metallb/import.ts';
+import { metallbGroup } from '../../../model/parse/metallb-group.ts';
+import { parseObject } from '../../../model/parse.ts';
+import { reason, reasonText, remedyText, type Reason } from '../../../model/reasons.ts';
+import type { Snapshot } from '../../../model/store/snapshot.ts';
+import { readObjects } from '../../../sources/read-objects.ts';
+import { aggregateRemarks } from './aggregates.ts';
+import { attributeRemarks } from './conflicting-attributes.ts';
+
+/** Which Secrets the caller could read. */
+export interface SecretsRead {
+  /** False when objects come from files, which need not have the Secrets. */
+  readonly all: boolean;
+  /** Names of Secrets that the caller may not read. */
+  readonly forbidden: ReadonlySet<string>;
+}
+
+/**
+ * Checks the imported objects against each other, and returns them with what it found. An object of which another one is missing or
+ * contradicts it is not exact: MetalLB accepts no configuration then, or ignores the name, and Herald leaves out that object or that name.
+ */
+export function checkAcross(imported: readonly Imported[], inputs: readonly RawInput[], secrets: SecretsRead): Imported[] {
+  const manifests = imported.flatMap(({ manifest }) => (manifest === undefined ? [] : [{ raw: manifest }]));
+  const others = inputs.filter(({ raw }) => isKind(raw, 'v1', 'Secret') || isKind(raw, 'v1', 'Node'));
+  const { snapshot } = readObjects([...manifests, ...others]);
+  const layer2 = inputs.flatMap(({ raw }) => asAdvertisement(raw) ?? []);
+  const conflicts = conflictsOf(snapshot.pools.values());
+  return imported.map((one) => {
+    const { kind, metadata } = one.manifest ?? {};
+    const name = isRecord(metadata) ? String(metadata['name']) : '';
+    const found = remarksOf(String(kind), name);
+    if (found.length === 0) return one;
+    const verdict = one.verdict === 'exact' && found.some(({ level }) => level === 'differs') ? 'differs' : one.verdict;
+    return { ...one, verdict, remarks: [...one.remarks, ...found] };
+  });
+
+  function remarksOf(kind: string, name: string): Remark[] {
+    const pool = kind === 'IPAddressPool' ? snapshot.pools.get(name) : undefined;
+    if (pool !== undefined) return [...overlapRemarks(pool, conflicts), ...announcedRemarks(pool, snapshot, layer2)];
+    const peer = kind === 'BGPPeer' ? snapshot.peers.get(name) : undefined;
+    if (peer !== undefined) return peerRemarks(peer, snapshot, secrets);
+    const advertisement = kind === 'BGPAdvertisement' ? snapshot.advertisements.get(name) : undefined;
+    if (advertisement !== undefined) return advertisementRemarks(advertisement, snapshot);
+    return kind === 'Community' ? aliasRemarks(name, snapshot) : [];
+  }
+}
+
+const isKind = (raw: unknown, apiVersion: string, kind: string): boolean =>
+  isRecord(raw) && raw['apiVersion'] === apiVersion && raw['kind'] === kind;
+
+const asRemark = (field: string, one: Reason): Remark => ({ level: 'differs', field, message: reasonText(one), fix: remedyText(one) });
+
+function advertisementRemarks(advertisement: BGPAdvertisement, snapshot: Snapshot): Remark[] {
+  const { name } = advertisement.metadata;
+  const unknown = (names: readonly string[], known: ReadonlyMap<string, unknown>): readonly string[] =>
+    names.filter((one) => !known.has(one));
+  return [
+    ...advertisement.communities
+      .filter((community) => !resolveCommunity(community, snapshot.communities.values()).ok)
+      .map((community) => asRemark('spec.communities', reason('UnknownCommunity', { community, advertisement: name }))),
+    ...unknown(advertisement.ipAddressPools, snapshot.pools).map((pool) =>
+      asRemark('spec.ipAddressPools', reason('UnknownPool', { advertisement: name, pool })),
+    ),
+    ...unknown(advertisement.peers, snapshot.peers).map((peer) =>
+      asRemark('spec.peers', reason('UnknownPeer', { advertisement: name, peer })),
+    ),
+    ...aggregateRemarks(advertisement, snapshot),
+    ...attributeRemarks(advertisement, snapshot),
+  ];
+}
+
+function peerRemarks({ metadata: { name }, bfdProfile, passwordSecret }: BGPPeer, snapshot: Snapshot, secrets: SecretsRead): Remark[] {
+  const remarks: Remark[] = [];
+  if (bfdProfile !== undefined && !snapshot.bfdProfiles.has(bfdProfile)) {
+    remarks.push(asRemark('spec.bfdProfile', reason('BFDProfileMissing', { peer: name, profile: bfdProfile })));
+  }
+  if (passwordSecret === undefined) return remarks;
+  const text = `${passwordSecret.namespace}/${passwordSecret.name}`;
+  const found = snapshot.secrets.get(text);
+  const field = 'spec.passwordSecret';
+  const check = `check that Secret ${text} has type kubernetes.io/basic-auth and the key password`;
+  if (found === undefined && secrets.forbidden.has(passwordSecret.name)) {
+    remarks.push({ level: 'note', field, message: `names Secret ${text}, which you may not read`, fix: check });
+  } else if (found === undefined && !secrets.all) {
+    remarks.push({ level: 'note', field, message: `names Secret ${text}, which is not in the files`, fix: check });
+  } else if (found === undefined) {
+    const message = `names Secret ${text}, which does not exist: this session waits for it, and MetalLB accepts no configuration`;
+    remarks.push({ level: 'differs', field, message, fix: `create Secret ${text}` });
+  } else if (found.password === undefined) {
+    remarks.push({ level: 'differs', field, message: `names Secret ${text}, which has no key password`, fix: 'add the key' });
+  }
+  return remarks;
+}
+
+function overlapRemarks({ metadata: { name } }: IPAddressPool, conflicts: ReadonlyMap<string, readonly string[]>): Remark[] {
+  return (conflicts.get(name) ?? []).map((other) => ({
+    level: 'differs',
+    field: 'spec.addresses',
+    message: `overlaps IPAddressPool "${other}": one of the two gives no addresses, and MetalLB accepts no configuration`,
+    fix: 'make the pools disjoint',
+  }));
+}
+
+function announcedRemarks(pool: IPAddressPool, snapshot: Snapshot, layer2: readonly BGPAdvertisement[]): Remark[] {
+  const of = { type: 'LoadBalancer', pool, prefixes: [], name: '' } as const;
+  if ([...snapshot.advertisements.values()].some((one) => covers(one, of))) return [];
+  const field = 'spec';
+  if (layer2.some((one) => covers(one, of))) {
+    const message = 'is announced by an L2Advertisement only: Herald assigns its addresses and announces none';
+    return [{ level: 'differs', field, message, fix: 'leave this pool to MetalLB, or add a BGPAdvertisement' }];
+  }
+  const message = 'is announced by nothing: its addresses are assigned and cannot be reached, as in MetalLB';
+  return [{ level: 'note', field, message, fix: 'add a BGPAdvertisement, or remove the pool' }];
+}
+
+/** An alias that two objects define has the value of the first object by name. */
+function aliasRemarks(name: string, { communities }: Snapshot): Remark[] {
+  const own = communities.get(name)?.communities ?? [];
+  const earlier = [...communities.values()].filter(({ metadata }) => metadata.name < name);
+  return own.flatMap((alias) => {
+    const first = earlier.find((one) => one.communities.some((other) => other.name === alias.name));
+    if (first === undefined) return [];
+    const message = `defines ${alias.name} as Community "${first.metadata.name}" does: that one counts, and MetalLB accepts no configuration`;
+    return [{ level: 'differs', field: 'spec.communities', message, fix: 'rename one of the two' }];
+  });
+}
+
+/** Reads which pools an L2Advertisement covers, as if it were a BGPAdvertisement. */
+function asAdvertisement(raw: unknown): BGPAdvertisement | undefined {
+  if (!isRecord(raw) || raw['kind'] !== 'L2Advertisement' || !String(raw['apiVersion']).startsWith(`${metallbGroup}/`)) return undefined;
+  const { ipAddressPools, ipAddressPoolSelectors } = isRecord(raw['spec']) ? raw['spec'] : {};
+  const { object } = parseObject({
+    apiVersion: 'herald.dev/v1alpha1',
+    kind: 'BGPAdvertisement',
+    metadata: { name: 'layer-2' },
+    spec: { ipAddressPools, ipAddressPoolSelectors },
+  });
+  return object?.kind === 'BGPAdvertisement' ? object : undefined;
+}

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import { checkAcross } from '../../../../../src/cli/commands/import/across-objects.ts';
+import { importObjects, type Imported } from '../../../../../src/model/metallb/import.ts';
+import { metallb } from '../../../model/metallb/metallb-manifests.ts';
+
+const files = { all: false, forbidden: new Set<string>() };
+const check = (objects: readonly unknown[], secrets = files): Imported[] => {
+  const inputs = objects.map((raw) => ({ raw }));
+  return checkAcross(importObjects(inputs), inputs, secrets);
+};
+/** Returns "verdict Kind/name" and the remarks of each object, as lines. */
+const report = (objects: readonly unknown[], secrets = files): string[] =>
+  check(objects, secrets).flatMap(({ object, verdict, remarks }) => [
+    `${verdict} ${object.replace('.metallb.io/metallb-system', '')}`,
+    ...remarks.map(({ level, field, message }) => `${level} ${field}: ${message}`),
+  ]);
+
+const pool = (addresses: readonly string[], name = 'main', labels = {}): object =>
+  metallb('IPAddressPool', { addresses }, name, { labels });
+const advertisement = (spec: object, name = 'main'): object => metallb('BGPAdvertisement', spec, name);
+const peer = (spec: object = {}): object =>
+  metallb('BGPPeer', { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.1', ...spec }, 'tor1');
+const secret = (data: object): object => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 's', namespace: 'metallb-system' },
+  ...data,
+});
+const all = [pool(['198.51.100.0/24', '2001:db8::/64']), peer()];
+
+describe('import across objects', () => {
+  test('objects that fit each other are exact', () => {
+    const objects = [
+      ...all,
+      advertisement({ ipAddressPools: ['main'], peers: ['tor1'], communities: ['gold', 'no-export'], aggregationLength: 24 }),
+      metallb('Community', { communities: [{ name: 'gold', value: '64512:1' }] }),
+    ];
+    expect(report(objects)).toEqual([
+      'exact IPAddressPool/main',
+      'exact BGPPeer/tor1',
+      'exact BGPAdvertisement/main',
+      'exact Community/main',
+    ]);
+  });
+
+  test.each<[string, object, string]>([
+    ['an unknown alias', { communities: ['gold'] }, 'names community "gold", which no Community object defines'],
+    ['an unknown pool', { ipAddressPools: ['main', 'old'] }, 'names IPAddressPool "old", which does not exist'],
+    ['an unknown peer', { peers: ['tor9'] }, 'names BGPPeer "tor9", which does not exist'],
+    ['an IPv4 aggregate wider than the range', { aggregationLength: 23 }, 'length 23 would cover addresses outside 198.51.100.0/24'],
+    ['an IPv6 aggregate wider than the range', { aggregationLengthV6: 48 }, 'length 48 would cover addresses outside 2001:db8::/64'],
+  ])('an advertisement with %s is not exact', (_, spec, text) => {
+    const [, , found] = check([...all, advertisement(spec)]);
+    expect(found?.verdict).toBe('differs');
+    expect(found?.remarks).toEqual([expect.objectContaining({ level: 'differs', message: expect.stringContaining(text) as unknown })]);
+    expect(found?.remarks[0]?.fix).not.toBe('');
+  });
+
+  test('an aggregate is compared with each block of a range: MetalLB refuses the configuration if all are smaller', () => {
+    const of = (length: number): string[] => report([pool(['198.51.100.1-198.51.100.6']), advertisement({ aggregationLength: length })]);
+    expect(of(31).at(-1)).toContain('Herald does not announce that block, and MetalLB announces it nevertheless');
+    expect(of(30).at(-1)).toContain('MetalLB accepts no configuration');
+    expect(of(32).at(-1)).toBe('exact BGPAdvertisement/main');
+  });
+
+  test.each<[string, object, object, string | undefined]>([
+    ['two values', { localPref: 100 }, { localPref: 200 }, 'Herald announces them by neither'],
+    ['one value and the default', { localPref: 100 }, {}, 'Herald sends 100'],
+    ['two prepends', { asPathPrepend: 2 }, { asPathPrepend: 3 }, 'Herald prepends 3 times'],
+    ['one value', { localPref: 100 }, { localPref: 100 }, undefined],
+    ['other peers', { localPref: 100, peers: ['tor1'] }, { localPref: 200, peers: ['tor2'] }, undefined],
+    ['other aggregates', { localPref: 100, aggregationLength: 24, aggregationLengthV6: 64 }, { localPref: 200 }, undefined],
+    ['serviceSelectors', { localPref: 100, serviceSelectors: [{ matchLabels: { a: 'b' } }] }, { localPref: 200 }, undefined],
+  ])('advertisements of one pool with %s are compared', (_, one, other, text) => {
+    const tor2 = metallb('BGPPeer', { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.2' }, 'tor2');
+    const lines = report([...all, tor2, advertisement(one, 'a'), advertisement(other, 'b')]).filter((line) =>
+      line.startsWith('differs spec'),
+    );
+    if (text === undefined) expect(lines).toEqual([]);
+    else expect(lines).toEqual([expect.stringContaining(text), expect.stringContaining(text)]);
+  });
+
+  test('advertisements whose nodes are disjoint do not conflict, when the Nodes are in the input', () => {
+    const of = (rack: string) => ({ nodeSelectors: [{ matchLabels: { rack } }] });
+    const two = [advertisement({ localPref: 100, ...of('1') }, 'a'), advertisement({ localPref: 200, ...of('2') }, 'b')];
+    const node = (rack: string): object => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: `n${rack}`, labels: { rack } } });
+    expect(report([...all, ...two, node('1'), node('2')]).join('\n')).not.toContain('localPref');
+    expect(report([...all, ...two]).join('\n')).toContain('localPref');
+  });
+
+  test('a peer with an unknown bfdProfile is not exact', () => {
+    expect(report([peer({ bfdProfile: 'fast' })])).toEqual([
+      'differs BGPPeer/tor1',
+      expect.stringContaining('differs spec.bfdProfile: BFDProfile "fast" of "tor1" does not exist') as unknown,
+    ]);
+    expect(report([peer({ bfdProfile: 'fast' }), metallb('BFDProfile', {}, 'fast')])[0]).toBe('exact BGPPeer/tor1');
+  });
+
+  test.each<[string, readonly object[], typeof files, string]>([
+    ['differs', [], { all: true, forbidden: new Set() }, 'which does not exist'],
+    ['differs', [secret({ stringData: { username: 'a' } })], files, 'which has no key password'],
+    ['exact', [], { all: true, forbidden: new Set(['s']) }, 'which you may not read'],
+    ['exact', [], files, 'which is not in the files'],
+  ])('a peer is %s when its Secret is %j, read as %j', (verdict, objects, secrets, text) => {
+    const lines = report([peer({ passwordSecret: { name: 's' } }), ...objects], secrets);
+    expect(lines[0]).toBe(`${verdict} BGPPeer/tor1`);
+    expect(lines.at(-1)).toContain(`spec.passwordSecret: names Secret metallb-system/s, ${text}`);
+  });
+
+  test('a peer whose Secret has a password is exact, and the password is not in the report', () => {
+    const lines = report([peer({ passwordSecret: { name: 's' } }), secret({ stringData: { password: 'hidden' } })]);
+    expect(lines[0]).toBe('exact BGPPeer/tor1');
+    expect(lines.join()).not.toMatch(/names Secret|hidden/);
+  });
+
+  test('pools that nothing announces are marked, and those of an L2Advertisement differ', () => {
+    const objects = [
+      pool(['192.0.2.0/28'], 'announced', { tier: 'edge' }),
+      pool(['192.0.2.16/28'], 'forgotten'),
+      pool(['192.0.2.32/28'], 'office'),
+      advertisement({ ipAddressPoolSelectors: [{ matchLabels: { tier: 'edge' } }] }),
+      metallb('L2Advertisement', { ipAddressPools: ['office'] }, 'layer2'),
+    ];
+    const lines = report(objects);
+    expect(lines.slice(0, 5)).toEqual([
+      'exact IPAddressPool/announced',
+      'exact IPAddressPool/forgotten',
+      expect.stringContaining('note spec: is announced by nothing') as unknown,
+      'differs IPAddressPool/office',
+      expect.stringContaining('differs spec: is announced by an L2Advertisement only') as unknown,
+    ]);
+  });
+
+  test('overlapping pools and an alias that is defined twice are not exact', () => {
+    const objects = [
+      pool(['192.0.2.0/28'], 'a'),
+      pool(['192.0.2.8/29'], 'b'),
+      advertisement({}),
+      metallb('Community', { communities: [{ name: 'gold', value: '1:1' }] }, 'c'),
+      metallb('Community', { communities: [{ name: 'gold', value: '1:2' }] }, 'd'),
+    ];
+    const verdicts = check(objects).map(({ object, verdict }) => `${object.split('/').at(-1)} ${verdict}`);
+    expect(verdicts).toEqual(['a differs', 'b differs', 'main exact', 'c exact', 'd differs']);
+  });
+});
