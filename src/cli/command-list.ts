@@ -18,12 +18,16 @@ export const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   import: async () => (await import('./commands/import/import-command.ts')).importCommand,
 };
 
+/** Further words for a command. */
+export const commandAliases: Readonly<Record<string, string>> = { peer: 'peers', route: 'routes', pool: 'pools' };
+
 /**
  * Loads the command that the first word of a command line names. Loading all commands would take longer than most commands run. When the
  * first word names none, all are loaded for the list of commands and for suggestions. --version needs none.
  */
 export async function commandsFor([first = '']: readonly string[]): Promise<MakeCommand[]> {
   if (first === '--version' || first === '-V') return [];
-  const named = Object.hasOwn(commands, first) ? commands[first] : undefined;
+  const name = Object.hasOwn(commandAliases, first) ? (commandAliases[first] ?? first) : first;
+  const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
   return Promise.all((named === undefined ? Object.values(commands) : [named]).map((load) => load()));
 }

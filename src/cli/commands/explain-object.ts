@@ -9,6 +9,7 @@ import { addReadingOptions, openReading, type ReadingOptions } from '../reading/
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { outputOption, type OutputOptions } from '../options/shared-options.ts';
 import type { Reading } from '../reading/reading.ts';
+import { kindWords } from '../context/object-words.ts';
 import { unknownNameError } from '../context/unknown-name.ts';
 
 interface Options extends OutputOptions, ReadingOptions {
@@ -22,7 +23,7 @@ interface Explained {
 }
 
 interface Subject {
-  readonly command: string;
+  readonly command: 'pool' | 'peer' | 'node';
   /** The kind as problems name it. */
   readonly kind: string;
   readonly description: string;
@@ -74,6 +75,7 @@ export const nodeSubject: Subject = {
 
 export function explainObjectCommand(context: CommandContext, subject: Subject): Command {
   const command = new Command(subject.command)
+    .aliases(kindWords[subject.command])
     .description(subject.description)
     .addArgument(new Argument('<name>', `the ${subject.kind}`))
     .addOption(outputOption())

@@ -23,11 +23,12 @@ import { addReadingOptions, openReading } from '../reading/open-reading.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { outputOption, type OutputOptions } from '../options/shared-options.ts';
 import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
+import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
 import { previewBy } from './provider-preview.ts';
 import type { Reading } from '../reading/reading.ts';
-import { similarServices, knownNamesText } from '../context/unknown-name.ts';
+import { similarServices, knownNamesText, suggestion } from '../context/unknown-name.ts';
 
-interface Options extends OutputOptions, QueryOptions, AwsFlags, ProviderFlag {
+interface Options extends OutputOptions, NamespaceOption, QueryOptions, AwsFlags, ProviderFlag {
   readonly node?: string;
   readonly peer?: string;
 }
@@ -37,7 +38,9 @@ export function explainServiceCommand(context: CommandContext): Command {
     .description(
       'explain why a Service has an address or not, and which nodes announce and forward it: pool by pool, node by node, peer by peer',
     )
+    .aliases(kindWords.service)
     .addArgument(new Argument('<namespace/name>', 'the Service'))
+    .addOption(namespaceOption())
     .option('--node <name>', 'only this node')
     .option('--peer <name>', 'only what is announced to this BGPPeer')
     .addOption(noAskOption())
@@ -45,10 +48,10 @@ export function explainServiceCommand(context: CommandContext): Command {
     .addOption(outputOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain service shop/web --node node1 --peer tor1\n  herald explain service shop/web --source /etc/herald     a directory, with the records of herald run\n  herald explain service shop/web -f manifests/            what would happen to manifests\n  herald explain service shop/web --aws-cluster-name production     with its AWS resources; nothing is changed\n  herald explain service shop/web --provider /opt/acme/provider.ts  with a provider of your own',
+      '\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain svc web -n shop --node node1 --peer tor1\n  herald explain service shop/web --source /etc/herald     a directory, with the records of herald run\n  herald explain service shop/web -f manifests/            what would happen to manifests\n  herald explain service shop/web --aws-cluster-name production     with its AWS resources; nothing is changed\n  herald explain service shop/web --provider /opt/acme/provider.ts  with a provider of your own',
     )
     .action(async (name: string, options: Options) => {
-      const key = (name.includes('/') ? name : `default/${name}`) as ServiceKey;
+      const key = namedService(name, options);
       const [namespace = ''] = key.split('/');
       const reading = await openReading(context, options, namespace);
       try {
@@ -70,7 +73,7 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   if (service === undefined || decided === undefined) {
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
     throw new UsageError(
-      `there is no valid Service ${key} in ${from}${knownNamesText(similarServices(key, snapshot.services.keys()))}${because}`,
+      `there is no valid Service ${key} in ${from}${suggestion(key, snapshot.services.keys())}${knownNamesText(similarServices(key, snapshot.services.keys()))}${because}`,
       1,
     );
   }

@@ -4,6 +4,7 @@ import { mergeHistory, type MergedHistory, type ProcessHistory } from '../../exp
 import { renderEntries, renderHistory } from '../../explain/history/render-history.ts';
 import { livePaths, type HistoryEntry, type HistoryKind } from '../../live/contract.ts';
 import { hint, type CommandContext } from '../context/command-context.ts';
+import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
 import { limits } from '../limits.ts';
 import { addFindProcessesOptions, findProcesses, type FindProcessesOptions } from '../live/find-processes.ts';
 import { fetchAllPages, LiveError, type LiveClient, type UnreachableProcess } from '../live/live-client.ts';
@@ -12,7 +13,7 @@ import { readDirectory } from '../reading/read-directory.ts';
 import { asDocument, tableOutputOption, type TableOutputOptions } from './tables/output-format.ts';
 import { append, poll, watchOption, type CommandOutput, type WatchOptions } from './tables/watch.ts';
 
-interface Options extends TableOutputOptions, WatchOptions, FindProcessesOptions {
+interface Options extends NamespaceOption, TableOutputOptions, WatchOptions, FindProcessesOptions {
   readonly node?: string;
   /** Milliseconds before now, or since the epoch. */
   readonly since?: Since;
@@ -27,7 +28,7 @@ interface HistoryQuery extends Readonly<Record<string, string>> {
 }
 
 interface Subject {
-  readonly command: string;
+  readonly command: 'service' | 'peer';
   readonly kind: HistoryKind;
   readonly description: string;
   readonly argument: string;
@@ -66,6 +67,7 @@ export function historyCommand(context: CommandContext): Command {
 
 function subjectCommand(context: CommandContext, subject: Subject): Command {
   const command = new Command(subject.command)
+    .aliases(kindWords[subject.command])
     .description(subject.description)
     .addArgument(new Argument(subject.argument, `the ${subject.kind}`))
     .option('--node <name>', 'only the agent of this node, and the controllers')
@@ -77,12 +79,13 @@ function subjectCommand(context: CommandContext, subject: Subject): Command {
     .addOption(sourceOption())
     .addHelpText('after', `\nExample:\n  ${subject.example}`)
     .action((name: string, options: Options) => tell(context, subject, name, options));
+  if (subject.kind === 'Service') command.addOption(namespaceOption());
   return addCallerOptions(addFindProcessesOptions(command));
 }
 
 function tell(context: CommandContext, subject: Subject, given: string, options: Options): Promise<void> {
   const { kind } = subject;
-  const name = kind === 'Service' && !given.includes('/') ? `default/${given}` : given;
+  const name = kind === 'Service' ? namedService(given, options) : given;
   // Fixed once: the start does not move while the command watches.
   const query = { kind, name, ...sinceIn(context, options) };
   let followed = emptyCursor;

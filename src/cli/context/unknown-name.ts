@@ -1,9 +1,17 @@
+import { closestName } from '../../lang/closest-name.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { UsageError } from './command-context.ts';
 
 /** Returns an error for an object that does not exist, with the names that do exist. */
 export function unknownNameError(kind: string, name: string, known: Iterable<string>): UsageError {
-  return new UsageError(`there is no valid ${kind} ${name}${knownNamesText([...known].toSorted()) || ': there are none'}`, 1);
+  const names = [...known].toSorted();
+  return new UsageError(`there is no valid ${kind} ${name}${suggestion(name, names)}${knownNamesText(names) || ': there are none'}`, 1);
+}
+
+/** Returns " (did you mean X?)" for the known name that is closest, or nothing when none is close. */
+export function suggestion(name: string, known: Iterable<string>): string {
+  const closest = closestName(name, known);
+  return closest === undefined ? '' : ` (did you mean ${closest}?)`;
 }
 
 /** Returns the Services that a mistyped key may mean: those in its namespace, or else those with its name in other namespaces. */

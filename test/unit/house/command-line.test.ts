@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { commands as loaders, commandsFor } from '../../../src/cli/command-list.ts';
+import { commandAliases, commands as loaders, commandsFor } from '../../../src/cli/command-list.ts';
 import type { CommandContext } from '../../../src/cli/context/command-context.ts';
 import { makeProgram } from '../../../src/cli/context/program.ts';
+import { kindWords } from '../../../src/cli/context/object-words.ts';
 import { failureKinds } from '../../../src/explain/plan/fail-on.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/command-line.md'), 'utf8');
@@ -27,6 +28,21 @@ test('docs/reference/command-line.md has every option of every command and no ot
   const options = commands.flatMap((command) => optionsOf(command).map((flags) => `${command.name()} ${flags}`));
   // An option that several subcommands of one command share is one row.
   expect(rows.toSorted()).toEqual([...new Set(options)].toSorted());
+});
+
+test('docs/reference/command-line.md has every further word for a command and a kind', () => {
+  const rows = Object.entries(kindWords).map(([kind, words]) => `| \`${kind}\` | ${words.map((word) => `\`${word}\``).join(', ')} |`);
+  expect(page).toContain(`\n${rows.join('\n')}\n`);
+  const tables = Object.entries(commandAliases);
+  const [long, short] = [tables.map(([, name]) => name), tables.map(([alias]) => alias)];
+  expect(page).toContain(`| \`herald ${long.join('`, `')}\` | \`herald ${short.join('`, `')}\` |`);
+});
+
+test('the command list loads a command by its further words', async () => {
+  for (const [alias, name] of Object.entries(commandAliases)) {
+    const loaded = (await commandsFor([alias])).map((command) => command(environment));
+    expect(loaded.map((command) => [command.name(), command.aliases()])).toEqual([[name, [alias]]]);
+  }
 });
 
 test('docs/reference/command-line.md has every kind of change for --fail-on with its meaning', () => {

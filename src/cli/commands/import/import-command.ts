@@ -26,7 +26,7 @@ export function importCommand(context: CommandContext): Command {
       'convert the objects of MetalLB to manifests of Herald, with a report of the differences (exit status 0: none, 2: some, 1: an object is refused)',
     )
     .addOption(manifestsOption().conflicts(['kubeconfig', 'apiserver', 'context']))
-    .option('--namespace <name>', 'namespace of MetalLB (default: metallb-system, or the only one in the files)')
+    .option('-n, --namespace <name>', 'namespace of MetalLB (default: metallb-system, or the only one in the files)')
     .addOption(
       new Option(
         '-o, --output <format>',

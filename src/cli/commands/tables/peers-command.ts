@@ -8,6 +8,7 @@ import { tableCommand, type TableOptions } from './table-command.ts';
 export function peersCommand(context: CommandContext): Command {
   return tableCommand<TableOptions & NameOptions, SessionReport>(context, {
     command: 'peers',
+    alias: 'peer',
     description: 'show the BGP sessions of all nodes: state, uptime, and routes received and advertised by family',
     examples: [
       'herald peers                               in the cluster of $KUBECONFIG',

@@ -12,6 +12,7 @@ interface Options extends TableOptions {
 export function poolsCommand(context: CommandContext): Command {
   return tableCommand<Options, PoolReport>(context, {
     command: 'pools',
+    alias: 'pool',
     description: 'show the IPAddressPools: addresses, how many are given and free, their BGPAdvertisements, and why Services wait',
     examples: [
       'herald pools                           in the cluster of $KUBECONFIG',

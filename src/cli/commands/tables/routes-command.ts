@@ -2,8 +2,8 @@ import { Option, type Command } from 'commander';
 import { defined } from '../../../lang/defined.ts';
 import { renderRoutes } from '../../../explain/routes/render-routes.ts';
 import { routeReport, type RouteReport } from '../../../explain/routes/route-report.ts';
-import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import type { CommandContext } from '../../context/command-context.ts';
+import { namedService, namespaceOption, type NamespaceOption } from '../../context/object-words.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { withLiveRoutes } from '../../../explain/service/live-routes.ts';
 import { queryRoutes, noAskOption, type QueryOptions } from '../../live/query-routes.ts';
@@ -11,13 +11,14 @@ import { addFindProcessesOptions } from '../../live/find-processes.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 import { unknownNameError } from '../../context/unknown-name.ts';
 
-interface Options extends TableOptions, NameOptions, QueryOptions {
+interface Options extends NamespaceOption, TableOptions, NameOptions, QueryOptions {
   readonly service?: string;
 }
 
 export function routesCommand(context: CommandContext): Command {
   const command = tableCommand<Options, RouteReport>(context, {
     command: 'routes',
+    alias: 'route',
     description: 'show the routes that nodes announce: to which peers, with which attributes, and for which Service',
     examples: [
       'herald routes                                   in the cluster of $KUBECONFIG',
@@ -25,13 +26,13 @@ export function routesCommand(context: CommandContext): Command {
       'herald routes --service shop/web --watch        again whenever it changes',
       'herald routes -f manifests/                     routes that manifests would announce',
     ],
-    options: [nodeOption(), peerOption(), new Option('--service <namespace/name>', 'only this Service'), noAskOption()],
+    options: [nodeOption(), peerOption(), new Option('--service <namespace/name>', 'only this Service'), namespaceOption(), noAskOption()],
     async data({ snapshot, now }, options) {
       const { node, peer, service } = options;
       requireKnownNames(snapshot, { ...defined({ node, peer }) });
-      const key = service === undefined || service.includes('/') ? service : `default/${service}`;
-      if (key !== undefined && !snapshot.services.has(key as ServiceKey)) throw unknownNameError('Service', key, snapshot.services.keys());
-      const wanted = { ...defined({ peer }), ...(key === undefined ? {} : { service: key as ServiceKey }) };
+      const key = service === undefined ? undefined : namedService(service, options);
+      if (key !== undefined && !snapshot.services.has(key)) throw unknownNameError('Service', key, snapshot.services.keys());
+      const wanted = { ...defined({ peer }), ...(key === undefined ? {} : { service: key }) };
       const decided = routeReport(snapshot, now, { ...defined({ node }), ...wanted });
       const { live, unasked } = await queryRoutes(context, options, { node, peer, service: key });
       const table = withLiveRoutes(decided, live, wanted);

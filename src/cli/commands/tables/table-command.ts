@@ -12,6 +12,8 @@ export interface TableOptions extends ReadingOptions, WatchOptions, TableOutputO
 /** A command that prints a table: its data, computed from a reading of all objects, and the lines that show them. */
 interface Table<O extends TableOptions, D extends object> {
   readonly command: string;
+  /** The singular, for users who type that. command-list.ts has it too. */
+  readonly alias?: string;
   readonly description: string;
   readonly examples: readonly string[];
   readonly options: readonly Option[];
@@ -23,6 +25,7 @@ interface Table<O extends TableOptions, D extends object> {
 /** Makes a command that prints a table once, or under --watch until it is stopped. */
 export function tableCommand<O extends TableOptions, D extends object>(context: CommandContext, table: Table<O, D>): Command {
   const command = new Command(table.command).description(table.description);
+  if (table.alias !== undefined) command.alias(table.alias);
   for (const option of [...table.options, tableOutputOption(), watchOption()]) command.addOption(option);
   command
     .addHelpText('after', `\nExample:\n${table.examples.map((line) => `  ${line}`).join('\n')}`)

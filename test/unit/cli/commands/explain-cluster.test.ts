@@ -78,7 +78,7 @@ describe('explain service of a cluster', patient, () => {
     const missing = await explain('shop/wbe');
     expect(missing).toMatchObject({ code: 1, stdout: '' });
     expect(missing.stderr).toMatch(
-      /^herald: there is no valid Service shop\/wbe in the cluster at 127\.0\.0\.1:\d+: there are shop\/ledger, shop\/web\n$/,
+      /^herald: there is no valid Service shop\/wbe in the cluster at 127\.0\.0\.1:\d+ \(did you mean shop\/web\?\): there are shop\/ledger, shop\/web\n$/,
     );
     cluster.server.refuseAll = true;
     const away = await explain(web);
@@ -167,7 +167,7 @@ describe('explain pool, peer and node of a cluster', patient, () => {
     expect(await ask('pool', 'publc')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'herald: there is no valid IPAddressPool publc: there are public, tiny\n',
+      stderr: 'herald: there is no valid IPAddressPool publc (did you mean public?): there are public, tiny\n',
     });
     expect(await ask('peer', 'tor1-v4', '--node', 'x')).toMatchObject({
       code: 1,
