@@ -220,7 +220,9 @@ describe('a copy of examples/fabric', () => {
   test('explain of a missing Service lists the Services that exist', async () => {
     const { code, stdout, stderr } = await herald('explain', 'service', 'shop/wbe', '--source', directory);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toBe(`herald: there is no valid Service shop/wbe in ${directory} (did you mean shop/web?): there are shop/ledger, shop/web\n`);
+    expect(stderr).toBe(
+      `herald: there is no valid Service shop/wbe in ${directory} (did you mean shop/web?): there are shop/ledger, shop/web\n`,
+    );
   });
 });
 
