@@ -9,8 +9,6 @@ export const limits = {
   retryMaximumMilliseconds: 60_000,
   /** Interval at which the ages of agents' reports are checked and addresses kept long enough are freed. */
   reportWatchMilliseconds: 10_000,
-  /** Pools whose code the condition of a Service lists. */
-  detailsInCondition: 10,
   /** Characters of the message of a condition of a Service. */
   conditionMessage: 2048,
   /** Time for which a Service must not be announced, or not be programmed, before its condition and an Event say so. */

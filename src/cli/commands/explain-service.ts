@@ -8,7 +8,7 @@ import {
   type ServiceRecordExplanation,
 } from '../../explain/provider/provider.ts';
 import { renderService } from '../../explain/service/render-service.ts';
-import { explainService, narrowToNodeAndPeer, type ServiceExplanation } from '../../explain/service/service.ts';
+import { explainService, narrowToNodeAndPeer, withConclusion, type ServiceExplanation } from '../../explain/service/service.ts';
 import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
@@ -81,7 +81,8 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   const { live, unasked } = await queryRoutes(context, options, { node: options.node, service: key });
   const sent = { ...decided, nodes: decided.nodes.map((node) => withLiveNode(node, live)) };
   const whole = await withProviderAndRecord(context, reading, service, sent, options);
-  const explanation = markUndecided(narrowToNodeAndPeer(whole, options), unread, namespace);
+  const judged = withConclusion(markUndecided(whole, unread, namespace), snapshot);
+  const explanation = narrowToNodeAndPeer(judged, options);
   if (options.output === 'json') {
     context.print(JSON.stringify({ ...explanation, problems: about, unread, unasked }, undefined, 2));
     return;

@@ -8,6 +8,7 @@ import { whyPoolUnavailable } from './pools/address-space.ts';
 import { refusalOf, type PoolRefusal } from './pools/pools.ts';
 import { whyOverQuota } from './ledger/quota.ts';
 import type { AllocationRequest } from './request.ts';
+import { noPoolFits } from './pools/nearest-pool.ts';
 import { whyInvalid, whyNotRequested } from './requested-addresses.ts';
 
 type Found = { readonly addresses: readonly Address[] } | { readonly reason: Reason; readonly pools: readonly PoolRefusal[] };
@@ -22,7 +23,6 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
     (named.length === 0 ? undefined : whyNotRequested(ledger, request));
   if (no !== undefined) return { reason: no, pools: [] };
   if (named.length > 0) return { addresses: named };
-  const { pools } = ledger.space;
   const candidates = candidatePools(ledger, request);
   if (candidates.length === 0) {
     const { requestedPool } = request;
@@ -52,7 +52,7 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
   if (request.requestedPool === undefined) refused.push(...ledger.space.refused.map(refusalOf));
   const [only, ...others] = refused;
   // With a single candidate, the pool's own reason says more than "no pool fits".
-  const summary = only !== undefined && others.length === 0 ? only.reason : reason('NoPoolFits', { pools: pools.length });
+  const summary = only !== undefined && others.length === 0 ? only.reason : noPoolFits(refused);
   return { reason: summary, pools: refused };
 }
 

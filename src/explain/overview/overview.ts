@@ -106,7 +106,8 @@ export function overviewOf({ snapshot, conditions, controller, objects, now }: O
 
 const ofTheNode = new Set<string | undefined>(['AgentSilent', 'AgentStopped', 'PeerAdminDown']);
 
-function isOfItself({ reason: why }: SessionRow): boolean {
+/** False when the node's own problem explains the session, or a user shut it down. */
+export function isOfItself({ reason: why }: SessionRow): boolean {
   return !ofTheNode.has(why?.code);
 }
 

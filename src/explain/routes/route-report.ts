@@ -12,7 +12,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, isLinkLocal, type Address, type Family } from '../../net/address.ts';
 import { comparePrefixes, formatPrefix } from '../../net/prefix.ts';
 import { isInternalPeer } from './node-announcements.ts';
-import { missingRouteReason } from './missing-route-reason.ts';
+import { missingRouteReason } from '../../decisions/announcement/missing-route-reason.ts';
 import { limits } from '../limits.ts';
 import { sentRoute, type SentRoute } from './route-text.ts';
 import type { TableFilter } from '../sessions/session-report.ts';

@@ -1,4 +1,4 @@
-import { reachabilityText } from './client-reachability.ts';
+import { reachabilityText } from './reachability-text.ts';
 import { isBuiltIn } from '../provider/provider.ts';
 import { renderFormer, renderProvider, renderRecord } from '../provider/render-provider.ts';
 import { renderNode } from './render-service-node.ts';
@@ -8,12 +8,13 @@ import { withFix } from '../text/reason-lines.ts';
 
 /** Returns an explanation as lines for a terminal: each problem with its reason, and the fix below it. */
 export function renderService(explanation: ServiceExplanation): string[] {
-  const { service, type, provider, record, balancing, nodes, noNodes } = explanation;
+  const { service, verdict, type, provider, record, balancing, nodes, noNodes } = explanation;
   const isOutside = provider?.provider !== undefined && provider.provider !== 'bare-metal';
   // The nodes do not announce the Service's addresses, because another provider or program serves them. An earlier line says so.
   const isOthers = isOutside || (provider !== undefined && provider.provider === undefined && type === 'LoadBalancer');
   return [
     `Service ${service} (${type})`,
+    verdict.line,
     '',
     ...renderAddresses(explanation, isOthers),
     ...(provider === undefined ? [] : type === 'LoadBalancer' ? renderProvider(provider) : renderFormer(provider)),

@@ -1,7 +1,10 @@
+import { defined } from '../../lang/defined.ts';
 import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { consistentHashing } from '../../decisions/forwarding/balancing.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import { whyNotForwarded } from '../../decisions/forwarding/service-proxy-name.ts';
+import { clientReachability, type ClientReachability } from '../../decisions/verdict/client-reachability.ts';
+import { decideVerdict, type Verdict } from '../../decisions/verdict/verdict.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -10,7 +13,6 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { HashInput } from '../../net/connection-hash.ts';
 import { explainAllocation, type AllocationExplanation } from '../pools/allocation.ts';
-import { clientReachability, type ClientReachability } from './client-reachability.ts';
 import type { ProviderExplanation, ServiceRecordExplanation } from '../provider/provider.ts';
 import { explainEndpoints, type EndpointsExplanation } from './service-endpoints.ts';
 import { explainNodeForService, type NodeExplanation } from './service-node.ts';
@@ -18,6 +20,8 @@ import { explainNodeForService, type NodeExplanation } from './service-node.ts';
 /** Why a Service is as it is: the decisions of the controller and the agents, and the agents' reports. Plain data. */
 export interface ServiceExplanation {
   readonly service: ServiceKey;
+  /** Whether clients reach the Service, the first cause if they do not, and the fix. */
+  readonly verdict: Verdict;
   readonly type: Service['type'];
   readonly allocation: AllocationExplanation;
   /** Addresses and names in the status, whichever program wrote them. Absent: there are none. */
@@ -51,18 +55,38 @@ export function explainService(snapshot: Snapshot, key: ServiceKey, now: number,
   if (service === undefined) return undefined;
   const names = [...new Set([...snapshot.nodes.keys(), ...snapshot.nodeStates.keys()])].toSorted();
   const nodes = names.map((node) => explainNodeForService(snapshot, service, node, now));
+  const allocation = explainAllocation(snapshot, service);
   const status = service.ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
   return {
     service: key,
+    ...conclusionOf(snapshot, service, allocation, nodes),
     type: service.type,
-    allocation: explainAllocation(snapshot, service),
+    allocation,
     ...(status.length === 0 ? {} : { status }),
     endpoints: explainEndpoints(snapshot, service, key, pods),
     ...explainBalancing(snapshot, service),
     nodes,
     ...(nodes.length === 0 ? { noNodes: reason('NoNodes', undefined) } : {}),
-    clients: clientReachability(service, nodes, decideAllocationClaim(service, snapshot.config).mine),
   };
+}
+
+/** Judges the Service again after nodes or the allocation of its explanation were corrected. */
+export function withConclusion<T extends ServiceExplanation>(explanation: T, snapshot: Snapshot): T {
+  const service = snapshot.services.get(explanation.service);
+  if (service === undefined) return explanation;
+  return { ...explanation, ...conclusionOf(snapshot, service, explanation.allocation, explanation.nodes) };
+}
+
+function conclusionOf(
+  snapshot: Snapshot,
+  service: Service,
+  { reason: unmet }: AllocationExplanation,
+  nodes: readonly NodeExplanation[],
+): Pick<ServiceExplanation, 'verdict'> & { readonly clients: readonly ClientReachability[] } {
+  const claim = decideAllocationClaim(service, snapshot.config);
+  const clients = clientReachability(service, nodes, claim.mine);
+  const why = claim.mine ? defined({ unmet }) : { notOurs: claim.reason };
+  return { verdict: decideVerdict({ service, nodes, clients, ...why }), clients };
 }
 
 /** Restricts an explanation to one node, or one peer. Undefined: the name is not known. */

@@ -43,8 +43,10 @@ export const allocationReasons = {
   }),
   NoPoolFits: reasonEntry({
     brief: 'No IPAddressPool can give this Service an address',
-    says: (d: { readonly pools: number }) => `none of ${d.pools} pool(s) can give this Service an address`,
-    fix: () => 'see the reason of each pool',
+    // The pool that came nearest to giving an address, its reason, and the fix of that reason.
+    says: (d: { readonly pools: number; readonly pool: string; readonly because: string; readonly remedy: string }) =>
+      `${d.because}, ${d.pools === 2 ? 'and the other pool does not fit' : `and none of the other ${d.pools - 1} pools fits`}`,
+    fix: (d) => d.remedy,
   }),
   PoolNotFound: reasonEntry({
     brief: 'The requested IPAddressPool does not exist',
@@ -84,8 +86,8 @@ export const allocationReasons = {
   PoolFull: reasonEntry({
     brief: 'The pool is full',
     says: (d: OfPool & { readonly family: string; readonly total: string }) =>
-      `pool "${d.pool}" is full (0 of ${d.total} ${d.family} addresses free)`,
-    fix: (d) => `add addresses to IPAddressPool "${d.pool}", or delete a Service that holds one`,
+      `pool ${d.pool} is full (${d.total} of ${d.total} ${d.family} addresses)`,
+    fix: (d) => `add addresses to IPAddressPool ${d.pool}, or delete a Service that holds one`,
   }),
   PoolDraining: reasonEntry({
     brief: 'The pool is draining',

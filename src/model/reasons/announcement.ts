@@ -8,8 +8,8 @@ export interface OnNode {
 export const announcementReasons = {
   NoAddress: reasonEntry({
     brief: 'The Service has no address',
-    says: () => 'the Service has no address yet',
-    fix: () => 'see AddressAssigned',
+    says: () => 'the Service has no address yet: the controller has not assigned one',
+    fix: () => 'check with herald status that a controller runs and leads',
   }),
   AddressNotFromPool: reasonEntry({
     brief: 'The address is in no pool',

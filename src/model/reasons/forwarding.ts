@@ -22,6 +22,12 @@ export const forwardingReasons = {
     says: (d: { readonly frontend: string; readonly by: string }) => `${d.frontend} belongs to ${d.by}, whose name sorts first`,
     fix: () => 'change the port or the address of one of the Services',
   }),
+  PortWithoutEndpoint: reasonEntry({
+    brief: 'No endpoint serves a port of the Service, so connections to it are refused',
+    says: (d: { readonly port: string; readonly targetPort: string }) =>
+      `no endpoint serves port ${d.port} of the Service (targetPort ${d.targetPort}), so connections to it are refused`,
+    fix: (d) => `let a ready pod serve ${d.targetPort}, or correct targetPort of ${d.port} in spec.ports of the Service`,
+  }),
   FrontendQuarantined: reasonEntry({
     brief: 'The kernel refused the rules',
     says: (d: { readonly frontend: string; readonly error: string }) => `the kernel refused the rules for ${d.frontend}: ${d.error}`,

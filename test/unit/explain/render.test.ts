@@ -14,6 +14,7 @@ const address: AddressExplanation = {
 const node: NodeExplanation = { node: 'n1', host: [], frontends: 2, elsewhere: 0, forwarding: [], addresses: [address] };
 const explanation: ServiceExplanation = {
   service: 'shop/web',
+  verdict: { outcome: 'served', line: 'Served.' },
   type: 'LoadBalancer',
   allocation: { addresses: [{ address: '192.0.2.1', pool: 'main' }], pools: [] },
   endpoints: { ready: 2, terminating: 0, unusable: 0 },
@@ -52,6 +53,7 @@ describe('renderService', () => {
     expect(rendered({})).toBe(
       [
         'Service shop/web (LoadBalancer)',
+        'Served.',
         '',
         'Address    192.0.2.1 (pool main)',
         'Endpoints  2 ready, 0 not usable',
@@ -67,15 +69,15 @@ describe('renderService', () => {
     const text = rendered({
       allocation: {
         addresses: [],
-        reason: reason('NoPoolFits', { pools: 2 }),
+        reason: reason('NoPoolFits', { pools: 2, pool: 'a', because: 'pool a is full', remedy: 'add addresses' }),
         pools: [
           { pool: 'a', reason: reason('PoolFull', { pool: 'a', family: 'IPv6', total: '16' }) },
           { pool: 'b', reason: reason('PoolNotAutoAssigned', { pool: 'b' }) },
         ],
       },
     });
-    expect(text).toContain('Address    none\n           none of 2 pool(s) can give this Service an address\n');
-    expect(text).toContain('pool a: pool "a" is full (0 of 16 IPv6 addresses free)\n               fix: add addresses');
+    expect(text).toContain('Address    none\n           pool a is full, and the other pool does not fit\n');
+    expect(text).toContain('pool a: pool a is full (16 of 16 IPv6 addresses)\n               fix: add addresses');
     expect(text).toContain(
       'pool b: pool "b" has autoAssign: false\n               fix: annotate the Service with herald.dev/address-pool: b',
     );

@@ -219,7 +219,7 @@ describe('table of pools', () => {
     expect(told(renderPools(plain(poolReport(snapshot())), true))).toMatchInlineSnapshot(`
       "
       Pool  Family  Addresses  Given  Free        Announced By  Pending             Ranges                             Gives No More
-      full  IPv4    1          1      0           all           PoolFull 1          192.0.2.9/32                       pool "full" is full (0 of 1 IPv4 addresses free)
+      full  IPv4    1          1      0           all           PoolFull 1          192.0.2.9/32                       pool full is full (1 of 1 IPv4 addresses)
       main  IPv4    2          1      1           all           PoolNotRequested 1  192.0.2.1-192.0.2.2,2001:db8::/64  -
             IPv6    2^64       1      about 2^64
 
@@ -264,7 +264,7 @@ describe('renderOverview', () => {
       Sessions    1 of 4 established
                   n1 tor: the session with "tor" is Active: the peer refused the connection
       Objects     1 not as they should be
-                  IPAddressPool/full: PoolFull: pool "full" is full (0 of 1 IPv4 addresses free)
+                  IPAddressPool/full: PoolFull: pool full is full (1 of 1 IPv4 addresses)
       Services    4 of type LoadBalancer, 2 of them Herald's
 
       Condition        Status  Reason     Services  Which

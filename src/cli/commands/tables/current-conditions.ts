@@ -1,4 +1,4 @@
-import { serviceConditions } from '../../../controller/services/service-conditions.ts';
+import { judgeService } from '../../../controller/services/service-conditions.ts';
 import { decideAllocationClaim } from '../../../decisions/allocation/claim.ts';
 import { allocationRequest } from '../../../decisions/allocation/request.ts';
 import { allocatorOf } from '../../../explain/pools/allocation.ts';
@@ -7,15 +7,28 @@ import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { reason } from '../../../model/reasons.ts';
 import type { Reading } from '../../reading/reading.ts';
 
+/** The conditions of a Service, and its problem if it has one. */
+interface CurrentState {
+  readonly conditions: readonly Condition[];
+  /** Its first cause. */
+  readonly problem?: { readonly code: string; readonly line: string };
+}
+
+/** Returns the conditions of Services, as `currentStates` does. */
+export async function currentConditions(reading: Reading): Promise<ReadonlyMap<ServiceKey, readonly Condition[]>> {
+  return new Map([...(await currentStates(reading))].map(([key, { conditions }]) => [key, conditions]));
+}
+
 /**
- * Returns the conditions of Services as they are now, before the controller's hold time. For pool Services they are computed by the
+ * Returns the states of Services as they are now, before the controller's hold time. For pool Services they are computed by the
  * controller's own function. For other providers, and whenever objects could not be read, the recorded conditions are returned, because
  * computed ones would be wrong.
  */
-export async function currentConditions(reading: Reading): Promise<ReadonlyMap<ServiceKey, readonly Condition[]>> {
+export async function currentStates(reading: Reading): Promise<ReadonlyMap<ServiceKey, CurrentState>> {
   const { snapshot, unread, now } = reading;
   // A record may outlive its Service.
-  const recorded = new Map([...(await reading.conditions())].filter(([key]) => snapshot.services.has(key)));
+  const known = [...(await reading.conditions())].filter(([key]) => snapshot.services.has(key));
+  const recorded = new Map(known.map(([key, conditions]) => [key, recordedState(conditions)]));
   // Unreadable Secrets do no harm: placeholders stand in for them.
   if (unread.some(({ why, kind }) => why === 'forbidden' && kind !== 'Secret')) return recorded;
   const allocator = allocatorOf(snapshot);
@@ -26,7 +39,15 @@ export async function currentConditions(reading: Reading): Promise<ReadonlyMap<S
     // The Service would get an address, but the controller has not reconciled it yet.
     const isLate = refusal === undefined && service.ingress.length === 0;
     const unmet = isLate ? reason('NoAddress', undefined) : refusal;
-    present.set(key, serviceConditions(snapshot, service, { reason: unmet, details: [] }, now));
+    const { conditions, verdict } = judgeService(snapshot, service, { reason: unmet, details: [] }, now);
+    const isProblem = verdict?.code !== undefined;
+    present.set(key, isProblem ? { conditions, problem: { code: verdict.code, line: verdict.line } } : { conditions });
   }
   return present;
+}
+
+/** The first negative condition has the line of the verdict. */
+function recordedState(conditions: readonly Condition[]): CurrentState {
+  const negative = conditions.find(({ status }) => status === 'False');
+  return negative === undefined ? { conditions } : { conditions, problem: { code: negative.reason, line: negative.message } };
 }

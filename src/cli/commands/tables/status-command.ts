@@ -1,45 +1,78 @@
 import { Option, type Command } from 'commander';
 import { defined } from '../../../lang/defined.ts';
 import { overviewOf, type Overview } from '../../../explain/overview/overview.ts';
+import { problemsOf, type Problem } from '../../../explain/overview/problems.ts';
 import { renderOverview } from '../../../explain/overview/render-overview.ts';
+import { renderProblems } from '../../../explain/overview/render-problems.ts';
+import { sessionReport } from '../../../explain/sessions/session-report.ts';
+import { problemText, type SourceProblem } from '../../../sources/source.ts';
 import { defaultNamespace } from '../../options/shared-options.ts';
 import type { CommandContext } from '../../context/command-context.ts';
-import { currentConditions } from './current-conditions.ts';
+import type { Reading } from '../../reading/reading.ts';
+import { currentConditions, currentStates } from './current-conditions.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 import { unhealthyObjects } from './unhealthy-objects.ts';
 
 interface Options extends TableOptions {
   readonly leaderElectNamespace?: string;
+  readonly problems?: boolean;
 }
 
+/** The exit status of `herald status --problems` when there are any. */
+const hasProblems = 3;
+
 export function statusCommand(context: CommandContext): Command {
-  return tableCommand<Options, Overview>(context, {
+  return tableCommand<Options, Overview | { readonly problems: readonly Problem[] }>(context, {
     command: 'status',
-    description: 'show the state of everything on one screen: controller, nodes, sessions, Services by condition and reason, pools',
+    description:
+      'show the state of everything on one screen: controller, nodes, sessions, Services by condition and reason, pools (with --problems: exit status 0: there are none, 3: there are some)',
     examples: [
       'herald status                      in the cluster of $KUBECONFIG',
       'herald status --watch',
       'herald status -o wide              with all names, where a few are listed otherwise',
+      'herald status --problems           one line for each problem, with its cause and the fix',
       'herald status --source /etc/herald a directory',
     ],
     options: [
+      new Option('--problems', 'show only problems, each once, with its cause and the fix; exit status 3 if there are any, 0 if none'),
       new Option('--leader-elect-namespace <name>', `namespace of the Lease of the controllers (default: ${defaultNamespace})`).conflicts([
         'source',
         'file',
       ]),
     ],
-    async data(reading, { leaderElectNamespace: namespace = defaultNamespace }) {
-      const { snapshot, now } = reading;
-      const controller = await reading.leadership(namespace);
-      const conditions = await currentConditions(reading);
-      return overviewOf({
-        snapshot,
-        now,
-        conditions,
-        objects: unhealthyObjects(reading),
-        ...defined({ controller }),
-      });
+    async data(reading, options) {
+      if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading));
+      const problems = await readProblems(reading, options);
+      context.setExitStatus(problems.length === 0 ? 0 : hasProblems);
+      return { problems };
     },
-    lines: renderOverview,
+    lines: (data, wide) => ('problems' in data ? renderProblems(data, wide) : renderOverview(data, wide)),
   });
+}
+
+async function readOverview(
+  reading: Reading,
+  { leaderElectNamespace: namespace = defaultNamespace }: Options,
+  conditions: Awaited<ReturnType<typeof currentConditions>>,
+): Promise<Overview> {
+  const { snapshot, now } = reading;
+  const controller = await reading.leadership(namespace);
+  return overviewOf({ snapshot, now, conditions, objects: unhealthyObjects(reading), ...defined({ controller }) });
+}
+
+async function readProblems(reading: Reading, options: Options): Promise<Problem[]> {
+  const states = [...(await currentStates(reading))];
+  const overview = await readOverview(reading, options, new Map(states.map(([key, { conditions }]) => [key, conditions])));
+  return problemsOf({
+    unusable: reading.problems
+      .filter(({ severity }) => severity === 'error')
+      .map((problem) => ({ object: placeOf(problem), line: problemText(problem) })),
+    services: new Map(states.flatMap(([key, { problem }]) => (problem === undefined ? [] : [[key, problem] as const]))),
+    overview,
+    sessions: sessionReport(reading.snapshot, reading.now).sessions,
+  });
+}
+
+function placeOf({ object, file = 'input' }: SourceProblem): string {
+  return object ?? file;
 }

@@ -42,11 +42,11 @@ async function answerOf<O extends TableOptions, D extends object>(
   try {
     const { problems, unread } = reading;
     const data = markUndecided(await table.data(reading, options), unread, '');
-    const document = asDocument(options, { ...data, problems, unread });
+    const document = asDocument(options, { problems, unread, ...data });
     if (document !== undefined) return document;
     const beside = unreadLines(unread);
     const lines = [
-      ...linesAbove(problems, reading.snapshot),
+      ...('problems' in data ? [] : linesAbove(problems, reading.snapshot)),
       ...table.lines(data, options.output === 'wide'),
       ...(beside.length === 0 ? [] : ['', ...beside]),
     ];

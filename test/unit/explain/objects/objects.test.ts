@@ -75,13 +75,13 @@ describe('explainPool', () => {
 
       Addresses  192.0.2.1-192.0.2.2
       Usage      IPv4 2 given, 0 of 2 free
-      Gives      nothing more: pool "main" is full (0 of 2 IPv4 addresses free)
-          fix: add addresses to IPAddressPool "main", or delete a Service that holds one
+      Gives      nothing more: pool main is full (2 of 2 IPv4 addresses)
+          fix: add addresses to IPAddressPool main, or delete a Service that holds one
       Announced  by BGPAdvertisement all
       Held by    shop/a: 192.0.2.1
       Held by    shop/b: 192.0.2.2
-      Waits      shop/waits: pool "main" is full (0 of 2 IPv4 addresses free)
-          fix: add addresses to IPAddressPool "main", or delete a Service that holds one
+      Waits      shop/waits: pool main is full (2 of 2 IPv4 addresses)
+          fix: add addresses to IPAddressPool main, or delete a Service that holds one
       "
     `);
   });

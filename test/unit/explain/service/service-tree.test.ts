@@ -62,6 +62,7 @@ describe('the explanation tree of a Service', () => {
     expect(tree(fabric, both)).toMatchInlineSnapshot(`
       "
       Service shop/web (LoadBalancer)
+      Served: clients reach 192.0.2.1 via n1 and n2.
 
       Address    192.0.2.1 (pool main)
       Endpoints  2 ready, 1 not usable
@@ -94,6 +95,7 @@ describe('the explanation tree of a Service', () => {
     expect(tree(fabric, [state('n1', { sessions: [down] }), state('n2')])).toMatchInlineSnapshot(`
       "
       Service shop/web (LoadBalancer)
+      Served, but not by every node: the session with "tor" is Active: connection refused by 10.0.0.254 port 179: no BGP speaker listens there, or it does not know us (on n1). Check on both sides: address, port 179, AS numbers, password, and the route between them.
 
       Address    192.0.2.1 (pool main)
       Endpoints  2 ready, 1 not usable
@@ -126,6 +128,7 @@ describe('the explanation tree of a Service', () => {
     expect(tree({ ...withService({ externalTrafficPolicy: 'Local', healthCheckNodePort: 32_000 }), slices }, both)).toMatchInlineSnapshot(`
       "
       Service shop/web (LoadBalancer)
+      Served: clients reach 192.0.2.1 via n1.
 
       Address    192.0.2.1 (pool main)
       Endpoints  1 ready, 0 not usable
@@ -161,12 +164,13 @@ describe('the explanation tree of a Service', () => {
     expect(tree({ ...withService({ assigned: [] }), pools }, both)).toMatchInlineSnapshot(`
       "
       Service shop/web (LoadBalancer)
+      Not served: pool full is full (1 of 1 IPv4 addresses), and the other pool does not fit. Add addresses to IPAddressPool full, or delete a Service that holds one.
 
       Address    none
-                 none of 2 pool(s) can give this Service an address
-                 fix: see the reason of each pool
-                 pool full: pool "full" is full (0 of 1 IPv4 addresses free)
-                     fix: add addresses to IPAddressPool "full", or delete a Service that holds one
+                 pool full is full (1 of 1 IPv4 addresses), and the other pool does not fit
+                 fix: add addresses to IPAddressPool full, or delete a Service that holds one
+                 pool full: pool full is full (1 of 1 IPv4 addresses)
+                     fix: add addresses to IPAddressPool full, or delete a Service that holds one
                  pool manual: pool "manual" has autoAssign: false
                      fix: annotate the Service with herald.dev/address-pool: manual
       Endpoints  2 ready, 1 not usable
@@ -174,14 +178,14 @@ describe('the explanation tree of a Service', () => {
 
       Node n1  (reported 5 s ago)
         forwards 2 frontends to 2 endpoints (1 here)
-        announces nothing: the Service has no address yet
-            fix: see AddressAssigned
+        announces nothing: the Service has no address yet: the controller has not assigned one
+            fix: check with herald status that a controller runs and leads
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
 
       Node n2  (reported 5 s ago)
         forwards 2 frontends to 2 endpoints (1 here)
-        announces nothing: the Service has no address yet
-            fix: see AddressAssigned
+        announces nothing: the Service has no address yet: the controller has not assigned one
+            fix: check with herald status that a controller runs and leads
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
 
       Clients
@@ -194,6 +198,7 @@ describe('the explanation tree of a Service', () => {
     expect(tree(fabric, [])).toMatchInlineSnapshot(`
       "
       Service shop/web (LoadBalancer)
+      Not known whether it is served: no agent reports for node "n1" (the same on all 2 nodes). Start the agent: herald agent --node n1.
 
       Address    192.0.2.1 (pool main)
       Endpoints  2 ready, 1 not usable
@@ -230,8 +235,8 @@ describe('the explanation tree of a Service', () => {
     const differing = [{ service: key, aspect: 'Programmed' as const, reason: refused }];
     const { clients } = explain({ ...fabric, slices }, [state('n1', { differing }), state('n2')]);
     expect(clients).toEqual([
-      { target: '192.0.2.1:80/TCP', outcome: 'answered', via: ['n2'] },
-      { target: '192.0.2.1:80/UDP', outcome: 'refused', via: ['n1', 'n2'] },
+      { target: '192.0.2.1:80/TCP', address: '192.0.2.1', outcome: 'answered', via: ['n2'] },
+      { target: '192.0.2.1:80/UDP', address: '192.0.2.1', outcome: 'refused', via: ['n1', 'n2'] },
     ]);
   });
 });
@@ -263,6 +268,7 @@ describe('the Pods of a Service', () => {
     expect(tree(none, both, [pod('web-1', { labels: { app: 'webs', tier: 'front' } })])).toMatchInlineSnapshot(`
       "
       Service shop/web (LoadBalancer)
+      Not served: the Service has no endpoints. Check the Service's selector and the readiness of its pods.
 
       Address    192.0.2.1 (pool main)
       Endpoints  0 ready, 0 not usable
@@ -290,6 +296,7 @@ describe('the Pods of a Service', () => {
     expect(tree(none, both, [pod('web-1', waiting({ state: 'CrashLoopBackOff', restarts: 12 }))])).toMatchInlineSnapshot(`
       "
       Service shop/web (LoadBalancer)
+      Not served: the Service has no endpoints. Check the Service's selector and the readiness of its pods.
 
       Address    192.0.2.1 (pool main)
       Endpoints  0 ready, 0 not usable

@@ -1,0 +1,54 @@
+import { causesOf, isAnnounced } from '../../decisions/verdict/causes.ts';
+import { conditionTypes } from '../../model/objects/condition-types.ts';
+import { conditionText, reason, type Reason } from '../../model/reasons.ts';
+import { assignedAddresses } from '../../model/objects/service.ts';
+import { formatAddress } from '../../net/address.ts';
+import { negative, reportCut, type Assessment, type Judgement } from './service-judgement.ts';
+
+/**
+ * True when each load balancer address is announced by at least one node. If only nodes that are being drained announce one, the condition
+ * says so. Else it has the cause that the verdict found.
+ */
+export function assessAnnounced(judgement: Judgement): Assessment {
+  const type = conditionTypes.announced;
+  const { snapshot, service } = judgement;
+  const names = [...snapshot.nodes.keys()].toSorted();
+  if (names.length === 0) return { type, status: 'Unknown', reason: 'NoNodes', message: 'There is no Node object' };
+  const found = assignedAddresses(service).map((address) => announcers(judgement, names, formatAddress(address)));
+  const [draining] = found.flatMap(({ drain }) => drain ?? []);
+  const isCut = found.some(({ by }) => by === 'a node with a cut report');
+  const isMissing = found.some(({ by }) => by === 'none');
+  if (isMissing) return notAnnounced(judgement);
+  if (isCut) return { type, ...reportCut };
+  if (draining !== undefined) return { type, status: 'True', reason: draining.code, message: conditionText(draining) };
+  return { type, status: 'True', reason: 'Announced', message: 'Every address of the Service is announced by at least one node' };
+}
+
+interface Announcers {
+  readonly by: 'a node' | 'a node that is being drained' | 'a node with a cut report' | 'none';
+  readonly drain?: Reason;
+}
+
+function announcers({ snapshot, view }: Judgement, nodes: readonly string[], address: string): Announcers {
+  let drain: Reason | undefined;
+  let cut = false;
+  for (const node of nodes) {
+    const found = view(node).addresses.find((one) => one.address === address && one.type === 'LoadBalancer');
+    if (found?.peers.some(({ reason }) => reason === undefined) !== true) continue;
+    if (found.drain !== undefined) drain ??= found.drain;
+    else if (snapshot.nodeStates.get(node)?.truncated === true) cut = true;
+    else return { by: 'a node' };
+  }
+  if (cut) return { by: 'a node with a cut report' };
+  return drain === undefined ? { by: 'none' } : { by: 'a node that is being drained', drain };
+}
+
+function notAnnounced({ snapshot, service, view }: Judgement): Assessment {
+  const type = conditionTypes.announced;
+  const nodes = [...snapshot.nodes.keys()].toSorted().map(view);
+  const [cause] = assignedAddresses(service).flatMap((address) => {
+    const text = formatAddress(address);
+    return nodes.some((node) => isAnnounced(node, text)) ? [] : causesOf(nodes, text).slice(0, 1);
+  });
+  return negative(type, cause?.reason ?? reason('NoAddress', undefined));
+}

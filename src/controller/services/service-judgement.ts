@@ -1,0 +1,52 @@
+import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
+import { clientReachability } from '../../decisions/verdict/client-reachability.ts';
+import { viewNode, type NodeView } from '../../decisions/verdict/node-view.ts';
+import { decideVerdict, type Verdict } from '../../decisions/verdict/verdict.ts';
+import type { Reason } from '../../model/reasons.ts';
+import { assignedAddresses, type Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { Condition } from '../status-writer.ts';
+
+/** What the conditions of one Service are decided from. Nodes are viewed when they are needed: most Services need one. */
+export interface Judgement {
+  readonly snapshot: Snapshot;
+  readonly service: Service;
+  readonly now: number;
+  readonly view: (node: string) => NodeView;
+  readonly verdict: () => Verdict;
+}
+
+export function judgementOf(snapshot: Snapshot, service: Service, unmet: Reason | undefined, now: number): Judgement {
+  const views = new Map<string, NodeView>();
+  const view = (node: string): NodeView => {
+    const known = views.get(node) ?? viewNode(snapshot, service, node, now);
+    views.set(node, known);
+    return known;
+  };
+  let verdict: Verdict | undefined;
+  const decide = (): Verdict => {
+    // Nodes neither forward nor announce a load balancer that has a hostname.
+    const isPlaced = assignedAddresses(service).length > 0 || service.externalIPs.length > 0;
+    const names = [...new Set([...snapshot.nodes.keys(), ...snapshot.nodeStates.keys()])].toSorted();
+    const nodes = isPlaced ? names.map(view) : [];
+    const ours = decideAllocationClaim(service, snapshot.config).mine;
+    return decideVerdict({ service, nodes, clients: clientReachability(service, nodes, ours), ...(unmet === undefined ? {} : { unmet }) });
+  };
+  return { snapshot, service, now, view, verdict: () => (verdict ??= decide()) };
+}
+
+/** A condition before its message is chosen. `because` is present when it is negative. */
+export interface Assessment extends Omit<Condition, 'message'> {
+  readonly message?: string;
+  readonly because?: Reason;
+}
+
+export function negative(type: string, because: Reason): Assessment {
+  return { type, status: 'False', reason: because.code, because };
+}
+
+export const reportCut = {
+  status: 'Unknown',
+  reason: 'ReportCut',
+  message: 'More Services differ from what was decided than the report of a node lists',
+} as const;

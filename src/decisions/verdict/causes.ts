@@ -1,0 +1,90 @@
+import type { Reason, ReasonCode } from '../../model/reasons.ts';
+import type { AddressView, NodeView } from './node-view.ts';
+
+/** A reason why nodes do not announce an address, or why their announcement does not serve it. */
+export interface Cause {
+  readonly reason: Reason;
+  /** Sorted by name, at least one. */
+  readonly nodes: readonly string[];
+}
+
+/** By these reasons a node or session does what it should: they are the cause only when there is no other. */
+const intended: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
+  'NoLocalEndpoints',
+  'NodeNotSelected',
+  'NodeExcluded',
+  'NodeDrained',
+  'PeerNotInAdvertisement',
+  'PeerFamilyNotCarried',
+]);
+
+/** The symptom of a reason that the same node gives for its forwarding. */
+const symptoms: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['NotProgrammed']);
+
+/** The order in which a Service becomes reachable: an earlier reason explains a later one. */
+const frontendReasons: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['FrontendQuarantined', 'FrontendTaken', 'AwaitsForwarding']);
+
+/**
+ * Returns why nodes do not announce the address: the cause of most nodes first, and intended ones last. Reasons that differ only by the
+ * name of the node are one cause.
+ */
+export function causesOf(nodes: readonly NodeView[], address: string): Cause[] {
+  return group(nodes.flatMap((node) => whyNotOnNode(node, address).map((reason) => ({ node: node.node, reason }))));
+}
+
+/** Returns unintended losses although other nodes or sessions serve the addresses. `byNode`: some node does not serve at all. */
+export function lossesOf(nodes: readonly NodeView[], addresses: readonly string[]): { readonly causes: Cause[]; readonly byNode: boolean } {
+  const found = nodes.flatMap((view) =>
+    addresses.flatMap((address) => {
+      const isLost = !isAnnounced(view, address);
+      const [broken] = view.forwarding.filter((reason) => frontendReasons.has(reason.code));
+      const reasons = isLost ? whyNotOnNode(view, address) : [...peerReasons(view, address), ...(broken === undefined ? [] : [broken])];
+      return reasons
+        .filter(({ code }) => !intended.has(code))
+        .map((reason) => ({ node: view.node, reason, isLost: isLost || reason === broken }));
+    }),
+  );
+  return { causes: group(found), byNode: found.some(({ isLost }) => isLost) };
+}
+
+export function isAnnounced(view: NodeView, address: string): boolean {
+  return addressIn(view, address)?.peers.some(({ reason }) => reason === undefined) === true;
+}
+
+function addressIn({ addresses }: NodeView, address: string): AddressView | undefined {
+  return addresses.find((one) => one.address === address && one.type !== 'ClusterIP');
+}
+
+function whyNotOnNode(view: NodeView, address: string): Reason[] {
+  const found = addressIn(view, address);
+  const reasons = peerReasons(view, address);
+  if (reasons.length > 0) return reasons;
+  const because = found?.reason ?? view.reason;
+  return because === undefined ? [] : [because];
+}
+
+/** Returns the reasons of the sessions, without those that are intended when there are others. */
+function peerReasons(view: NodeView, address: string): Reason[] {
+  const reasons = (addressIn(view, address)?.peers ?? []).flatMap(({ reason }) => reason ?? []);
+  const told = reasons.map((reason) => (symptoms.has(reason.code) ? firstCause(view, reason) : reason));
+  const real = told.filter(({ code }) => !intended.has(code));
+  return unique(real.length > 0 ? real : told);
+}
+
+function firstCause({ problem, forwarding }: NodeView, symptom: Reason): Reason {
+  return problem ?? forwarding.find(({ code }) => frontendReasons.has(code)) ?? symptom;
+}
+
+function unique(reasons: readonly Reason[]): Reason[] {
+  return [...new Map(reasons.map((reason) => [JSON.stringify(reason), reason])).values()];
+}
+
+function group(found: readonly { readonly node: string; readonly reason: Reason }[]): Cause[] {
+  const alike = Map.groupBy(found, ({ reason: { code, details } }) => `${code} ${JSON.stringify({ ...(details ?? {}), node: undefined })}`);
+  const causes = [...alike.values()].flatMap((same): Cause[] => {
+    const [first] = same;
+    return first === undefined ? [] : [{ reason: first.reason, nodes: [...new Set(same.map(({ node }) => node))] }];
+  });
+  const rank = ({ reason }: Cause): number => (intended.has(reason.code) ? 1 : 0);
+  return causes.toSorted((a, b) => rank(a) - rank(b) || b.nodes.length - a.nodes.length);
+}

@@ -1,0 +1,119 @@
+import { defined } from '../../lang/defined.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
+import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import { formatAddress } from '../../net/address.ts';
+import { frontendKey, type Frontend } from '../../net/frontend.ts';
+import { formatPrefix } from '../../net/prefix.ts';
+import { decideAnnouncement, type AddressAnnouncement, type RefusedAdvertisement } from '../announcement/decision.ts';
+import { missingRouteReason } from '../announcement/missing-route-reason.ts';
+import type { RouteIntent } from '../announcement/route.ts';
+import { frontendsOfAddress } from '../forwarding/address-frontends.ts';
+import { decideForwarding } from '../forwarding/plan.ts';
+
+/** What one node does for a Service: its decisions, corrected by the report of its agent. */
+export interface NodeView {
+  readonly node: string;
+  /** Why the state of the node is uncertain: its agent is silent or stopped, or its data plane fails. */
+  readonly problem?: Reason;
+  readonly frontends: number;
+  /** Frontends that HeraldConfig leaves to another program. */
+  readonly elsewhere: number;
+  /** Frontends without a backend on this node, by key, and the fate of new connections to them. */
+  readonly idle?: readonly IdleFrontend[];
+  /** Why this node does not forward all of the Service, by decision or by the agent's report. */
+  readonly forwarding: readonly Reason[];
+  /** A reason that concerns every address. */
+  readonly reason?: Reason;
+  readonly addresses: readonly AddressView[];
+}
+
+interface IdleFrontend {
+  readonly frontend: string;
+  readonly effect: 'refused' | 'dropped';
+}
+
+export interface AddressView {
+  readonly address: string;
+  readonly type: AddressAnnouncement['type'];
+  readonly reason?: Reason;
+  /** By peer name: the announced prefixes, or why none is announced. */
+  readonly peers: readonly PeerView[];
+  readonly refused: readonly RefusedAdvertisement[];
+  /** The node is being drained: why the address is still announced. */
+  readonly drain?: Reason;
+  /** Why routers use this node only as a last resort. */
+  readonly lastResort?: Reason;
+}
+
+export interface PeerView {
+  readonly peer: string;
+  readonly prefixes: readonly string[];
+  /** The decided routes. Absent: none. */
+  readonly intents?: readonly RouteIntent[];
+  /** Why the peer does not have the routes. Absent: it has them. */
+  readonly reason?: Reason;
+  /** A problem of a session that is nevertheless up. */
+  readonly warning?: Reason;
+}
+
+/** `now` is in milliseconds since the epoch. The age of the agent's report is measured by it. */
+export function viewNode(snapshot: Snapshot, service: Service, node: string, now: number): NodeView {
+  const { forwarding, foreign: elsewhere, reasons } = decideForwarding(snapshot, service, node);
+  const announcement = decideAnnouncement(snapshot, service, node, { now });
+  const state = currentReport(snapshot.nodeStates, node, now);
+  const problem = state === undefined ? reason('AgentSilent', { node }) : state.problem;
+  const differing = (state?.differing ?? []).filter((difference) => difference.service === serviceKey(service.metadata));
+  const reported = differing.filter(({ aspect }) => aspect === 'Programmed' || aspect === 'HealthCheck');
+  const frontends = [...(forwarding?.frontends ?? []), ...elsewhere];
+  return {
+    node,
+    ...defined({ problem }),
+    frontends: forwarding?.frontends.length ?? 0,
+    elsewhere: elsewhere.length,
+    ...(frontends.length === 0 ? {} : { idle: frontends.flatMap(idleFrontend) }),
+    forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
+    ...defined({ reason: announcement.reason }),
+    addresses: announcement.addresses.map((announced) =>
+      viewAddress(announced, obstacles(announced, { state, problem, differing, frontends })),
+    ),
+  };
+}
+
+interface Report {
+  readonly state: NodeState | undefined;
+  readonly problem: Reason | undefined;
+  readonly differing: NodeState['differing'];
+  readonly frontends: readonly Frontend[];
+}
+
+type Obstacles = (peer: string, prefixes: readonly string[]) => Reason | undefined;
+
+/** Returns why a decided route is not at the peer, by the agent's report. */
+function obstacles({ address }: AddressAnnouncement, { state, problem, differing, frontends }: Report): Obstacles {
+  return (peer, prefixes) => {
+    if (state === undefined || state.problem?.code === 'AgentStopped') return problem;
+    return missingRouteReason(state, differing, { peer, prefixes, frontends: () => frontendsOfAddress({ frontends }, address) });
+  };
+}
+
+function viewAddress({ address, type, result, refused }: AddressAnnouncement, obstacleTo: Obstacles): AddressView {
+  const peers = (result.peers ?? []).map(({ peer, result: toPeer }): PeerView => {
+    if (!('routes' in toPeer)) return { peer, prefixes: [], reason: toPeer.reason };
+    const { routes: intents, warning } = toPeer;
+    const prefixes = intents.map(({ prefix }) => formatPrefix(prefix));
+    return { peer, prefixes, intents, ...defined({ reason: obstacleTo(peer, prefixes), warning }) };
+  });
+  const { drain, lastResort } = result.announce ? result : {};
+  const why = result.announce ? {} : { reason: result.reason };
+  return { address: formatAddress(address), type, ...why, ...defined({ drain, lastResort }), peers, refused };
+}
+
+/** Under policy Local without a local backend, traffic from outside is dropped, so that a load balancer chooses another node. */
+function idleFrontend({ match, policy, backends, localBackends }: Frontend): IdleFrontend[] {
+  const frontend = frontendKey(match);
+  if (backends.length === 0) return [{ frontend, effect: 'refused' }];
+  return policy === 'Local' && localBackends.length === 0 ? [{ frontend, effect: 'dropped' }] : [];
+}

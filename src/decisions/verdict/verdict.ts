@@ -1,0 +1,135 @@
+import { defined } from '../../lang/defined.ts';
+import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
+import type { Service } from '../../model/objects/service.ts';
+import { causesOf, isAnnounced, lossesOf, type Cause } from './causes.ts';
+import type { ClientReachability } from './client-reachability.ts';
+import type { NodeView } from './node-view.ts';
+import { objectOfReason } from './object-of-reason.ts';
+import { causeText, listText, problemLine, targetsText } from './verdict-text.ts';
+
+/** Whether clients outside the cluster reach a Service, the first cause if they do not, and the fix. Plain data. */
+export interface Verdict {
+  /** served: clients of every target are answered. partly: of some. unknown: no report says it, or an object could not be read. */
+  readonly outcome: 'served' | 'partly' | 'notServed' | 'unknown';
+  /** The outcome, its cause and the fix. It contains no number that changes while the cause stays. */
+  readonly line: string;
+  /** The cause. A served Service has one when something that it asks for is missing although clients are answered. */
+  readonly code?: ReasonCode;
+  /** The object to change: "IPAddressPool/public". */
+  readonly object?: string;
+  /** The field to change: "spec.addresses". */
+  readonly field?: string;
+  /** What to do, as an imperative. */
+  readonly fix?: string;
+}
+
+interface VerdictFacts {
+  readonly service: Service;
+  /** Why pools do not serve the Service. Absent: they do. */
+  readonly notOurs?: Reason;
+  /** Why the Service does not have the addresses that it asks for. Absent: it has them. */
+  readonly unmet?: Reason;
+  readonly nodes: readonly NodeView[];
+  /** The result for clients of each target, by `clientReachability` for the same nodes. */
+  readonly clients: readonly ClientReachability[];
+}
+
+export function decideVerdict(facts: VerdictFacts): Verdict {
+  const { service, notOurs, unmet, nodes, clients } = facts;
+  if (clients.length === 0) return withoutAddress(service, notOurs, unmet);
+  if (nodes.length === 0)
+    return verdictOf(service, 'unknown', 'Not known whether it is served', [{ reason: reason('NoNodes', undefined), nodes: [] }], 0);
+  const answered = clients.filter(({ outcome }) => outcome === 'answered');
+  if (answered.length === clients.length) return servedVerdict(facts);
+  const failed = clients.filter(({ outcome }) => outcome !== 'answered');
+  const outcome = answered.length > 0 ? 'partly' : failed.some((one) => one.outcome === 'expected') ? 'unknown' : 'notServed';
+  return verdictOf(service, outcome, leadOf(outcome, answered, failed), causesOfFailure(facts, failed), nodes.length);
+}
+
+function withoutAddress(service: Service, notOurs: Reason | undefined, unmet: Reason | undefined): Verdict {
+  const because = notOurs ?? unmet ?? reason('NoAddress', undefined);
+  const cause = [{ reason: because, nodes: [] }];
+  if (because.code === 'Undecided') return verdictOf(service, 'unknown', 'Not known whether it is served', cause, 0);
+  if (because.code === 'OtherLoadBalancerClass' && service.ingress.length > 0)
+    return verdictOf(service, 'unknown', 'Served by another program, or not at all', cause, 0);
+  return verdictOf(service, 'notServed', notOurs === undefined ? 'Not served' : 'Not served by Herald', cause, 0);
+}
+
+/** An allocation that holds back every announcement, although the Service keeps an address. */
+const allocationCauses: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['AddressNotFromPool']);
+
+function causesOfFailure({ service, unmet, nodes }: VerdictFacts, failed: readonly ClientReachability[]): Cause[] {
+  const [first] = failed.toSorted((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
+  if (first === undefined) throw new RangeError('at least one client is not answered');
+  if (first.outcome === 'refused') return refusals(service, nodes, first);
+  const causes = causesOf(nodes, first.address);
+  const [cause] = causes;
+  if (unmet?.code === 'HeldOutsidePools' && cause !== undefined && allocationCauses.has(cause.reason.code))
+    return [{ ...cause, reason: unmet }];
+  return causes;
+}
+
+/** The failure that a verdict explains first. */
+const order: readonly ClientReachability['outcome'][] = ['unreachable', 'refused', 'expected', 'answered'];
+
+/** Returns why nodes that announce the address refuse connections to one of its ports. */
+function refusals({ ports }: Service, nodes: readonly NodeView[], { address, target }: ClientReachability): Cause[] {
+  const announcing = nodes.filter((node) => isAnnounced(node, address));
+  const kernel = lossesOf(announcing, [address]).causes.filter(({ reason: { code } }) => code === 'FrontendQuarantined');
+  if (kernel.length > 0) return kernel;
+  const port = target.slice(target.lastIndexOf(':') + 1);
+  const targetPort = ports.find((one) => `${one.port}/${one.protocol}` === port)?.targetPort ?? '';
+  return [{ reason: reason('PortWithoutEndpoint', { port, targetPort: String(targetPort) }), nodes: [] }];
+}
+
+function leadOf(outcome: Verdict['outcome'], answered: readonly ClientReachability[], failed: readonly ClientReachability[]): string {
+  if (outcome === 'unknown') return 'Not known whether it is served';
+  if (outcome === 'notServed') return 'Not served';
+  const isOf = (version: string, list: readonly ClientReachability[]): boolean =>
+    list.every(({ address }) => (address.includes(':') ? 'IPv6' : 'IPv4') === version);
+  const family = ['IPv4', 'IPv6'].find(
+    (version) => isOf(version, answered) && !list(failed).some((address) => list(answered).includes(address)),
+  );
+  const other = family === undefined ? undefined : family === 'IPv4' ? 'IPv6' : 'IPv4';
+  if (family !== undefined && other !== undefined && isOf(other, failed))
+    return `Served over ${family} only, not at ${listText(list(failed))}`;
+  return `Partly served, not at ${targetsText(failed, answered)}`;
+}
+
+function list(clients: readonly ClientReachability[]): string[] {
+  return [...new Set(clients.map(({ address }) => address))];
+}
+
+function servedVerdict({ service, unmet, nodes, clients }: VerdictFacts): Verdict {
+  const addresses = list(clients);
+  const sources = [...new Set(clients.flatMap((client) => client.sources ?? []))];
+  const to = sources.length === 0 ? 'Served' : `Served to ${listText(sources)} only (spec.loadBalancerSourceRanges)`;
+  const announcing = nodes.filter((node) => addresses.some((address) => isAnnounced(node, address)));
+  if (unmet !== undefined && unmet.code !== 'Undecided')
+    return verdictOf(service, 'served', `${to}, but not as it asks`, [{ reason: unmet, nodes: [] }], nodes.length);
+  const drains = announcing.map(({ node, addresses: views }) => ({ node, drain: views.find(({ drain }) => drain !== undefined)?.drain }));
+  const [{ drain } = {}] = drains;
+  if (drain !== undefined && drains.every((one) => one.drain !== undefined)) {
+    return verdictOf(service, 'served', `${to}, but only by nodes that are being drained`, [{ reason: drain, nodes: [] }], nodes.length);
+  }
+  const { causes, byNode } = lossesOf(nodes, addresses);
+  if (causes.length > 0) {
+    return verdictOf(service, 'served', `${to}, but not ${byNode ? 'by every node' : 'through every router'}`, causes, nodes.length);
+  }
+  const via = listText(announcing.map(({ node }) => node));
+  const only = servesOneFamilyOfTwo(service, addresses) ? `, over ${addresses[0]?.includes(':') === true ? 'IPv6' : 'IPv4'} only` : '';
+  return { outcome: 'served', line: `${to}${only}: clients reach ${listText(addresses)} via ${via}.` };
+}
+
+/** PreferDualStack accepts one family when no pool gives both. */
+function servesOneFamilyOfTwo({ ipFamilies }: Service, addresses: readonly string[]): boolean {
+  return ipFamilies.length > 1 && new Set(addresses.map((address) => address.includes(':'))).size === 1;
+}
+
+/** Builds a verdict from its causes, the first of which decides. `nodes`: how many nodes there are. */
+function verdictOf(service: Service, outcome: Verdict['outcome'], lead: string, causes: readonly Cause[], nodes: number): Verdict {
+  const [first] = causes;
+  if (first === undefined) return { outcome, line: `${lead}.` };
+  const { line, fix } = problemLine(lead, causeText(causes, nodes), first.reason);
+  return { outcome, line, code: first.reason.code, ...objectOfReason(service, first.reason), ...defined({ fix }) };
+}

@@ -1,0 +1,61 @@
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Reason } from '../../model/reasons.ts';
+import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
+import type { Overview, UnhealthyObject } from './overview.ts';
+import type { SessionRow } from '../sessions/session-report.ts';
+import { sessionProblems } from './session-problems.ts';
+
+/** One problem, however many objects have it. Plain data. */
+export interface Problem {
+  /** The first object that has it: "Service/shop/web", "Node/n1", "BGPPeer/tor1". A file when the object is unknown. */
+  readonly object: string;
+  readonly code: string;
+  /** The cause and the fix. */
+  readonly line: string;
+  /** Other objects with the same problem. Absent: none. */
+  readonly others?: readonly string[];
+}
+
+interface ProblemFacts {
+  /** Objects that could not be used as they are written, each as one line. */
+  readonly unusable: readonly { readonly object: string; readonly line: string }[];
+  /** Only Services that have a problem. */
+  readonly services: ReadonlyMap<ServiceKey, { readonly code: string; readonly line: string }>;
+  readonly overview: Pick<Overview, 'nodes' | 'objects'>;
+  readonly sessions: readonly SessionRow[];
+}
+
+/** Lists each problem once: unusable objects, the controller, Services by verdict, nodes, sessions, configuration objects. */
+export function problemsOf({ unusable, services, overview, sessions }: ProblemFacts): Problem[] {
+  const { nodes, objects } = overview;
+  return [
+    ...unusable.map(({ object, line }) => ({ object, code: 'ObjectUnreadable', line })),
+    ...alike([...services].map(([key, { code, line }]) => ({ object: `Service/${key}`, code, line, same: `${code} ${line}` }))),
+    ...alike(nodes.troubled.map(({ node, reason }) => problemOf(`Node/${node}`, reason))),
+    ...sessionProblems(sessions),
+    ...objects.map(objectProblem),
+  ];
+}
+
+interface Found extends Problem {
+  /** Equal for problems that are one. */
+  readonly same: string;
+}
+
+/** Problems of nodes are one when their reasons differ only by the name of the node. */
+function problemOf(object: string, because: Reason): Found {
+  const { code, details } = because;
+  return { object, code, line: reasonLine(because), same: `${code} ${JSON.stringify({ ...(details ?? {}), node: undefined })}` };
+}
+
+function alike(found: readonly Found[]): Problem[] {
+  return [...Map.groupBy(found, ({ same }) => same).values()].flatMap(([first, ...others]): Problem[] => {
+    if (first === undefined) return [];
+    const { same: _, ...problem } = first;
+    return [others.length === 0 ? problem : { ...problem, others: others.map(({ object }) => object) }];
+  });
+}
+
+function objectProblem({ object, reason }: UnhealthyObject): Problem {
+  return { object, code: reason.code, line: reasonLine(reason) };
+}

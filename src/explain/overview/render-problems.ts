@@ -1,0 +1,14 @@
+import { tableLines } from '../text/table-text.ts';
+import type { Problem } from './problems.ts';
+
+/** Returns one line for each problem. `wide` names all objects where the first is named otherwise. */
+export function renderProblems({ problems }: { readonly problems: readonly Problem[] }, wide: boolean): string[] {
+  if (problems.length === 0) return ['No problems.'];
+  return tableLines(
+    ['Object', 'Reason', 'Problem'],
+    problems.map(({ object, others = [], code, line }) => {
+      const more = others.length === 0 ? '' : wide ? `, ${others.join(', ')}` : ` and ${others.length} more`;
+      return [`${object}${more}`, code, line];
+    }),
+  );
+}

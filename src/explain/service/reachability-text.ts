@@ -1,0 +1,19 @@
+import type { ClientReachability } from '../../decisions/verdict/client-reachability.ts';
+import { reasonText } from '../../model/reasons.ts';
+
+/** Returns one sentence. */
+export function reachabilityText({ target, outcome, via, why, sources = [] }: ClientReachability): string {
+  const what = target.endsWith('/UDP') ? 'packets' : 'connections';
+  const from = sources.length === 0 ? '' : ` from ${sources.join(', ')} only`;
+  const because = why === undefined ? '' : `: ${reasonText(why)}`;
+  switch (outcome) {
+    case 'answered':
+      return `${what} to ${target} are answered via ${via.join(', ')}${from}`;
+    case 'expected':
+      return `${what} to ${target} would be answered via ${via.join(', ')}${from}; no node reports whether they are`;
+    case 'refused':
+      return `${what} to ${target} come in via ${via.join(', ')} and are refused: no endpoint serves this port`;
+    case 'unreachable':
+      return `${what} to ${target} time out, because no node announces it${because}`;
+  }
+}

@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'vitest';
+import { explainService } from '../../../../src/explain/service/service.ts';
+import type { Verdict } from '../../../../src/decisions/verdict/verdict.ts';
+import type { NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
+import { reason } from '../../../../src/model/reasons.ts';
+import { cluster, metadata, type ClusterLiteral, type ServiceLiteral } from '../fixtures.ts';
+
+const now = Date.UTC(2026, 0, 1);
+const key = 'shop/web';
+
+/** Three nodes with sessions to two routers in both families, and a dual-stack Service. */
+const fabric: ClusterLiteral = {
+  services: [{ name: key, clusterIPs: ['10.96.0.1', 'fd00:96::1'], ports: ['http:80/TCP'], assigned: ['192.0.2.1', '2001:db8::1'] }],
+  slices: [
+    { service: key, ports: ['http:8080/TCP'], endpoints: ['10.244.1.1@n1', '10.244.2.1@n2', '10.244.3.1@n3'] },
+    { service: key, name: 'web-6', ports: ['http:8080/TCP'], endpoints: ['fd00:1::1@n1', 'fd00:2::1@n2', 'fd00:3::1@n3'] },
+  ],
+  pools: [{ name: 'main', addresses: ['192.0.2.0/28', '2001:db8::/124'] }],
+  peers: [
+    { name: 'tor1', peerAddress: '10.0.0.1' },
+    { name: 'tor1-v6', peerAddress: 'fd00::1' },
+    { name: 'tor2', peerAddress: '10.0.0.2' },
+    { name: 'tor2-v6', peerAddress: 'fd00::2' },
+  ],
+  advertisements: [{ name: 'all' }],
+  nodes: [{ name: 'n1' }, { name: 'n2' }, { name: 'n3' }],
+};
+
+const peers = ['tor1', 'tor1-v6', 'tor2', 'tor2-v6'];
+const nodes = ['n1', 'n2', 'n3'];
+
+function session(peer: string, lastError?: string): SessionStatus {
+  const of = { peer, address: '', since: '', localASN: 64512, peerASN: 64513, prefixesSent: 1 };
+  return lastError === undefined ? { ...of, state: 'Established' } : { ...of, state: 'Active', lastError };
+}
+
+/** `down`: sessions that are down, with their error. */
+function state(name: string, down: Readonly<Record<string, string>> = {}, more: Partial<NodeState> = {}): NodeState {
+  const sessions = peers.map((peer) => session(peer, down[peer]));
+  return {
+    kind: 'NodeState',
+    metadata: metadata(name),
+    updated: new Date(now).toISOString(),
+    consumed: {},
+    sessions,
+    differing: [],
+    ...more,
+  };
+}
+
+function withService(changes: Partial<ServiceLiteral>): ClusterLiteral {
+  const [web] = fabric.services ?? [];
+  return { ...fabric, services: [{ ...web, name: key, ...changes }] };
+}
+
+function verdict(literal: ClusterLiteral, states: readonly NodeState[] = nodes.map((node) => state(node))): Verdict {
+  const nodeStates = new Map(states.map((one) => [one.metadata.name, one]));
+  const explanation = explainService({ ...cluster(literal), nodeStates }, key, now);
+  if (explanation === undefined) throw new RangeError('no such Service');
+  return explanation.verdict;
+}
+
+const refused = 'connection refused by 10.0.0.1';
+const everywhere = (down: Readonly<Record<string, string>>): NodeState[] => nodes.map((node) => state(node, down));
+const tor1 = { tor1: refused, 'tor1-v6': refused };
+const both = { ...tor1, tor2: refused, 'tor2-v6': refused };
+const pending = { assigned: [] };
+
+describe('the verdict', () => {
+  test('names addresses and nodes when clients of every target are answered', () => {
+    expect(verdict(fabric)).toEqual({
+      outcome: 'served',
+      line: 'Served: clients reach 192.0.2.1 and 2001:db8::1 via n1, n2 and n3.',
+    });
+  });
+
+  test('names the source ranges that may connect', () => {
+    expect(verdict(withService({ sourceRanges: ['198.51.100.0/24'] })).line).toBe(
+      'Served to 198.51.100.0/24 only (spec.loadBalancerSourceRanges): clients reach 192.0.2.1 and 2001:db8::1 via n1, n2 and n3.',
+    );
+  });
+
+  test('says that one family is served when the Service got one of two', () => {
+    expect(verdict(withService({ assigned: ['192.0.2.1'] })).line).toMatch(/^Served.*192\.0\.2\.1/);
+  });
+
+  test.each<[string, ClusterLiteral, readonly NodeState[] | undefined, Partial<Verdict>]>([
+    [
+      'a full pool',
+      {
+        ...fabric,
+        pools: [{ name: 'tiny', addresses: ['192.0.2.1/32'] }],
+        services: [
+          { name: 'shop/old', assigned: ['192.0.2.1'] },
+          { name: key, assigned: [] },
+        ],
+      },
+      undefined,
+      {
+        outcome: 'notServed',
+        code: 'PoolFull',
+        object: 'IPAddressPool/tiny',
+        field: 'spec.addresses',
+        line: 'Not served: pool tiny is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool tiny, or delete a Service that holds one.',
+      },
+    ],
+    [
+      'no controller has assigned an address',
+      withService(pending),
+      undefined,
+      {
+        outcome: 'notServed',
+        code: 'NoAddress',
+        line: 'Not served: the Service has no address yet: the controller has not assigned one. Check with herald status that a controller runs and leads.',
+      },
+    ],
+    [
+      'no session at all',
+      fabric,
+      everywhere(both),
+      {
+        outcome: 'notServed',
+        code: 'SessionDown',
+        object: 'BGPPeer/tor1',
+      },
+    ],
+    [
+      'no IPv6 session',
+      fabric,
+      everywhere({ 'tor1-v6': refused, 'tor2-v6': refused }),
+      { outcome: 'partly', code: 'SessionDown', object: 'BGPPeer/tor1-v6' },
+    ],
+    ['one router is down', fabric, everywhere(tor1), { outcome: 'served', code: 'SessionDown', object: 'BGPPeer/tor1' }],
+    ['one node has no session', fabric, [state('n1'), state('n2'), state('n3', both)], { outcome: 'served', code: 'SessionDown' }],
+    [
+      'no agent reports',
+      fabric,
+      [],
+      {
+        outcome: 'unknown',
+        code: 'AgentSilent',
+        line: 'Not known whether it is served: no agent reports for node "n1" (the same on all 3 nodes). Start the agent: herald agent --node n1.',
+      },
+    ],
+    [
+      'one agent is silent',
+      fabric,
+      [state('n1'), state('n2')],
+      {
+        outcome: 'served',
+        code: 'AgentSilent',
+        object: 'Node/n3',
+        line: 'Served, but not by every node: no agent reports for node "n3". Start the agent: herald agent --node n3.',
+      },
+    ],
+    [
+      'no endpoint is ready',
+      { ...fabric, slices: [] },
+      undefined,
+      {
+        outcome: 'notServed',
+        code: 'NoEndpoints',
+        line: "Not served: the Service has no endpoints. Check the Service's selector and the readiness of its pods.",
+      },
+    ],
+    [
+      'the only node with an endpoint has no session, under policy Local',
+      {
+        ...withService({ externalTrafficPolicy: 'Local' }),
+        slices: [
+          { service: key, ports: ['http:8080/TCP'], endpoints: ['10.244.3.1@n3'] },
+          { service: key, name: 'web-6', ports: ['http:8080/TCP'], endpoints: ['fd00:3::1@n3'] },
+        ],
+      },
+      [state('n1'), state('n2'), state('n3', both)],
+      { outcome: 'notServed', code: 'SessionDown' },
+    ],
+    [
+      'the kernel refuses its rules on one node',
+      fabric,
+      [
+        state(
+          'n1',
+          {},
+          {
+            differing: (['Programmed'] as const).map((aspect) => ({
+              service: key,
+              aspect,
+              reason: reason('FrontendQuarantined', { frontend: '192.0.2.1 TCP 80', error: 'EINVAL' }),
+            })),
+          },
+        ),
+        state('n2'),
+        state('n3'),
+      ],
+      { outcome: 'served', code: 'FrontendQuarantined' },
+    ],
+    [
+      'a port without endpoints',
+      withService({ ports: ['http:80/TCP', 'admin:81/TCP'] }),
+      undefined,
+      {
+        outcome: 'partly',
+        code: 'PortWithoutEndpoint',
+        field: 'spec.ports',
+      },
+    ],
+  ])('is right when the cause is: %s', (_, literal, states, expected) => {
+    expect(verdict(literal, states)).toMatchObject(expected);
+  });
+});
