@@ -30,6 +30,8 @@ interface VerdictFacts {
   /** Why the Service does not have the addresses that it asks for. Absent: it has them. */
   readonly unmet?: Reason;
   readonly nodes: readonly NodeView[];
+  /** Why there are no nodes. */
+  readonly noNodes?: Reason;
   /** The result for clients of each target, by `clientReachability` for the same nodes. */
   readonly clients: readonly ClientReachability[];
 }
@@ -38,7 +40,13 @@ export function decideVerdict(facts: VerdictFacts): Verdict {
   const { service, notOurs, unmet, nodes, clients } = facts;
   if (clients.length === 0) return withoutAddress(service, notOurs, unmet);
   if (nodes.length === 0)
-    return verdictOf(service, 'unknown', 'Not known whether it is served', [{ reason: reason('NoNodes', undefined), nodes: [] }], 0);
+    return verdictOf(
+      service,
+      'unknown',
+      'Not known whether it is served',
+      [{ reason: facts.noNodes ?? reason('NoNodes', undefined), nodes: [] }],
+      0,
+    );
   const answered = clients.filter(({ outcome }) => outcome === 'answered');
   if (answered.length === clients.length) return servedVerdict(facts);
   const failed = clients.filter(({ outcome }) => outcome !== 'answered');

@@ -3,18 +3,8 @@ import type { Reason } from '../../model/reasons.ts';
 import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import type { Overview, UnhealthyObject } from './overview.ts';
 import type { SessionRow } from '../sessions/session-report.ts';
+import type { Problem } from './problem.ts';
 import { sessionProblems } from './session-problems.ts';
-
-/** One problem, however many objects have it. Plain data. */
-export interface Problem {
-  /** The first object that has it: "Service/shop/web", "Node/n1", "BGPPeer/tor1". A file when the object is unknown. */
-  readonly object: string;
-  readonly code: string;
-  /** The cause and the fix. */
-  readonly line: string;
-  /** Other objects with the same problem. Absent: none. */
-  readonly others?: readonly string[];
-}
 
 interface ProblemFacts {
   /** Objects that could not be used as they are written, each as one line. */

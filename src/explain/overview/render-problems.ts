@@ -1,5 +1,5 @@
 import { tableLines } from '../text/table-text.ts';
-import type { Problem } from './problems.ts';
+import type { Problem } from './problem.ts';
 
 /** Returns one line for each problem. `wide` names all objects where the first is named otherwise. */
 export function renderProblems({ problems }: { readonly problems: readonly Problem[] }, wide: boolean): string[] {

@@ -2,7 +2,7 @@ import { listText, reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { reason } from '../../model/reasons.ts';
 import { isUp, type SessionRow } from '../sessions/session-report.ts';
 import { isOfItself } from './overview.ts';
-import type { Problem } from './problems.ts';
+import type { Problem } from './problem.ts';
 
 /**
  * Lists sessions that are down, one problem for each cause: a router whose every session is down, in whatever families; then a node whose

@@ -59,7 +59,7 @@ export function explainService(snapshot: Snapshot, key: ServiceKey, now: number,
   const status = service.ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
   return {
     service: key,
-    ...conclusionOf(snapshot, service, allocation, nodes),
+    ...conclusionOf(snapshot, service, { allocation, nodes }),
     type: service.type,
     allocation,
     ...(status.length === 0 ? {} : { status }),
@@ -74,18 +74,17 @@ export function explainService(snapshot: Snapshot, key: ServiceKey, now: number,
 export function withConclusion<T extends ServiceExplanation>(explanation: T, snapshot: Snapshot): T {
   const service = snapshot.services.get(explanation.service);
   if (service === undefined) return explanation;
-  return { ...explanation, ...conclusionOf(snapshot, service, explanation.allocation, explanation.nodes) };
+  return { ...explanation, ...conclusionOf(snapshot, service, explanation) };
 }
 
 function conclusionOf(
   snapshot: Snapshot,
   service: Service,
-  { reason: unmet }: AllocationExplanation,
-  nodes: readonly NodeExplanation[],
+  { allocation: { reason: unmet }, nodes, noNodes }: Pick<ServiceExplanation, 'allocation' | 'nodes' | 'noNodes'>,
 ): Pick<ServiceExplanation, 'verdict'> & { readonly clients: readonly ClientReachability[] } {
   const claim = decideAllocationClaim(service, snapshot.config);
   const clients = clientReachability(service, nodes, claim.mine);
-  const why = claim.mine ? defined({ unmet }) : { notOurs: claim.reason };
+  const why = { ...defined({ noNodes }), ...(claim.mine ? defined({ unmet }) : { notOurs: claim.reason }) };
   return { verdict: decideVerdict({ service, nodes, clients, ...why }), clients };
 }
 

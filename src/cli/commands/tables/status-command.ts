@@ -1,7 +1,8 @@
 import { Option, type Command } from 'commander';
 import { defined } from '../../../lang/defined.ts';
 import { overviewOf, type Overview } from '../../../explain/overview/overview.ts';
-import { problemsOf, type Problem } from '../../../explain/overview/problems.ts';
+import type { Problem } from '../../../explain/overview/problem.ts';
+import { problemsOf } from '../../../explain/overview/problems.ts';
 import { renderOverview } from '../../../explain/overview/render-overview.ts';
 import { renderProblems } from '../../../explain/overview/render-problems.ts';
 import { sessionReport } from '../../../explain/sessions/session-report.ts';
