@@ -13,8 +13,9 @@ export function renderService(explanation: ServiceExplanation): string[] {
   // The nodes do not announce the Service's addresses, because another provider or program serves them. An earlier line says so.
   const isOthers = isOutside || (provider !== undefined && provider.provider === undefined && type === 'LoadBalancer');
   return [
-    `Service ${service} (${type})`,
     verdict.line,
+    '',
+    `Service ${service} (${type})`,
     '',
     ...renderAddresses(explanation, isOthers),
     ...(provider === undefined ? [] : type === 'LoadBalancer' ? renderProvider(provider) : renderFormer(provider)),

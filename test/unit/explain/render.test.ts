@@ -52,8 +52,9 @@ describe('renderService', () => {
   test('a healthy Service takes five lines', () => {
     expect(rendered({})).toBe(
       [
-        'Service shop/web (LoadBalancer)',
         'Served.',
+        '',
+        'Service shop/web (LoadBalancer)',
         '',
         'Address    192.0.2.1 (pool main)',
         'Endpoints  2 ready, 0 not usable',

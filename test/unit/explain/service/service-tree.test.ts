@@ -61,8 +61,9 @@ describe('the explanation tree of a Service', () => {
   test('a healthy Service shows every node as announcing', () => {
     expect(tree(fabric, both)).toMatchInlineSnapshot(`
       "
-      Service shop/web (LoadBalancer)
       Served: clients reach 192.0.2.1 via n1 and n2.
+
+      Service shop/web (LoadBalancer)
 
       Address    192.0.2.1 (pool main)
       Endpoints  2 ready, 1 not usable
@@ -94,8 +95,9 @@ describe('the explanation tree of a Service', () => {
     const down = session({ state: 'Active', since: new Date(now - 90_000).toISOString(), lastError });
     expect(tree(fabric, [state('n1', { sessions: [down] }), state('n2')])).toMatchInlineSnapshot(`
       "
-      Service shop/web (LoadBalancer)
       Served, but not by every node: the session with "tor" is Active: connection refused by 10.0.0.254 port 179: no BGP speaker listens there, or it does not know us (on n1). Check on both sides: address, port 179, AS numbers, password, and the route between them.
+
+      Service shop/web (LoadBalancer)
 
       Address    192.0.2.1 (pool main)
       Endpoints  2 ready, 1 not usable
@@ -127,8 +129,9 @@ describe('the explanation tree of a Service', () => {
     const slices = [{ service: key, ports: ['http:8080/TCP', 'echo:8080/UDP'], endpoints: ['10.244.1.1@n1'] }];
     expect(tree({ ...withService({ externalTrafficPolicy: 'Local', healthCheckNodePort: 32_000 }), slices }, both)).toMatchInlineSnapshot(`
       "
-      Service shop/web (LoadBalancer)
       Served: clients reach 192.0.2.1 via n1.
+
+      Service shop/web (LoadBalancer)
 
       Address    192.0.2.1 (pool main)
       Endpoints  1 ready, 0 not usable
@@ -163,8 +166,9 @@ describe('the explanation tree of a Service', () => {
     ];
     expect(tree({ ...withService({ assigned: [] }), pools }, both)).toMatchInlineSnapshot(`
       "
-      Service shop/web (LoadBalancer)
       Not served: pool full is full (1 of 1 IPv4 addresses), and the other pool does not fit. Add addresses to IPAddressPool full, or delete a Service that holds one.
+
+      Service shop/web (LoadBalancer)
 
       Address    none
                  pool full is full (1 of 1 IPv4 addresses), and the other pool does not fit
@@ -197,8 +201,9 @@ describe('the explanation tree of a Service', () => {
   test('silent agents leave the decided state, marked as unconfirmed', () => {
     expect(tree(fabric, [])).toMatchInlineSnapshot(`
       "
-      Service shop/web (LoadBalancer)
       Not known whether it is served: no agent reports for node "n1" (the same on all 2 nodes). Start the agent: herald agent --node n1.
+
+      Service shop/web (LoadBalancer)
 
       Address    192.0.2.1 (pool main)
       Endpoints  2 ready, 1 not usable
@@ -267,8 +272,9 @@ describe('the Pods of a Service', () => {
   test('a selector that matches nothing differs from Pods that are not ready', () => {
     expect(tree(none, both, [pod('web-1', { labels: { app: 'webs', tier: 'front' } })])).toMatchInlineSnapshot(`
       "
-      Service shop/web (LoadBalancer)
       Not served: the Service has no endpoints. Check the Service's selector and the readiness of its pods.
+
+      Service shop/web (LoadBalancer)
 
       Address    192.0.2.1 (pool main)
       Endpoints  0 ready, 0 not usable
@@ -295,8 +301,9 @@ describe('the Pods of a Service', () => {
     `);
     expect(tree(none, both, [pod('web-1', waiting({ state: 'CrashLoopBackOff', restarts: 12 }))])).toMatchInlineSnapshot(`
       "
-      Service shop/web (LoadBalancer)
       Not served: the Service has no endpoints. Check the Service's selector and the readiness of its pods.
+
+      Service shop/web (LoadBalancer)
 
       Address    192.0.2.1 (pool main)
       Endpoints  0 ready, 0 not usable
