@@ -37,7 +37,7 @@ export function lossesOf(nodes: readonly NodeView[], addresses: readonly string[
   const found = nodes.flatMap((view) =>
     addresses.flatMap((address) => {
       const isLost = !isAnnounced(view, address);
-      const [broken] = view.forwarding.filter((reason) => frontendReasons.has(reason.code));
+      const broken = view.forwarding.find((reason) => frontendReasons.has(reason.code));
       const reasons = isLost ? whyNotOnNode(view, address) : [...peerReasons(view, address), ...(broken === undefined ? [] : [broken])];
       return reasons
         .filter(({ code }) => !intended.has(code))
@@ -79,8 +79,14 @@ function unique(reasons: readonly Reason[]): Reason[] {
   return [...new Map(reasons.map((reason) => [JSON.stringify(reason), reason])).values()];
 }
 
+/** Equal for reasons that differ only by the name of the node. */
+export function causeKey({ code, details }: Reason): string {
+  const others = Object.entries(details ?? {}).filter(([name]) => name !== 'node');
+  return `${code} ${JSON.stringify(others)}`;
+}
+
 function group(found: readonly { readonly node: string; readonly reason: Reason }[]): Cause[] {
-  const alike = Map.groupBy(found, ({ reason: { code, details } }) => `${code} ${JSON.stringify({ ...(details ?? {}), node: undefined })}`);
+  const alike = Map.groupBy(found, ({ reason }) => causeKey(reason));
   const causes = [...alike.values()].flatMap((same): Cause[] => {
     const [first] = same;
     return first === undefined ? [] : [{ reason: first.reason, nodes: [...new Set(same.map(({ node }) => node))] }];

@@ -1,5 +1,6 @@
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
+import { causeKey } from '../../decisions/verdict/causes.ts';
 import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import type { Overview, UnhealthyObject } from './overview.ts';
 import type { SessionRow } from '../sessions/session-report.ts';
@@ -34,8 +35,7 @@ interface Found extends Problem {
 
 /** Problems of nodes are one when their reasons differ only by the name of the node. */
 function problemOf(object: string, because: Reason): Found {
-  const { code, details } = because;
-  return { object, code, line: reasonLine(because), same: `${code} ${JSON.stringify({ ...(details ?? {}), node: undefined })}` };
+  return { object, code: because.code, line: reasonLine(because), same: causeKey(because) };
 }
 
 function alike(found: readonly Found[]): Problem[] {
