@@ -122,7 +122,51 @@ export const metallbBehaviour: readonly Row[] = [
     does: 'differs',
     text: 'The Service keeps its address, and its condition names the problem. MetalLB gives the Service another address or none.',
   },
-  { name: 'Waiting Services', does: 'differs', text: 'A freed address goes to the Service that waited longest.' },
+  {
+    name: 'Waiting Services',
+    does: 'differs',
+    text: 'A freed address goes to the Service that waited longest. In MetalLB the order is random.',
+  },
+  {
+    name: '`PreferDualStack` with one requested address',
+    does: 'differs',
+    text: 'The Service gets that address, because the policy accepts one family. MetalLB gives it none.',
+  },
+  {
+    name: 'Requested addresses of two pools',
+    does: 'differs',
+    text: 'The Service gets both. MetalLB gives it none, because all addresses of a Service come from one pool there.',
+  },
+  {
+    name: 'A request that cannot be met',
+    does: 'differs',
+    text: 'The Service keeps the addresses that it has, and its condition says why it does not have those that it asks for, so that a mistake does not interrupt it. MetalLB takes its addresses first. Both take an address that the Service may no longer share.',
+  },
+  {
+    name: 'A change that takes one address',
+    does: 'differs',
+    text: 'The Service keeps the other address, for example when it changes to one family. MetalLB takes both and assigns anew, which may give it another one.',
+  },
+  {
+    name: 'A second family that becomes free',
+    does: 'differs',
+    text: 'A Service with `PreferDualStack` and one address gets the second one when it changes or the controller starts. MetalLB also adds it when another Service is deleted.',
+  },
+  {
+    name: 'Sharing across namespaces',
+    does: 'differs',
+    text: 'The key alone is not enough: each Service must admit the namespace of the other (`herald.dev/allow-shared-ip-namespaces`), because whoever guesses a key could otherwise take ports of an address of another tenant. `herald import metallb` lists the Services that need it.',
+  },
+  {
+    name: 'A sharing Service that changes its `externalTrafficPolicy`',
+    does: 'differs',
+    text: 'It moves to another address. While none is free it keeps the shared one, because nodes can serve both Services, and its condition says what is missing; MetalLB takes it away.',
+  },
+  {
+    name: 'Which address of a pool',
+    does: 'differs',
+    text: 'One that the Service may share comes first, then the lowest free one. MetalLB takes the lowest that is free or may be shared.',
+  },
   {
     name: 'Which nodes announce',
     does: 'same',

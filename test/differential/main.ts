@@ -9,6 +9,7 @@ import { flowText, randomFlows, type Flow } from './flows.ts';
 import { HeraldSide } from './herald-side.ts';
 import { KubeProxySide } from './kube-proxy-side.ts';
 import { nextObjects, randomEnvironment, slotOf, type Environment, type Objects } from './objects.ts';
+import { judgeByMetalLB } from './metallb/run.ts';
 import { lastingDifferences } from './lasting-differences.ts';
 import { compareLasting, continueFlows, lastingFlows, type FatesBeforeChange, type LastingFlow } from './lasting.ts';
 import { merged, observe, type Outcome } from './observe.ts';
@@ -22,7 +23,11 @@ const help = `npm run test:differential -- [--seconds N] [--seeds N] [--seed N] 
   --seeds N     number of seeds, instead of a time
   --seed N      only this seed; with --seeds the first one
   --steps N     sets of objects for a seed, each made from the previous one (default 6)
-  --flows N     flows for a set of objects, each of 12 packets or more (default 150)`;
+  --flows N     flows for a set of objects, each of 12 packets or more (default 150)
+
+  --judge metallb   gives random pools and Services to MetalLB's controller and to Herald's instead, each at a real
+                    kube-apiserver, and checks that the Services get the same addresses. Needs no root. --steps is then
+                    the number of changes for a seed (default 20)`;
 
 const { values } = parseArgs({
   options: {
@@ -30,7 +35,8 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     seeds: { type: 'string' },
     seed: { type: 'string' },
-    steps: { type: 'string', default: '6' },
+    steps: { type: 'string' },
+    judge: { type: 'string', default: 'kube-proxy' },
     flows: { type: 'string', default: '150' },
   },
 });
@@ -38,6 +44,18 @@ if (values.help) {
   console.log(help);
   process.exit(0);
 }
+
+if (values.judge === 'metallb') {
+  const number = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
+  const { seconds, steps = '20' } = values;
+  const options = { seed: number(values.seed), seeds: number(values.seeds), seconds: Number(seconds), steps: Number(steps) };
+  process.exit(await judgeByMetalLB(options));
+}
+if (values.judge !== 'kube-proxy') {
+  console.error(`--judge ${values.judge}: must be kube-proxy or metallb`);
+  process.exit(64);
+}
+const stepsOfSeed = Number(values.steps ?? '6');
 
 /** The number of printed problems after which the run stops printing. */
 const maximumProblems = 20;
@@ -75,7 +93,7 @@ async function runSeed(seed: number): Promise<void> {
   let objects: Objects = { services: [], slices: [] };
   let begun: FatesBeforeChange | undefined;
   const before = totals.problems;
-  for (let step = 0; step < Number(values.steps) && totals.problems < maximumProblems; step++) {
+  for (let step = 0; step < stepsOfSeed && totals.problems < maximumProblems; step++) {
     objects = nextObjects(random, objects);
     await Promise.all([herald.program(objects), kubeProxy.program(objects)]);
     const broken = begun === undefined ? [] : await tryLasting(begun, objects, environment);

@@ -2,11 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { metallbPage } from '../../../scripts/generate/metallb-page.ts';
-import { metallbEvents, metallbMetrics } from '../../../scripts/generate/metallb-tables.ts';
+import { metallbBehaviour, metallbEvents, metallbMetrics } from '../../../scripts/generate/metallb-tables.ts';
 import { eventTable } from '../../../src/controller/events/event-table.ts';
 import { kinds } from '../../../src/model/kinds.ts';
 import { metallbKinds } from '../../../src/model/metallb/kinds.ts';
 import { catalogue } from '../../../src/model/reasons.ts';
+import { differences, type Case } from '../../differential/metallb/differences.ts';
+import { explain } from '../../differential/metallb/explain-differences.ts';
+import type { WantedService } from '../../differential/metallb/objects.ts';
+import { outcomeOf } from '../../differential/metallb/outcome.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -39,6 +43,60 @@ describe('docs/reference/metallb-compatibility.md', () => {
     const names = metallbMetrics.flatMap(({ name }) => name.split(', '));
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(30);
+  });
+});
+
+describe("intended differences from MetalLB's controller", () => {
+  const pools = [{ name: 'p', spec: { addresses: ['192.0.2.0/30'], autoAssign: true, avoidBuggyIPs: false } }];
+  const service = (name: string, further: Partial<WantedService> = {}): WantedService => ({
+    namespace: 'a',
+    name,
+    type: 'LoadBalancer',
+    labels: {},
+    annotations: {},
+    families: ['IPv4'],
+    policy: 'SingleStack',
+    ports: [{ port: 80, protocol: 'TCP' }],
+    trafficPolicy: 'Cluster',
+    app: 'p',
+    ...further,
+  });
+  const of = (...addresses: readonly string[]) => outcomeOf(pools, addresses);
+  const one = (service: WantedService, metallb: readonly string[], herald: readonly string[], before: readonly string[] = []): Case => ({
+    service,
+    metallb: of(...metallb),
+    herald: of(...herald),
+    before: { metallb: of(...before), herald: of(...before) },
+    pools,
+    services: new Map(),
+  });
+
+  test('each is a row of the page that says what differs', () => {
+    for (const { row } of differences) {
+      const found = metallbBehaviour.find(({ name }) => name === row);
+      expect([row, found?.does]).toEqual([row, 'differs']);
+      expect(found?.text.length).toBeGreaterThan(20);
+    }
+  });
+
+  test.each<[string, readonly string[], readonly string[], readonly string[]]>([
+    ['an address in MetalLB only', ['192.0.2.1'], [], []],
+    ['an address in Herald only', [], ['192.0.2.1'], []],
+    ['another address', ['192.0.2.1'], ['192.0.2.2'], []],
+    ['an address that it asked for nothing else for', [], ['192.0.2.1'], ['192.0.2.1']],
+    ['an address of no pool', ['192.0.2.1'], ['198.51.100.1'], []],
+  ])('a plain Service with %s has no row, and the comparison fails', (_, metallb, herald, before) => {
+    const about = one(service('s'), metallb, herald, before);
+    expect(explain([about])).toEqual({ intended: [], unexplained: new Set([about]) });
+  });
+
+  test('a Service that got what another one has on the other side only has the row of that one', () => {
+    const asks = { annotations: { 'metallb.io/loadBalancerIPs': '203.0.113.1' } };
+    const cause = one(service('s', asks), [], ['192.0.2.1'], ['192.0.2.1']);
+    const gained = one(service('t'), ['192.0.2.1'], []);
+    const row = 'A request that cannot be met';
+    expect(explain([gained, cause])).toEqual({ intended: [row, row], unexplained: new Set() });
+    expect(explain([gained]).unexplained.size).toBe(1);
   });
 });
 
