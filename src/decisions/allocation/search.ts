@@ -134,9 +134,11 @@ function whyNotCandidate(ledger: Ledger, pool: IPAddressPool, request: Allocatio
   const { name } = pool.metadata;
   const { requestedPool } = request;
   if (requestedPool !== undefined && requestedPool !== name) return reason('PoolNotRequested', { pool: name, requested: requestedPool });
+  const refusal = whyPoolRefuses(pool, request);
+  if (refusal !== undefined) return refusal;
   const automatic = pool.autoAssign || reservedIn(ledger, pool, request).length > 0;
   if (requestedPool === undefined && !automatic) return reason('PoolNotAutoAssigned', { pool: name });
-  return whyPoolRefuses(pool, request) ?? whyPoolGivesNoMore(pool);
+  return whyPoolGivesNoMore(pool);
 }
 
 function reservedIn({ space, reservations }: Ledger, pool: IPAddressPool, { service, families }: AllocationRequest): Address[] {

@@ -8,15 +8,19 @@ export interface Cause {
   readonly nodes: readonly string[];
 }
 
-/** By these reasons a node or session does what it should: they are the cause only when there is no other. */
-const intended: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
-  'NoLocalEndpoints',
+/**
+ * By these reasons a node or session does what it should: they are the cause only when there is no other. In the order of the decision: the
+ * node whose reason comes last was the nearest to announcing the address.
+ */
+const intendedInOrder: readonly ReasonCode[] = [
   'NodeNotSelected',
   'NodeExcluded',
   'NodeDrained',
+  'NoLocalEndpoints',
   'PeerNotInAdvertisement',
   'PeerFamilyNotCarried',
-]);
+];
+const intended: ReadonlySet<ReasonCode> = new Set(intendedInOrder);
 
 /** The symptom of a reason that the same node gives for its forwarding. */
 const symptoms: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['NotProgrammed']);
@@ -25,8 +29,8 @@ const symptoms: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['NotProgrammed'])
 const frontendReasons: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['FrontendQuarantined', 'FrontendTaken', 'AwaitsForwarding']);
 
 /**
- * Returns why nodes do not announce the address: the cause of most nodes first, and intended ones last. Reasons that differ only by the
- * name of the node are one cause.
+ * Returns why nodes do not announce the address, the cause of most nodes first. Reasons that differ only by the name of the node are one
+ * cause. Intended ones are left out if there are others; else only the nearest to an announcement remain.
  */
 export function causesOf(nodes: readonly NodeView[], address: string): Cause[] {
   return group(nodes.flatMap((node) => whyNotOnNode(node, address).map((reason) => ({ node: node.node, reason }))));
@@ -91,6 +95,13 @@ function group(found: readonly { readonly node: string; readonly reason: Reason 
     const [first] = same;
     return first === undefined ? [] : [{ reason: first.reason, nodes: [...new Set(same.map(({ node }) => node))] }];
   });
-  const rank = ({ reason }: Cause): number => (intended.has(reason.code) ? 1 : 0);
-  return causes.toSorted((a, b) => rank(a) - rank(b) || b.nodes.length - a.nodes.length);
+  const real = causes.filter(({ reason }) => !intended.has(reason.code));
+  const told = real.length > 0 ? real : nearest(causes);
+  return told.toSorted((a, b) => b.nodes.length - a.nodes.length);
+}
+
+/** Keeps the intended reasons that come last in the order of the decision. */
+function nearest(causes: readonly Cause[]): readonly Cause[] {
+  const last = Math.max(...causes.map(({ reason }) => intendedInOrder.indexOf(reason.code)));
+  return causes.filter(({ reason }) => intendedInOrder.indexOf(reason.code) === last);
 }

@@ -7,9 +7,9 @@ const nearness: readonly ReasonCode[] = [
   'QuotaReached',
   'PoolDraining',
   'PoolHasNoFamily',
+  'PoolNotAutoAssigned',
   'PoolServiceNotSelected',
   'PoolNamespaceNotSelected',
-  'PoolNotAutoAssigned',
   'PoolRefused',
 ];
 
