@@ -1,6 +1,8 @@
 import type { Change, HeraldObject, KindName, Snapshot } from '../../src/model/store/snapshot.ts';
 import { objectKey, Store } from '../../src/model/store/store.ts';
+import type { Condition } from '../../src/model/objects/condition.ts';
 import type { Ingress } from '../../src/model/objects/service.ts';
+import { readPrecedence } from '../../src/model/parse/service/service-record.ts';
 import type { ServiceKey } from '../../src/model/objects/metadata.ts';
 import type { Source, SourceProblem } from '../../src/sources/source.ts';
 
@@ -47,9 +49,9 @@ export class TestSource implements Source {
     this.#tell(this.store.remove(object.kind, objectKey(object)));
   }
 
-  /** Writes the ingress of a Service as a status writer does: the record comes back as a change. */
-  record(key: ServiceKey, ingress: readonly Ingress[] | undefined): void {
-    this.#tell(this.store.setIngress(key, ingress));
+  /** Writes the status of a Service as a status writer does: the record comes back as a change. */
+  record(key: ServiceKey, ingress: readonly Ingress[] | undefined, conditions: readonly Condition[] = []): void {
+    this.#tell(this.store.setIngress(key, ingress, readPrecedence(conditions)));
   }
 
   breakSomething(...problems: readonly SourceProblem[]): void {

@@ -3,6 +3,7 @@ import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { conditionText, type Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
+import { assignedMessage } from '../../model/objects/sharing-terms.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { limits } from '../limits.ts';
 import type { Reconciliation } from '../provider.ts';
@@ -15,7 +16,7 @@ import { judgementOf, negative, type Assessment, type Judgement } from './servic
 export interface UnmetRequest {
   readonly reason: Reason | undefined;
   readonly details: NonNullable<Reconciliation['details']>;
-  /** Why its addresses changed although its owner did not ask for that. */
+  /** Why its addresses changed although its owner did not ask for others: another Service keeps them. */
   readonly moved?: Reason;
 }
 
@@ -61,7 +62,7 @@ function assessed(judgement: Judgement, { reason }: UnmetRequest): Assessment[] 
   const type = conditionTypes.addressAssigned;
   const assigned: Assessment =
     reason === undefined
-      ? { type, status: 'True', reason: 'Assigned', message: 'The Service has the addresses it asks for' }
+      ? { type, status: 'True', reason: 'Assigned', message: assignedMessage(judgement.service) }
       : negative(type, reason);
   // Nodes neither forward nor announce a load balancer that has a hostname.
   if (assignedAddresses(judgement.service).length === 0) return [assigned];

@@ -52,8 +52,8 @@ interface Assignment {
 export interface Allocator {
   /**
    * Restores recorded addresses after a restart, before any `allocate`. The Service keeps exactly these, whatever the pools say. When a
-   * Service adopted earlier holds one of them and may not share it, the result says so (AddressTaken). When the two do not even have the
-   * same sharing key, the next decision gives this Service another address. Callers therefore adopt in `inOrderOfPrecedence`.
+   * Service adopted earlier holds one of them and may not share it, the result says so (AddressTaken). When nodes cannot serve the two at one
+   * address, the next decision takes it from this Service. Callers therefore adopt in `inOrderOfPrecedence`.
    */
   adopt(request: AllocationRequest, addresses: readonly Address[]): Allocation;
   /** True when each address is free, or its holder may share it with the Service. */
@@ -208,7 +208,14 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     adopt(request, recorded) {
       const addresses = [...new Map(recorded.map((address) => [formatAddress(address), address])).values()];
       const conflict = firstConflict(ledger(), request, addresses);
-      const holding = { request, addresses, seeking: false, disputed: conflict !== undefined };
+      const yields = addresses.some((address) => holdings.heldTwice(request, address));
+      const holding = {
+        request,
+        addresses,
+        seeking: false,
+        disputed: conflict !== undefined,
+        ...(yields ? { yields: true as const } : {}),
+      };
       record(request.service, addresses.length === 0 ? undefined : holding);
       return answer(addresses, conflict ?? whyAddressNotInPool(ledger(), request, addresses), [], []);
     },

@@ -22,8 +22,24 @@ interface RecheckResult {
  * Decides on a Service that holds addresses. It keeps them unless its owner asks for something else: other addresses, another pool, other
  * families, or terms under which it may not share what it holds. A replacement is found before anything is released; without one, the
  * Service keeps what it has and gets the reason. Deleting or shrinking a pool, or changing its selectors, is no such request.
+ *
+ * Only an address at which nodes cannot serve the Service is lost without a replacement, as in MetalLB: its owner took a port of the other
+ * holder or left the common sharing key, or the record gave it an address of another Service (docs/adr/0028).
  */
 export function recheckHeld(ledger: Ledger, request: AllocationRequest, held: Holding): RecheckResult {
+  const result = keepOrReplace(ledger, request, held);
+  if (result.reason === undefined) return result;
+  const { addresses, seeking, disputed } = result.holding;
+  const kept = addresses.filter((address) => !ledger.holdings.heldTwice(request, address));
+  if (kept.length === addresses.length) return result;
+  if (kept.length > 0) return keepOrReplace(ledger, request, { request, addresses: kept, seeking, disputed });
+  const found = findAddresses(ledger, request);
+  const none = { request, seeking: false, disputed: false };
+  if ('addresses' in found) return { holding: { ...none, addresses: found.addresses }, pools: [] };
+  return { holding: { ...none, addresses: [] }, reason: found.reason, pools: found.pools };
+}
+
+function keepOrReplace(ledger: Ledger, request: AllocationRequest, held: Holding): RecheckResult {
   const invalid = whyInvalid(request);
   const asked = held.seeking || differs(held.request, request);
   if (invalid !== undefined) return keep(held, request, held.addresses, invalid, { seeking: asked });
@@ -185,7 +201,14 @@ function keep(
   { seeking, disputed }: { readonly seeking: boolean; readonly disputed?: boolean },
   pools: readonly PoolRefusal[] = [],
 ): RecheckResult {
-  const holding = { request, addresses, seeking, disputed: disputed ?? held.disputed };
+  const isDisputed = disputed ?? held.disputed;
+  const holding = {
+    request,
+    addresses,
+    seeking,
+    disputed: isDisputed,
+    ...(isDisputed && held.yields === true ? { yields: true as const } : {}),
+  };
   return reason === undefined ? { holding, pools } : { holding, reason, pools };
 }
 

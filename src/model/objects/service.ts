@@ -67,6 +67,8 @@ export interface Service {
    * The record says that another Service holds an address that this one holds or requests (condition AddressAssigned, reason AddressTaken).
    */
   readonly addressTaken?: true;
+  /** The terms of sharing for which the controller decided on the addresses on record. Absent: the Service did not share, or not known. */
+  readonly recordedTerms?: string;
 }
 
 export const loadBalancings = ['consistent', 'random'] as const;
@@ -92,9 +94,4 @@ export interface Ingress {
 /** Returns the recorded addresses that nodes announce and answer. */
 export function assignedAddresses(service: Service): Address[] {
   return service.ingress.flatMap(({ address, ipMode }) => (address !== undefined && ipMode === 'VIP' ? [address] : []));
-}
-
-/** True when both Services ask to share addresses under the same key. */
-export function haveSameSharingKey(a: Pick<Service, 'sharingKey'>, b: Pick<Service, 'sharingKey'>): boolean {
-  return a.sharingKey !== undefined && a.sharingKey !== '' && a.sharingKey === b.sharingKey;
 }

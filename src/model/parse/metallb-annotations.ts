@@ -31,7 +31,7 @@ export const annotationRows: readonly AnnotationRow[] = [
     name: 'allow-shared-ip',
     ours: annotations.allowSharedIP,
     does: 'differs',
-    text: 'Services of different namespaces share only where each admits the other (`herald.dev/allow-shared-ip-namespaces`), and with policy Local only with equal selectors that are not empty. Services that already share an address continue to do so, and their condition says what is missing.',
+    text: 'Services of different namespaces share only where each admits the other (`herald.dev/allow-shared-ip-namespaces`), and with policy Local only with equal selectors that are not empty. Services that already share an address continue to do so, and their condition says what is missing. As in MetalLB, a Service whose owner gives it another key or a port of its partner loses the address at once, and its partner keeps it; after a change of policy, selector or namespaces, which MetalLB treats alike, it keeps the address until another is free.',
   },
   {
     name: 'ip-allocated-from-pool',

@@ -130,10 +130,12 @@ export const allocationReasons = {
   }),
   AddressHeldTwice: reasonEntry({
     brief: 'The address is also recorded for another Service',
-    says: (d: { readonly address: string; readonly by: string }) =>
-      `${d.address} is on record for ${d.by} as well, which keeps it: this Service is neither announced nor forwarded at that address`,
-    fix: () =>
-      'nothing to do: the controller assigns this Service another address; if it does not, see condition AddressAssigned and check that a controller is leader',
+    says: (d: { readonly address: string; readonly by: string; readonly port?: string }) =>
+      `${d.address} is on record for ${d.by} as well, which keeps it${d.port === undefined ? '' : ` (both have port ${d.port})`}: this Service is neither announced nor forwarded at that address`,
+    fix: (d) =>
+      d.port === undefined
+        ? 'nothing to do: the controller gives this Service another address or takes this one away; if it does not, check that a controller is leader'
+        : `change port ${d.port} of this Service or of ${d.by}; the controller gives this Service another address or takes this one away`,
   }),
   RequestedFamilyMismatch: reasonEntry({
     brief: 'The requested addresses do not match the families of the Service',

@@ -1,7 +1,8 @@
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { ServiceKey } from '../objects/metadata.ts';
 import { sameContent } from './same-content.ts';
-import { assignedAddresses, haveSameSharingKey, type Service } from '../objects/service.ts';
+import { assignedAddresses, type Service } from '../objects/service.ts';
+import { canServeTogether } from '../objects/sharing-terms.ts';
 
 const noServices: readonly ServiceKey[] = [];
 
@@ -25,9 +26,9 @@ export class AddressIndex {
     const others = new Map([...old, ...now].flatMap((address) => [...(this.#holders.get(address) ?? [])]));
     others.delete(key);
     const forms = [before, after].filter((form) => form !== undefined);
-    // Services with the same sharing key never have to give up an address to each other.
-    const [first, ...further] = [...forms, ...others.values()];
-    return first === undefined || further.every((other) => haveSameSharingKey(first, other)) ? noServices : [...others.keys()];
+    // A Service that can be served beside all other holders, before and after, takes an address from none of them and gives none back.
+    const isBeside = [...others.values()].every((other) => forms.every((form) => canServeTogether(form, other)));
+    return isBeside ? noServices : [...others.keys()];
   }
 
   #setHolder(address: string, key: ServiceKey, service: Service | undefined): void {
@@ -53,6 +54,7 @@ export function holdersIn(services: ReadonlyMap<ServiceKey, Service>): (address:
 /** Returns the fields that decide whether a Service has an address to itself. */
 function claimOn(service: Service | undefined): object | undefined {
   if (service === undefined) return undefined;
-  const { ingress, sharingKey, type, headless, loadBalancerClass, addressTaken } = service;
-  return { ingress, sharingKey, type, headless, loadBalancerClass, addressTaken, created: service.metadata.creationTimestamp };
+  const { ingress, sharingKey, type, headless, loadBalancerClass, addressTaken, recordedTerms, ports, metadata } = service;
+  const asked = { sharingKey, ports: ports.map(({ protocol, port }) => `${port}/${protocol}`) };
+  return { ...asked, ingress, type, headless, loadBalancerClass, addressTaken, recordedTerms, created: metadata.creationTimestamp };
 }

@@ -12,7 +12,7 @@ import type { Ingress, Service } from '../objects/service.ts';
 import { SliceIndex } from './slice-index.ts';
 import type { Change, HeraldObject, KindName, Snapshot } from './snapshot.ts';
 
-type ServiceRecord = Pick<Service, 'ingress' | 'addressTaken'>;
+type ServiceRecord = Pick<Service, 'ingress' | 'addressTaken' | 'recordedTerms'>;
 
 /**
  * The snapshot in memory, written by a source. Every method returns the changes that readers must see: none when the content is the same,
@@ -93,9 +93,9 @@ export class Store implements Snapshot {
    * Sets the recorded addresses of a Service, which replace those of its manifest: Herald writes the record, people write the manifest.
    * Undefined removes the record. A record may arrive before its Service and outlive it.
    */
-  setIngress(key: ServiceKey, ingress: readonly Ingress[] | undefined, addressTaken?: true): Change[] {
+  setIngress(key: ServiceKey, ingress: readonly Ingress[] | undefined, precedence: Omit<ServiceRecord, 'ingress'> = {}): Change[] {
     if (ingress === undefined) this.#records.delete(key);
-    else this.#records.set(key, addressTaken === undefined ? { ingress } : { ingress, addressTaken });
+    else this.#records.set(key, { ingress, ...precedence });
     const manifest = this.#manifests.get(key);
     return manifest === undefined ? [] : this.#replace('Service', key, this.#withRecord(manifest, key));
   }

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { isRecord } from '../../lang/is-record.ts';
 import { readServiceRecord } from '../../model/parse/service/service-record.ts';
 import { serviceKey, type NamespacedName } from '../../model/objects/metadata.ts';
@@ -26,10 +27,10 @@ export class RecordSet {
     if (document === undefined || document.errors.length > 0 || !isRecord(document.raw)) {
       return this.#refuse(file, document?.errors[0]?.message ?? 'is no record of a Service', document?.errors[0]?.line);
     }
-    const { ingress, addressTaken, problems } = readServiceRecord(document.raw);
+    const { ingress, addressTaken, recordedTerms, problems } = readServiceRecord(document.raw);
     const [problem] = problems;
     if (problem !== undefined) return this.#refuse(file, `${problem.field}: ${problem.message}`, document.locate(problem.path).line);
-    return this.#store.setIngress(key, ingress, addressTaken);
+    return this.#store.setIngress(key, ingress, defined({ addressTaken, recordedTerms }));
   }
 
   problems(): SourceProblem[] {

@@ -4,6 +4,7 @@ import { decideAllocationClaim } from '../../../src/decisions/allocation/claim.t
 import { effectivePools } from '../../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../../src/decisions/allocation/request.ts';
 import { whyNotShared } from '../../../src/decisions/allocation/ledger/sharing.ts';
+import { canServeTogether } from '../../../src/model/objects/sharing-terms.ts';
 import { formatAddress } from '../../../src/net/address.ts';
 import { service } from '../../unit/decisions/fixtures.ts';
 import { serviceKeys } from './random-objects.ts';
@@ -36,6 +37,7 @@ function expectShared(state: ClusterState, a: AllocationRequest, b: AllocationRe
   if (a.service === b.service || whyNotShared(a, b) === undefined) return;
   const [ours, theirs] = [state.records.get(a.service), state.records.get(b.service)];
   const both = textsOf(ours?.ingress).filter((address) => textsOf(theirs?.ingress).includes(address));
+  assert(both.length === 0 || canServeTogether(a, b), `${a.service} and ${b.service} hold ${both.join()}, where nodes cannot serve both`);
   const told = ours?.since !== undefined || theirs?.since !== undefined;
   assert(both.length === 0 || told, `${a.service} and ${b.service} hold ${both.join()}, may not share it, and neither has a reason`);
 }

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
-import { formatAddress } from '../../../src/net/address.ts';
+import type { ExternalIPPolicy } from '../../../src/model/kinds/types.ts';
+import { address, formatAddress } from '../../../src/net/address.ts';
+import { prefix } from '../../../src/net/prefix.ts';
 import { silentLog } from '../../../src/system/log.ts';
-import { advertisement, config, metadata, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
+import { advertisement, config, matching, metadata, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
 import { basics, changed, gate, testbed, web, type Testbed } from './testbed.ts';
 
 let bed: Testbed | undefined;
@@ -207,10 +209,33 @@ describe('quarantine', () => {
     expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80', 'withdraw 192.0.2.1/32 to tor1']);
   });
 
+  test('a sharer that takes the port of another has no frontend and no route, and the other one keeps both', async () => {
+    const sharer = (name: string, port: string): ReturnType<typeof web> =>
+      web(name, ['192.0.2.1'], { sharingKey: 'k', ports: [port], recordedTerms: `key "k", ports ${port}/TCP` });
+    const bed = await started(...sharer('a', '80'), ...sharer('b', '443'), config({ drainSeconds: 0 }));
+    bed.source.put(changed(sharer('a', '443')[0], { recordedTerms: 'key "k", ports 80/TCP' }));
+    await bed.advance(100);
+    expect(bed.takeLog().filter((line) => !line.startsWith('+'))).toEqual(['-192.0.2.1 TCP 80']);
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.1/32']));
+    expect(differing(bed)).toEqual([]);
+  });
+
   test("a Service that wants the frontend of another leaves that one's route alone and gets it afterwards", async () => {
-    // The Services share the address, and one of them has changed its port.
-    const sharing = (name: string): ReturnType<typeof web> => web(name, ['192.0.2.1'], { sharingKey: 'k' });
-    const bed = await started(...sharing('a'), config({ drainSeconds: 0 }));
+    const external = { ingress: [], externalIPs: [address('192.0.2.1')], advertiseExternalIPs: true };
+    const sharing = (name: string): ReturnType<typeof web> =>
+      web(name, ['192.0.2.1']).map((object) => (object.kind === 'Service' ? changed(object, external) : object));
+    const policy: ExternalIPPolicy = {
+      kind: 'ExternalIPPolicy',
+      metadata: metadata('all'),
+      cidrs: [prefix('192.0.2.0/24')],
+      namespaceSelector: matching({}),
+    };
+    const bed = await started(
+      ...sharing('a'),
+      policy,
+      advertisement({ name: 'external', addressTypes: ['ExternalIP'] }),
+      config({ drainSeconds: 0 }),
+    );
     bed.source.put(...sharing('b'), ...sharing('c'));
     await bed.settle();
     bed.source.put(changed(sharing('a')[0], { affinitySeconds: 10 }));

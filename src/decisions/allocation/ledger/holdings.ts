@@ -1,6 +1,6 @@
 import { compareAddresses, formatAddress, sameAddress, type Address } from '../../../net/address.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
-import { haveSameSharingKey } from '../../../model/objects/service.ts';
+import { canServeTogether } from '../../../model/objects/sharing-terms.ts';
 import type { AllocationRequest } from '../request.ts';
 import { admits, sharingGroup, whyNotShared } from './sharing.ts';
 
@@ -15,6 +15,8 @@ export interface Holding {
   readonly seeking: boolean;
   /** True when the record holds an address that another Service holds too, and the two may not share it. */
   readonly disputed: boolean;
+  /** True when, moreover, nodes cannot serve both at that address, and the other Service is the one that keeps it. */
+  readonly yields?: true;
 }
 
 /** Indexes held addresses by Service, by address and by sharing group. */
@@ -28,9 +30,9 @@ export interface Holdings {
   holdersOf(address: Address): readonly ServiceKey[];
   /** Returns another Service that holds the address and may not share it with the request, and why. */
   conflict(request: AllocationRequest, address: Address): { readonly by: ServiceKey; readonly why: string } | undefined;
-  /** True when a rightful holder without the request's sharing key has the address and is not about to release it. */
+  /** True when a rightful holder beside which nodes cannot serve the request has the address and is not about to release it. */
   heldTwice(request: AllocationRequest, address: Address): boolean;
-  /** True when another holder of the address may share it under `before` and may not under `after`. */
+  /** True when another holder may share the address under `before` and may not under `after`, or nodes can no longer serve both there. */
   separates(before: AllocationRequest, after: AllocationRequest, address: Address): boolean;
   /** Returns the addresses that Services of the request's sharing group hold, in ascending order. */
   ofGroup(request: AllocationRequest): readonly Address[];
@@ -84,16 +86,16 @@ export function createHoldings(): Holdings {
       return others.some(
         (other) =>
           other.request.service !== request.service &&
-          !other.disputed &&
+          other.yields !== true &&
           other.addresses.some((own) => sameAddress(own, address)) &&
-          !haveSameSharingKey(request, other.request),
+          !canServeTogether(request, other.request),
       );
     },
     separates(before, after, address) {
       const others = [...(byAddress.get(formatAddress(address)) ?? [])].flatMap((by) => byService.get(by)?.request ?? []);
-      return others.some(
-        (other) => other.service !== after.service && whyNotShared(before, other) === undefined && whyNotShared(after, other) !== undefined,
-      );
+      const ends = (may: (a: AllocationRequest, b: AllocationRequest) => boolean, other: AllocationRequest): boolean =>
+        may(before, other) && !may(after, other);
+      return others.some((other) => other.service !== after.service && (ends(mayShare, other) || ends(canServeTogether, other)));
     },
     ofGroup(request) {
       const group = sharingGroup(request);
@@ -107,6 +109,8 @@ export function createHoldings(): Holdings {
     },
   };
 }
+
+const mayShare = (a: AllocationRequest, b: AllocationRequest): boolean => whyNotShared(a, b) === undefined;
 
 /** Returns held and leaving addresses. */
 export function addressesOf(holding: Holding | undefined): readonly Address[] {

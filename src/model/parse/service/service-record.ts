@@ -3,6 +3,7 @@ import { defined } from '../../../lang/defined.ts';
 import type { Ingress } from '../../objects/service.ts';
 import type { Condition } from '../../objects/condition.ts';
 import { conditionTypes } from '../../objects/condition-types.ts';
+import { termsInMessage } from '../../objects/sharing-terms.ts';
 import type { ReasonCode } from '../../reasons.ts';
 import { FieldReader } from '../fields.ts';
 import { readIngress } from './load-balancer-ingress.ts';
@@ -13,6 +14,8 @@ export interface ServiceRecord {
   readonly ingress?: readonly Ingress[];
   /** Another Service holds an address that this one holds or requests. */
   readonly addressTaken?: true;
+  /** See Service.recordedTerms. */
+  readonly recordedTerms?: string;
   /** Since when the Service lacks a requested address, RFC 3339 in UTC. Absent: it lacks none. */
   readonly waitingSince?: string;
   /** Only the conditions that Herald writes. */
@@ -36,13 +39,16 @@ export function readServiceRecord(raw: Readonly<Record<string, unknown>>): Servi
     conditions: conditions.flatMap((condition) => readCondition(condition) ?? []),
     ...(findings.unusable ? {} : { ingress }),
     ...defined({ waitingSince: since }),
-    ...(isTaken(unmet) ? { addressTaken: true } : {}),
+    ...readPrecedence(written),
   };
 }
 
-/** True when the record says that another Service holds an address that this one holds or requests. */
-export function readAddressTaken(conditions: unknown): boolean {
-  return isTaken(unmetCondition(Array.isArray(conditions) ? conditions.filter(isRecord) : []));
+/** Reads what the conditions say about the right of the Service to its addresses (docs/adr/0006, docs/adr/0028). */
+export function readPrecedence(conditions: unknown): Pick<ServiceRecord, 'addressTaken' | 'recordedTerms'> {
+  const list = Array.isArray(conditions) ? conditions.filter(isRecord) : [];
+  const message = list.find(({ type, status }) => type === conditionTypes.addressAssigned && status === 'True')?.['message'];
+  const recordedTerms = typeof message === 'string' ? termsInMessage(message) : undefined;
+  return { ...(isTaken(unmetCondition(list)) ? { addressTaken: true } : {}), ...defined({ recordedTerms }) };
 }
 
 type RawCondition = Readonly<Record<string, unknown>>;

@@ -8,7 +8,7 @@ import { isLabelName, readMetadata } from '../metadata.ts';
 import type { FieldReader } from '../fields.ts';
 import type { ParseOptions, ReadResult } from '../result.ts';
 import { readIngress } from './load-balancer-ingress.ts';
-import { readAddressTaken } from './service-record.ts';
+import { readPrecedence } from './service-record.ts';
 import { readAnnouncement } from './service-announcement.ts';
 import { readBalancing } from './service-balancing.ts';
 import { readClusterAddresses } from './service-addresses.ts';
@@ -76,7 +76,7 @@ export function readService(fields: FieldReader, options: ParseOptions): ReadRes
       healthCheckNodePort,
       ...defined({ serviceProxyName: proxy }),
       ingress,
-      ...(readAddressTaken(status.raw('conditions')) ? { addressTaken: true } : {}),
+      ...readPrecedence(status.raw('conditions')),
     },
   };
 }

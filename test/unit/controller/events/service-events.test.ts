@@ -7,10 +7,10 @@ import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import type { ObjectEvent } from '../../../../src/model/objects/object-event.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
-import { address } from '../../../../src/net/address.ts';
+import { address, formatAddress } from '../../../../src/net/address.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
-import { advertisement, metadata, node, peer, pool, service, slice } from '../../decisions/fixtures.ts';
+import { advertisement, metadata, node, peer, pool, service, slice, type ServiceLiteral } from '../../decisions/fixtures.ts';
 import { TestSource } from '../../test-source.ts';
 
 /** Records that survive a restart of the controller, as in an API server. */
@@ -35,7 +35,7 @@ class Records implements StatusWriter {
   async writeService(key: ServiceKey, status: ServiceStatus): Promise<void> {
     if (JSON.stringify(this.statuses.get(key)?.conditions) !== JSON.stringify(status.conditions)) this.writes++;
     this.statuses.set(key, status);
-    this.source.record(key, status.ingress);
+    this.source.record(key, status.ingress, status.conditions);
   }
 
   async releaseService(key: ServiceKey): Promise<void> {
@@ -136,6 +136,57 @@ describe('Events of addresses', () => {
     expect(told()).toEqual([
       'Warning AddressHeldTwice shop/b: 192.0.2.1 is on record for shop/a as well, which keeps it: this Service is neither announced nor forwarded at that address; it has 192.0.2.2 now',
     ]);
+  });
+
+  describe.each([
+    ['IPv4', '192.0.2', '.', '10.96.0.1'],
+    ['IPv6', '2001:db8:', ':', 'fd96::1'],
+  ])('two Services that share an %s address', (_, net, dot, clusterIP) => {
+    const [first, second] = [`${net}${dot}1`, `${net}${dot}2`];
+    const sharer = (name: string, ports: readonly string[], rest: Partial<ServiceLiteral> = {}): HeraldObject =>
+      service({ name, ports, sharingKey: 'k', clusterIPs: [clusterIP], ...rest });
+    const heldBy = (key: ServiceKey): string[] =>
+      (records.statuses.get(key)?.ingress ?? []).map((entry) => (entry.address === undefined ? '' : formatAddress(entry.address)));
+    const held = (): string[][] => [heldBy('shop/a'), heldBy('shop/b')];
+
+    beforeEach(async () => {
+      await put(pool({ name: 'main', addresses: [`${first}-${second}`] }));
+      await start();
+      await put(sharer('shop/a', ['443']), sharer('shop/b', ['80']));
+      expect(held()).toEqual([[first], [first]]);
+      events.splice(0);
+    });
+
+    test('the one that takes the port of the other gets another address, and an Event names Service and port', async () => {
+      await put(sharer('shop/a', ['80']));
+      expect(held()).toEqual([[second], [first]]);
+      expect(told()).toEqual([
+        `Warning AddressHeldTwice shop/a: ${first} is on record for shop/b as well, which keeps it (both have port 80/TCP): this Service is neither announced nor forwarded at that address; it has ${second} now`,
+      ]);
+    });
+
+    test('the one that takes the port of the other loses the address that it requests', async () => {
+      await put(sharer('shop/a', ['443'], { requested: [first] }));
+      await put(sharer('shop/a', ['80'], { requested: [first] }));
+      expect(held()).toEqual([[], [first]]);
+      expect(records.statuses.get('shop/a')?.conditions[0]).toMatchObject({ status: 'False', reason: 'AddressTaken' });
+      await put(sharer('shop/a', ['443'], { requested: [first] }));
+      expect(held()).toEqual([[first], [first]]);
+    });
+
+    test.each([
+      ['the port', ['80'], {}],
+      ['the key', ['443'], { sharingKey: 'other' }],
+    ] as const)('the one whose owner changes %s while no controller runs loses the address, not the other', async (__, ports, change) => {
+      await put(pool({ name: 'main', addresses: [`${first}-${first}`] }));
+      await controller.stop();
+      source.put(sharer('shop/a', ports, change));
+      await start();
+      expect(held()).toEqual([[], [first]]);
+      await controller.stop();
+      await start();
+      expect(held()).toEqual([[], [first]]);
+    });
   });
 
   test("an Event about a missing address has the reason's code and that of each pool", async () => {

@@ -5,6 +5,7 @@ import { formatAddress, type Address } from '../../../../src/net/address.ts';
 import { createAllocator, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
 import { differs } from '../../../../src/decisions/allocation/recheck-held.ts';
 import type { AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
+import { canServeTogether } from '../../../../src/model/objects/sharing-terms.ts';
 import { whyNotShared } from '../../../../src/decisions/allocation/ledger/sharing.ts';
 import type { IPAddressPool } from '../../../../src/model/kinds/types.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
@@ -106,10 +107,20 @@ class World {
     assert.deepEqual(addresses.map(formatAddress).toSorted(), after);
     const wasAsked = old === undefined || old.asking || differs(old.request, request);
     assert(wasAsked || before.every((address) => after.includes(address)), 'an address moves only when its owner asks');
-    assert(before.length === 0 || after.length > 0, 'a request that cannot be met releases nothing');
+    const isAnothers = (address: string): boolean => this.mayNotBeServed(request, address);
+    assert(before.length === 0 || after.length > 0 || before.every(isAnothers), 'a request that cannot be met releases nothing');
+    assert(!after.some(isAnothers), 'no Service keeps an address at which nodes cannot serve it');
     assert(before.length > 0 || after.length > 0 === (reason === undefined), 'a Service gets an address or a reason');
     for (const address of addresses) if (!before.includes(formatAddress(address))) this.expectGiven(request, address);
     this.known.set(service, { request, hasReason: reason !== undefined, asking: reason !== undefined && wasAsked });
+  }
+
+  /** True when another Service holds the address, and has another sharing key or a port of the request. */
+  mayNotBeServed(request: AllocationRequest, held: string): boolean {
+    return this.allocator.holdersOf(address(held)).some((other) => {
+      const partner = this.known.get(other);
+      return other !== request.service && partner !== undefined && !canServeTogether(request, partner.request);
+    });
   }
 
   /** Checks an address that the Service got in this step. */
@@ -172,42 +183,65 @@ class World {
 describe('an allocator after a random sequence of operations', () => {
   test('Services never get held addresses, move only when their owner asks, and release everything', () => {
     fc.assert(
-      fc.property(fc.array(operation, { maxLength: 40 }), (operations) => {
-        const world = new World();
-        for (const step of operations) {
-          switch (step.op) {
-            case 'allocate': {
-              const { stack, ...rest } = step.terms;
-              const namespace = step.service.slice(0, 1);
-              world.allocate({ service: step.service, namespace, namespaceLabels: {}, ...rest, ...stack });
-              break;
-            }
-            case 'repeat': {
-              const known = world.known.get(step.service);
-              if (known !== undefined) world.allocate(known.request);
-              break;
-            }
-            case 'release':
-              world.release(step.service);
-              break;
-            case 'pools':
-              world.setPools(step.pools);
-              break;
-            case 'restart':
-              world.restart();
-              break;
-          }
-          world.expectReasonForDisputes();
-          expectCounted(world.allocator);
-        }
-        for (const service of services) world.allocator.release(service, 0);
-        expect(world.allocator.usage().filter(({ total, free, assigned }) => total !== free || assigned > 0)).toEqual([]);
-        expect([...world.allocator.assignments()]).toEqual([]);
-      }),
+      fc.property(fc.array(operation, { maxLength: 40 }), (operations) => run(operations)),
       { numRuns: 1000 },
     );
   });
+
+  // Found by seed 1740794102: the second Service leaves the sharing key and finds no second family, and the restart made the third one move.
+  test('a sharer stays after a restart when its partner left the key and found no other address', () => {
+    const plain = { requestedAddresses: [], ports: [], externalTrafficPolicy: 'Cluster' as const, selectorText: '' as const, labels: {} };
+    const rest = { ...plain, sharingNamespaces: [] as const, keepsAddresses: false };
+    const [four, six, both] = [
+      { policy: 'SingleStack' as const, families: [4] as const },
+      { policy: 'SingleStack' as const, families: [6] as const },
+      { policy: 'RequireDualStack' as const, families: [4, 6] as const },
+    ];
+    run([
+      { op: 'allocate', service: 'n/b', terms: { ...rest, sharingKey: 'l' as const, stack: four } },
+      { op: 'allocate', service: 'n/a', terms: { ...rest, keepsAddresses: true, stack: six } },
+      { op: 'allocate', service: 'n/c', terms: { ...rest, sharingKey: 'l', stack: both } },
+      { op: 'allocate', service: 'n/b', terms: { ...rest, stack: both } },
+      { op: 'restart' },
+      { op: 'repeat', service: 'n/c' },
+    ]);
+  });
 });
+
+type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
+
+function run(operations: readonly Operation[]): void {
+  const world = new World();
+  for (const step of operations) {
+    switch (step.op) {
+      case 'allocate': {
+        const { stack, ...rest } = step.terms;
+        const namespace = step.service.slice(0, 1);
+        world.allocate({ service: step.service, namespace, namespaceLabels: {}, ...rest, ...stack });
+        break;
+      }
+      case 'repeat': {
+        const known = world.known.get(step.service);
+        if (known !== undefined) world.allocate(known.request);
+        break;
+      }
+      case 'release':
+        world.release(step.service);
+        break;
+      case 'pools':
+        world.setPools(step.pools);
+        break;
+      case 'restart':
+        world.restart();
+        break;
+    }
+    world.expectReasonForDisputes();
+    expectCounted(world.allocator);
+  }
+  for (const service of services) world.allocator.release(service, 0);
+  expect(world.allocator.usage().filter(({ total, free, assigned }) => total !== free || assigned > 0)).toEqual([]);
+  expect([...world.allocator.assignments()]).toEqual([]);
+}
 
 describe('the steps of one allocation', () => {
   const simple = (name: string, rest: Partial<AllocationRequest> = {}): AllocationRequest => ({

@@ -5,6 +5,7 @@ import { createAllocator, type Allocation, type Allocator } from '../../../../sr
 import { limits } from '../../../../src/decisions/allocation/limits.ts';
 import { effectivePools } from '../../../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
+import { reasonText, type Reason } from '../../../../src/model/reasons.ts';
 import { servicesToRetry } from '../../../../src/decisions/allocation/services-to-retry.ts';
 import { cluster, matching, pool, service, type PoolLiteral, type ServiceLiteral } from '../fixtures.ts';
 
@@ -429,7 +430,7 @@ describe('sharing', () => {
     expect(ask(allocator, 'c')).toBe('192.0.2.1');
   });
 
-  test('a Service that may no longer share moves when it can, and its partner always stays', () => {
+  test('a Service that leaves the common key moves or loses the address, and its partner always stays', () => {
     const allocator = withPools(small);
     const [a, b] = [
       { name: 'a', ...key, ports: ['80'] },
@@ -439,7 +440,7 @@ describe('sharing', () => {
     ask(allocator, b);
     ask(allocator, 'c');
     const alone = { name: 'b', ports: ['443'] };
-    expect(ask(allocator, alone)).toBe('192.0.2.1 (AddressTaken)');
+    expect(ask(allocator, alone)).toBe('(PoolFull)');
     expect(ask(allocator, a)).toBe('192.0.2.1');
     allocator.release('default/c', 0);
     expect(ask(allocator, a)).toBe('192.0.2.1');
@@ -449,7 +450,7 @@ describe('sharing', () => {
   test.each([
     ['192.0.2.1', {}],
     ['2001:db8::1', { clusterIPs: ['fd96::1'] }],
-  ])('two of three sharers of %s change: each moves or gets a reason, and the third stays', (only, family) => {
+  ])('two of three sharers of %s change: each loses the address, and the third stays', (only, family) => {
     const allocator = withPools({ name: 'one', addresses: [`${only}-${only}`] });
     const [a, b, c] = [
       { ...family, name: 'a', ...key, ports: ['80'] },
@@ -461,22 +462,118 @@ describe('sharing', () => {
       { ...a, sharingKey: 'l' },
       { ...family, name: 'b', ports: ['443'] },
     ];
-    expect(ask(allocator, other)).toBe(`${only} (AddressTaken)`);
-    // The second Service still conflicts with the third, so it must not stay without a reason because the first asked to leave already.
-    expect(ask(allocator, alone)).toBe(`${only} (AddressTaken)`);
+    expect(ask(allocator, other)).toBe('(PoolFull)');
+    // The second Service still conflicts with the third, so it must not stay because the first has left already.
+    expect(ask(allocator, alone)).toBe('(PoolFull)');
     expect(ask(allocator, c)).toBe(only);
     allocator.release('default/c', 0);
     allocator.release('default/a', 0);
     expect(ask(allocator, alone)).toBe(only);
   });
 
-  test('a Service recorded second for an address moves, or waits with a reason when none is free', () => {
+  describe.each([
+    ['IPv4', '192.0.2', {}],
+    ['IPv6', '2001:db8:', { clusterIPs: ['fd96::1'] }],
+  ])('an %s sharer whose port becomes that of its partner', (_, net, family) => {
+    const [first, second] = net.endsWith(':') ? [`${net}:1`, `${net}:2`] : [`${net}.1`, `${net}.2`];
+    const [a, b] = [
+      { ...family, ...key, name: 'a', ports: ['80'] },
+      { ...family, ...key, name: 'b', ports: ['dns:53/UDP', 'https:443'] },
+    ];
+    const clashing = { ...b, ports: ['dns:53/UDP', 'https:80'] };
+    const shared = (last: string): Allocator => {
+      const allocator = withPools({ name: 'p', addresses: [`${first}-${last}`] });
+      expect([ask(allocator, a), ask(allocator, b)]).toEqual([first, first]);
+      return allocator;
+    };
+
+    test('moves to a free address', () => {
+      const allocator = shared(second);
+      expect(ask(allocator, clashing)).toBe(second);
+      expect(ask(allocator, a)).toBe(first);
+    });
+
+    test('loses the address when none is free, and gets it when its partner leaves', () => {
+      const allocator = shared(first);
+      expect(ask(allocator, clashing)).toBe('(PoolFull)');
+      expect(ask(allocator, clashing)).toBe('(PoolFull)');
+      expect([ask(allocator, a), allocator.holdersOf(address(first))]).toEqual([first, ['default/a']]);
+      allocator.release('default/a', 0);
+      expect(ask(allocator, clashing)).toBe(first);
+    });
+
+    test('loses the address that it requests, with a reason that names Service, port and protocol, and gets it back', () => {
+      const allocator = shared(second);
+      ask(allocator, { ...b, requested: [first] });
+      const { addresses, reason } = allocator.allocate(request({ ...clashing, requested: [first] }));
+      expect([addresses, reason?.code]).toEqual([[], 'AddressTaken']);
+      expect(reasonText(reason as Reason)).toMatch(/default\/a.*80\/TCP/);
+      expect(ask(allocator, { ...b, requested: [first] })).toBe(first);
+    });
+
+    test('loses the address when the pool that it asks for at the same time is not available', () => {
+      const allocator = shared(second);
+      expect(ask(allocator, { ...clashing, requestedPool: 'other' })).toBe('(PoolNotFound)');
+      expect(ask(allocator, { ...b, sharingKey: 'l', requestedPool: 'other' })).toBe('(PoolNotFound)');
+    });
+
+    test('loses the address after a restart too, when its partner is adopted first', () => {
+      for (const [last, expected] of [
+        [first, '(PoolFull)'],
+        [second, second],
+      ]) {
+        const allocator = withPools({ name: 'p', addresses: [`${first}-${last}`] });
+        for (const each of [a, clashing]) allocator.adopt(request(each), [address(first)]);
+        expect([ask(allocator, clashing), ask(allocator, a)]).toEqual([expected, first]);
+      }
+    });
+  });
+
+  test('a sharer that leaves the key and asks for an unavailable pool loses the shared address', () => {
+    const allocator = withPools(small, { name: 'other', addresses: ['198.51.100.1/32'], draining: true });
+    ask(allocator, { name: 'a', ...key, ports: ['80'] });
+    ask(allocator, { name: 'b', ...key, ports: ['443'] });
+    expect(ask(allocator, { name: 'b', ports: ['443'], requestedPool: 'other' })).toBe('(PoolDraining)');
+    expect(allocator.holdersOf(address('192.0.2.1'))).toEqual(['default/a']);
+  });
+
+  test('a sharer that changes its traffic policy keeps the address with a reason until another one is free', () => {
+    const allocator = withPools(one);
+    ask(allocator, { name: 'a', ...key, ports: ['80'] });
+    ask(allocator, { name: 'b', ...key, ports: ['443'] });
+    expect(ask(allocator, { name: 'b', ...key, ...local, ports: ['443'] })).toBe('192.0.2.1 (AddressTaken)');
+    allocator.setPools([pool(small)]);
+    expect(ask(allocator, { name: 'b', ...key, ...local, ports: ['443'] })).toBe('192.0.2.2');
+  });
+
+  test('a sharer that leaves the key moves, although its partner shares by looser rules already', () => {
+    const allocator = withPools(small, { name: 'z', addresses: ['198.51.100.1/32'] });
+    ask(allocator, { name: 'a', ...key, ports: ['80'] });
+    const b = { name: 'b', ...key, ports: ['443'] };
+    ask(allocator, b);
+    const waiting = { ...b, ...local, ...required, requestedPool: 'z' };
+    expect(ask(allocator, waiting)).toBe('192.0.2.1 (PoolHasNoFamily)');
+    expect(ask(allocator, { name: 'a', ports: ['80'] })).toBe('192.0.2.2');
+    expect(ask(allocator, waiting)).toBe('192.0.2.1 (PoolHasNoFamily)');
+  });
+
+  test('a dual-stack sharer loses only the address that it shares', () => {
+    const allocator = withPools({ name: 'p', addresses: ['192.0.2.1/32', '2001:db8::1-2001:db8::2'] });
+    ask(allocator, { name: 'six', clusterIPs: ['fd96::2'] });
+    ask(allocator, { name: 'a', ...key, ports: ['80'] });
+    expect(ask(allocator, { name: 'b', ...key, ...prefer, ports: ['443'] })).toBe('192.0.2.1, 2001:db8::2');
+    expect(ask(allocator, { name: 'b', ...key, ...prefer, ports: ['80'] })).toBe('2001:db8::2');
+    expect(ask(allocator, { name: 'b', ...key, ...prefer, ports: ['80'] })).toBe('2001:db8::2');
+    expect(ask(allocator, { name: 'b', ...key, ...required, ports: ['80'] })).toBe('2001:db8::2 (PoolFull)');
+  });
+
+  test('a Service recorded second for an address moves, or loses it when none is free', () => {
     const allocator = withPools({ name: 'two', addresses: ['192.0.2.1-192.0.2.2'] });
     const twice = [address('192.0.2.1')];
     expect(show(allocator.adopt(request('a'), twice))).toBe('192.0.2.1');
     expect(show(allocator.adopt(request('b'), twice))).toBe('192.0.2.1 (AddressTaken)');
     expect(show(allocator.adopt(request('c'), twice))).toBe('192.0.2.1 (AddressTaken)');
-    expect([ask(allocator, 'c'), ask(allocator, 'a'), ask(allocator, 'b')]).toEqual(['192.0.2.2', '192.0.2.1', '192.0.2.1 (AddressTaken)']);
+    expect([ask(allocator, 'c'), ask(allocator, 'a'), ask(allocator, 'b')]).toEqual(['192.0.2.2', '192.0.2.1', '(PoolFull)']);
     allocator.release('default/c', 0);
     expect(ask(allocator, 'b')).toBe('192.0.2.2');
   });

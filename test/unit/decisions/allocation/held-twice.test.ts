@@ -6,6 +6,7 @@ import { decideForwarding } from '../../../../src/decisions/forwarding/plan.ts';
 import { serviceKey, type ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import type { Service } from '../../../../src/model/objects/service.ts';
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
+import { assignedMessage, termsInMessage } from '../../../../src/model/objects/sharing-terms.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { advertisement, config, node, peer, pool, service, slice, type ServiceLiteral } from '../fixtures.ts';
@@ -16,12 +17,16 @@ interface Literal extends ServiceLiteral {
   /** The day of January 2026 of the creation time. Absent: the Service has no creation time. */
   readonly created?: number;
   readonly taken?: true;
+  /** The ports for which the controller decided: the record has them and the sharing key. Absent: the record has no terms. */
+  readonly decided?: readonly string[];
 }
 
-function serviceOf({ created, taken, ...literal }: Literal): Service {
+function serviceOf({ created, taken, decided, ...literal }: Literal): Service {
   const one = service({ assigned: ['192.0.2.1'], ...literal });
+  const recordedTerms =
+    decided === undefined ? undefined : termsInMessage(assignedMessage(service({ name: 'x', sharingKey: 'k', ports: decided })));
   const creationTimestamp = created === undefined ? '' : `2026-01-0${created}T00:00:00Z`;
-  return { ...one, metadata: { ...one.metadata, creationTimestamp }, ...defined({ addressTaken: taken }) };
+  return { ...one, metadata: { ...one.metadata, creationTimestamp }, ...defined({ addressTaken: taken, recordedTerms }) };
 }
 
 function snapshotOf(...literals: readonly Literal[]): Snapshot {
@@ -72,6 +77,47 @@ describe('Services with one recorded address', () => {
         { name: 'd', created: 4, sharingKey: 'l' },
       ],
       ['default/a', 'default/c'],
+    ],
+    [
+      'of two sharers with one port the one that was decided with that port keeps it, even when it is younger and later by name',
+      [
+        { name: 'a', created: 1, sharingKey: 'k', decided: ['443'] },
+        { name: 'b', created: 2, sharingKey: 'k', decided: ['80'] },
+      ],
+      ['default/b'],
+    ],
+    [
+      'a Service that left the common key yields to the one that has it, even when it is older',
+      [
+        { name: 'a', created: 1, decided: ['80'] },
+        { name: 'b', created: 2, sharingKey: 'k', ports: ['443'], decided: ['443'] },
+      ],
+      ['default/b'],
+    ],
+    [
+      'of two sharers with one port the older one keeps it when the record does not tell which one changed',
+      [
+        { name: 'b', created: 1, sharingKey: 'k' },
+        { name: 'a', created: 2, sharingKey: 'k' },
+      ],
+      ['default/b'],
+    ],
+    [
+      'a third sharer keeps it beside the one of the two that has the port',
+      [
+        { name: 'a', created: 1, sharingKey: 'k', decided: ['444'] },
+        { name: 'b', created: 2, sharingKey: 'k', decided: ['80'] },
+        { name: 'c', created: 3, sharingKey: 'k', ports: ['443'], decided: ['443'] },
+      ],
+      ['default/b', 'default/c'],
+    ],
+    [
+      'a changed Service that can still be served beside the others keeps it',
+      [
+        { name: 'a', created: 1, sharingKey: 'k', ports: ['80', '8080'], decided: ['80'] },
+        { name: 'b', created: 2, sharingKey: 'k', ports: ['80/UDP'], decided: ['80/UDP'] },
+      ],
+      ['default/a', 'default/b'],
     ],
     [
       "a Service of another class does not count, because its addresses are not Herald's",
@@ -125,6 +171,39 @@ test('an address held twice is forwarded and announced for its rightful holder o
   });
 });
 
+test.each([
+  ['IPv4', '192.0.2.1', '10.96.0.2', '10.1.0.1@n1', '192.0.2.0/24'],
+  ['IPv6', '2001:db8::1', 'fd96::2', 'fd10::1@n1', '2001:db8::/64'],
+])('an %s port is forwarded for the sharer that was decided with it, until the other one has lost the address', (_, at, ip, pod, range) => {
+  const store = new Store();
+  const literal = { assigned: [at], clusterIPs: [ip], sharingKey: 'k' };
+  for (const object of [
+    serviceOf({ ...literal, name: 'a', created: 1, ports: ['80'], decided: ['443'] }),
+    serviceOf({ ...literal, name: 'b', created: 2, ports: ['80'], decided: ['80'] }),
+    ...['a', 'b'].map((name) => slice({ service: name, endpoints: [pod] })),
+    config({}),
+    node({ name: 'n1', internalIPs: ['10.0.0.1', 'fd00::1'] }),
+    pool({ name: 'main', addresses: [range] }),
+    peer({ name: 'tor', dualStackAddressFamily: true }),
+    advertisement({ name: 'all' }),
+  ])
+    store.upsert(object);
+  const frontendsOf = (key: ServiceKey): number =>
+    decideForwarding(store, store.services.get(key) as Service, 'n1').forwarding?.frontends.filter(({ scope }) => scope === 'external')
+      .length ?? 0;
+  expect([frontendsOf('default/a'), frontendsOf('default/b')]).toEqual([0, 1]);
+  const announced = (key: ServiceKey): readonly boolean[] =>
+    decideAnnouncement(store, store.services.get(key) as Service, 'n1').addresses.flatMap(({ result, type }) =>
+      type === 'LoadBalancer' ? [result.announce] : [],
+    );
+  expect([announced('default/a'), announced('default/b')]).toEqual([[false], [true]]);
+  expect(whyHeldTwice(store, store.services.get('default/a') as Service, address(at))?.details).toEqual({
+    address: at,
+    by: 'default/b',
+    port: '80/TCP',
+  });
+});
+
 describe('Services affected by a change of another Service with the same address', () => {
   const affected = (store: Store, change: Service): readonly ServiceKey[] => (store.upsert(change)[0]?.services ?? []).toSorted();
 
@@ -143,6 +222,9 @@ describe('Services affected by a change of another Service with the same address
   test('Services that share an address do not affect each other until another Service takes it', () => {
     const store = snapshotOf({ name: 'a', sharingKey: 'k' }, { name: 'b', sharingKey: 'k', ports: ['443'] }) as Store;
     expect(affected(store, serviceOf({ name: 'c', sharingKey: 'k', ports: ['444'] }))).toEqual([]);
+    expect(affected(store, serviceOf({ name: 'c', sharingKey: 'k', ports: ['443'] }))).toEqual(['default/a', 'default/b']);
+    expect(affected(store, serviceOf({ name: 'c', sharingKey: 'k', ports: ['444'] }))).toEqual(['default/a', 'default/b']);
+    expect(affected(store, serviceOf({ name: 'c', sharingKey: 'k', ports: ['445'] }))).toEqual([]);
     expect(affected(store, serviceOf({ name: 'd' }))).toEqual(['default/a', 'default/b', 'default/c']);
     expect(affected(store, serviceOf({ name: 'a', sharingKey: 'k', assigned: [] }))).toEqual(['default/b', 'default/c', 'default/d']);
   });
