@@ -15,6 +15,8 @@ import { until } from '../lab/until.ts';
 import { auditArguments, auditedCalls } from './audit.ts';
 import { Clients, objectsOf, clientTimeoutMs, succeeded, type Manifest } from './clients.ts';
 import { KubernetesCluster } from './cluster.ts';
+import { apply } from './manifests.ts';
+import { metallbDefinitions } from './metallb-definitions.ts';
 import { foreground } from './foreground.ts';
 
 /**
@@ -119,7 +121,8 @@ describe.each([1, 2, 3, 4, 5])('installation %i into a cluster without CRDs of H
       await install('--set', 'config.spec.drainSeconds=7');
       await start('controller');
       const { metadata, spec } = await untilMade();
-      expect(spec).toMatchObject({ services: 'external', drainSeconds: 7 });
+      // No other load balancer controller is found.
+      expect(spec).toMatchObject({ services: 'external', drainSeconds: 7, defaultClass: true });
       // Helm knows its own objects by these labels and annotations.
       expect(metadata.labels).toMatchObject({ 'app.kubernetes.io/managed-by': 'Helm', 'app.kubernetes.io/instance': 'herald' });
       expect(metadata.annotations).toMatchObject({
@@ -172,13 +175,13 @@ describe('a HeraldConfig that the controller created', () => {
   test('the next upgrade adopts the object into the release, and every later one changes it', async () => {
     const { uid } = (await untilMade()).metadata;
     await upgrade('--set', 'config.spec.services=none,config.spec.drainSeconds=7');
-    expect(await config()).toMatchObject({ metadata: { uid }, spec: { services: 'none', drainSeconds: 7 } });
+    expect(await config()).toMatchObject({ metadata: { uid }, spec: { services: 'none', drainSeconds: 7, defaultClass: true } });
     expect(await ofRelease()).toBe(true);
     await upgrade('--set', 'config.spec.services=external');
     const { metadata, spec } = await untilMade();
     expect(metadata.uid).toBe(uid);
     expect(spec).not.toHaveProperty('drainSeconds', 7);
-    expect(spec).toMatchObject({ services: 'external' });
+    expect(spec).toMatchObject({ services: 'external', defaultClass: true });
   });
 
   test('the right to create the object is gone after the upgrade', async () => {
@@ -201,6 +204,27 @@ describe('a HeraldConfig that the controller created', () => {
       await removeEverything();
     },
     3 * clientTimeoutMs,
+  );
+});
+
+describe('a HeraldConfig that the controller creates beside MetalLB', () => {
+  test(
+    'Services without a class are left to MetalLB, and an upgrade keeps that',
+    async () => {
+      const [definition] = metallbDefinitions() as { readonly metadata: { readonly name: string } }[];
+      const name = definition?.metadata.name ?? '';
+      await apply(cluster, definition ?? {});
+      await until('the group is served', async () => (await cluster.attempt({ path: '/apis/metallb.io' })).status === 200, 60_000);
+      await install();
+      const controller = await start('controller');
+      expect((await untilMade()).spec).toMatchObject({ defaultClass: false });
+      await controller.waitForLine(/the API group metallb\.io of MetalLB/, 60_000);
+      await upgrade();
+      expect((await config())?.spec).toMatchObject({ services: 'external', defaultClass: false });
+      await removeEverything();
+      await cluster.request({ method: 'DELETE', path: `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}` });
+    },
+    2 * clientTimeoutMs,
   );
 });
 

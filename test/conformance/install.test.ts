@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../lab/until.ts';
 import { Clients, objectsOf, clientTimeoutMs, succeeded, type Labels, type Manifest } from './clients.ts';
 import { KubernetesCluster } from './cluster.ts';
+import { apply } from './manifests.ts';
+import { metallbDefinitions } from './metallb-definitions.ts';
 
 /** Installs manifests/ by kubectl and by Helm, as a user does, in a real API server. */
 const manifests = join(import.meta.dirname, '../../manifests');
@@ -140,9 +142,9 @@ describe('the chart', () => {
   });
 
   test.each([
-    ['beside-kube-proxy', ['--set', 'config.spec.services=external']],
+    ['beside-kube-proxy', ['--set', 'config.spec.services=external,config.spec.defaultClass=true']],
     ['aws', ['--set', 'agent.enabled=false,config.create=false,aws.clusterName=production']],
-    ['without-kube-proxy', ['--set', 'config.spec.services=all,apiServer=https://192.0.2.10:6443']],
+    ['without-kube-proxy', ['--set', 'config.spec.services=all,config.spec.defaultClass=true,apiServer=https://192.0.2.10:6443']],
   ])('the chart renders the objects of the overlay %s', async (overlay, values) => {
     const wanted = await rendered(`overlays/${overlay}`);
     // The chart has values for what the overlay takes from a ConfigMap.
@@ -246,5 +248,26 @@ describe('the chart', () => {
     expect(stderr).not.toContain('Error');
     expect(code).toBe(0);
     expect((await clients.kubectl('get', 'heraldconfig', 'default', '-o', 'jsonpath={.spec.services}')).stdout).toBe('external');
+  });
+
+  const defaultClass = async (): Promise<string> =>
+    (await clients.kubectl('get', 'heraldconfig', 'default', '-o', 'jsonpath={.spec.defaultClass}')).stdout;
+
+  test('the chart makes Herald the default where no other load balancer controller is found, and an upgrade keeps that', async () => {
+    expect(await defaultClass()).toBe('true');
+    await apply(cluster, ...metallbDefinitions().slice(0, 1));
+    succeeded(await clients.helm('upgrade', 'herald', chart, '--namespace', 'herald-system'));
+    expect(await defaultClass()).toBe('true');
+  });
+
+  test('a value decides which controller serves Services without a class', async () => {
+    succeeded(await clients.helm('upgrade', 'herald', chart, '--namespace', 'herald-system', '--set', 'config.spec.defaultClass=false'));
+    expect(await defaultClass()).toBe('false');
+  });
+
+  test('the chart leaves Services without a class to a MetalLB that it finds', async () => {
+    expect((await clients.helm('uninstall', 'herald', '--namespace', 'herald-system', '--wait')).code).toBe(0);
+    succeeded(await clients.helm(...install));
+    expect(await defaultClass()).toBe('false');
   });
 });

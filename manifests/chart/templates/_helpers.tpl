@@ -34,7 +34,47 @@ metadata:
   annotations:
     meta.helm.sh/release-name: {{ .Release.Name }}
     meta.helm.sh/release-namespace: {{ .Release.Namespace }}
-spec: {{- toYaml .Values.config.spec | nindent 2 }}
+spec: {{- include "herald.configSpec" . | nindent 2 }}
+{{- end -}}
+
+{{/*
+  config.spec, and defaultClass where it leaves that open. An existing object keeps what it has. For a new one Herald serves Services without a
+  class unless another load balancer controller is found: the controller finds out when it makes the object, this chart when it does. Without a
+  cluster (helm template) defaultClass stays open.
+*/}}
+{{- define "herald.configSpec" -}}
+{{- $spec := deepCopy .Values.config.spec -}}
+{{- $open := and (not (hasKey $spec "defaultClass")) (ne (get $spec "compat") "metallb") -}}
+{{- if and $open (not (include "herald.configComesLater" .)) (lookup "v1" "Namespace" "" "kube-system") -}}
+{{- $existing := lookup "herald.dev/v1alpha1" "HeraldConfig" "" "default" -}}
+{{- if not $existing -}}
+{{- $_ := set $spec "defaultClass" (not (include "herald.otherLoadBalancer" .)) -}}
+{{- else if hasKey ($existing.spec | default dict) "defaultClass" -}}
+{{- $_ := set $spec "defaultClass" $existing.spec.defaultClass -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $spec -}}
+{{- end -}}
+
+{{/* Not empty: another controller serves Services without a class. As src/decisions/configuration/other-load-balancers.ts. */}}
+{{- define "herald.otherLoadBalancer" -}}
+{{- $groups := list "cilium.io" "metallb.io" "network.kubesphere.io" "purelb.io" -}}
+{{- $without := list "kind" "kubemark" "metal3" "proxmox" "sidero" "tinkerbell" "vsphere" -}}
+{{- range $version := .Capabilities.APIVersions -}}
+{{- if has (first (splitList "/" $version)) $groups -}}{{ $version }} {{ end -}}
+{{- end -}}
+{{- range (lookup "v1" "Node" "" "").items -}}
+{{- $scheme := first (splitList "://" (.spec.providerID | default "")) -}}
+{{- if and $scheme (not (has $scheme $without)) -}}{{ $scheme }} {{ end -}}
+{{- end -}}
+{{- range (lookup "v1" "Service" "" "").items -}}
+{{- if and (eq .spec.type "LoadBalancer") (not .spec.loadBalancerClass) (dig "status" "loadBalancer" "ingress" "" .) -}}
+{{- $ours := false -}}
+{{- range dig "status" "conditions" list . }}{{ if hasPrefix "herald.dev/" .type }}{{ $ours = true }}{{ end }}{{ end -}}
+{{- if not $ours }}{{ .metadata.name }} {{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.aws.clusterName }}aws{{ end -}}
 {{- end -}}
 
 {{/*

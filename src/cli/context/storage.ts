@@ -19,6 +19,8 @@ export interface LeaderContext {
   readonly leadershipSignal?: AbortSignal;
   /** Creates HeraldConfig/default when it does not exist. Absent in a directory, whose manifests only their author writes. */
   readonly makeConfig?: (manifest: object, signal: AbortSignal) => Promise<void>;
+  /** Names the API groups of the cluster. Absent in a directory. */
+  readonly apiGroups?: (signal: AbortSignal) => Promise<string[]>;
   /** Writes annotations and the finalizer of this name to Services. Absent: Services cannot be written (a directory). */
   readonly serviceMetadata?: (finalizer: string) => KubernetesServiceMetadata;
 }

@@ -4,6 +4,7 @@ import { Controller } from '../../controller/controller.ts';
 import { EventHistory } from '../../controller/events/event-history.ts';
 import { ControllerMetrics } from '../../controller/metrics/controller-metrics.ts';
 import { countedEvents, countedWriter } from '../../controller/metrics/counted-writer.ts';
+import { otherLoadBalancers } from '../../decisions/configuration/other-load-balancers.ts';
 import type { Log } from '../../system/log.ts';
 import type { AwsFlags } from '../options/aws-options.ts';
 import type { CommandContext } from '../context/command-context.ts';
@@ -30,7 +31,7 @@ export async function startController(
   metrics.addCollector('leader', ['herald_leader'], (put) => put('herald_leader', {}, leads() ? 1 : 0));
   const leader = await storage.acquireLeadership();
   if (leader === undefined) return undefined;
-  const { writer, events, release, lost, mayWrite = () => true, makeConfig } = leader;
+  const { writer, events, release, lost, mayWrite = () => true, makeConfig, apiGroups } = leader;
   leads = mayWrite;
   const providers = await context.providers({ log, leader, metrics, modules, ...defined({ aws }) }).catch(async (error: unknown) => {
     await release();
@@ -49,10 +50,14 @@ export async function startController(
     log,
   });
   observer.expose(controller, providers);
+  const others = async (signal: AbortSignal): Promise<string[]> => [
+    ...otherLoadBalancers({ snapshot: source.snapshot, groups: (await apiGroups?.(signal)) ?? [] }),
+    ...(aws === undefined ? [] : ['--aws-cluster-name: Services may get load balancers of AWS']),
+  ];
   const initialConfig =
     makeConfig === undefined || wanted === undefined
       ? undefined
-      : new InitialConfig({ snapshot: source.snapshot, make: makeConfig, clock, random, log }, wanted);
+      : new InitialConfig({ snapshot: source.snapshot, make: makeConfig, otherLoadBalancers: others, clock, random, log }, wanted);
   const stop = async (): Promise<void> => {
     await initialConfig?.stop();
     observer.stop();

@@ -7,7 +7,7 @@ import { FencedClient, type Requests } from '../../kube/client/fenced-client.ts'
 import { InCluster, inClusterServer, podNamespace } from '../../kube/client/in-cluster.ts';
 import { readKubeconfig } from '../../kube/client/kubeconfig.ts';
 import { KubernetesSource, type KubernetesSourceOptions } from '../../sources/kubernetes/kubernetes-source.ts';
-import { makeConfig } from '../../sources/kubernetes/create-config.ts';
+import { apiGroups, makeConfig } from '../../sources/kubernetes/create-config.ts';
 import { KubernetesStatusWriter } from '../../sources/kubernetes/records/status-writer.ts';
 import { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { Log } from '../../system/log.ts';
@@ -32,10 +32,11 @@ export async function openClusterStorage(
   const recordsBy = (client: Requests): KubernetesStatusWriter =>
     new KubernetesStatusWriter({ client, snapshot: source.snapshot, clock, log });
   const reporter = { controller: 'herald.dev/controller', instance: context.hostname };
-  const writersBy = (client: Requests): Pick<LeaderContext, 'writer' | 'events' | 'serviceMetadata' | 'makeConfig'> => ({
+  const writersBy = (client: Requests): Pick<LeaderContext, 'writer' | 'events' | 'serviceMetadata' | 'makeConfig' | 'apiGroups'> => ({
     writer: recordsBy(client),
     serviceMetadata: (finalizer) => new KubernetesServiceMetadata({ client, snapshot: source.snapshot }, finalizer),
     makeConfig: (manifest, signal) => makeConfig(client, manifest, signal),
+    apiGroups: (signal) => apiGroups(client, signal),
     events: new EventRecorder({ client, clock, random, log }, reporter),
   });
   const release = async (): Promise<void> => undefined;

@@ -10,9 +10,16 @@ interface InitialConfigComponents {
   readonly snapshot: Pick<Snapshot, 'config'>;
   /** Creates the object unless one of its name exists, and changes none. Rejects with KubeError; `conflict`: it exists. */
   readonly make: (manifest: object, signal: AbortSignal) => Promise<void>;
+  /** Names the evidence of other controllers that serve Services without a class. Rejects with KubeError. */
+  readonly otherLoadBalancers: (signal: AbortSignal) => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+}
+
+/** A valid manifest of HeraldConfig/default. */
+interface InitialManifest {
+  readonly spec?: { readonly defaultClass?: unknown; readonly compat?: unknown };
 }
 
 /**
@@ -22,13 +29,13 @@ interface InitialConfigComponents {
  */
 export class InitialConfig {
   readonly #components: InitialConfigComponents;
-  readonly #manifest: object;
+  readonly #manifest: InitialManifest;
   readonly #backOff: BackOff;
   readonly #stop = new AbortController();
   #working: Promise<void> = Promise.resolve();
   #loggedFailure = '';
 
-  constructor(components: InitialConfigComponents, manifest: object) {
+  constructor(components: InitialConfigComponents, manifest: InitialManifest) {
     this.#components = components;
     this.#manifest = manifest;
     this.#backOff = new BackOff(components.random, retryDelays);
@@ -59,8 +66,11 @@ export class InitialConfig {
     // Defaults that no API server stored have no uid.
     if (snapshot.config.metadata.uid !== '') return undefined;
     try {
-      await make(this.#manifest, this.#stop.signal);
-      log.info({}, 'HeraldConfig/default was created from --initial-config');
+      const found = await this.#findOthers();
+      const manifest = found === undefined ? this.#manifest : withDefaultClass(this.#manifest, found.length === 0);
+      await make(manifest, this.#stop.signal);
+      const told = found === undefined ? {} : { defaultClass: found.length === 0, otherLoadBalancers: found };
+      log.info(told, 'HeraldConfig/default was created from --initial-config');
       return undefined;
     } catch (error) {
       if (this.#stop.signal.aborted) return undefined;
@@ -74,6 +84,14 @@ export class InitialConfig {
     }
   }
 
+  /** Undefined when the manifest settles which controller serves Services without a class. */
+  async #findOthers(): Promise<readonly string[] | undefined> {
+    const { defaultClass, compat } = this.#manifest.spec ?? {};
+    // With compat: metallb, Herald serves them in MetalLB's place.
+    if (defaultClass !== undefined || compat === 'metallb') return undefined;
+    return this.#components.otherLoadBalancers(this.#stop.signal);
+  }
+
   /** Logs each different failure once. */
   #logFailure({ code, message, fix }: KubeError): void {
     if (message === this.#loggedFailure) return;
@@ -82,4 +100,8 @@ export class InitialConfig {
     if (code === 'notFound') log.info({}, 'HeraldConfig is not served yet: the object is created once it is');
     else log.warn({ problem: message, fix }, 'HeraldConfig/default cannot be created from --initial-config yet');
   }
+}
+
+function withDefaultClass(manifest: InitialManifest, defaultClass: boolean): object {
+  return { ...manifest, spec: { ...manifest.spec, defaultClass } };
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../lang/is-record.ts';
 import type { Requests } from '../../kube/client/fenced-client.ts';
 import { heraldApiVersion, pluralOf } from '../../model/kinds.ts';
 
@@ -18,4 +19,11 @@ export async function makeConfig(client: Requests, manifest: { readonly metadata
     body: { ...manifest, metadata: { ...manifest.metadata, resourceVersion: noVersion } },
   } as const;
   await client.write(write, signal);
+}
+
+/** Returns the names of the API groups that the API server serves, as discovery lists them. Every account may read them. */
+export async function apiGroups(client: Requests, signal: AbortSignal): Promise<string[]> {
+  const answer = await client.get('/apis', {}, signal);
+  const groups = isRecord(answer) && Array.isArray(answer['groups']) ? answer['groups'] : [];
+  return groups.flatMap((group: unknown) => (isRecord(group) && typeof group['name'] === 'string' ? [group['name']] : []));
 }

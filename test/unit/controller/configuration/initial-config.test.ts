@@ -6,13 +6,14 @@ import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import type { Log } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
-const manifest = { kind: 'HeraldConfig' };
+const manifest = { kind: 'HeraldConfig', spec: { services: 'external', defaultClass: false } };
 let clock: VirtualClock;
 let snapshot: { config: Snapshot['config'] };
 /** The results of successive calls of `make`; the last one repeats. */
 let answers: (() => Promise<void>)[];
 let calls: object[];
 let lines: string[];
+let others: () => Promise<string[]>;
 
 beforeEach(() => {
   clock = new VirtualClock();
@@ -20,6 +21,7 @@ beforeEach(() => {
   answers = [];
   calls = [];
   lines = [];
+  others = async () => [];
 });
 
 const made = async (): Promise<void> => undefined;
@@ -29,7 +31,7 @@ const failing =
     throw new KubeError(code, message);
   };
 
-function begin(): InitialConfig {
+function begin(wanted: object = manifest): InitialConfig {
   const say = (level: string) => (fields: object, message: string) => void lines.push(`${level}: ${message} ${JSON.stringify(fields)}`);
   const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') } as unknown as Log;
   const make = (given: object): Promise<void> => {
@@ -37,7 +39,7 @@ function begin(): InitialConfig {
     const answer = answers.length > 1 ? answers.shift() : answers[0];
     return answer?.() ?? made();
   };
-  const initial = new InitialConfig({ snapshot, make, clock, random: () => 0, log }, manifest);
+  const initial = new InitialConfig({ snapshot, make, otherLoadBalancers: () => others(), clock, random: () => 0, log }, wanted);
   initial.start();
   return initial;
 }
@@ -140,4 +142,43 @@ test('stop ends creation between attempts and during one', async () => {
   reject(new Error('aborted'));
   await stopped;
   expect(calls).toHaveLength(2);
+});
+
+describe('Services without a class', () => {
+  const open = { kind: 'HeraldConfig', spec: { services: 'external' } };
+
+  test('Herald serves them when no other load balancer controller is found', async () => {
+    begin(open);
+    await turn();
+    expect(calls).toEqual([{ kind: 'HeraldConfig', spec: { services: 'external', defaultClass: true } }]);
+    expect(lines.join()).toContain('"defaultClass":true');
+  });
+
+  test('Herald leaves them to another load balancer controller, and the log names the evidence', async () => {
+    others = async () => ['the API group metallb.io of MetalLB'];
+    begin(open);
+    await turn();
+    expect(calls).toEqual([{ kind: 'HeraldConfig', spec: { services: 'external', defaultClass: false } }]);
+    expect(lines.join()).toMatch(/"defaultClass":false.*the API group metallb\.io of MetalLB/);
+  });
+
+  test.each([{ defaultClass: true }, { defaultClass: false }, { compat: 'metallb' }])('nothing is looked for with %j', async (spec) => {
+    others = () => Promise.reject(new Error('not asked for'));
+    begin({ kind: 'HeraldConfig', spec });
+    await turn();
+    expect(calls).toEqual([{ kind: 'HeraldConfig', spec }]);
+  });
+
+  test('the object waits while the API server does not say which groups it has', async () => {
+    let attempts = 0;
+    others = async () => {
+      if (++attempts === 1) throw new KubeError('unreachable', 'away');
+      return [];
+    };
+    begin(open);
+    await turn();
+    expect(calls).toEqual([]);
+    await pass(400);
+    expect(calls).toEqual([{ kind: 'HeraldConfig', spec: { services: 'external', defaultClass: true } }]);
+  });
 });
