@@ -24,6 +24,7 @@ import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from 
 import type { Provider, Reconciliation } from './provider.ts';
 import { goneAddresses, ServedServices, type Served } from './services/served-services.ts';
 import { ServiceStatuses } from './services/service-statuses.ts';
+import { DeniedExternalIPs, externalIPsCondition } from './services/denied-external-ips.ts';
 import { UnclaimedServices } from './services/unclaimed-services.ts';
 import { UnreadableServices } from './services/unreadable-services.ts';
 import { UnreleasedResources } from './services/unreleased-resources.ts';
@@ -56,6 +57,7 @@ export class Controller {
   readonly #unreadable: UnreadableServices;
   readonly #unreleased: UnreleasedResources;
   readonly #unclaimed: UnclaimedServices;
+  readonly #deniedIPs: DeniedExternalIPs;
   readonly #affected = new AffectedServices();
   /** Services for which some agent has not yet reported on the latest version. */
   readonly #awaitingAgents = new Set<ServiceKey>();
@@ -86,6 +88,7 @@ export class Controller {
     });
     this.#unreleased = new UnreleasedResources({ ...components, events });
     this.#unclaimed = new UnclaimedServices({ ...components, events });
+    this.#deniedIPs = new DeniedExternalIPs({ ...components, events });
     this.#statuses = new ServiceStatuses({ ...components, events, observer }, (key) => this.#queue.add(key));
     this.#sourceEvents = new SourceEvents(components.source, events, (key) => {
       const { snapshot } = components.source;
@@ -102,6 +105,7 @@ export class Controller {
     const { snapshot } = source;
     const recorded = await writer.recorded();
     this.#statuses.adopt(recorded, snapshot);
+    this.#deniedIPs.adopt(recorded);
     this.#unreadable.adopt(recorded);
     for (const provider of providers) {
       provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
@@ -164,6 +168,7 @@ export class Controller {
     const changed = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
     for (const key of inOrderOfCreation(changed, source.snapshot)) this.#queue.add(key);
     for (const key of this.#affected.afterChanges(changes, source.snapshot, this.#awaitingAgents)) this.#queue.add(key);
+    for (const key of this.#deniedIPs.affected(changes)) this.#queue.add(key);
     this.#unreadable.recheck();
     this.#configuration.changed(changes);
   }
@@ -173,9 +178,11 @@ export class Controller {
     const service = snapshot.services.get(key);
     if (service === undefined) {
       this.#unclaimed.forget(key);
+      this.#deniedIPs.forget(key);
       if (!this.#unreadable.mayBeThere(key)) await this.#releaseService(key, undefined, 'the Service is gone');
       return;
     }
+    this.#deniedIPs.observe(key, service, snapshot);
     const before = this.#servedBefore(key, service);
     const provider = this.#served.claimant(service, snapshot);
     if (provider === undefined) {
@@ -320,14 +327,17 @@ export class Controller {
   }
 
   /**
-   * Removes the status that Herald wrote. If resources remain from the last attempt, writes the condition that says so instead and returns
-   * true.
+   * Removes the status that Herald wrote, except for conditions about external IPs and about resources that remain from the last attempt.
+   * Returns true if the latter is there.
    */
   async #removeStatus(key: ServiceKey, service: Service | undefined): Promise<boolean> {
-    const { writer } = this.#components;
+    const { writer, source } = this.#components;
     const remaining = service === undefined ? undefined : this.#unreleased.conditionOf(key, service);
-    if (service === undefined || remaining === undefined) await writer.releaseService(key, service?.metadata);
-    else await writer.writeService(key, { ingress: [], conditions: [remaining] }, service.metadata);
+    // The status of a LoadBalancer that no provider serves is another controller's.
+    const denied = service === undefined || service.type === 'LoadBalancer' ? undefined : externalIPsCondition(source.snapshot, service);
+    const conditions = [remaining, denied].filter((one) => one !== undefined);
+    if (service === undefined || conditions.length === 0) await writer.releaseService(key, service?.metadata);
+    else await writer.writeService(key, { ingress: [], conditions }, service.metadata);
     return remaining !== undefined;
   }
 

@@ -49,6 +49,12 @@ export const eventTable = {
     about: 'Service',
     when: 'a LoadBalancer without a class has waited for 30 s (5 minutes where another controller serves such Services), and no controller serves it. Recorded once while a controller leads; the note has both fixes',
   },
+  externalIPDenied: {
+    type: 'Warning',
+    action: 'Announce',
+    about: 'Service',
+    when: 'no ExternalIPPolicy allows an external IP of the Service, of whatever type the Service is; the note names the address and the policy that is missing',
+  },
   notReleased: {
     type: 'Warning',
     action: 'ReleaseAddress',

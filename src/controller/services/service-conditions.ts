@@ -6,6 +6,7 @@ import { assignedAddresses, type Service } from '../../model/objects/service.ts'
 import { assignedMessage } from '../../model/objects/sharing-terms.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { limits } from '../limits.ts';
+import { externalIPsCondition } from './denied-external-ips.ts';
 import type { Reconciliation } from '../provider.ts';
 import type { Condition } from '../status-writer.ts';
 import { assessAnnounced } from './announced-condition.ts';
@@ -34,9 +35,12 @@ export function judgeService(snapshot: Snapshot, service: Service, unmet: UnmetR
   const judgement = judgementOf(snapshot, service, unmet.reason, now);
   const assessments = assessed(judgement, unmet);
   const conditions = explained(assessments, judgement);
+  // It is about external IPs only, so it has no part in the verdict on the assigned addresses.
+  const denied = externalIPsCondition(snapshot, service);
+  const all = denied === undefined ? conditions : [...conditions, denied];
   const { generation } = service.metadata;
   return {
-    conditions: generation === undefined ? conditions : conditions.map((condition) => ({ ...condition, observedGeneration: generation })),
+    conditions: generation === undefined ? all : all.map((condition) => ({ ...condition, observedGeneration: generation })),
     ...(conditions.every(({ status }) => status === 'True') ? {} : { verdict: judgement.verdict() }),
   };
 }

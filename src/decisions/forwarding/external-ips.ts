@@ -3,8 +3,10 @@ import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { formatAddress } from '../../net/address.ts';
 import { selects } from '../../model/objects/label-selector.ts';
+import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { namespaceLabels } from '../namespace-labels.ts';
+import { whyNotForwarded } from './service-proxy-name.ts';
 
 /**
  * Returns the prefixes around an external IP that ExternalIPPolicies allow the namespace. With none, the IP is neither forwarded nor
@@ -21,4 +23,22 @@ export function allowedExternalPrefixes(snapshot: Snapshot, namespace: string, a
 export function whyExternalIPDenied(snapshot: Snapshot, namespace: string, address: Address): Reason | undefined {
   if (allowedExternalPrefixes(snapshot, namespace, address).length > 0) return undefined;
   return reason('ExternalIPNotAllowed', { address: formatAddress(address), namespace });
+}
+
+/**
+ * Returns why an external IP of the Service does not work, for the first one that no policy allows. Undefined when all are allowed, or when
+ * Herald would neither forward nor announce them anyway.
+ */
+export function deniedExternalIP(snapshot: Snapshot, service: Service): Reason | undefined {
+  const { config, advertisements } = snapshot;
+  if (service.externalIPs.length === 0 || service.type === 'ExternalName') return undefined;
+  if (whyNotForwarded(service, config.serviceProxyName) !== undefined) return undefined;
+  const isAnnounced = [...advertisements.values()].some(({ addressTypes }) => addressTypes.includes('ExternalIP'));
+  if (config.services === 'none' && !isAnnounced) return undefined;
+  const { namespace } = service.metadata;
+  for (const address of service.externalIPs) {
+    const denied = whyExternalIPDenied(snapshot, namespace, address);
+    if (denied !== undefined) return denied;
+  }
+  return undefined;
 }

@@ -3,4 +3,6 @@ export const conditionTypes = {
   addressAssigned: 'herald.dev/AddressAssigned',
   programmed: 'herald.dev/Programmed',
   announced: 'herald.dev/Announced',
+  /** Only on Services with an external IP that no policy allows. */
+  externalIPsAllowed: 'herald.dev/ExternalIPsAllowed',
 } as const;
