@@ -52,7 +52,7 @@ export async function startController(
   observer.expose(controller, providers);
   const others = async (signal: AbortSignal): Promise<string[]> => [
     ...otherLoadBalancers({ snapshot: source.snapshot, groups: (await apiGroups?.(signal)) ?? [] }),
-    ...(aws === undefined ? [] : ['--aws-cluster-name: Services may get load balancers of AWS']),
+    ...(aws?.awsClusterName === undefined ? [] : ['--aws-cluster-name: Services may get load balancers of AWS']),
   ];
   const initialConfig =
     makeConfig === undefined || wanted === undefined

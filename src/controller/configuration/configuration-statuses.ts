@@ -3,7 +3,7 @@ import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
 import { advertisementStatus } from '../../decisions/configuration/advertisement-status.ts';
 import type { ObjectStatus } from '../../decisions/configuration/object-status.ts';
 import { peerStatus } from '../../decisions/configuration/peer-status.ts';
-import { nodeAddressesIn } from '../../decisions/configuration/node-addresses.ts';
+import { clusterAddressesIn } from '../../decisions/configuration/cluster-addresses.ts';
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
 import { poolStatus } from '../../decisions/configuration/pool-status.ts';
 import { heraldApiVersion } from '../../model/kinds.ts';
@@ -43,6 +43,13 @@ interface ConfigurationStatusesComponents {
   readonly kept: () => readonly KeptInPool[];
 }
 
+/** Kinds that say which addresses the cluster needs itself, besides the Service default/kubernetes. */
+const clusterKinds: ReadonlySet<Change['kind']> = new Set<Change['kind']>(['IPAddressPool', 'Node', 'BGPPeer', 'ServiceCIDR', 'HeraldConfig']);
+
+function isClusterAddress({ kind, key }: Change): boolean {
+  return clusterKinds.has(kind) || (kind === 'Service' && key === 'default/kubernetes');
+}
+
 /**
  * Writes the status of every configuration object: whether it is in force, whether it works, and the figures of pools and peers. An object
  * is written only when its status differs, and at most once in `objectStatusMilliseconds`, so that ten thousand Services that take
@@ -62,8 +69,8 @@ export class ConfigurationStatuses {
   #usage = new Map<string, readonly PoolUsage[]>();
   #kept = new Map<string, readonly KeptInPool[]>();
   #conflicts: ReadonlyMap<string, readonly string[]> = new Map();
-  /** By pool: why Node addresses in it are a problem. */
-  #nodeAddresses: ReadonlyMap<string, Reason> = new Map();
+  /** By pool: why addresses in it that the cluster needs are a problem. */
+  #clusterAddresses: ReadonlyMap<string, Reason> = new Map();
   #cancelUsageCheck: Cancel | undefined;
 
   constructor(components: ConfigurationStatusesComponents) {
@@ -77,7 +84,7 @@ export class ConfigurationStatuses {
     const { source, clock } = this.#components;
     this.#sessions.updateAllNodes(source.snapshot, clock.date().getTime());
     this.#conflicts = conflictsOf(source.snapshot.pools.values());
-    this.#nodeAddresses = nodeAddressesIn(source.snapshot.pools.values(), source.snapshot.nodes);
+    this.#clusterAddresses = clusterAddressesIn(source.snapshot);
     this.#usage = this.#usageNow();
     this.#kept = this.#keptNow();
     this.#unreadable = unreadableObjects(source.problems(), source.snapshot);
@@ -111,7 +118,7 @@ export class ConfigurationStatuses {
       this.#usage = this.#usageNow();
       this.#requeue(...keysOf(snapshot, 'IPAddressPool'));
     }
-    if (kinds.has('IPAddressPool') || kinds.has('Node')) this.#checkNodeAddresses(snapshot);
+    if (changes.some(isClusterAddress)) this.#checkClusterAddresses(snapshot);
     if (kinds.has('BGPPeer') || kinds.has('Secret') || kinds.has('BFDProfile'))
       this.#requeuePeers(this.#sessions.updateAllNodes(snapshot, now));
     for (const { kind, key } of changes) {
@@ -121,12 +128,12 @@ export class ConfigurationStatuses {
       this.#requeue(...keysOf(snapshot, 'BGPAdvertisement'));
   }
 
-  /** Requeues only pools whose Node addresses changed: Nodes change all the time, their addresses hardly ever. */
-  #checkNodeAddresses({ pools, nodes }: Snapshot): void {
-    const before = this.#nodeAddresses;
-    this.#nodeAddresses = nodeAddressesIn(pools.values(), nodes);
-    for (const name of new Set([...before.keys(), ...this.#nodeAddresses.keys()]))
-      if (JSON.stringify(before.get(name)) !== JSON.stringify(this.#nodeAddresses.get(name)))
+  /** Requeues only pools with another result: Nodes change all the time, their addresses hardly ever. */
+  #checkClusterAddresses(snapshot: Snapshot): void {
+    const before = this.#clusterAddresses;
+    this.#clusterAddresses = clusterAddressesIn(snapshot);
+    for (const name of new Set([...before.keys(), ...this.#clusterAddresses.keys()]))
+      if (JSON.stringify(before.get(name)) !== JSON.stringify(this.#clusterAddresses.get(name)))
         this.#requeue(objectKeyOf('IPAddressPool', name));
   }
 
@@ -239,7 +246,7 @@ export class ConfigurationStatuses {
           refused: effectivePools(snapshot.pools).refused.get(name)?.reason,
           usage: this.#usage.get(name) ?? [],
           conflicts: this.#conflicts.get(name) ?? [],
-          nodeAddress: this.#nodeAddresses.get(name),
+          clusterAddress: this.#clusterAddresses.get(name),
           released: this.#kept.get(name) ?? [],
         });
       case 'BGPPeer':

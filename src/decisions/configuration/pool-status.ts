@@ -17,14 +17,14 @@ interface PoolContext {
   /** Usage of this pool. A family that it lacks is absent. */
   readonly usage: readonly PoolUsage[];
   readonly conflicts: readonly string[];
-  /** A node's address that the pool contains. The pool assigns addresses nevertheless. */
-  readonly nodeAddress?: Reason | undefined;
+  /** An address that the pool contains and the cluster needs. The pool assigns addresses nevertheless. */
+  readonly clusterAddress?: Reason | undefined;
   readonly released: readonly ReleasedAddress[];
 }
 
-export function poolStatus(pool: IPAddressPool, { refused, usage, conflicts, nodeAddress, released }: PoolContext): ObjectStatus {
+export function poolStatus(pool: IPAddressPool, { refused, usage, conflicts, clusterAddress, released }: PoolContext): ObjectStatus {
   const of = (family: Family): PoolUsage | undefined => usage.find((one) => one.family === family);
-  const unready = refused ?? whyPoolGivesNoMore(pool) ?? nodeAddress ?? whyFull(pool, usage);
+  const unready = refused ?? whyPoolGivesNoMore(pool) ?? clusterAddress ?? whyFull(pool, usage);
   return {
     ...defined({ refused, unready }),
     fields: {

@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import { covers } from '../../decisions/announcement/advertisements.ts';
 import { effectivePools, refusalOf } from '../../decisions/allocation/pools/pools.ts';
 import { allocationRequest } from '../../decisions/allocation/request.ts';
-import { nodeAddressesIn } from '../../decisions/configuration/node-addresses.ts';
+import { clusterAddressesIn } from '../../decisions/configuration/cluster-addresses.ts';
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
 import { poolStatus } from '../../decisions/configuration/pool-status.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -40,7 +40,7 @@ export function poolReport(snapshot: Snapshot, pool?: string): PoolReport {
   const allocator = allocatorOf(snapshot);
   const { refused } = effectivePools(snapshot.pools);
   const conflicts = conflictsOf(snapshot.pools.values());
-  const nodeAddresses = nodeAddressesIn(snapshot.pools.values(), snapshot.nodes);
+  const clusterAddresses = clusterAddressesIn(snapshot);
   const usages = Map.groupBy(allocator.usage(), (usage) => usage.pool);
   const waiting = waitingServices(snapshot).flatMap((key) => snapshot.services.get(key) ?? []);
   const refusals = Map.groupBy(
@@ -57,7 +57,7 @@ export function poolReport(snapshot: Snapshot, pool?: string): PoolReport {
       refused: no?.reason,
       usage,
       conflicts: conflicts.get(name) ?? [],
-      nodeAddress: nodeAddresses.get(name),
+      clusterAddress: clusterAddresses.get(name),
       released: [],
     });
     const why = no === undefined ? unready : refusalOf(no).reason;

@@ -4,7 +4,7 @@ import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { inOrderOfService } from '../../decisions/allocation/order.ts';
 import { effectivePools, refusalOf } from '../../decisions/allocation/pools/pools.ts';
 import { allocationRequest } from '../../decisions/allocation/request.ts';
-import { nodeAddressesIn } from '../../decisions/configuration/node-addresses.ts';
+import { clusterAddressesIn } from '../../decisions/configuration/cluster-addresses.ts';
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
 import { poolStatus } from '../../decisions/configuration/pool-status.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
@@ -46,8 +46,8 @@ export function explainPool(snapshot: Snapshot, name: string): PoolExplanation |
   const refused = effectivePools(snapshot.pools).refused.get(name);
   const usage = allocator.usage().filter((one) => one.pool === name);
   const conflicts = conflictsOf(snapshot.pools.values()).get(name) ?? [];
-  const nodeAddress = nodeAddressesIn([pool], snapshot.nodes).get(name);
-  const { unready } = poolStatus(pool, { refused: refused?.reason, usage, conflicts, nodeAddress, released: [] });
+  const clusterAddress = clusterAddressesIn(snapshot, [pool]).get(name);
+  const { unready } = poolStatus(pool, { refused: refused?.reason, usage, conflicts, clusterAddress, released: [] });
   const advertisements = [...snapshot.advertisements.values()].filter((one) =>
     covers(one, { type: 'LoadBalancer', pool, prefixes: [], name }),
   );

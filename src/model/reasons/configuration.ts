@@ -14,6 +14,27 @@ export const configurationReasons = {
       `IPAddressPool "${d.pool}" holds ${d.address}, the InternalIP of node "${d.node}": a Service with this address would take the node off the network`,
     fix: (d) => `leave ${d.address} out of IPAddressPool "${d.pool}"`,
   }),
+  PoolHoldsPeerAddress: reasonEntry({
+    brief: 'The pool holds the address of a BGPPeer',
+    says: (d: { readonly pool: string; readonly peer: string; readonly address: string }) =>
+      `IPAddressPool "${d.pool}" holds ${d.address}, spec.peerAddress of BGPPeer "${d.peer}": a Service with this address would take the router off the nodes' network and end its sessions`,
+    lasting: (d) => `IPAddressPool "${d.pool}" holds ${d.address}, spec.peerAddress of BGPPeer "${d.peer}"`,
+    fix: (d) => `leave ${d.address} out of spec.addresses of IPAddressPool "${d.pool}"`,
+  }),
+  PoolHoldsServiceCIDR: reasonEntry({
+    brief: 'The pool overlaps the range of ClusterIPs',
+    says: (d: { readonly pool: string; readonly range: string; readonly cidr: string; readonly from: string }) =>
+      `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from}): a Service may get an address that is the ClusterIP of another`,
+    lasting: (d) => `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from})`,
+    fix: (d) => `leave ${d.cidr} out of spec.addresses of IPAddressPool "${d.pool}"`,
+  }),
+  PoolHoldsPodCIDR: reasonEntry({
+    brief: 'The pool overlaps a range of pod addresses',
+    says: (d: { readonly pool: string; readonly range: string; readonly cidr: string; readonly from: string }) =>
+      `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from}): a Service may get the address of a pod, which would no longer be reachable`,
+    lasting: (d) => `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from})`,
+    fix: (d) => `leave ${d.cidr} out of spec.addresses of IPAddressPool "${d.pool}"`,
+  }),
   DuplicatePeer: reasonEntry({
     brief: 'Another BGPPeer has the same address',
     says: (d: { readonly address: string; readonly other: string }) =>

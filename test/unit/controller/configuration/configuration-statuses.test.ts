@@ -286,6 +286,30 @@ describe('a pool that holds the address of a Node', () => {
   });
 });
 
+describe('a pool that holds addresses of a peer, of ClusterIPs or of pods', () => {
+  test('the pool reports each while it lasts, and assigns nevertheless', async () => {
+    const pods = node({ name: 'n1', internalIPs: ['192.0.2.1'], podCIDRs: ['10.244.1.0/24'] });
+    const router = peer({ name: 'tor', peerAddress: '10.0.0.1' });
+    source.put(pool({ name: 'wide', addresses: ['10.0.0.0/8'] }), service({ name: 'shop/web' }));
+    await start();
+    await pass(limits.objectStatusMilliseconds + limits.usageMilliseconds);
+    expect(objects.of('IPAddressPool/wide')).toBe('Accepted, Ready');
+    source.put(pods);
+    await pass(limits.objectStatusMilliseconds);
+    expect(objects.of('IPAddressPool/wide')).toBe('Accepted, PoolHoldsPodCIDR');
+    source.put(service({ name: 'default/kubernetes', type: 'ClusterIP', clusterIPs: ['10.96.0.1'] }));
+    await pass(limits.objectStatusMilliseconds);
+    expect(objects.of('IPAddressPool/wide')).toBe('Accepted, PoolHoldsServiceCIDR');
+    source.put(router);
+    await pass(limits.objectStatusMilliseconds);
+    expect(objects.of('IPAddressPool/wide')).toBe('Accepted, PoolHoldsPeerAddress');
+    expect(objectEvents().filter((text) => text.includes('wide'))).toEqual(['Warning PoolHoldsPodCIDR wide']);
+    source.put(pool({ name: 'wide', addresses: ['203.0.113.0/24'] }));
+    await pass(limits.objectStatusMilliseconds);
+    expect(objects.of('IPAddressPool/wide')).toBe('Accepted, Ready');
+  });
+});
+
 describe('the sessions of a peer', () => {
   test('sessions are counted over all nodes, without those of an agent that fell silent', async () => {
     source.put(
