@@ -62,7 +62,9 @@ export class NodeReport {
     try {
       await writeNodeState({ kind: 'NodeState', metadata: metadata(this.#node), updated: clock.date().toISOString(), ...this.#content() });
     } catch (error) {
-      log.warn({ error }, 'the state of the node was not written; retrying');
+      // A directory that takes no records is logged once for all records.
+      const { code } = error as { readonly code?: unknown };
+      log[code === 'notWritten' ? 'debug' : 'warn']({ error }, 'the state of the node was not written; retrying');
     }
     this.#schedule(limits.reportEveryMilliseconds * (0.75 + 0.25 * random()));
   }

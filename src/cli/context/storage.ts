@@ -2,6 +2,7 @@ import type { EventSink } from '../../controller/events/event-sink.ts';
 import type { StatusWriter } from '../../controller/status-writer.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
 import type { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
+import type { RecordHealth } from '../../sources/directory/record-health.ts';
 import type { Source } from '../../sources/source.ts';
 
 /** The components through which the leading controller of a directory or a cluster writes. */
@@ -29,6 +30,8 @@ export interface LeaderContext {
 export interface StorageBackend {
   /** Not started yet. */
   readonly source: Source;
+  /** Whether records can be written to a directory. Absent: a cluster. */
+  readonly recordHealth?: RecordHealth;
   /**
    * A controller calls this once. In a directory it rejects with UsageError when another controller works there. In a cluster it waits
    * until this controller leads. Undefined: the process was stopped while it waited.

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DirectorySource } from '../../sources/directory/directory-source.ts';
 import { LastGoodRecorder } from '../../sources/directory/last-good/last-good-recorder.ts';
 import { acquireLock, LockedError, requireUnlocked } from '../../sources/directory/lock.ts';
+import { RecordHealth } from '../../sources/directory/record-health.ts';
 import { DirectoryStatusWriter } from '../../sources/directory/status-writer.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
@@ -12,9 +13,11 @@ import type { StorageBackend } from '../context/storage.ts';
 export async function openDirectoryStorage({ clock }: CommandContext, directory: string, log: Log): Promise<StorageBackend> {
   await requireDirectory(directory);
   const source = new DirectorySource(directory, { clock, log });
-  const records = (): DirectoryStatusWriter => new DirectoryStatusWriter(directory, { clock });
+  const health = new RecordHealth(log);
+  const records = (): DirectoryStatusWriter => new DirectoryStatusWriter(directory, { clock, health });
   return {
     source,
+    recordHealth: health,
     async acquireLeadership() {
       const lock = await orExplain(controllerLock(directory), acquireLock);
       const lastGood = new LastGoodRecorder(directory, { source, log });

@@ -202,7 +202,7 @@ export class WorkQueue<K extends string> {
     const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** (failures - 1));
     const milliseconds = Math.max(longest * (0.75 + 0.25 * this.#random()), asked);
     const fields = { key, error, failures, retryInMilliseconds: Math.round(milliseconds) };
-    if (isExpected(error)) this.#log.debug(fields, 'expected error, will be retried');
+    if (isExpected(error) || isFileSystem(error)) this.#log.debug(fields, 'expected error, will be retried');
     else this.#log.warn(fields, 'failed, will be retried');
     this.#retries.set(
       key,
@@ -239,6 +239,11 @@ export class WorkQueue<K extends string> {
 export function isExpected(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   return code === 'conflict' || code === 'notLeading';
+}
+
+/** True when the file system of a directory takes no records, which is logged once for all of them. */
+function isFileSystem(error: unknown): boolean {
+  return ((error ?? {}) as { readonly code?: unknown }).code === 'notWritten';
 }
 
 /** Returns the pause in milliseconds that the error asks for, as KubeError does; 0 when it asks for none. */

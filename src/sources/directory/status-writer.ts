@@ -11,6 +11,8 @@ import { formatTime } from '../../model/time.ts';
 import type { Clock } from '../../system/clock.ts';
 import { readIfThere, removeFile, replaceFile } from './atomic-file.ts';
 import { fileOf, nodesFolder, objectStatusFolder, statusFolder } from './layout.ts';
+import { SourceError } from '../source.ts';
+import type { RecordHealth } from './record-health.ts';
 import { readRecordedAddresses, type RecordedAddresses } from './recorded-addresses.ts';
 
 export interface RecordedServiceStatus {
@@ -31,11 +33,13 @@ export interface RecordedObjectStatus {
 export class DirectoryStatusWriter {
   readonly #root: string;
   readonly #clock: Clock;
+  readonly #health: RecordHealth | undefined;
   readonly #pending = new Map<string, Promise<void>>();
 
-  constructor(root: string, { clock }: { readonly clock: Clock }) {
+  constructor(root: string, { clock, health }: { readonly clock: Clock; readonly health?: RecordHealth }) {
     this.#root = root;
     this.#clock = clock;
+    this.#health = health;
   }
 
   /** Returns all records, also those of Services that no longer exist. */
@@ -109,10 +113,19 @@ export class DirectoryStatusWriter {
     this.#pending.set(file, run);
     try {
       await run;
+      this.#health?.written(file);
+    } catch (error) {
+      if (error instanceof SourceError && error.code === 'notWritten') this.#health?.failed(file, causeOf(error));
+      throw error;
     } finally {
       if (this.#pending.get(file) === run) this.#pending.delete(file);
     }
   }
+}
+
+/** The code of the system's error: "ENOSPC". */
+function causeOf({ cause }: SourceError): string {
+  return (cause as NodeJS.ErrnoException | undefined)?.code ?? 'unknown error';
 }
 
 function objectFile(kind: string, name: string): string {

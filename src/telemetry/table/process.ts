@@ -19,6 +19,12 @@ export const processMetrics = {
     labels: { severity: 'error or warning' },
     of: 'all',
   },
+  herald_records_unwritten: {
+    type: 'gauge',
+    help: 'Records of a directory that the file system refused at the last attempt (full, read-only, no permission); they are retried. Absent in a cluster.',
+    labels: {},
+    of: 'all',
+  },
   herald_ready: {
     type: 'gauge',
     help: 'Is 1 if /readyz answers 200, else 0.',

@@ -5,6 +5,7 @@ import { LivePortHandler } from '../../../live/live-port.ts';
 import { livePaths, type LiveProcess } from '../../../live/contract.ts';
 import { formatAddress } from '../../../net/address.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
+import type { RecordHealth } from '../../../sources/directory/record-health.ts';
 import type { Source } from '../../../sources/source.ts';
 import { listenLocal, type AnswerLocal } from '../../../system/http/local-socket.ts';
 import { listenHttp, type AnswerHttp, type ListenHttp } from '../../../system/http/http-listener.ts';
@@ -96,6 +97,12 @@ export class ProcessEndpoints {
       for (const [kind, objects] of Object.entries(objectsOf(source.snapshot))) put('herald_objects', { kind }, objects.size);
       for (const severity of ['error', 'warning'] as const) put('herald_source_problems', { severity }, problems[severity]);
     });
+  }
+
+  /** Exposes whether the records of a directory can be written. */
+  followRecords(records: RecordHealth): void {
+    this.health.addCheck({ name: 'records', ready: () => records.problem() });
+    this.metrics.addCollector('records', ['herald_records_unwritten'], (put) => put('herald_records_unwritten', {}, records.waiting));
   }
 
   async close(): Promise<void> {
