@@ -1,10 +1,11 @@
+import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { deniedExternalIP } from '../../decisions/forwarding/external-ips.ts';
 import { defined } from '../../lang/defined.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
-import { conditionText, reasonText, remedyText } from '../../model/reasons.ts';
+import { reasonText } from '../../model/reasons.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import type { Log } from '../../system/log.ts';
 import { objectEvent, serviceReference } from '../events/object-event.ts';
@@ -17,7 +18,7 @@ export function externalIPsCondition(snapshot: Snapshot, service: Service): Cond
   if (denied === undefined) return undefined;
   const { generation } = service.metadata;
   const type = conditionTypes.externalIPsAllowed;
-  return { type, status: 'False', reason: denied.code, message: conditionText(denied), ...defined({ observedGeneration: generation }) };
+  return { type, status: 'False', reason: denied.code, message: reasonLine(denied), ...defined({ observedGeneration: generation }) };
 }
 
 /** Reports external IPs that no policy allows, of Services of any type, each once. */
@@ -48,12 +49,11 @@ export class DeniedExternalIPs {
     this.#services.add(key);
     const denied = deniedExternalIP(snapshot, service);
     if (denied === undefined) return void this.#reported.delete(key);
-    const message = conditionText(denied);
+    const message = reasonLine(denied);
     if (this.#reported.get(key) === message) return;
     this.#reported.set(key, message);
     this.#log.warn({ service: key, code: denied.code, reason: reasonText(denied) }, 'external IP not allowed');
-    const note = `${reasonText(denied)}; ${remedyText(denied)}`;
-    this.#events.record(objectEvent('externalIPDenied', serviceReference(service), note, denied.code));
+    this.#events.record(objectEvent('externalIPDenied', serviceReference(service), message, denied.code));
   }
 
   forget(key: ServiceKey): void {

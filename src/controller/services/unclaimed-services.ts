@@ -1,7 +1,8 @@
+import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { unclaimedAfter, whyUnclaimed } from '../../decisions/allocation/unclaimed.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
-import { reasonText, remedyText } from '../../model/reasons.ts';
+import { remedyText } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Log } from '../../system/log.ts';
 import { objectEvent, serviceReference } from '../events/object-event.ts';
@@ -67,7 +68,6 @@ export class UnclaimedServices {
     const named = services.slice(0, limits.unclaimedNames).map(({ metadata }) => serviceKey(metadata));
     const fields = { services: named, count: services.length, code: reason.code, fix: remedyText(reason) };
     this.#log.warn(fields, 'no controller serves a Service without a class');
-    const note = `${reasonText(reason)}; ${remedyText(reason)}`;
-    for (const service of services) this.#events.record(objectEvent('notClaimed', serviceReference(service), note, reason.code));
+    for (const service of services) this.#events.record(objectEvent('notClaimed', serviceReference(service), reasonLine(reason), reason.code));
   }
 }

@@ -122,7 +122,6 @@ export const announcementReasons = {
     brief: 'No ExternalIPPolicy allows the external IP',
     says: (d: { readonly address: string; readonly namespace: string }) =>
       `no ExternalIPPolicy allows namespace "${d.namespace}" the external IP ${d.address}`,
-    lasting: (d) => `No ExternalIPPolicy allows namespace "${d.namespace}" the external IP ${d.address}`,
     fix: (d) =>
       `create an ExternalIPPolicy with ${d.address} in spec.cidrs and namespace "${d.namespace}" in spec.namespaceSelector, or remove ${d.address} from spec.externalIPs of the Service (CVE-2020-8554 is why it is denied)`,
   }),

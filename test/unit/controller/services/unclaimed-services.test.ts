@@ -74,7 +74,7 @@ describe('a LoadBalancer without a class while Herald is not the default', () =>
         action: 'AssignAddress',
         regarding: { kind: 'Service', namespace: 'shop', name: 'web' },
         note: expect.stringMatching(
-          /spec\.loadBalancerClass: herald\.dev\/herald .*immutable.*defaultClass: true in HeraldConfig\/default/,
+          /et spec\.loadBalancerClass: herald\.dev\/herald .*immutable.*defaultClass: true in HeraldConfig\/default/,
         ),
       },
     ]);
