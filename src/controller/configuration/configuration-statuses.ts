@@ -44,7 +44,13 @@ interface ConfigurationStatusesComponents {
 }
 
 /** Kinds that say which addresses the cluster needs itself, besides the Service default/kubernetes. */
-const clusterKinds: ReadonlySet<Change['kind']> = new Set<Change['kind']>(['IPAddressPool', 'Node', 'BGPPeer', 'ServiceCIDR', 'HeraldConfig']);
+const clusterKinds: ReadonlySet<Change['kind']> = new Set<Change['kind']>([
+  'IPAddressPool',
+  'Node',
+  'BGPPeer',
+  'ServiceCIDR',
+  'HeraldConfig',
+]);
 
 function isClusterAddress({ kind, key }: Change): boolean {
   return clusterKinds.has(kind) || (kind === 'Service' && key === 'default/kubernetes');

@@ -68,6 +68,7 @@ export class UnclaimedServices {
     const named = services.slice(0, limits.unclaimedNames).map(({ metadata }) => serviceKey(metadata));
     const fields = { services: named, count: services.length, code: reason.code, fix: remedyText(reason) };
     this.#log.warn(fields, 'no controller serves a Service without a class');
-    for (const service of services) this.#events.record(objectEvent('notClaimed', serviceReference(service), reasonLine(reason), reason.code));
+    for (const service of services)
+      this.#events.record(objectEvent('notClaimed', serviceReference(service), reasonLine(reason), reason.code));
   }
 }

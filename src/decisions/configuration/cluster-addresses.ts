@@ -28,7 +28,11 @@ export function clusterAddressesIn(
   const held = new Map<string, Reason>();
   for (const pool of all) {
     const { name } = pool.metadata;
-    const found = nodes.get(name) ?? heldPeer(pool, peers) ?? heldRange(pool, 'PoolHoldsServiceCIDR', services) ?? heldRange(pool, 'PoolHoldsPodCIDR', pods);
+    const found =
+      nodes.get(name) ??
+      heldPeer(pool, peers) ??
+      heldRange(pool, 'PoolHoldsServiceCIDR', services) ??
+      heldRange(pool, 'PoolHoldsPodCIDR', pods);
     if (found !== undefined) held.set(name, found);
   }
   return held;
@@ -49,7 +53,9 @@ function heldPeer({ metadata: { name: pool }, addresses }: IPAddressPool, peers:
 function serviceRanges({ serviceCIDRs, config, services }: ClusterObjects): UsedRange[] {
   const stated = [
     ...config.serviceCIDRs.map((prefix) => ({ prefix, from: 'serviceCIDRs of HeraldConfig/default' })),
-    ...[...serviceCIDRs.values()].flatMap(({ metadata, cidrs }) => cidrs.map((prefix) => ({ prefix, from: `ServiceCIDR "${metadata.name}"` }))),
+    ...[...serviceCIDRs.values()].flatMap(({ metadata, cidrs }) =>
+      cidrs.map((prefix) => ({ prefix, from: `ServiceCIDR "${metadata.name}"` })),
+    ),
   ];
   if (stated.length > 0) return sorted(stated);
   const { clusterIPs = [] } = services.get('default/kubernetes') ?? {};

@@ -16,8 +16,7 @@ let writes: number;
 let events: ObjectEvent[];
 let controller: Controller;
 
-const policy = (...cidrs: readonly string[]) =>
-  [...cluster({ externalIPPolicies: [{ cidrs }] }).externalIPPolicies.values()] as const;
+const policy = (...cidrs: readonly string[]) => [...cluster({ externalIPPolicies: [{ cidrs }] }).externalIPPolicies.values()] as const;
 
 beforeEach(async () => {
   source = new TestSource(pool({ name: 'main', addresses: ['192.0.2.0/24'] }));
@@ -75,7 +74,10 @@ describe.each([
 
   test('the Service has a condition and one Event, which name the address and the policy that is missing', async () => {
     await put(web);
-    expect(conditionOf('shop/web')).toMatchObject({ ...denied, message: expect.stringContaining(`o ExternalIPPolicy allows namespace "shop" the external IP ${address}`) });
+    expect(conditionOf('shop/web')).toMatchObject({
+      ...denied,
+      message: expect.stringContaining(`o ExternalIPPolicy allows namespace "shop" the external IP ${address}`),
+    });
     expect(eventsOf('web')).toMatchObject([
       { type: 'Warning', note: expect.stringContaining(`reate an ExternalIPPolicy with ${address} in spec.cidrs and namespace "shop"`) },
     ]);

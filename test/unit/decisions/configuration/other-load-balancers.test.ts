@@ -38,15 +38,24 @@ describe('evidence of another load balancer controller', () => {
     },
   );
 
-  test.each(['', 'metal3://ns/host', 'kind://docker/kind/n1', 'vsphere://42'])('a Node with the providerID "%s" shows none', (providerID) => {
-    expect(ofProvider(providerID)).toEqual([]);
-  });
+  test.each(['', 'metal3://ns/host', 'kind://docker/kind/n1', 'vsphere://42'])(
+    'a Node with the providerID "%s" shows none',
+    (providerID) => {
+      expect(ofProvider(providerID)).toEqual([]);
+    },
+  );
 
   test('an address outside our pools, or a hostname, of a Service without a class shows another controller', () => {
     const pools = [{ name: 'main', addresses: ['192.0.2.0/24'] }];
-    expect(found({ pools, services: [{ name: 'shop/b', assigned: ['203.0.113.1'] }, { name: 'shop/a', assigned: ['2001:db8::1'] }] })).toEqual([
-      'Service shop/a has an address of another controller',
-    ]);
+    expect(
+      found({
+        pools,
+        services: [
+          { name: 'shop/b', assigned: ['203.0.113.1'] },
+          { name: 'shop/a', assigned: ['2001:db8::1'] },
+        ],
+      }),
+    ).toEqual(['Service shop/a has an address of another controller']);
   });
 });
 
