@@ -2,7 +2,7 @@ import type { EventSink } from '../../controller/events/event-sink.ts';
 import type { StatusWriter } from '../../controller/status-writer.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
 import type { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
-import type { RecordHealth } from '../../sources/directory/record-health.ts';
+import type { RecordHealth } from '../../sources/directory/records/record-health.ts';
 import type { Source } from '../../sources/source.ts';
 
 /** The components through which the leading controller of a directory or a cluster writes. */

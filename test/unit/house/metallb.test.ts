@@ -110,8 +110,12 @@ test("a field that is the same in MetalLB has the same name in Herald's kind", (
   }
 });
 
-/** The files that may know MetalLB: where objects are read, `herald import metallb`, and the setting `compat`. */
+/**
+ * The files that may know MetalLB: where objects are read, `herald import metallb`, the setting `compat`, and the list by which an
+ * installation recognizes other load balancer controllers.
+ */
 const filesThatMayKnow = [
+  /^src\/decisions\/configuration\/other-load-balancers\.ts$/,
   /^src\/model\/kinds\/herald-config\.ts$/,
   /^src\/model\/metallb\//,
   /^src\/sources\//,

@@ -5,7 +5,7 @@ import { LivePortHandler } from '../../../live/live-port.ts';
 import { livePaths, type LiveProcess } from '../../../live/contract.ts';
 import { formatAddress } from '../../../net/address.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
-import type { RecordHealth } from '../../../sources/directory/record-health.ts';
+import type { RecordHealth } from '../../../sources/directory/records/record-health.ts';
 import type { Source } from '../../../sources/source.ts';
 import { listenLocal, type AnswerLocal } from '../../../system/http/local-socket.ts';
 import { listenHttp, type AnswerHttp, type ListenHttp } from '../../../system/http/http-listener.ts';

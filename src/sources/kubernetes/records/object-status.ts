@@ -2,7 +2,7 @@ import { isRecord } from '../../../lang/is-record.ts';
 import type { RawObject } from '../../../kube/raw-object.ts';
 import type { Condition } from '../../../model/objects/condition.ts';
 import { sameContent } from '../../../model/store/same-content.ts';
-import type { RecordedObjectStatus } from '../../directory/status-writer.ts';
+import type { RecordedObjectStatus } from '../../directory/records/status-writer.ts';
 import { conditionsOf, dated } from './service-status.ts';
 
 /** Builds a merge patch for the whole status of one of our objects, which has no other writer. Undefined when nothing differs. */

@@ -19,7 +19,7 @@ import { formatAddress, type Address } from '../../../net/address.ts';
 import type { Clock } from '../../../system/clock.ts';
 import type { Log } from '../../../system/log.ts';
 import type { RecordedAddresses } from '../../directory/recorded-addresses.ts';
-import type { RecordedObjectStatus, RecordedServiceStatus } from '../../directory/status-writer.ts';
+import type { RecordedObjectStatus, RecordedServiceStatus } from '../../directory/records/status-writer.ts';
 import { limits } from '../limits.ts';
 import { objectPatch, recordedConditions } from './object-status.ts';
 import { OwnWrites, type ObjectVersion } from './own-writes.ts';

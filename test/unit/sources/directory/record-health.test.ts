@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RecordHealth } from '../../../../src/sources/directory/record-health.ts';
+import { RecordHealth } from '../../../../src/sources/directory/records/record-health.ts';
 import type { Log } from '../../../../src/system/log.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 

@@ -5,7 +5,7 @@ import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
 import { releasedManifest } from '../../../../src/model/parse/released-address.ts';
-import { DirectoryStatusWriter, type RecordedServiceStatus } from '../../../../src/sources/directory/status-writer.ts';
+import { DirectoryStatusWriter, type RecordedServiceStatus } from '../../../../src/sources/directory/records/status-writer.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { serviceYaml, Workbench } from './workbench.ts';
 

@@ -1,19 +1,19 @@
-import { isRecord } from '../../lang/is-record.ts';
+import { isRecord } from '../../../lang/is-record.ts';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import type { Condition } from '../../model/objects/condition.ts';
-import { ingressManifest, nodeStateManifest, type ObjectFields } from '../../model/status-manifest.ts';
-import type { ServiceKey } from '../../model/objects/metadata.ts';
-import type { ObjectReference } from '../../model/objects/object-event.ts';
-import type { NodeState } from '../../model/objects/node-state.ts';
-import type { Ingress } from '../../model/objects/service.ts';
-import { formatTime } from '../../model/time.ts';
-import type { Clock } from '../../system/clock.ts';
-import { readIfThere, removeFile, replaceFile } from './atomic-file.ts';
-import { fileOf, nodesFolder, objectStatusFolder, statusFolder } from './layout.ts';
-import { SourceError } from '../source.ts';
+import type { Condition } from '../../../model/objects/condition.ts';
+import { ingressManifest, nodeStateManifest, type ObjectFields } from '../../../model/status-manifest.ts';
+import type { ServiceKey } from '../../../model/objects/metadata.ts';
+import type { ObjectReference } from '../../../model/objects/object-event.ts';
+import type { NodeState } from '../../../model/objects/node-state.ts';
+import type { Ingress } from '../../../model/objects/service.ts';
+import { formatTime } from '../../../model/time.ts';
+import type { Clock } from '../../../system/clock.ts';
+import { readIfThere, removeFile, replaceFile } from '../atomic-file.ts';
+import { fileOf, nodesFolder, objectStatusFolder, statusFolder } from '../layout.ts';
+import { SourceError } from '../../source.ts';
 import type { RecordHealth } from './record-health.ts';
-import { readRecordedAddresses, type RecordedAddresses } from './recorded-addresses.ts';
+import { readRecordedAddresses, type RecordedAddresses } from '../recorded-addresses.ts';
 
 export interface RecordedServiceStatus {
   readonly ingress: readonly Ingress[];

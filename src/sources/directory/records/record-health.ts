@@ -1,4 +1,4 @@
-import type { Log } from '../../system/log.ts';
+import type { Log } from '../../../system/log.ts';
 
 /** Explains by error code why the file system refuses records. */
 const fixes: Readonly<Record<string, string>> = {
