@@ -52,7 +52,6 @@ export const differences: readonly Difference[] = [
   {
     row: 'A change that takes one address',
     applies: (one) =>
-      keepsSome(one) &&
       !isEmpty(one.metallb) &&
       sameFamilies(one.metallb, one.herald) &&
       one.before.herald.addresses.length === 2 &&
