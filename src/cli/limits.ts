@@ -22,9 +22,10 @@ export const limits = {
   liveAtOnce: 16,
   /** Shortest pause before a busy process is queried again, even if its Retry-After is shorter. */
   liveBusyMilliseconds: 250,
-  /** Most history entries, and most routes, that are read from one process. */
+  /** Most history entries, routes, and sessions that are read from one process. */
   liveHistory: 5000,
   liveRoutes: 100_000,
+  liveSessions: 1000,
   /** Default interval of `--watch`. */
   watchSeconds: 5,
   /** Longest interval of `--watch`. */

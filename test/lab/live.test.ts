@@ -120,11 +120,31 @@ test('herald routes and explain show sent routes, and name processes they could 
   expect(of('node2').every(({ live, nextHop }) => live === undefined && nextHop === 'self')).toBe(true);
   const explained = await herald.run('explain', 'service', 'shop/web', ...reads);
   expect(explained.stdout).toMatch(/has sent .*\/32, next hop 10\.1\.0\.11, AS path [\d ]+, communities 64512:100.*\(asked now\)/);
+  expect(explained.stdout).toMatch(/Node node1 {2}\(asked now; forwarding reported \d+ s ago\)/);
+  expect(explained.stdout).toMatch(/Node node2 {2}\(reported \d+ s ago\)/);
   const unasked = await herald.run('explain', 'service', 'shop/web', '--source', herald.directory, '--socket', herald.socket('nobody'));
   expect(unasked.stdout).toMatch(/not queried, so shown as decided and reported: .*there is no socket/);
   expect(unasked.stdout).toMatch(/ {4}sends .*\/32/);
   const quiet = await herald.run('explain', 'service', 'shop/web', ...reads, '--no-ask');
   expect(quiet.stdout).not.toMatch(/asked|queried/);
+});
+
+test('herald peers shows the sessions of an agent that was just restarted as its routers see them', async () => {
+  const restarted = herald.agent('node1');
+  restarted.kill('SIGKILL');
+  await restarted.exited;
+  await herald.startAgent('node1').waitForLine(/agent started/);
+  for (const tor of ['tor1', 'tor2'])
+    for (const address of addresses) await untilNextHops(lab, tor, address, viaNodes(tor, ['node1', 'node2'], address));
+  const reads = ['--source', herald.directory, '--socket', herald.socket('node1'), '-o', 'json'];
+  type Row = { readonly node: string; readonly state: string; readonly source?: string; readonly secondsInState: number };
+  const { sessions } = JSON.parse((await herald.run('peers', ...reads)).stdout) as { sessions: readonly Row[] };
+  const rows = sessions.filter(({ node }) => node === 'node1');
+  expect(rows.map(({ state, source }) => [state, source])).toEqual(Array.from({ length: 4 }, () => ['Established', 'asked now']));
+  const { stdout } = await herald.run('explain', 'service', 'shop/web', ...reads);
+  const { nodes } = JSON.parse(stdout) as { nodes: { node: string; source: object; sessions: Row[] }[] };
+  expect(nodes[0]).toMatchObject({ node: 'node1', source: { sessions: 'asked now', routes: 'asked now' } });
+  expect(nodes[0]?.sessions.map(({ state }) => state)).toEqual(Array.from({ length: 4 }, () => 'Established'));
 });
 
 test("history --watch continues across an agent's restart and reports it", async () => {

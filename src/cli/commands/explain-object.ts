@@ -5,14 +5,18 @@ import { explainPool, renderPool } from '../../explain/pools/pool.ts';
 import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { problemText } from '../../sources/source.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
-import { addReadingOptions, openReading, type ReadingOptions } from '../reading/open-reading.ts';
+import { addFindProcessesOptions } from '../live/find-processes.ts';
+import { askedView, noAskOption, type QueryOptions } from '../live/query-nodes.ts';
+import type { UnreachableProcess } from '../live/live-client.ts';
+import { sourcesOf, type NodeSources } from '../../explain/sessions/block-source.ts';
+import { addReadingOptions, openReading } from '../reading/open-reading.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { outputOption, type OutputOptions } from '../options/shared-options.ts';
 import type { Reading } from '../reading/reading.ts';
 import { kindWords } from '../context/object-words.ts';
 import { unknownNameError } from '../context/unknown-name.ts';
 
-interface Options extends OutputOptions, ReadingOptions {
+interface Options extends OutputOptions, QueryOptions {
   readonly node?: string;
 }
 
@@ -30,7 +34,14 @@ interface Subject {
   readonly example: string;
   /** Names of all objects of the kind. */
   readonly names: (reading: Reading) => Iterable<string>;
-  readonly explain: (reading: Reading, name: string, options: Options) => Explained | undefined;
+  readonly explain: (reading: Known, name: string, options: Options) => Explained | undefined;
+  /** True when agents know more of the object than their reports. */
+  readonly asksAgents?: true;
+}
+
+/** What is read, with the answers of queried agents in place of their reports. */
+interface Known extends Pick<Reading, 'snapshot' | 'now'> {
+  readonly sourceOf: (node: string) => NodeSources;
 }
 
 export const poolSubject: Subject = {
@@ -52,8 +63,9 @@ export const peerSubject: Subject = {
   description: 'show the sessions of a BGPPeer, node by node: state, duration, last error, and routes',
   example: 'herald explain peer tor1\n  herald explain peer tor1 --node node1     with every route',
   names: ({ snapshot }) => snapshot.peers.keys(),
-  explain({ snapshot, now }, name, { node }) {
-    const whole = explainPeer(snapshot, name, now);
+  asksAgents: true,
+  explain({ snapshot, now, sourceOf }, name, { node }) {
+    const whole = explainPeer(snapshot, name, now, sourceOf);
     if (whole === undefined) return undefined;
     if (node !== undefined && !snapshot.nodes.has(node)) throw unknownNameError('node', node, snapshot.nodes.keys());
     const data = node === undefined ? whole : { ...whole, nodes: whole.nodes.filter((one) => one.node === node) };
@@ -67,8 +79,9 @@ export const nodeSubject: Subject = {
   description: 'show what a node forwards and announces, its sessions and problems, and the Services that differ from what was decided',
   example: 'herald explain node node1',
   names: ({ snapshot }) => snapshot.nodes.keys(),
-  explain({ snapshot, now }, name) {
-    const data = explainNode(snapshot, name, now);
+  asksAgents: true,
+  explain({ snapshot, now, sourceOf }, name) {
+    const data = explainNode(snapshot, name, now, sourceOf(name));
     return data === undefined ? undefined : { data, lines: renderNodeOverview };
   },
 };
@@ -83,25 +96,37 @@ export function explainObjectCommand(context: CommandContext, subject: Subject):
     .action(async (name: string, options: Options) => {
       const reading = await openReading(context, options);
       reading.close();
-      print(context, reading, subject, name, options);
+      const { snapshot, now } = reading;
+      const node = subject === nodeSubject ? name : options.node;
+      const asked = subject.asksAgents === true && [...subject.names(reading)].includes(name);
+      const view = await askedView(context, asked ? options : { ...options, ask: false }, reading, { node });
+      const known = { snapshot: view.snapshot, now, sourceOf: (of: string) => sourcesOf(snapshot, of, now, view) };
+      print(context, reading, { subject, known, unasked: view.unasked }, name, options);
     });
   if (subject === peerSubject) command.option('--node <name>', 'only this node, with every route');
-  return addReadingOptions(command);
+  addReadingOptions(command);
+  return subject.asksAgents === true ? addFindProcessesOptions(command.addOption(noAskOption())) : command;
 }
 
-function print(context: CommandContext, reading: Reading, subject: Subject, name: string, options: Options): void {
+interface Asked {
+  readonly subject: Subject;
+  readonly known: Known;
+  readonly unasked: readonly UnreachableProcess[];
+}
+
+function print(context: CommandContext, reading: Reading, { subject, known, unasked }: Asked, name: string, options: Options): void {
   const { problems, unread } = reading;
   const about = problems.filter(
     ({ object, severity }) => object === `${subject.kind}/${name}` || (object === undefined && severity === 'error'),
   );
-  const found = subject.explain(reading, name, options);
+  const found = subject.explain(known, name, options);
   if (found === undefined) {
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
     throw new UsageError(`${unknownNameError(subject.kind, name, subject.names(reading)).message}${because}`, 1);
   }
   const data = markUndecided(found.data, unread, '');
   if (options.output === 'json') {
-    context.print(JSON.stringify({ ...data, problems: about, unread }, undefined, 2));
+    context.print(JSON.stringify({ ...data, problems: about, unread, ...(subject.asksAgents === true ? { unasked } : {}) }, undefined, 2));
     return;
   }
   const warnings = problemLines(about.filter(({ severity }) => severity === 'warning'));

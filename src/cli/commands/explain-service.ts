@@ -16,8 +16,8 @@ import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';
 import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
 import { UsageError, type CommandContext, type ClaimingProvider } from '../context/command-context.ts';
-import { withLiveNode } from '../../explain/service/live-routes.ts';
-import { queryRoutes, noAskOption, type QueryOptions } from '../live/query-routes.ts';
+import { explainLiveService } from '../../explain/service/live-service.ts';
+import { queryNodes, noAskOption, type QueryOptions } from '../live/query-nodes.ts';
 import { addFindProcessesOptions } from '../live/find-processes.ts';
 import { addReadingOptions, openReading } from '../reading/open-reading.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
@@ -78,8 +78,8 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
     );
   }
   requireKnown(decided, options);
-  const { live, unasked } = await queryRoutes(context, options, { node: options.node, service: key });
-  const sent = { ...decided, nodes: decided.nodes.map((node) => withLiveNode(node, live)) };
+  const { live, unasked } = await queryNodes(context, options, { node: options.node, routes: { service: key } });
+  const sent = explainLiveService(snapshot, key, now, { live, pods }) ?? decided;
   const whole = await withProviderAndRecord(context, reading, service, sent, options);
   const judged = withConclusion(markUndecided(whole, unread, namespace), snapshot);
   const explanation = narrowToNodeAndPeer(judged, options);

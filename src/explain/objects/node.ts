@@ -1,13 +1,13 @@
 import { defined } from '../../lang/defined.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { currentReport, reportAge } from '../../model/objects/node-state.ts';
+import { currentReport } from '../../model/objects/node-state.ts';
 import { remedyText, reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
-import { ageText } from '../text/age.ts';
 import { announcementsOfNode } from '../routes/node-announcements.ts';
 import { limits } from '../limits.ts';
+import { sourcesOf, sourceText, type NodeSources } from '../sessions/block-source.ts';
 import { sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
 import { withFix } from '../text/reason-lines.ts';
 
@@ -15,7 +15,7 @@ import { withFix } from '../text/reason-lines.ts';
 interface NodeOverview {
   readonly node: string;
   readonly addresses: readonly string[];
-  readonly reportedSecondsAgo?: number;
+  readonly source: NodeSources;
   readonly problem?: Reason;
   readonly host: readonly Reason[];
   readonly drain?: string;
@@ -34,8 +34,13 @@ interface NodeOverview {
   readonly truncated: boolean;
 }
 
-/** `now` is in milliseconds since the epoch. The age of the agent's report is measured by it. */
-export function explainNode(snapshot: Snapshot, node: string, now: number): NodeOverview | undefined {
+/** `now` is in milliseconds since the epoch. The age of the agent's report is measured by it. `source` says what the snapshot is based on. */
+export function explainNode(
+  snapshot: Snapshot,
+  node: string,
+  now: number,
+  source: NodeSources = sourcesOf(snapshot, node, now),
+): NodeOverview | undefined {
   const object = snapshot.nodes.get(node);
   const last = snapshot.nodeStates.get(node);
   if (object === undefined && last === undefined) return undefined;
@@ -56,7 +61,7 @@ export function explainNode(snapshot: Snapshot, node: string, now: number): Node
   return {
     node,
     addresses: (object?.internalIPs ?? []).map(formatAddress),
-    ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
+    source,
     ...defined({ problem }),
     host: state?.host ?? [],
     ...(state?.drain === undefined ? {} : { drain: `${state.drain.phase} since ${state.drain.since}` }),
@@ -74,11 +79,9 @@ export function explainNode(snapshot: Snapshot, node: string, now: number): Node
 }
 
 export function renderNodeOverview(overview: NodeOverview): string[] {
-  const { node, addresses, reportedSecondsAgo, problem, host, drain, sessions, noSessions, forwards, announces, silent, differing } =
-    overview;
-  const age = reportedSecondsAgo === undefined ? '' : `  (reported ${ageText(reportedSecondsAgo)} ago)`;
+  const { node, addresses, source, problem, host, drain, sessions, noSessions, forwards, announces, silent, differing } = overview;
   return [
-    `Node ${node}${age}`,
+    `Node ${node}${sourceText(source)}`,
     '',
     `Addresses  ${addresses.join(', ') || 'none'}`,
     ...(problem === undefined ? [] : withFix('Problem    ', problem)),

@@ -6,6 +6,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { announcementsOfNode } from '../routes/node-announcements.ts';
 import { routeText, type SentRoute } from '../routes/route-text.ts';
+import { sessionSourceText, sourcesOf, type NodeSources } from '../sessions/block-source.ts';
 import { sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
 import { withFix } from '../text/reason-lines.ts';
 
@@ -23,6 +24,7 @@ interface PeerOverview {
 
 interface PeerNode {
   readonly node: string;
+  readonly source: NodeSources;
   /** Why the state of the session is unknown. */
   readonly problem?: Reason;
   readonly session: SessionExplanation;
@@ -30,8 +32,13 @@ interface PeerNode {
   readonly routes: readonly SentRoute[];
 }
 
-/** `now` is in milliseconds since the epoch. The age of agents' reports is measured by it. */
-export function explainPeer(snapshot: Snapshot, name: string, now: number): PeerOverview | undefined {
+/** `now` is in milliseconds since the epoch. The age of agents' reports is measured by it. `sourceOf` says what the snapshot is based on. */
+export function explainPeer(
+  snapshot: Snapshot,
+  name: string,
+  now: number,
+  sourceOf: (node: string) => NodeSources = (node) => sourcesOf(snapshot, node, now),
+): PeerOverview | undefined {
   const peer = snapshot.peers.get(name);
   if (peer === undefined) return undefined;
   const all = [...snapshot.nodes.keys()].toSorted();
@@ -41,7 +48,7 @@ export function explainPeer(snapshot: Snapshot, name: string, now: number): Peer
     const state = currentReport(snapshot.nodeStates, node, now);
     const problem = state === undefined ? reason('AgentSilent', { node }) : state.problem;
     const routes = announcementsOfNode(snapshot, node, now).routes.get(name) ?? [];
-    return [{ node, ...defined({ problem }), session, routes }];
+    return [{ node, source: sourceOf(node), ...defined({ problem }), session, routes }];
   });
   const selected = new Set(nodes.map(({ node }) => node));
   const summary = all.flatMap((node) => peersOnNode(snapshot, node, now).get(name) ?? []);
@@ -82,10 +89,10 @@ export function renderPeer({ peer, address, settings, reason: because, nodes, un
   ];
 }
 
-function renderPeerNode({ node, problem, session, routes }: PeerNode, whole: boolean): string[] {
+function renderPeerNode({ node, source, problem, session, routes }: PeerNode, whole: boolean): string[] {
   const lead = session.state === 'Established' && problem === undefined ? 'sends' : 'would send';
   return [
-    `Node ${node}`,
+    `Node ${node}${sessionSourceText(source)}`,
     ...(problem === undefined ? [] : withFix('  ', problem)),
     ...(session.reason === undefined ? [`  session with ${sessionText(session)}`] : withFix('  no session: ', session.reason)),
     `  ${lead} ${routes.length} route${routes.length === 1 ? '' : 's'}${session.prefixesSent === undefined ? '' : `, reports ${session.prefixesSent} sent`}`,

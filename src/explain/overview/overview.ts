@@ -70,11 +70,13 @@ interface OverviewFacts {
   readonly objects: readonly UnhealthyObject[];
   /** Milliseconds since the epoch. The age of agents' reports is measured by it. */
   readonly now: number;
+  /** Nodes whose agents' answers are in the snapshot. Absent: none were queried. */
+  readonly live?: ReadonlyMap<string, unknown>;
 }
 
-export function overviewOf({ snapshot, conditions, controller, objects, now }: OverviewFacts): Overview {
+export function overviewOf({ snapshot, conditions, controller, objects, now, live }: OverviewFacts): Overview {
   const nodes = [...snapshot.nodes.keys()].toSorted();
-  const table = sessionReport(snapshot, now);
+  const table = sessionReport(snapshot, now, {}, live);
   const { pools } = poolReport(snapshot);
   const states = nodes.map((node) => ({ node, state: currentReport(snapshot.nodeStates, node, now) }));
   return {

@@ -5,7 +5,7 @@ import { currentReport, type NodeState } from '../../model/objects/node-state.ts
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { announcementsOfNode } from '../routes/node-announcements.ts';
-import { valuesOf } from './plan.ts';
+import { valuesOf } from '../../model/store/snapshot-values.ts';
 
 /** A Service that only one node announces, with the addresses that only this node announces. */
 interface SoleAnnouncement {

@@ -9,6 +9,7 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Ingress, Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import { valuesOf } from '../../model/store/snapshot-values.ts';
 import { address, formatAddress } from '../../net/address.ts';
 import { frontendKey } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
@@ -83,29 +84,6 @@ function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonl
     }),
   );
   return { ...valuesOf(snapshot), services, holdersOf: holdersIn(services) };
-}
-
-/** Copies a snapshot to a plain object, which can be spread. */
-export function valuesOf(snapshot: Snapshot): Snapshot {
-  const { services, nodes, namespaces, secrets, pools, peers, advertisements, communities } = snapshot;
-  const { serviceCIDRs, externalIPPolicies, bfdProfiles, nodeStates, config } = snapshot;
-  return {
-    services,
-    holdersOf: (address) => snapshot.holdersOf(address),
-    endpointSlices: (key) => snapshot.endpointSlices(key),
-    nodes,
-    namespaces,
-    secrets,
-    pools,
-    peers,
-    advertisements,
-    bfdProfiles,
-    communities,
-    serviceCIDRs,
-    externalIPPolicies,
-    nodeStates,
-    config,
-  };
 }
 
 /** `unchanged` is what the current manifests lead to anyway. A Service that waits now and would go on waiting is not a change. */

@@ -5,10 +5,8 @@ import { reason } from '../../model/reasons.ts';
 import { comparePrefixes, parsePrefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
 import type { RouteRow, RouteReport } from '../routes/route-report.ts';
+import type { LiveNodes } from '../sessions/live-view.ts';
 import type { NodeExplanation, PeerExplanation } from './service-node.ts';
-
-/** Routes that queried agents have sent, by node name. */
-export type LiveRoutes = ReadonlyMap<string, readonly LiveRoute[]>;
 
 /**
  * Replaces expected routes by sent ones, for nodes whose agents were queried. A route that was decided but not sent keeps the reason from
@@ -16,12 +14,13 @@ export type LiveRoutes = ReadonlyMap<string, readonly LiveRoute[]>;
  */
 export function withLiveRoutes(
   table: RouteReport,
-  live: LiveRoutes,
+  live: LiveNodes,
   wanted: { readonly peer?: string; readonly service?: ServiceKey },
 ): RouteReport {
-  if (live.size === 0) return table;
-  const decided = table.routes.filter(({ node }) => !live.has(node));
-  const told = [...live].flatMap(([node, routes]) => [
+  const asked = [...live].flatMap(([node, { routes }]) => (routes === undefined ? [] : [{ node, routes }]));
+  if (asked.length === 0) return table;
+  const decided = table.routes.filter(({ node }) => live.get(node)?.routes === undefined);
+  const told = asked.flatMap(({ node, routes }) => [
     ...routes.filter((route) => isWanted(route, wanted)).map((route) => liveRow(node, route)),
     ...unsent(table.routes, node, routes),
   ]);
@@ -29,18 +28,19 @@ export function withLiveRoutes(
   return { ...table, routes: rows.slice(0, limits.routes), more: table.more + Math.max(0, rows.length - limits.routes) };
 }
 
-/** Adds the routes that the agent has sent for the Service to an explanation. */
-export function withLiveNode(explanation: NodeExplanation, live: LiveRoutes): NodeExplanation {
-  const routes = live.get(explanation.node);
-  if (routes === undefined) return explanation;
+/** Adds the routes that the agent has sent for the Service to an explanation. A route that was sent has no reason against it. */
+export function withLiveNode(explanation: NodeExplanation, live: LiveNodes): NodeExplanation {
   const { node } = explanation;
+  const routes = live.get(node)?.routes;
+  if (routes === undefined) return explanation;
   const addresses = explanation.addresses.map((address) => ({
     ...address,
     peers: address.peers.map((toPeer): PeerExplanation => {
       if (toPeer.prefixes.length === 0) return toPeer;
       const sent = routes.filter(({ peer, prefix }) => peer === toPeer.peer && toPeer.prefixes.includes(prefix));
-      const missing = sent.length < toPeer.prefixes.length && toPeer.reason === undefined;
-      return { ...toPeer, live: sent, ...(missing ? { reason: reason('NotSent', { node, peer: toPeer.peer }) } : {}) };
+      const { reason: reported, ...others } = toPeer;
+      const complete = toPeer.prefixes.every((prefix) => sent.some((route) => route.prefix === prefix && route.nextHops.length > 0));
+      return { ...others, live: sent, ...(complete ? {} : { reason: reported ?? reason('NotSent', { node, peer: toPeer.peer }) }) };
     }),
   }));
   return { ...explanation, addresses };

@@ -5,6 +5,7 @@ import { liveRouteText } from './live-routes.ts';
 import { routeText } from '../routes/route-text.ts';
 import type { NodeEndpoints } from './service-endpoints.ts';
 import type { AddressExplanation, NodeExplanation } from './service-node.ts';
+import { sourceText } from '../sessions/block-source.ts';
 import { sessionText, type SessionExplanation } from '../sessions/session.ts';
 import { withFix } from '../text/reason-lines.ts';
 
@@ -17,6 +18,7 @@ export function renderNode(explanation: NodeExplanation, isOthers: boolean): str
     problem,
     host,
     reportedSecondsAgo,
+    source,
     directReturn,
     frontends,
     elsewhere,
@@ -24,7 +26,8 @@ export function renderNode(explanation: NodeExplanation, isOthers: boolean): str
     healthCheck,
     forwarding,
   } = explanation;
-  const age = reportedSecondsAgo === undefined ? '' : `  (reported ${ageText(reportedSecondsAgo)} ago)`;
+  const age =
+    source === undefined ? (reportedSecondsAgo === undefined ? '' : `  (reported ${ageText(reportedSecondsAgo)} ago)`) : sourceText(source);
   return [
     `Node ${node}${age}`,
     ...(problem === undefined ? [] : withFix('  ', problem)),

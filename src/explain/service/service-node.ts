@@ -9,6 +9,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { isInternalPeer } from '../routes/node-announcements.ts';
 import { sentRoute, type SentRoute } from '../routes/route-text.ts';
 import { endpointsForNode, type NodeEndpoints } from './service-endpoints.ts';
+import type { NodeSources } from '../sessions/block-source.ts';
 import { sessionsOfNode, type SessionExplanation } from '../sessions/session.ts';
 
 /** One node's work for a Service, and the reasons for what is missing. Plain data. */
@@ -21,6 +22,8 @@ export interface NodeExplanation extends Omit<NodeView, 'addresses'> {
   readonly directReturn?: Pick<DirectReturnReport, 'receives' | 'passes'>;
   /** Age of the last report; absent: there is none. */
   readonly reportedSecondsAgo?: number;
+  /** Where each block comes from: the agent's answer of this moment, its last report, or the decisions alone. */
+  readonly source?: NodeSources;
   /** Where the traffic of each family goes. Absent: the node forwards nothing. */
   readonly endpoints?: readonly NodeEndpoints[];
   /** The expected answer at the healthCheckNodePort, if the Service has one. */

@@ -32,10 +32,10 @@ function rowsOf(row: SessionRow): Cell[][] {
   ];
 }
 
-function widely({ bfd, reportedSecondsAgo, reason }: SessionRow): string[] {
+function widely({ bfd, reportedSecondsAgo, source, reason }: SessionRow): string[] {
   return [
     bfd?.state ?? '',
-    reportedSecondsAgo === undefined ? 'never' : `${shortAge(reportedSecondsAgo)} ago`,
+    source ?? (reportedSecondsAgo === undefined ? 'never' : `${shortAge(reportedSecondsAgo)} ago`),
     reason === undefined ? '' : reasonText(reason),
   ];
 }

@@ -10,6 +10,8 @@ export interface SessionRow extends SessionExplanation {
   readonly node: string;
   /** Age of the report; absent: there is none. */
   readonly reportedSecondsAgo?: number;
+  /** The agent answered a query of this moment. Absent: the row is by its last report. */
+  readonly source?: 'asked now';
 }
 
 export interface SessionReport {
@@ -25,15 +27,20 @@ export interface TableFilter {
 
 /**
  * Reports every session that BGPPeers require of the nodes. `now` is in milliseconds since the epoch; the age of agents' reports is
- * measured by it.
+ * measured by it. `live` has the nodes whose agents' answers are in the snapshot.
  */
-export function sessionReport(snapshot: Snapshot, now: number, wanted: TableFilter = {}): SessionReport {
+export function sessionReport(
+  snapshot: Snapshot,
+  now: number,
+  wanted: TableFilter = {},
+  live: ReadonlyMap<string, unknown> = new Map(),
+): SessionReport {
   const nodes = [...snapshot.nodes.keys()].filter((node) => wanted.node === undefined || node === wanted.node).toSorted();
   return {
     sessions: nodes.flatMap((node) =>
       sessionsOfNode(snapshot, node, now)
         .filter(({ peer }) => wanted.peer === undefined || peer === wanted.peer)
-        .map((session) => rowOf(snapshot, node, session, now)),
+        .map((session) => rowOf(snapshot, node, session, now, live.has(node))),
     ),
   };
 }
@@ -48,14 +55,14 @@ export function isUp({ state, reason: why }: SessionRow): boolean {
   return state === 'Established' && why === undefined;
 }
 
-function rowOf(snapshot: Snapshot, node: string, session: SessionExplanation, now: number): SessionRow {
+function rowOf(snapshot: Snapshot, node: string, session: SessionExplanation, now: number, isLive: boolean): SessionRow {
   const last = snapshot.nodeStates.get(node);
   const why = session.reason ?? whyNotUp(snapshot, node, session.peer, now);
   return {
     node,
     ...session,
     ...defined({ reason: why }),
-    ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
+    ...(isLive ? { source: 'asked now' } : last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
   };
 }
 

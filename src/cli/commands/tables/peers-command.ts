@@ -2,11 +2,13 @@ import type { Command } from 'commander';
 import { renderSessions } from '../../../explain/sessions/render-sessions.ts';
 import { sessionReport, type SessionReport } from '../../../explain/sessions/session-report.ts';
 import type { CommandContext } from '../../context/command-context.ts';
+import { addFindProcessesOptions } from '../../live/find-processes.ts';
+import { askedView, noAskOption, type QueryOptions } from '../../live/query-nodes.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 
 export function peersCommand(context: CommandContext): Command {
-  return tableCommand<TableOptions & NameOptions, SessionReport>(context, {
+  const command = tableCommand<TableOptions & NameOptions & QueryOptions, SessionReport>(context, {
     command: 'peers',
     alias: 'peer',
     description: 'show the BGP sessions of all nodes: state, uptime, and routes received and advertised by family',
@@ -16,11 +18,14 @@ export function peersCommand(context: CommandContext): Command {
       'herald peers --peer tor1 --watch           again whenever it changes',
       'herald peers --source /etc/herald -o json  a directory',
     ],
-    options: [nodeOption(), peerOption()],
-    data({ snapshot, now }, options) {
-      requireKnownNames(snapshot, options);
-      return sessionReport(snapshot, now, options);
+    options: [nodeOption(), peerOption(), noAskOption()],
+    async data(reading, options) {
+      const { now } = reading;
+      requireKnownNames(reading.snapshot, options);
+      const { snapshot, live } = await askedView(context, options, reading, { node: options.node });
+      return sessionReport(snapshot, now, options, live);
     },
     lines: renderSessions,
   });
+  return addFindProcessesOptions(command);
 }

@@ -6,7 +6,7 @@ import type { CommandContext } from '../../context/command-context.ts';
 import { namedService, namespaceOption, type NamespaceOption } from '../../context/object-words.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { withLiveRoutes } from '../../../explain/service/live-routes.ts';
-import { queryRoutes, noAskOption, type QueryOptions } from '../../live/query-routes.ts';
+import { askedView, noAskOption, type QueryOptions } from '../../live/query-nodes.ts';
 import { addFindProcessesOptions } from '../../live/find-processes.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 import { unknownNameError } from '../../context/unknown-name.ts';
@@ -33,8 +33,12 @@ export function routesCommand(context: CommandContext): Command {
       const key = service === undefined ? undefined : namedService(service, options);
       if (key !== undefined && !snapshot.services.has(key)) throw unknownNameError('Service', key, snapshot.services.keys());
       const wanted = { ...defined({ peer }), ...(key === undefined ? {} : { service: key }) };
-      const decided = routeReport(snapshot, now, { ...defined({ node }), ...wanted });
-      const { live, unasked } = await queryRoutes(context, options, { node, peer, service: key });
+      const {
+        snapshot: asked,
+        live,
+        unasked,
+      } = await askedView(context, options, { snapshot, now }, { node, routes: { peer, service: key } });
+      const decided = routeReport(asked, now, { ...defined({ node }), ...wanted });
       const table = withLiveRoutes(decided, live, wanted);
       return unasked.length === 0 ? table : { ...table, unasked };
     },

@@ -5,16 +5,19 @@ import type { Problem } from '../../../explain/overview/problem.ts';
 import { problemsOf } from '../../../explain/overview/problems.ts';
 import { renderOverview } from '../../../explain/overview/render-overview.ts';
 import { renderProblems } from '../../../explain/overview/render-problems.ts';
+import type { LiveNodes } from '../../../explain/sessions/live-view.ts';
 import { sessionReport } from '../../../explain/sessions/session-report.ts';
 import { problemText, type SourceProblem } from '../../../sources/source.ts';
 import { defaultNamespace } from '../../options/shared-options.ts';
 import type { CommandContext } from '../../context/command-context.ts';
+import { addFindProcessesOptions } from '../../live/find-processes.ts';
+import { askedView, noAskOption, type QueryOptions } from '../../live/query-nodes.ts';
 import type { Reading } from '../../reading/reading.ts';
 import { currentConditions, currentStates } from './current-conditions.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 import { unhealthyObjects } from './unhealthy-objects.ts';
 
-interface Options extends TableOptions {
+interface Options extends TableOptions, QueryOptions {
   readonly leaderElectNamespace?: string;
   readonly problems?: boolean;
 }
@@ -23,7 +26,7 @@ interface Options extends TableOptions {
 const hasProblems = 3;
 
 export function statusCommand(context: CommandContext): Command {
-  return tableCommand<Options, Overview | { readonly problems: readonly Problem[] }>(context, {
+  const command = tableCommand<Options, Overview | { readonly problems: readonly Problem[] }>(context, {
     command: 'status',
     description:
       'show the state of everything on one screen: controller, nodes, sessions, Services by condition and reason, pools (with --problems: exit status 0: there are none, 3: there are some)',
@@ -36,41 +39,46 @@ export function statusCommand(context: CommandContext): Command {
     ],
     options: [
       new Option('--problems', 'show only problems, each once, with its cause and the fix; exit status 3 if there are any, 0 if none'),
+      noAskOption(),
       new Option('--leader-elect-namespace <name>', `namespace of the Lease of the controllers (default: ${defaultNamespace})`).conflicts([
         'source',
         'file',
       ]),
     ],
-    async data(reading, options) {
-      if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading));
-      const problems = await readProblems(reading, options);
+    async data(read, options) {
+      const view = await askedView(context, options, read);
+      const reading = { ...read, snapshot: view.snapshot };
+      if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading), view.live);
+      const problems = await readProblems(reading, options, view.live);
       context.setExitStatus(problems.length === 0 ? 0 : hasProblems);
       return { problems };
     },
     lines: (data, wide) => ('problems' in data ? renderProblems(data, wide) : renderOverview(data, wide)),
   });
+  return addFindProcessesOptions(command);
 }
 
 async function readOverview(
   reading: Reading,
   { leaderElectNamespace: namespace = defaultNamespace }: Options,
   conditions: Awaited<ReturnType<typeof currentConditions>>,
+  live: LiveNodes,
 ): Promise<Overview> {
   const { snapshot, now } = reading;
   const controller = await reading.leadership(namespace);
-  return overviewOf({ snapshot, now, conditions, objects: unhealthyObjects(reading), ...defined({ controller }) });
+  return overviewOf({ snapshot, now, live, conditions, objects: unhealthyObjects(reading), ...defined({ controller }) });
 }
 
-async function readProblems(reading: Reading, options: Options): Promise<Problem[]> {
+async function readProblems(reading: Reading, options: Options, live: LiveNodes): Promise<Problem[]> {
   const states = [...(await currentStates(reading))];
-  const overview = await readOverview(reading, options, new Map(states.map(([key, { conditions }]) => [key, conditions])));
+  const overview = await readOverview(reading, options, new Map(states.map(([key, { conditions }]) => [key, conditions])), live);
   return problemsOf({
     unusable: reading.problems
       .filter(({ severity }) => severity === 'error')
       .map((problem) => ({ object: placeOf(problem), line: problemText(problem) })),
     services: new Map(states.flatMap(([key, { problem }]) => (problem === undefined ? [] : [[key, problem] as const]))),
     overview,
-    sessions: sessionReport(reading.snapshot, reading.now).sessions,
+    sessions: sessionReport(reading.snapshot, reading.now, {}, live).sessions,
   });
 }
 

@@ -125,11 +125,11 @@ describe('explainPeer', () => {
       Ready      no: 1 of 2 sessions with BGPPeer "tor" are established
           fix: find out why sessions are not Established: herald explain peer tor shows the cause for each node
 
-      Node n1
+      Node n1  (reported 5 s ago)
         session with tor (10.0.0.254, AS 64513): Established for 3 h
         sends 2 routes, reports 2 sent
 
-      Node n2
+      Node n2  (reported 5 s ago)
         session with tor (10.0.0.254, AS 64513): Active for 3 h: peer says AS 64999, configured 64513
         would send 3 routes, reports 2 sent
       "

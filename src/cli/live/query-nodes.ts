@@ -1,0 +1,90 @@
+import { Option } from 'commander';
+import { liveView, type LiveNode, type LiveNodes, type LiveView } from '../../explain/sessions/live-view.ts';
+import { livePaths, type LiveRoute, type LiveSession } from '../../live/contract.ts';
+import { KubeError } from '../../kube/error.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { limits } from '../limits.ts';
+import type { ReadingOptions } from '../reading/open-reading.ts';
+import type { Reading } from '../reading/reading.ts';
+import { findProcesses, type FindProcessesOptions } from './find-processes.ts';
+import { fetchAllPages, LiveError, type FoundProcesses, type LiveClient, type UnreachableProcess } from './live-client.ts';
+
+export interface QueryOptions extends ReadingOptions, FindProcessesOptions {
+  /** False: --no-ask. */
+  readonly ask?: boolean;
+}
+
+export const noAskOption = (): Option =>
+  new Option('--no-ask', 'do not query running agents: show only what is decided and what nodes report');
+
+interface AskedNodes {
+  readonly live: LiveNodes;
+  /** Processes that could not be queried. Their nodes are shown by their reports. */
+  readonly unasked: readonly UnreachableProcess[];
+}
+
+interface NodeQuery {
+  /** Only this node. Absent: all. */
+  readonly node?: string | undefined;
+  /** Which routes to query besides the sessions. Absent: none. */
+  readonly routes?: { readonly peer?: string | undefined; readonly service?: string | undefined };
+}
+
+/**
+ * Queries agents for their sessions and the routes that they have sent. A command works without any agent, from decisions and reports. The
+ * answer of an agent counts only as a whole, so that no node is shown from two sources.
+ */
+export async function queryNodes(context: CommandContext, options: QueryOptions, query: NodeQuery): Promise<AskedNodes> {
+  // Manifests have no running processes.
+  if (options.ask === false || options.file !== undefined) return { live: new Map(), unasked: [] };
+  let found: FoundProcesses;
+  try {
+    found = await findProcesses(context, options, { node: query.node, of: ['agent'] });
+  } catch (error) {
+    if (!(error instanceof KubeError) && !(error instanceof UsageError)) throw error;
+    return { live: new Map(), unasked: [{ who: 'agents', why: error.message, fix: '' }] };
+  }
+  try {
+    const live = new Map<string, LiveNode>();
+    const unasked = [...found.unasked];
+    await Promise.all(
+      found.clients.map(async (client) => {
+        const { node } = client.process;
+        if (node === undefined) return;
+        try {
+          const { answer, more } = await answerOf(client, query);
+          live.set(node, answer);
+          if (more)
+            unasked.push({ who: client.who, node, why: `it has more than ${limits.liveRoutes} routes`, fix: 'use --peer or --service' });
+        } catch (error) {
+          if (!(error instanceof LiveError)) throw error;
+          unasked.push({ who: client.who, node, why: error.message, fix: error.fix });
+        }
+      }),
+    );
+    return { live, unasked };
+  } finally {
+    found.close();
+  }
+}
+
+/** Queries agents for their sessions and puts the answers in place of the reports. */
+export async function askedView(
+  context: CommandContext,
+  options: QueryOptions,
+  { snapshot, now }: Pick<Reading, 'snapshot' | 'now'>,
+  query: NodeQuery = {},
+): Promise<LiveView & Pick<AskedNodes, 'unasked'>> {
+  const { live, unasked } = await queryNodes(context, options, query);
+  return { ...liveView(snapshot, live, now), unasked };
+}
+
+/** The metrics port answers one list at a time. */
+async function answerOf(client: LiveClient, { routes }: NodeQuery): Promise<{ readonly answer: LiveNode; readonly more: boolean }> {
+  const { items: sessions, process } = await fetchAllPages<LiveSession>(client, livePaths.sessions, {}, limits.liveSessions);
+  const { started } = process;
+  if (routes === undefined) return { answer: { started, sessions }, more: false };
+  const given = Object.fromEntries(Object.entries(routes).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  const { items, more } = await fetchAllPages<LiveRoute>(client, livePaths.routes, given, limits.liveRoutes);
+  return { answer: { started, sessions, routes: items }, more };
+}

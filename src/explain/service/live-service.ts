@@ -1,0 +1,36 @@
+import { defined } from '../../lang/defined.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Pod } from '../../model/objects/pod.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import { sourcesOf } from '../sessions/block-source.ts';
+import { liveView, type LiveNodes } from '../sessions/live-view.ts';
+import { withLiveNode } from './live-routes.ts';
+import type { NodeExplanation } from './service-node.ts';
+import { explainService, withConclusion, type ServiceExplanation } from './service.ts';
+
+/**
+ * Explains a Service from the answers of queried agents, and from decisions and reports where no agent answered. Everything that follows from
+ * sessions and routes, as the verdict and what clients see, is derived after the answers were merged.
+ */
+export function explainLiveService(
+  snapshot: Snapshot,
+  key: ServiceKey,
+  now: number,
+  { live, pods }: { readonly live: LiveNodes; readonly pods?: readonly Pod[] | undefined },
+): ServiceExplanation | undefined {
+  const view = liveView(snapshot, live, now);
+  const explanation = explainService(view.snapshot, key, now, pods);
+  if (explanation === undefined) return undefined;
+  const nodes = explanation.nodes.map((node) => {
+    const source = sourcesOf(snapshot, node.node, now, view);
+    // In the view, the report of an earlier process has the age of the answer.
+    return { ...withoutAge(withLiveNode(node, live)), ...defined({ reportedSecondsAgo: source.reportedSecondsAgo }), source };
+  });
+  return withConclusion({ ...explanation, nodes }, view.snapshot);
+}
+
+function withoutAge(node: NodeExplanation): NodeExplanation {
+  const copy: { -readonly [K in keyof NodeExplanation]: NodeExplanation[K] } = { ...node };
+  delete copy.reportedSecondsAgo;
+  return copy;
+}
