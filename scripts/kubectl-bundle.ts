@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
 
 export interface Bundle {
-  /** JavaScript with a `#!` line, so that a shell can run it. */
+  /** JavaScript with a `#!` line, so that a shell can run it where Node.js is installed. */
   readonly program: string;
+  /** The same as CommonJS, which a single executable application of Node.js 24 needs. */
+  readonly script: string;
   /** Name, version and licence of every bundled package. */
   readonly licences: string;
 }
@@ -14,12 +16,14 @@ export interface Bundle {
 export async function bundle(root: string): Promise<Bundle> {
   const build = await rolldown({ input: join(root, 'src/cli/main.ts'), platform: 'node', plugins: [leaveOut(root)], logLevel: 'warn' });
   try {
-    const { output } = await build.generate({ format: 'esm', codeSplitting: false, minify: true, banner: firstLines });
+    const settings = { codeSplitting: false, minify: true } as const;
+    const { output } = await build.generate({ ...settings, format: 'esm', banner: firstLines });
     const [chunk, ...others] = output;
+    const { output: again } = await build.generate({ ...settings, format: 'cjs' });
     const foreign = chunk.imports.filter((name) => !isBuiltIn(name));
     if (others.length > 0 || foreign.length > 0)
       throw new Error(`not everything is in one file: ${[...others.map(({ fileName }) => fileName), ...foreign].join(', ')}`);
-    return { program: chunk.code, licences: licencesOf(chunk) };
+    return { program: chunk.code, script: again[0].code, licences: licencesOf(chunk) };
   } finally {
     await build.close();
   }

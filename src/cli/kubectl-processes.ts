@@ -2,8 +2,8 @@ import { silentLog } from '../system/log.ts';
 import type * as processes from './processes.ts';
 
 /**
- * Replaces processes.ts in the kubectl plugin. The long-running processes do not belong on a terminal, and they need more than one file can
- * hold.
+ * Replaces processes.ts in the kubectl plugin. The long-running processes do not belong on a terminal, and they need koffi, which one
+ * file cannot hold.
  */
 export const processCommands: typeof processes.processCommands = {};
 

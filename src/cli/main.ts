@@ -133,5 +133,8 @@ function endWithReader(): void {
 }
 
 endWithReader();
-process.exitCode = await main(process.argv);
-if (endAtOnce) process.stdout.write('', () => process.exit());
+// Without `await` here, because the program in one file (npm run build:kubectl) is CommonJS.
+void main(process.argv).then((status) => {
+  process.exitCode = status;
+  if (endAtOnce) process.stdout.write('', () => process.exit());
+});

@@ -13,7 +13,7 @@ import { KubernetesCluster } from './cluster.ts';
 import { apply, definition, shipped } from './manifests.ts';
 import { programPath } from './programs.ts';
 
-/** Installs `kubectl herald` as a user does, as one file in its own directory that kubectl finds, and runs it against an API server. */
+/** Installs `kubectl herald` as a user does, as one program in its own directory that kubectl finds, and runs it against an API server. */
 const root = join(import.meta.dirname, '../..');
 const directory = mkdtempSync(join(tmpdir(), 'herald-plugin-'));
 const built = join(directory, 'built');
@@ -41,7 +41,8 @@ beforeAll(async () => {
   await run([process.execPath, 'scripts/build-kubectl.ts', '--folder', built, '--uri', uri], { cwd: root, timeoutMs: 300_000 });
   // As krew installs it: unpacked in a directory, with a link on the PATH.
   for (const one of [installed, plugins]) mkdirSync(one);
-  await run(['tar', '-xzf', join(built, 'kubectl-herald.tar.gz'), '-C', installed]);
+  const [archive = ''] = readdirSync(built).filter((file) => file.startsWith('kubectl-herald-linux-'));
+  await run(['tar', '-xzf', join(built, archive), '-C', installed]);
   symlinkSync(join(installed, 'kubectl-herald'), join(plugins, 'kubectl-herald'));
   cluster = await KubernetesCluster.start();
   clients = new Clients(cluster);
@@ -63,14 +64,15 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Runs the plugin with the Node.js of this test. */
+/** Runs the plugin where there is no Node.js, nor any other program, on the PATH. */
 const herald = (...args: readonly string[]): Promise<CommandResult> =>
-  clients.run([programPath('kubectl'), 'herald', ...args], { path: `${plugins}:${dirname(process.execPath)}` });
+  clients.run(['/usr/bin/env', `PATH=${plugins}`, programPath('kubectl'), 'herald', ...args]);
 
 test('the archive has only the plugin file and licences', () => {
   expect(readdirSync(installed).toSorted()).toEqual(['LICENSE', 'THIRD-PARTY-LICENSES', 'kubectl-herald']);
   const licences = readFileSync(join(installed, 'THIRD-PARTY-LICENSES'), 'utf8');
   for (const name of ['commander', 'yaml', '@kubernetes/client-node']) expect(licences).toContain(`\n${name} `);
+  expect(licences).toContain('Node.js is licensed for use as follows');
   // The agent and the controller need these packages, and a single file cannot contain them.
   for (const name of ['koffi', 'pino', 'prom-client']) expect(licences).not.toContain(`\n${name} `);
 });
@@ -80,7 +82,7 @@ test('the krew manifest has the address and checksum of this archive', () => {
   const sha256 = createHash('sha256')
     .update(readFileSync(join(built, 'kubectl-herald.tar.gz')))
     .digest('hex');
-  expect(manifest.spec.platforms).toMatchObject([{ uri, sha256, bin: 'kubectl-herald' }]);
+  expect(manifest.spec.platforms.at(-1)).toMatchObject({ uri, sha256, bin: 'kubectl-herald' });
 });
 
 test('a download address that krew cannot use is refused', async () => {
@@ -89,6 +91,15 @@ test('a download address that krew cannot use is refused', async () => {
     check: false,
   });
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('must be https://') });
+});
+
+test('kubectl completes names of objects of the plugin', async () => {
+  const program = join(plugins, 'kubectl_complete-herald');
+  await run(['tee', program], { input: (await herald('completion', 'kubectl')).stdout });
+  chmodSync(program, 0o755);
+  const path = `${plugins}:${dirname(programPath('kubectl'))}`;
+  const { stdout } = await clients.run([programPath('kubectl'), '__complete', 'herald', 'explain', 'pool', ''], { path });
+  expect(stdout).toBe('main\n:4\n');
 });
 
 test('kubectl lists the plugin', async () => {
@@ -179,15 +190,16 @@ describe('kubectl herald', () => {
     expect({ code, stderr }).toMatchObject({ code: 64, stderr: expect.stringContaining("unknown command 'agent'") });
   });
 
-  test('the plugin names the Node.js version that it needs when an older one comes first', async () => {
-    const old = join(directory, 'old');
-    mkdirSync(old);
+  test('the file for other systems names the Node.js version that it needs when an older one comes first', async () => {
+    const [old, file] = [join(directory, 'old'), join(directory, 'file')];
+    for (const one of [old, file]) mkdirSync(one);
+    await run(['tar', '-xzf', join(built, 'kubectl-herald.tar.gz'), '-C', file]);
     // Stands for an old Node.js: it runs the beginning of the file with version 22.1.0.
     await run(['tee', join(old, 'node')], {
       input: `#!/bin/sh\nexec ${process.execPath} --import 'data:text/javascript,Object.defineProperty(process.versions,"node",{value:"22.1.0"})' "$@"\n`,
     });
     chmodSync(join(old, 'node'), 0o755);
-    const { code, stderr } = await clients.run([programPath('kubectl'), 'herald', 'status'], { path: `${plugins}:${old}` });
+    const { code, stderr } = await clients.run([programPath('kubectl'), 'herald', 'status'], { path: `${file}:${old}` });
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('needs Node.js 24 or later') });
   });
 });
