@@ -133,8 +133,10 @@ function endWithReader(): void {
 }
 
 endWithReader();
-// Without `await` here, because the program in one file (npm run build:kubectl) is CommonJS.
-void main(process.argv).then((status) => {
-  process.exitCode = status;
+async function runMain(): Promise<void> {
+  process.exitCode = await main(process.argv);
   if (endAtOnce) process.stdout.write('', () => process.exit());
-});
+}
+
+// Without `await` here, because the program in one file (npm run build:kubectl) is CommonJS.
+void runMain();

@@ -41,7 +41,7 @@ beforeAll(async () => {
   await run([process.execPath, 'scripts/build-kubectl.ts', '--folder', built, '--uri', uri], { cwd: root, timeoutMs: 300_000 });
   // As krew installs it: unpacked in a directory, with a link on the PATH.
   for (const one of [installed, plugins]) mkdirSync(one);
-  const [archive = ''] = readdirSync(built).filter((file) => file.startsWith('kubectl-herald-linux-'));
+  const archive = readdirSync(built).find((file) => file.startsWith('kubectl-herald-linux-')) ?? '';
   await run(['tar', '-xzf', join(built, archive), '-C', installed]);
   symlinkSync(join(installed, 'kubectl-herald'), join(plugins, 'kubectl-herald'));
   cluster = await KubernetesCluster.start();
