@@ -13,6 +13,7 @@ import { chartFiles } from './generate/chart-files.ts';
 import { containerLabFiles } from './generate/container-lab/files.ts';
 import { dashboard } from './generate/dashboard.ts';
 import { eventsPage } from './generate/events-page.ts';
+import { manualPage } from './generate/manual-page.ts';
 import { metallbPage } from './generate/metallb-page.ts';
 import { metricsPage } from './generate/metrics-page.ts';
 import { generatedFiles } from './generate/objects/generated-files.ts';
@@ -20,7 +21,8 @@ import { reasonsPage } from './generate/reasons-page.ts';
 import { rfcPage } from './generate/rfc-page.ts';
 
 /** Returns the files of one generator: path from the repository's root, and content. */
-type Generator = () => Iterable<readonly [path: string, content: string]>;
+type Generator = () => Files | Promise<Files>;
+type Files = Iterable<readonly [path: string, content: string]>;
 
 /** The order matters: the chart is made from the CRDs and the monitoring manifests. */
 const generators: Readonly<Record<string, Generator>> = {
@@ -32,6 +34,7 @@ const generators: Readonly<Record<string, Generator>> = {
   'aws-annotations': () => [['docs/reference/aws-annotations.md', awsAnnotationsPage()]],
   // When two branches add requirements, only this page conflicts. Take either side and generate it again.
   rfc: () => [['docs/reference/rfc.md', rfcPage()]],
+  manual: async () => [['docs/herald.1', await manualPage()]],
   dashboard: () => [['manifests/monitoring/dashboard.json', dashboard()]],
   chart: () => below('manifests/chart', chartFiles()),
   topology: () => below('examples/containerlab', containerLabFiles()),
@@ -47,9 +50,11 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-const outdated = Object.entries(generators)
-  .filter(([name]) => names.length === 0 || names.includes(name))
-  .flatMap(([name, files]) => [...files()].flatMap(([path, content]) => (isUpToDate(path, content) ? [] : [update(name, path, content)])));
+const outdated: string[] = [];
+for (const [name, files] of Object.entries(generators)) {
+  if (names.length > 0 && !names.includes(name)) continue;
+  for (const [path, content] of await files()) if (!isUpToDate(path, content)) outdated.push(update(name, path, content));
+}
 if (isCheck && outdated.length > 0) process.exitCode = 1;
 
 function below(folder: string, files: Iterable<readonly [string, string]>): [string, string][] {
