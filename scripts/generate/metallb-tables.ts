@@ -125,7 +125,7 @@ export const metallbBehaviour: readonly Row[] = [
   {
     name: 'Waiting Services',
     does: 'differs',
-    text: 'A freed address goes to the Service that waited longest. In MetalLB the order is random.',
+    text: 'A freed address goes at once to the Service that waited longest. In MetalLB the order is random, and an address that a Service gives up while it keeps another one waits until MetalLB next tries all Services, as after a deletion.',
   },
   {
     name: '`PreferDualStack` with one requested address',
@@ -140,7 +140,7 @@ export const metallbBehaviour: readonly Row[] = [
   {
     name: 'A request that cannot be met',
     does: 'differs',
-    text: 'The Service keeps the addresses that it has, and its condition says why it does not have those that it asks for, so that a mistake does not interrupt it. MetalLB takes its addresses first. Both take an address that the Service may no longer share.',
+    text: 'The Service keeps the addresses that it has, and its condition says why it does not have those that it asks for, so that a mistake does not interrupt it. It keeps also an address of a family that it no longer has, until a pool gives it one of its family. MetalLB takes its addresses first. Both take an address that the Service may no longer share.',
   },
   {
     name: 'A change that takes one address',

@@ -44,7 +44,7 @@ function randomService(random: Random, pools: readonly Pool[], name: string): Wa
     trafficPolicy: random.chance(4) ? 'Local' : 'Cluster',
     app: random.pick(['p', 'q']),
   };
-  const shared = random.chance(3) ? withKey(plain, sharingKey(random, plain.namespace)) : plain;
+  const shared = random.chance(2) ? withKey(plain, sharingKey(random, plain.namespace)) : plain;
   if (random.chance(4)) return withAnnotation(shared, 'address-pool', requestedPool(random, pools), random);
   if (random.chance(4)) return withRequest(shared, requestedAddresses(random, pools, families), random);
   return shared;
@@ -66,7 +66,7 @@ const randomPorts = (random: Random): WantedService['ports'] =>
   ] as const);
 
 /** Returns a key that Services of the namespace have in common, and now and then Services of all namespaces. */
-const sharingKey = (random: Random, namespace: string): string => (random.chance(6) ? 'k' : `${namespace}-${random.pick(['k', 'l'])}`);
+const sharingKey = (random: Random, namespace: string): string => (random.chance(3) ? 'k' : `${namespace}-k`);
 
 const requestedPool = (random: Random, pools: readonly Pool[]): string => (random.chance(8) ? 'absent' : random.pick(pools).name);
 

@@ -10,8 +10,13 @@ export interface Case {
   readonly before: { readonly metallb: Outcome; readonly herald: Outcome };
   readonly pools: readonly Pool[];
   /** All Services, with what each has in MetalLB and in Herald. */
-  readonly services: ReadonlyMap<string, { readonly service: WantedService; readonly metallb: Outcome; readonly herald: Outcome }>;
+  readonly services: Outcomes;
+  /** The same before the change. */
+  readonly earlier: Outcomes;
 }
+
+/** What each Service has in MetalLB and in Herald. */
+type Outcomes = ReadonlyMap<string, { readonly service: WantedService; readonly metallb: Outcome; readonly herald: Outcome }>;
 
 /** An intended difference. */
 export interface Difference {
@@ -43,7 +48,7 @@ export const differences: readonly Difference[] = [
   },
   {
     row: 'A request that cannot be met',
-    applies: (one) => isEmpty(one.metallb) && keepsSome(one) && asksForSomething(one.service) && mayShareAll(one),
+    applies: (one) => isEmpty(one.metallb) && keepsSome(one) && asksForSomething(one) && mayShareAll(one),
   },
   {
     row: 'A sharing Service that changes its `externalTrafficPolicy`',
@@ -85,7 +90,7 @@ export const differences: readonly Difference[] = [
   },
   {
     row: 'Waiting Services',
-    applies: (one) => waited(one) && isEmpty(one.metallb) !== isEmpty(one.herald) && rivals(one).length > 0,
+    applies: (one) => waited(one) && isEmpty(one.metallb) !== isEmpty(one.herald) && (rivals(one).length > 0 || wasGivenUp(one)),
   },
 ];
 
@@ -105,6 +110,15 @@ function rivals(one: Case): WantedService[] {
     .filter((other) => other[side].addresses.some((address) => mine.addresses.includes(address)))
     .map((other) => other.service);
 }
+
+/** True when another Service, which has kept the rest of its addresses, gave up the address that this one got in Herald. */
+const wasGivenUp = ({ herald, services, earlier }: Case): boolean =>
+  herald.addresses.some((address) =>
+    [...earlier].some(([key, was]) => {
+      const is = services.get(key);
+      return was.metallb.addresses.includes(address) && is !== undefined && !isEmpty(is.metallb) && !is.metallb.addresses.includes(address);
+    }),
+  );
 
 /** Returns the other Services that have one of the addresses of the Service on one side. */
 function partners({ service, services, ...outcomes }: Case, side: 'metallb' | 'herald'): WantedService[] {
@@ -144,8 +158,11 @@ function requestedAddresses(service: WantedService): string[] {
   return written === undefined ? [] : written.split(',').map((text) => text.trim());
 }
 
-const asksForSomething = (service: WantedService): boolean =>
-  requestedAddresses(service).length > 0 || annotation(service, 'address-pool') !== undefined || service.policy === 'RequireDualStack';
+const asksForSomething = ({ service, herald }: Case): boolean =>
+  requestedAddresses(service).length > 0 ||
+  annotation(service, 'address-pool') !== undefined ||
+  service.policy === 'RequireDualStack' ||
+  herald.families.some((family) => !service.families.includes(family));
 
 /** Returns the rank that MetalLB gives to the pool. Pools of one rank come in random order. */
 function tierOf(pools: readonly Pool[], { pools: [name] }: Outcome): string {

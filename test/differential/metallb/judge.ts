@@ -152,6 +152,6 @@ function casesOf(pools: readonly Pool[], services: Outcomes, earlier: Outcomes):
     .filter(([, { metallb, herald }]) => !sameOutcome(metallb, herald))
     .map(([key, one]) => {
       const { metallb = nothing, herald = nothing } = earlier.get(key) ?? {};
-      return { ...one, before: { metallb, herald }, pools, services };
+      return { ...one, before: { metallb, herald }, pools, services, earlier };
     });
 }

@@ -69,6 +69,7 @@ describe("intended differences from MetalLB's controller", () => {
     before: { metallb: of(...before), herald: of(...before) },
     pools,
     services: new Map(),
+    earlier: new Map(),
   });
 
   test('each is a row of the page that says what differs', () => {
