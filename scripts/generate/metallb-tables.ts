@@ -158,6 +158,11 @@ export const metallbBehaviour: readonly Row[] = [
     text: 'The key alone is not enough: each Service must admit the namespace of the other (`herald.dev/allow-shared-ip-namespaces`), because whoever guesses a key could otherwise take ports of an address of another tenant. `herald import metallb` lists the Services that need it.',
   },
   {
+    name: 'A removed sharing key, or a port of the partner',
+    does: 'same',
+    text: 'The Service that changed loses the shared address at once, and gets another one if a pool has one and it did not request the shared one. Its partner keeps the address.',
+  },
+  {
     name: 'A sharing Service that changes its `externalTrafficPolicy`',
     does: 'differs',
     text: 'It moves to another address. While none is free it keeps the shared one, because nodes can serve both Services, and its condition says what is missing; MetalLB takes it away.',
