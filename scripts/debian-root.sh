@@ -18,6 +18,10 @@ building=$root.building
 log=$root.log
 
 say() { printf 'setup: %s\n' "$*"; }
+. "$(dirname "$0")/progress.sh"
+trap stop_progress EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 fail() {
   [ ! -s "$log" ] || tail -n 25 "$log" >&2
@@ -37,6 +41,7 @@ main() {
   rm -rf --one-file-system "$building" "$root"
   : >"$log"
   say "1/3 debootstrap from $mirror"
+  start_progress "debootstrap" "$log"
   bootstrap >>"$log" 2>&1 8>&- || fail "debootstrap of trixie from $mirror failed; see $log, or set another mirror: HERALD_DEBIAN_MIRROR=http://..."
   # Debian starts daemons that it installs unless policy-rc.d exits with 101 (invoke-rc.d(8)).
   printf '#!/bin/sh\nexit 101\n' >"$building/usr/sbin/policy-rc.d"
@@ -44,11 +49,14 @@ main() {
   cp -L /etc/resolv.conf "$building/etc/resolv.conf"
   printf '%s\n' "$proxy" >"$building/etc/apt/apt.conf.d/00proxy"
   say "2/3 apt-get update"
+  start_progress "apt-get update" "$log"
   apt_get update || fail "apt-get update in the trixie root failed; see $log"
   say "3/3 apt-get install $packages"
+  start_progress "apt-get install" "$log"
   # The names are split into arguments on purpose.
   # shellcheck disable=SC2086
   [ -z "$packages" ] || apt_get install -y --no-install-recommends $packages || fail "apt-get install of $packages in the trixie root failed; see $log"
+  stop_progress
   rm -rf "$building"/var/cache/apt/archives/*.deb "$building"/var/lib/apt/lists/*
   printf '%s\n' "$packages" >"$building/${stamp##*/}"
   mv "$building" "$root"

@@ -21,6 +21,10 @@ log=$cache/moto.log
 source=${HERALD_MOTO:-any}
 
 say() { printf 'setup: %s\n' "$*"; }
+. "$here/progress.sh"
+trap stop_progress EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 fail() {
   [ ! -s "$log" ] || tail -n 25 "$log" >&2
@@ -49,6 +53,7 @@ main() {
 # The scripts of a virtual environment contain its path, so it is made in its final place. Its last file shows that it is complete.
 install_from_pypi() {
   say "installing moto $version from PyPI, once, into $from_pypi"
+  start_progress "installing moto $version" "$log"
   rm -rf "$from_pypi"
   python=$(python_with_venv) || return 1
   "$python" -m venv "$from_pypi" >>"$log" 2>&1 6>&- || return 1
@@ -75,6 +80,7 @@ install_from_debian() {
   command -v apt-get >/dev/null 2>&1 || fail "PyPI cannot be reached, and there is no apt-get; see $log"
   [ "$(id -u)" -eq 0 ] || dpkg -s $libraries >/dev/null 2>&1 || fail "this needs root: apt-get install $libraries"
   say "installing moto $debian_version from Debian, once, into $from_debian"
+  start_progress "installing moto $debian_version" "$log"
   if ! dpkg -s $libraries >/dev/null 2>&1; then
     apt_install || { apt_get update && apt_install; } || fail "apt-get install of $libraries failed"
   fi
@@ -98,6 +104,7 @@ PYTHONPATH='$1/usr/lib/python3/dist-packages' exec '$2' "\$@"
 END
   chmod 0755 "$1/bin/moto-python.new"
   mv "$1/bin/moto-python.new" "$1/bin/moto-python"
+  stop_progress
   say "moto is ready: $1/bin/moto-python -m moto.server"
 }
 

@@ -11,9 +11,9 @@ modules=$here/../test/conformance
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/herald/conformance
 version=$(sed -n 's|^\tk8s.io/kubernetes \(v[0-9.]*\)$|\1|p' "$modules/kubernetes/go.mod")
 [ $# -gt 0 ] || set -- kube-proxy kube-apiserver etcd kube-controller-manager kubectl helm
-ticker=
 
 say() { printf 'setup: %s\n' "$*"; }
+. "$here/progress.sh"
 
 fail() {
   printf 'setup: %s\n' "$*" >&2
@@ -30,13 +30,18 @@ main() {
     say "waiting for another build"
     flock 7
   fi
-  trap stop_ticker EXIT
+  trap stop_progress EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
   # A directory that was not used for a month belongs to an earlier version.
   find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
   wanted=$(missing "$@")
-  for program in $wanted; do build "$program"; done
+  count=$(printf '%s\n' "$wanted" | wc -l | tr -d ' ')
+  number=0
+  for program in $wanted; do
+    number=$((number + 1))
+    build "$program"
+  done
 }
 
 module_of() {
@@ -80,35 +85,17 @@ build() {
   module=$(module_of "$1")
   directory=$(directory_of "$1")
   mkdir -p "$directory"
-  say "building $1 with $(cd "$module" && go version | cut -d' ' -f3), once, into $directory"
-  start_ticker "$1"
+  say "building $1, program $number of $count, with $(cd "$module" && go version | cut -d' ' -f3), once, into $directory"
+  start_progress "building $1, program $number of $count"
   info=k8s.io/component-base/version
   minor=${version#v*.}
   (cd "$module" && CGO_ENABLED=0 GOFLAGS='-mod=readonly -trimpath -buildvcs=false' nice go build -p 2 \
     -ldflags "-s -w -X $info.gitVersion=$version -X $info.gitMajor=1 -X $info.gitMinor=${minor%%.*}" \
     -o "$directory/$1.building" "$(package_of "$1")" 7>&-) || fail "go build of $1 failed"
-  stop_ticker
+  stop_progress
   # Moved when complete, so that no other process starts a half-written program.
   mv "$directory/$1.building" "$directory/$1"
   say "$1 is ready: $directory/$1"
-}
-
-# Prints a line every 30 s, because go build prints nothing for minutes.
-start_ticker() {
-  (
-    exec 7>&-
-    seconds=0
-    while sleep 30; do
-      seconds=$((seconds + 30))
-      say "building $1: $seconds s"
-    done
-  ) &
-  ticker=$!
-}
-
-stop_ticker() {
-  [ -z "$ticker" ] || kill "$ticker" 2>/dev/null || true
-  ticker=
 }
 
 main "$@"

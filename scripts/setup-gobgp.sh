@@ -12,6 +12,10 @@ package=github.com/osrg/gobgp/v4
 version=$(sed -n "s|^\t$package \(v[0-9.]*\).*|\1|p" "$module/go.mod")
 
 say() { printf 'setup: %s\n' "$*"; }
+. "$here/progress.sh"
+trap stop_progress EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 fail() {
   printf 'setup: %s\n' "$*" >&2
@@ -47,10 +51,12 @@ check_go() {
 build() {
   find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
   say "building GoBGP $version with $(cd "$module" && go version | cut -d' ' -f3), once, into $directory (some minutes)"
+  start_progress "building GoBGP $version"
   rm -rf "$directory.building"
   mkdir -p "$directory.building"
   (cd "$module" && CGO_ENABLED=0 GOFLAGS='-mod=readonly -trimpath -buildvcs=false' nice go build -p 2 -ldflags '-s -w' \
     -o "$directory.building/" "$package/cmd/gobgpd" "$package/cmd/gobgp" 7>&-) || fail "go build of GoBGP failed"
+  stop_progress
   rm -rf "$directory"
   mv "$directory.building" "$directory"
   say "GoBGP is ready: $directory"

@@ -18,6 +18,7 @@ PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export PATH
 
 say() { printf 'setup: %s\n' "$*"; }
+. "$root/scripts/progress.sh"
 
 fail() {
   printf 'setup: %s\n' "$*" >&2
@@ -63,6 +64,7 @@ install_debian_packages() {
   say "installing from Debian: $sentence; no service is started"
   packages=$(printf '%s\n' "$wanted" | sed 's/ .*//')
   log=$(mktemp)
+  start_progress "installing $(printf '%s\n' "$packages" | wc -l | tr -d ' ') packages of Debian" "$log"
   block_service_starts
   # The names are split into arguments on purpose.
   # shellcheck disable=SC2086
@@ -76,6 +78,7 @@ install_debian_packages() {
   fi
   disable_services $packages
   restore_policy
+  stop_progress
   left=$(missing)
   [ -z "$left" ] || fail_with_log "still missing after the installation: $left"
 }
@@ -86,7 +89,10 @@ known() {
   done
 }
 
-update() { apt_get update || fail_with_log "apt-get update failed"; }
+update() {
+  say "reading Debian's lists of packages"
+  apt_get update || fail_with_log "apt-get update failed"
+}
 
 apt_install() { apt_get install -y --no-install-recommends -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@"; }
 
@@ -149,11 +155,13 @@ install_node_packages() {
   command -v npm >/dev/null 2>&1 || fail "npm is missing; install it with: apt-get install npm"
   say "installing the packages of package-lock.json into node_modules, including Node.js 24, without install scripts"
   log=${log:-$(mktemp)}
+  start_progress "installing $(grep -c '"resolved"' "$root/package-lock.json") packages with npm"
   (cd "$root" && npm ci --ignore-scripts --no-fund --no-audit >>"$log" 2>&1 </dev/null 9>&-) || {
     # Prints the first errors, because npm prints the cause before the usage text. npm 9 writes ERR!, later versions write error.
     grep -E '^npm (ERR!|error)' "$log" | head -n 12 >&2
     fail "npm ci failed"
   }
+  stop_progress
   touch "$stamp"
 }
 
@@ -180,6 +188,7 @@ check_node() {
 }
 
 cleanup() {
+  stop_progress
   restore_policy
   [ -z "$log" ] || rm -f "$log"
 }
