@@ -30,9 +30,9 @@ interface HeldCondition {
 export function holdCondition(before: ConditionHold | undefined, wanted: Condition, now: number, isChanged: boolean): HeldCondition {
   const next = nextRecorded(before, wanted, now, isChanged);
   const { recorded, since, reportedReason } = next;
-  const otherSince = isSameNews(recorded, wanted) ? undefined : (before?.otherSince ?? now);
+  const otherSince = isSame(recorded, wanted) ? undefined : (before?.otherSince ?? now);
   const hasLasted = recorded.status === 'True' || now - since >= limits.conditionHoldMilliseconds;
-  const isReportDue = hasLasted && otherSince === undefined && reportedReason !== recorded.reason;
+  const isReportDue = hasLasted && isSameNews(recorded, wanted) && reportedReason !== recorded.reason;
   const from = otherSince ?? (hasLasted ? undefined : since);
   return {
     hold: { ...next, ...defined({ otherSince }), ...(isReportDue ? { reportedReason: recorded.reason } : {}) },
@@ -55,13 +55,29 @@ function nextRecorded(
   if (before === undefined) return { recorded: wanted, since: now };
   const { recorded, since, otherSince = now, reportedReason } = before;
   const reported = defined({ reportedReason });
-  if (isSameNews(recorded, wanted)) return { recorded: wanted, since, ...reported };
+  const hasLasted = now - otherSince >= limits.conditionHoldMilliseconds;
+  if (isSameNews(recorded, wanted)) {
+    // A session that fails in turns in two ways must not rewrite ten thousand Services each time.
+    const isDue = isChanged || hasLasted || isSame(recorded, wanted) || recorded.status === 'True';
+    return { recorded: isDue ? wanted : recorded, since, ...reported };
+  }
   // For example the first report of an agent, after a Service was written without one. The time of the first value counts, so that the Event is not late.
   if (reportedReason === undefined && recorded.status === wanted.status) return { recorded: wanted, since };
   // Replacing Unknown loses no information.
   if (wanted.status === 'True' || recorded.status === 'Unknown' || isChanged) return { recorded: wanted, since: now, ...reported };
-  const hasLasted = now - otherSince >= limits.conditionHoldMilliseconds;
   return hasLasted ? { recorded: wanted, since: otherSince, ...reported } : { recorded, since, ...reported };
+}
+
+/** As `holdCondition`, for a condition of which only a new text under the same reason is held back, and no Event is due. */
+export function holdText(before: ConditionHold | undefined, wanted: Condition, now: number, isChanged: boolean): HeldCondition {
+  const isNews = before === undefined || !isSameNews(before.recorded, wanted);
+  if (isNews) return { hold: { recorded: wanted, since: now }, isReportDue: false };
+  const { hold, requeueAt } = holdCondition(before, wanted, now, isChanged);
+  return { hold, isReportDue: false, ...(hold.otherSince === undefined ? {} : defined({ requeueAt })) };
+}
+
+function isSame(a: Condition, b: Condition): boolean {
+  return isSameNews(a, b) && a.message === b.message;
 }
 
 function isSameNews(a: Condition, b: Condition): boolean {

@@ -1,8 +1,9 @@
+import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { defined } from '../../lang/defined.ts';
 import type { ObjectReference } from '../../model/objects/object-event.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
-import { remedyText, stableText, reasonText, type Reason } from '../../model/reasons.ts';
+import { stableText, reasonText, type Reason } from '../../model/reasons.ts';
 import { sameContent } from '../../model/store/same-content.ts';
 import type { Ingress, Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -16,7 +17,7 @@ import type { EventSink } from '../events/event-sink.ts';
 import type { EventName } from '../events/event-table.ts';
 import { DelayedRequeue } from '../queue/delayed-requeue.ts';
 import type { Condition, RecordedStatus, StatusWriter } from '../status-writer.ts';
-import { holdCondition, conditionHoldOf, type ConditionHold } from './condition-hold.ts';
+import { holdCondition, holdText, conditionHoldOf, type ConditionHold } from './condition-hold.ts';
 
 /** The last status of a Service and what was reported of it. */
 interface KnownStatus {
@@ -70,7 +71,7 @@ export class ServiceStatuses {
     const isChanged = before?.service !== undefined && !sameButForAddresses(before.service, assigned);
     const settled = conditions.map((wanted) =>
       wanted.type === conditionTypes.addressAssigned
-        ? { hold: { recorded: wanted, since: now }, isReportDue: false }
+        ? holdText(before?.holds.get(wanted.type), wanted, now, isChanged)
         : holdCondition(before?.holds.get(wanted.type), wanted, now, isChanged),
     );
     const status = { ingress: assigned.ingress, conditions: settled.map(({ hold }) => hold.recorded) };
@@ -99,7 +100,7 @@ export class ServiceStatuses {
     const before = this.#warnings.get(key);
     for (const warning of warnings.filter((one) => before?.has(reasonText(one)) !== true)) {
       log.warn({ service: key, code: warning.code, reason: reasonText(warning) }, 'the Service has a questionable setting');
-      events.record(objectEvent('remark', reference, noteOfUnmet(warning, []), warning.code));
+      events.record(objectEvent('remark', reference, reasonLine(warning), warning.code));
     }
     if (warnings.length > 0) this.#warnings.set(key, new Set(warnings.map(reasonText)));
     else this.#warnings.delete(key);
@@ -141,7 +142,7 @@ export class ServiceStatuses {
     reference: ObjectReference,
     known: KnownStatus | undefined,
     { addresses, unmet }: KnownStatus,
-    { reason, details, moved }: UnmetRequest,
+    { reason, moved }: UnmetRequest,
   ): void {
     const { log, events } = this.#components;
     const service = serviceKey(reference);
@@ -157,7 +158,7 @@ export class ServiceStatuses {
     const isTold = known?.unmet?.reason === reason.code && (stableText(reason) === undefined || known.unmet.message === unmet?.message);
     if (same && isTold) return;
     log.warn({ service, addresses, code: reason.code, reason: reasonText(reason) }, 'address not assigned');
-    if (!isTold) events.record(objectEvent('addressNotAssigned', reference, noteOfUnmet(reason, details), reason.code));
+    if (!isTold) events.record(objectEvent('addressNotAssigned', reference, unmet?.message ?? reasonLine(reason), reason.code));
   }
 
   #recordCondition(reference: ObjectReference, { type, status, reason, message }: Condition): void {
@@ -194,12 +195,6 @@ function changeOfAddresses(reference: ObjectReference, before: readonly string[]
 
 function listed(addresses: readonly string[]): string {
   return addresses.length === 0 ? 'none' : addresses.join(', ');
-}
-
-function noteOfUnmet(reason: Reason, details: UnmetRequest['details']): string {
-  const pools = details.length < 2 ? '' : ` (${details.map(({ of, code }) => `${of}: ${code}`).join(', ')})`;
-  const remedy = remedyText(reason);
-  return `${reasonText(reason)}${pools}${remedy === '' ? '' : `; ${remedy}`}`;
 }
 
 function ingressTexts(ingress: readonly Ingress[]): string[] {

@@ -1,3 +1,4 @@
+import { nearestRange } from './pools/nearest-range.ts';
 import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
 import { limits } from '../../model/limits.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -74,7 +75,7 @@ export function whyAddressNotInPool({ space }: Ledger, request: AllocationReques
   for (const address of addresses) {
     const pools = space.poolsOf(address);
     const pool = pools.find(({ metadata }) => metadata.name === requestedPool) ?? pools[0];
-    if (pool === undefined) return reason('HeldOutsidePools', { address: formatAddress(address) });
+    if (pool === undefined) return reason('HeldOutsidePools', { address: formatAddress(address), ...nearestRange(space.pools, address) });
     const { name } = pool.metadata;
     if (requestedPool !== undefined && requestedPool !== name) {
       if (gone !== undefined) return gone;
@@ -148,7 +149,9 @@ function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): 
   const missing = wanted.filter((family) => kept.every((address) => address.family !== family));
   const [pool] = ledger.space.poolsOf(first);
   const refused =
-    pool === undefined ? reason('HeldOutsidePools', { address: formatAddress(first) }) : whyNotFrom(ledger.space, pool, request);
+    pool === undefined
+      ? reason('HeldOutsidePools', { address: formatAddress(first), ...nearestRange(ledger.space.pools, first) })
+      : whyNotFrom(ledger.space, pool, request);
   const picked = pool === undefined || refused !== undefined ? undefined : pick(ledger, pool, missing, request, held.addresses);
   if (picked !== undefined && 'addresses' in picked) {
     const all = [...kept, ...picked.addresses];

@@ -3,6 +3,7 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import { isBuggy, whyPoolUnavailable } from './pools/address-space.ts';
 import { holds, keptForAnother, type Ledger } from './ledger/ledger.ts';
 import { whyPoolGivesNoMore, whyPoolRefuses } from './pools/pool-eligibility.ts';
+import { nearestRange } from './pools/nearest-range.ts';
 import { containsAddress, refusalOf } from './pools/pools.ts';
 import { whyOverQuota } from './ledger/quota.ts';
 import type { AllocationRequest } from './request.ts';
@@ -47,7 +48,10 @@ function whyNotThisAddress(ledger: Ledger, request: AllocationRequest, address: 
   const gone = requestedPool === undefined ? undefined : whyPoolUnavailable(space, requestedPool);
   if (gone !== undefined) return gone;
   const refusedPool = space.refused.find((refused) => containsAddress(refused.pool, address));
-  if (pool === undefined) return refusedPool === undefined ? reason('AddressNotInPools', { address: text }) : refusalOf(refusedPool).reason;
+  if (pool === undefined)
+    return refusedPool === undefined
+      ? reason('AddressNotInPools', { address: text, ...nearestRange(space.pools, address) })
+      : refusalOf(refusedPool).reason;
   const { name } = pool.metadata;
   if (requestedPool !== undefined && name !== requestedPool) {
     return reason('AddressInOtherPool', { address: text, pool: name, requested: requestedPool });

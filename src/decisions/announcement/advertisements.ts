@@ -51,11 +51,12 @@ export function resolveAdvertisement(
   address: Address,
   { prefixes, name }: AddressOrigin,
 ): ResolvedAdvertisement | { readonly reason: Reason } {
-  const length = address.family === 4 ? advertisement.aggregationLength : advertisement.aggregationLengthV6;
+  const length = advertisement[address.family === 4 ? 'aggregationLength' : 'aggregationLengthV6'];
+  const field = address.family === 4 ? 'aggregationLength' : 'aggregationLengthV6';
   const [widest] = prefixes.toSorted((a, b) => a.length - b.length);
   if (length < (widest?.length ?? bitsOf(address.family))) {
     const prefix = formatPrefix(widest ?? maskedPrefix(address, bitsOf(address.family)));
-    return { reason: reason('AggregationTooShort', { length, of: name, prefix }) };
+    return { reason: reason('AggregationTooShort', { advertisement: advertisement.metadata.name, field, length, of: name, prefix }) };
   }
   const communities: RouteCommunity[] = [];
   for (const community of advertisement.communities) {

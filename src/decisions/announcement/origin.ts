@@ -5,6 +5,7 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { poolsOf } from '../allocation/pools/pools.ts';
+import { nearestRange } from '../allocation/pools/nearest-range.ts';
 import { serviceRanges } from '../forwarding/node.ts';
 import { allowedExternalPrefixes, whyExternalIPDenied } from '../forwarding/external-ips.ts';
 import { covers, poolPrefixes, type AddressOrigin } from './advertisements.ts';
@@ -27,7 +28,7 @@ export function originOf(snapshot: Snapshot, service: Service, address: Address,
       return (
         (others.length > 0 ? origins.find(isAnnounced) : first) ??
         first ??
-        reason('AddressNotFromPool', { address: formatAddress(address) })
+        reason('AddressNotFromPool', { address: formatAddress(address), ...nearestRange(snapshot.pools.values(), address) })
       );
     }
     case 'ClusterIP':

@@ -4,6 +4,20 @@ export interface OfPool {
   readonly pool: string;
 }
 
+/** An address and the range of a pool nearest to it; "" when no pool has its family. */
+export interface OutsidePools extends OfPool {
+  readonly address: string;
+  readonly range: string;
+}
+
+export function nearestText({ pool, range }: OutsidePools): string {
+  return pool === '' ? '' : `; the nearest is ${pool} (${range})`;
+}
+
+export function restoreText({ address, pool }: OutsidePools): string {
+  return pool === '' ? `create an IPAddressPool that contains ${address}` : `add ${address} to spec.addresses of IPAddressPool ${pool}`;
+}
+
 /** Reasons why a Service has no address, or a pool did not assign one. */
 export const allocationReasons = {
   NotLoadBalancer: reasonEntry({
@@ -97,8 +111,8 @@ export const allocationReasons = {
   QuotaReached: reasonEntry({
     brief: 'The namespace has reached its quota of addresses of the pool',
     says: (d: OfPool & { readonly namespace: string; readonly used: number; readonly allowed: number }) =>
-      `namespace "${d.namespace}" holds ${d.used} of the ${d.allowed} addresses that the quota of pool "${d.pool}" allows it`,
-    fix: (d) => `raise quota of IPAddressPool "${d.pool}", or delete a Service of namespace "${d.namespace}" that holds one`,
+      `namespace ${d.namespace} holds ${d.used > d.allowed ? 'more than' : `${d.used} of`} the ${d.allowed} addresses that the quota of pool ${d.pool} allows it`,
+    fix: (d) => `raise spec.quota of IPAddressPool ${d.pool}, or delete a Service of namespace ${d.namespace} that holds one`,
   }),
   AddressReserved: reasonEntry({
     brief: 'The requested address is kept for another Service',
@@ -113,20 +127,22 @@ export const allocationReasons = {
   }),
   AddressNotInPools: reasonEntry({
     brief: 'The requested address is in no pool',
-    says: (d: { readonly address: string }) => `requested address ${d.address} is in no valid IPAddressPool`,
-    fix: () => 'request an address inside a pool, or add it to one',
+    says: (d: OutsidePools) => `requested address ${d.address} is in no valid IPAddressPool${nearestText(d)}`,
+    fix: (d) =>
+      d.pool === ''
+        ? `create an IPAddressPool that contains ${d.address}, or request no address`
+        : `request an address of ${d.range}, or add ${d.address} to spec.addresses of IPAddressPool ${d.pool}`,
   }),
   HeldOutsidePools: reasonEntry({
     brief: 'The address that the Service holds is in no pool',
-    says: (d: { readonly address: string }) => `the Service keeps ${d.address}, which is in no valid IPAddressPool`,
-    fix: (d) => `add ${d.address} to an IPAddressPool to have it announced, or request another address`,
+    says: (d: OutsidePools) => `the Service keeps ${d.address}, which is in no valid IPAddressPool${nearestText(d)}`,
+    fix: (d) => `to have it announced, ${restoreText(d)}; or request another address`,
   }),
   AddressTaken: reasonEntry({
     brief: 'The requested address is in use',
-    says: (d: { readonly address: string; readonly by: string; readonly why: string }) =>
-      `requested address ${d.address} is held by ${d.by}: ${d.why}`,
-    fix: () =>
-      `request another address, or let both Services share it with the annotation herald.dev/allow-shared-ip (same key, different ports; across namespaces with herald.dev/allow-shared-ip-namespaces on both)`,
+    says: (d: { readonly address: string; readonly by: string; readonly why: string; readonly remedy: string }) =>
+      `requested address ${d.address} is held by Service ${d.by}: ${d.why}`,
+    fix: (d) => `${d.remedy}; or request another address`,
   }),
   AddressHeldTwice: reasonEntry({
     brief: 'The address is also recorded for another Service',

@@ -1,3 +1,4 @@
+import { nearestText, restoreText, type OutsidePools } from './allocation.ts';
 import { reasonEntry } from './entry.ts';
 
 export interface OnNode {
@@ -13,8 +14,8 @@ export const announcementReasons = {
   }),
   AddressNotFromPool: reasonEntry({
     brief: 'The address is in no pool',
-    says: (d: { readonly address: string }) => `${d.address} is in no valid IPAddressPool`,
-    fix: () => 'restore the pool, or delete the Service status to have it re-assigned',
+    says: (d: OutsidePools) => `${d.address} is in no valid IPAddressPool${nearestText(d)}`,
+    fix: (d) => `${restoreText(d)}, or delete the Service status to have it re-assigned`,
   }),
   NoAdvertisement: reasonEntry({
     brief: 'No BGPAdvertisement covers the address',
@@ -46,7 +47,7 @@ export const announcementReasons = {
     brief: 'BGPAdvertisements ask for different attributes',
     says: (d: { readonly prefix: string; readonly peer: string; readonly advertisements: string; readonly field: string }) =>
       `BGPAdvertisements ${d.advertisements} ask for different ${d.field} on ${d.prefix} to peer "${d.peer}"`,
-    fix: (d) => `make ${d.field} equal, or let them select different pools, peers or nodes`,
+    fix: (d) => `make spec.${d.field} of BGPAdvertisements ${d.advertisements} equal, or let them select different pools, peers or nodes`,
   }),
   UnknownCommunity: reasonEntry({
     brief: 'A BGPAdvertisement names an unknown community',

@@ -51,9 +51,14 @@ export const configurationReasons = {
   AggregationTooShort: reasonEntry({
     brief: 'The aggregate covers more than the block that it is made for',
     // `of` names the owner of the prefix, such as: IPAddressPool "production".
-    says: (d: { readonly length: number; readonly of: string; readonly prefix: string }) =>
-      `an aggregate of length ${d.length} would cover addresses outside ${d.prefix} of ${d.of}`,
-    fix: (d) => `use an aggregation length of at least ${d.prefix.slice(d.prefix.indexOf('/') + 1)}`,
+    says: (d: {
+      readonly advertisement: string;
+      readonly field: string;
+      readonly length: number;
+      readonly of: string;
+      readonly prefix: string;
+    }) => `${d.field} ${d.length} of BGPAdvertisement ${d.advertisement} would cover addresses outside ${d.prefix} of ${d.of}`,
+    fix: (d) => `set spec.${d.field} of BGPAdvertisement ${d.advertisement} to ${d.prefix.slice(d.prefix.indexOf('/') + 1)} or more`,
   }),
   ObjectUnreadable: reasonEntry({
     brief: 'A field of the object cannot be used',

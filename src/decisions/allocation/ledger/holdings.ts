@@ -2,7 +2,7 @@ import { compareAddresses, formatAddress, sameAddress, type Address } from '../.
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { canServeTogether } from '../../../model/objects/sharing-terms.ts';
 import type { AllocationRequest } from '../request.ts';
-import { admits, sharingGroup, whyNotShared } from './sharing.ts';
+import { admits, sharingGroup, whyNotShared, type SharingObstacle } from './sharing.ts';
 
 /** The addresses of one Service, with the request under which it got them. */
 export interface Holding {
@@ -28,8 +28,8 @@ export interface Holdings {
   /** Notes the Service's latest request before it is decided, so that no other Service joins on terms that are about to change. */
   expect(request: AllocationRequest): void;
   holdersOf(address: Address): readonly ServiceKey[];
-  /** Returns another Service that holds the address and may not share it with the request, and why. */
-  conflict(request: AllocationRequest, address: Address): { readonly by: ServiceKey; readonly why: string } | undefined;
+  /** Returns another Service that holds the address and may not share it with the request, why, and the edit that lets both hold it. */
+  conflict(request: AllocationRequest, address: Address): (SharingObstacle & { readonly by: ServiceKey }) | undefined;
   /** True when a rightful holder beside which nodes cannot serve the request has the address and is not about to release it. */
   heldTwice(request: AllocationRequest, address: Address): boolean;
   /** True when another holder may share the address under `before` and may not under `after`, or nodes can no longer serve both there. */
@@ -77,7 +77,7 @@ export function createHoldings(): Holdings {
         // A holder that shares already is checked against the change when its own decision comes.
         const latest = there ? other.request : (expected.get(by) ?? other.request);
         const why = whyNotShared(request, other.request) ?? whyNotShared(request, latest);
-        if (why !== undefined) return { by, why };
+        if (why !== undefined) return { by, ...why };
       }
       return undefined;
     },

@@ -132,3 +132,31 @@ describe('a condition of a Service', () => {
     expect(play([[100, no]], conditionHoldOf(no)).told).toEqual([]);
   });
 });
+
+describe('the text of a condition', () => {
+  const refused: Condition = { ...no, message: 'refused' };
+  const expired: Condition = { ...no, message: 'hold timer expired' };
+  const texts = (steps: readonly (readonly [second: number, wanted: Condition, anew?: boolean])[]): string[] => {
+    let standing: ConditionHold | undefined = conditionHoldOf(refused);
+    return steps.map(([second, wanted, anew = false]) => {
+      standing = holdCondition(standing, wanted, second * 1000, anew).hold;
+      return standing.recorded.message;
+    });
+  };
+
+  test('stays while two causes with one reason take turns', () => {
+    const turns = Array.from({ length: 40 }, (_, index) => [index * 5, index % 2 === 0 ? expired : refused] as const);
+    expect(new Set(texts(turns))).toEqual(new Set(['refused']));
+  });
+
+  test('is replaced when another one has lasted, or the Service itself changed', () => {
+    expect(
+      texts([
+        [0, expired],
+        [29, expired],
+        [30, expired],
+      ]),
+    ).toEqual(['refused', 'refused', 'hold timer expired']);
+    expect(texts([[0, expired, true]])).toEqual(['hold timer expired']);
+  });
+});

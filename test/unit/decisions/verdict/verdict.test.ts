@@ -3,7 +3,7 @@ import { explainService } from '../../../../src/explain/service/service.ts';
 import type { Verdict } from '../../../../src/decisions/verdict/verdict.ts';
 import type { NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
-import { cluster, metadata, type ClusterLiteral, type ServiceLiteral } from '../fixtures.ts';
+import { cluster, matching, metadata, type ClusterLiteral, type ServiceLiteral } from '../fixtures.ts';
 
 const now = Date.UTC(2026, 0, 1);
 const key = 'shop/web';
@@ -207,5 +207,93 @@ describe('the verdict', () => {
     ],
   ])('is right when the cause is: %s', (_, literal, states, expected) => {
     expect(verdict(literal, states)).toMatchObject(expected);
+  });
+});
+
+/** A Service of one family that asks for an address, beside another that holds 192.0.2.1. */
+function asks(changes: Partial<ServiceLiteral>, holder: Partial<ServiceLiteral> = {}, more: Partial<ClusterLiteral> = {}): ClusterLiteral {
+  const old = { name: 'shop/old', ports: ['80'], assigned: ['192.0.2.1'], ...holder };
+  return { ...fabric, services: [old, { name: key, ports: ['80'], ...changes }], ...more };
+}
+
+const pools = [
+  { name: 'public', addresses: ['192.0.2.0/30'] },
+  { name: 'far', addresses: ['203.0.113.0/24'] },
+];
+
+describe('the line of a verdict', () => {
+  test.each<[string, ClusterLiteral, string]>([
+    [
+      'the requested address is outside every pool',
+      asks({ requested: ['192.0.2.9'] }, {}, { pools }),
+      'Not served: requested address 192.0.2.9 is in no valid IPAddressPool; the nearest is public (192.0.2.0/30). Request an address of 192.0.2.0/30, or add 192.0.2.9 to spec.addresses of IPAddressPool public.',
+    ],
+    [
+      'the held address is outside every pool',
+      asks({ assigned: ['192.0.2.9'] }, {}, { pools }),
+      'Not served: the Service keeps 192.0.2.9, which is in no valid IPAddressPool; the nearest is public (192.0.2.0/30). To have it announced, add 192.0.2.9 to spec.addresses of IPAddressPool public; or request another address.',
+    ],
+    [
+      'the quota is reached',
+      asks(
+        {},
+        {},
+        { pools: [{ name: 'public', addresses: ['192.0.2.0/24'], quota: [{ namespaceSelector: matching({}), addresses: 1 }] }] },
+      ),
+      'Not served: namespace shop holds 1 of the 1 addresses that the quota of pool public allows it. Raise spec.quota of IPAddressPool public, or delete a Service of namespace shop that holds one.',
+    ],
+    [
+      'the requested address has a holder that does not share',
+      asks({ requested: ['192.0.2.1'], sharingKey: 'web' }),
+      'Not served: requested address 192.0.2.1 is held by Service shop/old: Service shop/old has no sharing key. To share it, set the annotation herald.dev/allow-shared-ip: web on shop/old; or request another address.',
+    ],
+    [
+      'the sharing keys differ',
+      asks({ requested: ['192.0.2.1'], sharingKey: 'web' }, { sharingKey: 'old' }),
+      'Not served: requested address 192.0.2.1 is held by Service shop/old: the sharing keys differ: shop/web has "web", shop/old has "old". To share it, set the annotation herald.dev/allow-shared-ip: old on shop/web; or request another address.',
+    ],
+    [
+      'the policies of two sharers differ',
+      asks({ requested: ['192.0.2.1'], sharingKey: 'web', ports: ['81'], externalTrafficPolicy: 'Local' }, { sharingKey: 'web' }),
+      'Not served: requested address 192.0.2.1 is held by Service shop/old: externalTrafficPolicy of shop/web is Local, and of shop/old Cluster. To share it, set spec.externalTrafficPolicy: Cluster on shop/web; or request another address.',
+    ],
+    [
+      'the aggregate is too short',
+      asks({ assigned: ['192.0.2.2'] }, {}, { pools, advertisements: [{ name: 'wide', aggregationLength: 24 }] }),
+      'Not served: aggregationLength 24 of BGPAdvertisement wide would cover addresses outside 192.0.2.0/30 of IPAddressPool "public". Set spec.aggregationLength of BGPAdvertisement wide to 30 or more.',
+    ],
+    [
+      'two BGPAdvertisements ask for different attributes',
+      asks(
+        { ports: ['http:80'], assigned: ['192.0.2.2'] },
+        {},
+        {
+          pools,
+          peers: [{ name: 'tor1', peerAddress: '10.0.0.1' }],
+          advertisements: [
+            { name: 'a', med: 1 },
+            { name: 'b', med: 2 },
+          ],
+        },
+      ),
+      'Not served: BGPAdvertisements "a", "b" ask for different med on 192.0.2.2/32 to peer "tor1" (the same on all 3 nodes). Make spec.med of BGPAdvertisements "a", "b" equal, or let them select different pools, peers or nodes.',
+    ],
+    [
+      'several pools refuse',
+      asks(
+        {},
+        {},
+        {
+          pools: [
+            { name: 'a', addresses: ['2001:db8::/64'] },
+            { name: 'b', addresses: ['192.0.2.1/32'] },
+            { name: 'c', addresses: ['203.0.113.0/24'], autoAssign: false },
+          ],
+        },
+      ),
+      'Not served: pool b is full (1 of 1 IPv4 addresses), and none of the other 2 pools fits. Add addresses to IPAddressPool b, or delete a Service that holds one.',
+    ],
+  ])('names object, field and edit when %s', (_, literal, line) => {
+    expect(verdict(literal).line).toBe(line);
   });
 });
