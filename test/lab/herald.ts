@@ -158,9 +158,9 @@ export class HeraldInLab {
     return this.#lab.node(node).spawn([program, ...command], { name });
   }
 
-  /** Returns the output of `herald explain service`. */
+  /** Returns the whole output of `herald explain service`. */
   async explain(service: string): Promise<string> {
-    const { stdout } = await this.#lab.control.exec([program, 'explain', 'service', service, '--source', this.directory]);
+    const { stdout } = await this.#lab.control.exec([program, 'explain', 'service', service, '-o', 'wide', '--source', this.directory]);
     return stdout;
   }
 

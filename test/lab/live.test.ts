@@ -118,11 +118,21 @@ test('herald routes and explain show sent routes, and name processes they could 
   );
   expect(of('node2').length).toBe(2 * addresses.length);
   expect(of('node2').every(({ live, nextHop }) => live === undefined && nextHop === 'self')).toBe(true);
-  const explained = await herald.run('explain', 'service', 'shop/web', ...reads);
+  const explained = await herald.run('explain', 'service', 'shop/web', '-o', 'wide', ...reads);
   expect(explained.stdout).toMatch(/has sent .*\/32, next hop 10\.1\.0\.11, AS path [\d ]+, communities 64512:100.*\(asked now\)/);
   expect(explained.stdout).toMatch(/Node node1 {2}\(asked now; forwarding reported \d+ s ago\)/);
   expect(explained.stdout).toMatch(/Node node2 {2}\(reported \d+ s ago\)/);
-  const unasked = await herald.run('explain', 'service', 'shop/web', '--source', herald.directory, '--socket', herald.socket('nobody'));
+  const unasked = await herald.run(
+    'explain',
+    'service',
+    'shop/web',
+    '-o',
+    'wide',
+    '--source',
+    herald.directory,
+    '--socket',
+    herald.socket('nobody'),
+  );
   expect(unasked.stdout).toMatch(/not queried, so shown as decided and reported: .*there is no socket/);
   expect(unasked.stdout).toMatch(/ {4}sends .*\/32/);
   const quiet = await herald.run('explain', 'service', 'shop/web', ...reads, '--no-ask');

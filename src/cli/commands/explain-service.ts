@@ -21,14 +21,14 @@ import { queryNodes, noAskOption, type QueryOptions } from '../live/query-nodes.
 import { addFindProcessesOptions } from '../live/find-processes.ts';
 import { addReadingOptions, openReading } from '../reading/open-reading.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
-import { outputOption, type OutputOptions } from '../options/shared-options.ts';
+import { detailOption, type DetailOptions } from '../options/shared-options.ts';
 import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
 import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
 import { previewBy } from './provider-preview.ts';
 import type { Reading } from '../reading/reading.ts';
 import { similarServices, knownNamesText, suggestion } from '../context/unknown-name.ts';
 
-interface Options extends OutputOptions, NamespaceOption, QueryOptions, AwsFlags, ProviderFlag {
+interface Options extends DetailOptions, NamespaceOption, QueryOptions, AwsFlags, ProviderFlag {
   readonly node?: string;
   readonly peer?: string;
 }
@@ -45,7 +45,7 @@ export function explainServiceCommand(context: CommandContext): Command {
     .option('--peer <name>', 'only what is announced to this BGPPeer')
     .addOption(noAskOption())
     .addOption(providerOption())
-    .addOption(outputOption())
+    .addOption(detailOption())
     .addHelpText(
       'after',
       '\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain svc web -n shop --node node1 --peer tor1\n  herald explain service shop/web --source /etc/herald     a directory, with the records of herald run\n  herald explain service shop/web -f manifests/            what would happen to manifests\n  herald explain service shop/web --aws-cluster-name production     with its AWS resources; nothing is changed\n  herald explain service shop/web --provider /opt/acme/provider.ts  with a provider of your own',
@@ -87,9 +87,16 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
     context.print(JSON.stringify({ ...explanation, problems: about, unread, unasked }, undefined, 2));
     return;
   }
+  const isWhole = options.output === 'wide' || options.node !== undefined || options.peer !== undefined;
   const untold = unasked.map(({ who, why }) => `not queried, so shown as decided and reported: ${who}: ${why}`);
   const warnings = problemLines(about.filter(({ severity }) => severity === 'warning'));
-  const lines = [...linesAbove(about, snapshot), ...renderService(explanation), ...warnings, ...unreadLines(unread), ...untold];
+  const lines = [
+    ...linesAbove(about, snapshot),
+    ...renderService(explanation, isWhole ? 'whole' : 'brief'),
+    ...warnings,
+    ...unreadLines(unread),
+    ...untold,
+  ];
   for (const line of lines) context.print(line);
 }
 

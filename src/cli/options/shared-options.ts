@@ -77,6 +77,15 @@ export const logFormatOption = (): Option =>
     .choices(['json', 'text'])
     .default('json');
 
+export interface DetailOptions {
+  readonly output: 'text' | 'wide' | 'json';
+}
+
+export const detailOption = (): Option =>
+  new Option('-o, --output <format>', 'text: one screen; wide: every node with its sessions and routes, and every pool; json')
+    .choices(['text', 'wide', 'json'])
+    .default('text');
+
 export const outputOption = (): Option => new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text');
 
 /**

@@ -1,14 +1,20 @@
 import { reachabilityText } from './reachability-text.ts';
 import { isBuiltIn } from '../provider/provider.ts';
 import { renderFormer, renderProvider, renderRecord } from '../provider/render-provider.ts';
+import { renderNodesBriefly } from './render-nodes-brief.ts';
 import { renderNode } from './render-service-node.ts';
 import type { NodeExplanation } from './service-node.ts';
 import type { BalancingExplanation, ServiceExplanation } from './service.ts';
 import { withFix } from '../text/reason-lines.ts';
 
-/** Returns an explanation as lines for a terminal: each problem with its reason, and the fix below it. */
-export function renderService(explanation: ServiceExplanation): string[] {
-  const { service, verdict, type, provider, record, balancing, nodes, noNodes } = explanation;
+/**
+ * Returns an explanation as lines for a terminal: the verdict, then each problem with its reason, and the fix below it. `brief` fits one
+ * screen: it shows equal nodes once and the pool that decided, without sessions, routes and what already was said.
+ */
+export function renderService(explanation: ServiceExplanation, detail: 'brief' | 'whole' = 'whole'): string[] {
+  const { service, verdict, type, provider, balancing, noNodes } = explanation;
+  const isBrief = detail === 'brief';
+  const record = isBrief ? withoutLine(explanation) : explanation.record;
   const isOutside = provider?.provider !== undefined && provider.provider !== 'bare-metal';
   // The nodes do not announce the Service's addresses, because another provider or program serves them. An earlier line says so.
   const isOthers = isOutside || (provider !== undefined && provider.provider === undefined && type === 'LoadBalancer');
@@ -17,12 +23,12 @@ export function renderService(explanation: ServiceExplanation): string[] {
     '',
     `Service ${service} (${type})`,
     '',
-    ...renderAddresses(explanation, isOthers),
+    ...renderAddresses(explanation, isOthers, isBrief),
     ...(provider === undefined ? [] : type === 'LoadBalancer' ? renderProvider(provider) : renderFormer(provider)),
     ...(record === undefined ? [] : renderRecord(record, isOutside)),
     ...renderEndpoints(explanation.endpoints),
     ...(balancing === undefined ? [] : [renderBalancing(balancing)]),
-    ...renderNodes(nodes, isOthers),
+    ...(isBrief ? renderBriefly(explanation, isOthers) : renderNodes(explanation.nodes, isOthers)),
     ...(noNodes === undefined ? [] : ['', ...withFix('Nodes      ', noNodes)]),
     ...renderClients(explanation, isOthers),
   ];
@@ -49,8 +55,21 @@ function renderNodes(nodes: readonly NodeExplanation[], isOthers: boolean): stri
 /** Ages differ between nodes, so they are ignored when lines are compared. */
 const age = / ?(?:for |\(reported )?\d+ (?:s|min|h|d)(?: ago\))?(?=[:,]|$)/gm;
 
-function renderAddresses({ allocation, status = [], type }: ServiceExplanation, isOthers: boolean): string[] {
-  if (!isOthers) return renderAllocation(allocation);
+function renderBriefly({ nodes, type, clients = [] }: ServiceExplanation, isOthers: boolean): string[] {
+  if (nodes.length > 0 && type === 'LoadBalancer' && clients.length === 0)
+    return [`Nodes      ${nodes.length}, which announce nothing for it (-o wide lists them)`];
+  return renderNodesBriefly(nodes, isOthers ? ['ExternalIP'] : ['LoadBalancer', 'ExternalIP']);
+}
+
+/** The conditions, without the text of one that is the verdict. */
+function withoutLine({ record, verdict }: ServiceExplanation): ServiceExplanation['record'] {
+  if (record === undefined) return undefined;
+  const conditions = record.conditions.map((one) => (one.message === verdict.line ? { ...one, message: 'as above' } : one));
+  return { ...record, conditions, events: record.events.filter(({ note }) => note !== verdict.line) };
+}
+
+function renderAddresses({ allocation, status = [], type }: ServiceExplanation, isOthers: boolean, isBrief: boolean): string[] {
+  if (!isOthers) return renderAllocation(allocation, isBrief);
   return type === 'LoadBalancer' ? [`Address    ${status.length > 0 ? status.join(', ') : 'none yet'}`] : [];
 }
 
@@ -77,10 +96,12 @@ function ofModuleText(provider: string, status: readonly string[]): string {
   return `connections to ${status.join(' and ')} reach the resources of provider ${provider}, which decides where they go`;
 }
 
-function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allocation']): string[] {
+function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allocation'], isBrief: boolean): string[] {
   const held = addresses.map(({ address, pool }) => (pool === undefined ? `${address} (in no pool)` : `${address} (pool ${pool})`));
   const first = `Address    ${held.length > 0 ? held.join(', ') : 'none'}`;
   if (reason === undefined) return held.length > 0 ? [first] : [`${first} yet: the controller has not assigned one; is it running?`];
+  const others = pools.length > 1 ? [`           ${pools.length} pools refuse it (-o wide lists them)`] : [];
+  if (isBrief) return [first, ...withFix('           ', reason), ...others];
   // When the reason of one pool is the whole reason, it is printed once.
   const summary = pools.some((pool) => pool.reason?.code === reason.code) ? [] : withFix('           ', reason);
   return [

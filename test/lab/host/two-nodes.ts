@@ -157,7 +157,7 @@ export class TwoNodes {
   }
 
   async explain(service: string): Promise<string> {
-    const { stdout } = await run([program, 'explain', 'service', service, '--source', this.directory]);
+    const { stdout } = await run([program, 'explain', 'service', service, '-o', 'wide', '--source', this.directory]);
     return stdout;
   }
 

@@ -136,8 +136,12 @@ describe('requested addresses', () => {
     allocator.allocate(request('holder'));
     expect(allocator.decide(request({ name: 'web', requested: ['192.0.2.1'] })).reason).toEqual({
       code: 'AddressTaken',
-      details: { address: '192.0.2.1', by: 'default/holder', why: 'neither it nor this Service has a sharing key',
-        remedy: 'to share it, set the annotation herald.dev/allow-shared-ip: KEY on default/web and default/holder' },
+      details: {
+        address: '192.0.2.1',
+        by: 'default/holder',
+        why: 'neither it nor this Service has a sharing key',
+        remedy: 'to share it, set the annotation herald.dev/allow-shared-ip: KEY on default/web and default/holder',
+      },
     });
   });
 });

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { statusCommand } from '../../../../../src/cli/commands/tables/status-command.ts';
+import { problemsOf } from '../../../../../src/explain/overview/problems.ts';
+import { overviewOf } from '../../../../../src/explain/overview/overview.ts';
+import { sessionReport } from '../../../../../src/explain/sessions/session-report.ts';
+import type { NodeState } from '../../../../../src/model/objects/node-state.ts';
+import { cluster, metadata } from '../../../decisions/fixtures.ts';
+import { inProcess } from '../../in-process.ts';
+
+const now = Date.UTC(2026, 0, 1);
+const names = ['n1', 'n2', 'n3'];
+const routers = [
+  { name: 'tor1-v4', peerAddress: '10.0.0.1', peerASN: 65101 },
+  { name: 'tor1-v6', peerAddress: 'fd00:1::1', peerASN: 65101 },
+  { name: 'tor2-v4', peerAddress: '10.0.0.2', peerASN: 65102 },
+  { name: 'tor2-v6', peerAddress: 'fd00:2::1', peerASN: 65102 },
+];
+const snapshot = cluster({ peers: routers, nodes: names.map((name) => ({ name })) });
+
+/** A report in which the named sessions are down. */
+function state(name: string, down: readonly string[] = []): NodeState {
+  const sessions = routers.map(({ name: peer, peerAddress, peerASN }) => {
+    const of = { peer, address: peerAddress, since: '', localASN: 64512, peerASN, prefixesSent: 0 };
+    return down.includes(peer) ? { ...of, state: 'Active' as const, lastError: 'no answer' } : { ...of, state: 'Established' as const };
+  });
+  return { kind: 'NodeState', metadata: metadata(name), updated: new Date(now).toISOString(), consumed: {}, sessions, differing: [] };
+}
+
+function objectsWith(states: readonly NodeState[]): string[] {
+  const all = { ...snapshot, nodeStates: new Map(states.map((one) => [one.metadata.name, one])) };
+  const overview = overviewOf({ snapshot: all, conditions: new Map(), objects: [], now });
+  const { sessions } = sessionReport(all, now);
+  return problemsOf({ unusable: [], services: new Map(), overview, sessions }).map(({ object, line }) => `${object}: ${line}`);
+}
+
+const tor1 = ['tor1-v4', 'tor1-v6'];
+
+describe('problems', () => {
+  test('of a router that is down are one line for all its nodes and families', () => {
+    expect(objectsWith(names.map((name) => state(name, tor1)))).toEqual([
+      expect.stringMatching(
+        /^BGPPeer\/tor1-v4: Every session with tor1-v4 and tor1-v6 \(10\.0\.0\.1 and fd00:1::1\) is down, on 3 nodes: /,
+      ),
+    ]);
+  });
+
+  test('of a node without any session are one line', () => {
+    expect(
+      objectsWith([
+        state('n1'),
+        state('n2'),
+        state(
+          'n3',
+          routers.map(({ name }) => name),
+        ),
+      ]),
+    ).toEqual([expect.stringMatching(/^Node\/n3: Every session of node n3 is down: /)]);
+  });
+
+  test('of single sessions are one line for each BGPPeer', () => {
+    expect(objectsWith([state('n1', ['tor1-v4']), state('n2', ['tor1-v4']), state('n3')])).toEqual([
+      expect.stringMatching(/^BGPPeer\/tor1-v4: The session with tor1-v4 is down on n1 and n2: /),
+    ]);
+  });
+
+  test('of nodes whose agents are silent are one line, without their sessions', () => {
+    expect(objectsWith([state('n1')])).toEqual([expect.stringMatching(/^Node\/n2: No agent reports for node "n2"\. Start the agent/)]);
+  });
+
+  test('do not exist when everything works', () => {
+    expect(objectsWith(names.map((name) => state(name)))).toEqual([]);
+  });
+});
+
+describe('herald status --problems', () => {
+  test('lists each problem once, with exit status 3', async () => {
+    const { code, stdout } = await inProcess(statusCommand, ['--source', 'examples/fabric', '--problems']);
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/^Object .*Problem\n/);
+    expect(stdout).toMatch(/^Node\/node1 and 2 more +AgentSilent +No agent reports/m);
+    expect(stdout).not.toMatch(/BGPPeer/);
+    const json = await inProcess(statusCommand, ['--source', 'examples/fabric', '--problems', '-o', 'json']);
+    expect(json.code).toBe(3);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      problems: expect.arrayContaining([
+        { object: 'Node/node1', code: 'AgentSilent', line: expect.any(String), others: ['Node/node2', 'Node/node3'] },
+      ]),
+    });
+  });
+
+  test('lists nothing, with exit status 0, when there are none', async () => {
+    expect(await inProcess(statusCommand, ['-f', 'examples/fabric/10-cluster.yaml', '--problems'])).toMatchObject({ code: 0 });
+  });
+});

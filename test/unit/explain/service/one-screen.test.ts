@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import { renderService } from '../../../../src/explain/service/render-service.ts';
+import { explainService, type ServiceExplanation } from '../../../../src/explain/service/service.ts';
+import type { NodeState } from '../../../../src/model/objects/node-state.ts';
+import { cluster, metadata, type ClusterLiteral } from '../../decisions/fixtures.ts';
+
+const now = Date.UTC(2026, 0, 1, 12);
+const key = 'shop/web';
+const names = ['node1', 'node2', 'node3'];
+const routers = ['tor1-v4', 'tor1-v6', 'tor2-v4', 'tor2-v6'];
+
+const fabric: ClusterLiteral = {
+  services: [
+    { name: key, clusterIPs: ['10.96.0.1', 'fd00:96::1'], ports: ['http:80/TCP', 'echo:80/UDP'], assigned: ['192.0.2.10', '2001:db8::10'] },
+  ],
+  slices: [
+    { service: key, ports: ['http:8080/TCP', 'echo:8080/UDP'], endpoints: ['10.244.1.1@node1', '10.244.1.2@node1', '10.244.2.1@node2'] },
+    {
+      service: key,
+      name: 'web-6',
+      ports: ['http:8080/TCP', 'echo:8080/UDP'],
+      endpoints: ['fd00:1::1@node1', 'fd00:1::2@node1', 'fd00:2::1@node2'],
+    },
+  ],
+  pools: [
+    { name: 'public', addresses: ['192.0.2.0/28', '2001:db8::/120'] },
+    { name: 'tiny', addresses: ['198.51.100.1/32'] },
+    { name: 'team', addresses: ['203.0.113.0/24'], autoAssign: false },
+  ],
+  peers: routers.map((name, index) => ({ name, peerAddress: name.endsWith('v4') ? `10.${index}.0.1` : `fd00:${index}::1` })),
+  advertisements: [{ name: 'all', communities: ['64512:100'] }],
+  nodes: names.map((name) => ({ name })),
+};
+
+/** A report in which the named sessions are down. */
+function state(name: string, down: readonly string[] = []): NodeState {
+  const sessions = routers.map((peer) => {
+    const of = { peer, address: '', since: new Date(now - 60_000).toISOString(), localASN: 64512, peerASN: 64513, prefixesSent: 1 };
+    return down.includes(peer)
+      ? { ...of, state: 'Active' as const, lastError: 'connection refused' }
+      : { ...of, state: 'Established' as const };
+  });
+  const updated = new Date(now - names.indexOf(name) * 1000).toISOString();
+  return { kind: 'NodeState', metadata: metadata(name), updated, consumed: {}, sessions, differing: [] };
+}
+
+function explain(states: readonly NodeState[], literal = fabric): ServiceExplanation {
+  const nodeStates = new Map(states.map((one) => [one.metadata.name, one]));
+  const explanation = explainService({ ...cluster(literal), nodeStates }, key, now);
+  if (explanation === undefined) throw new RangeError('no such Service');
+  return explanation;
+}
+
+const screen = (states: readonly NodeState[], literal = fabric): string[] => renderService(explain(states, literal), 'brief');
+const tor1 = ['tor1-v4', 'tor1-v6'];
+const waiting = {
+  ...fabric,
+  services: [
+    { name: key, requestedPool: 'tiny' },
+    { name: 'shop/old', assigned: ['198.51.100.1'] },
+  ],
+};
+
+describe('explain service on one screen', () => {
+  test.each([
+    ['everything works', screen(names.map((name) => state(name)))],
+    ['a router is down', screen(names.map((name) => state(name, tor1)))],
+    ['a node has no session', screen([state('node1'), state('node2'), state('node3', routers)])],
+    ['an agent is silent', screen([state('node1'), state('node2')])],
+    ['no agent reports', screen([])],
+    [
+      'the pool is full',
+      screen(
+        names.map((name) => state(name)),
+        waiting,
+      ),
+    ],
+  ])('takes at most 40 lines, and begins with the verdict, when %s', (_, lines) => {
+    expect(lines.length).toBeLessThanOrEqual(40);
+    expect(lines[0]).toMatch(/^(Served|Not served|Not known)/);
+  });
+
+  test('shows alike nodes once, and those with a problem first', () => {
+    const lines = screen([state('node1'), state('node2'), state('node3', tor1)]);
+    expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
+      "
+      Served over IPv4 only, not at 2001:db8::10: the Service keeps 2001:db8::10, which is in no valid IPAddressPool; the nearest is public (2001:db8::/124). To have it announced, add 2001:db8::10 to spec.addresses of IPAddressPool public; or request another address.
+
+      Service shop/web (LoadBalancer)
+
+      Address    192.0.2.10 (pool public), 2001:db8::10 (in no pool)
+                 the Service keeps 2001:db8::10, which is in no valid IPAddressPool; the nearest is public (2001:db8::/124)
+                 fix: to have it announced, add 2001:db8::10 to spec.addresses of IPAddressPool public; or request another address
+                 3 pools refuse it (-o wide lists them)
+      Endpoints  6 ready, 0 not usable
+      Balancing  random
+
+      Nodes node1 and node2
+        2001:db8::10 is not announced: 2001:db8::10 is in no valid IPAddressPool; the nearest is public (2001:db8::/124)
+            fix: add 2001:db8::10 to spec.addresses of IPAddressPool public, or delete the Service status to have it re-assigned
+        forwards 8 frontends to 3 endpoints
+        192.0.2.10 is announced to tor1-v4, tor2-v4
+
+      Node node3
+        192.0.2.10 is not announced to tor1-v4: the session with "tor1-v4" is Active: connection refused
+            fix: check on both sides: address, port 179, AS numbers, password, and the route between them
+        2001:db8::10 is not announced: 2001:db8::10 is in no valid IPAddressPool; the nearest is public (2001:db8::/124)
+            fix: add 2001:db8::10 to spec.addresses of IPAddressPool public, or delete the Service status to have it re-assigned
+        forwards 8 frontends to 3 endpoints
+        192.0.2.10 is announced to tor2-v4
+
+      Clients
+        connections to 192.0.2.10:80/TCP are answered via node1, node2, node3
+        packets to 192.0.2.10:80/UDP are answered via node1, node2, node3
+        connections to [2001:db8::10]:80/TCP time out, because no node announces it: 2001:db8::10 is in no valid IPAddressPool; the nearest is public (2001:db8::/124)
+        packets to [2001:db8::10]:80/UDP time out, because no node announces it: 2001:db8::10 is in no valid IPAddressPool; the nearest is public (2001:db8::/124)
+      "
+    `);
+  });
+
+  test('leaves nodes out while the Service has no address', () => {
+    expect(
+      `\n${screen(
+        names.map((name) => state(name)),
+        waiting,
+      ).join('\n')}\n`,
+    ).toMatchInlineSnapshot(`
+      "
+      Not served: pool tiny is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool tiny, or delete a Service that holds one.
+
+      Service shop/web (LoadBalancer)
+
+      Address    none
+                 pool tiny is full (1 of 1 IPv4 addresses)
+                 fix: add addresses to IPAddressPool tiny, or delete a Service that holds one
+                 3 pools refuse it (-o wide lists them)
+      Endpoints  6 ready, 0 not usable
+      Balancing  random
+      Nodes      3, which announce nothing for it (-o wide lists them)
+
+      Clients
+        no client outside the cluster can connect: the Service has no address
+      "
+    `);
+  });
+});
