@@ -1,4 +1,5 @@
 import { Argument, Command } from 'commander';
+import { defined } from '../../lang/defined.ts';
 import { secondsSince } from '../../explain/text/age.ts';
 import {
   explainClaims,
@@ -7,6 +8,7 @@ import {
   type ProviderExplanation,
   type ServiceRecordExplanation,
 } from '../../explain/provider/provider.ts';
+import { providerVerdict } from '../../explain/service/provider-verdict.ts';
 import { renderService } from '../../explain/service/render-service.ts';
 import { explainService, narrowToNodeAndPeer, withConclusion, type ServiceExplanation } from '../../explain/service/service.ts';
 import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
@@ -81,7 +83,8 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   const { live, unasked } = await queryNodes(context, options, { node: options.node, routes: { service: key } });
   const sent = explainLiveService(snapshot, key, now, { live, pods }) ?? decided;
   const whole = await withProviderAndRecord(context, reading, service, sent, options);
-  const judged = withConclusion(markUndecided(whole, unread, namespace), snapshot);
+  const concluded = withConclusion(markUndecided(whole, unread, namespace), snapshot);
+  const judged = { ...concluded, ...defined({ verdict: providerVerdict(concluded) }) };
   const explanation = narrowToNodeAndPeer(judged, options);
   if (options.output === 'json') {
     context.print(JSON.stringify({ ...explanation, problems: about, unread, unasked }, undefined, 2));

@@ -58,6 +58,7 @@ function isIdle({ idle = [], forwarding }: NodeView, frontend: string): boolean 
   return refused || idle.some((one) => one.frontend === frontend);
 }
 
-function isUnreported(because: Reason | undefined): boolean {
+/** True when the reason says that the state of the node is unknown. */
+export function isUnreported(because: Reason | undefined): boolean {
   return because !== undefined && unreported.has(because.code);
 }

@@ -60,6 +60,9 @@ function withoutAddress(service: Service, notOurs: Reason | undefined, unmet: Re
   if (because.code === 'Undecided') return verdictOf(service, 'unknown', 'Not known whether it is served', cause, 0);
   if (because.code === 'OtherLoadBalancerClass' && service.ingress.length > 0)
     return verdictOf(service, 'unknown', 'Served by another program, or not at all', cause, 0);
+  // A load balancer of another provider, which has a host name.
+  if (notOurs === undefined && unmet !== undefined && service.ingress.length > 0)
+    return verdictOf(service, 'unknown', 'Its load balancer exists, but not as it asks', cause, 0);
   return verdictOf(service, 'notServed', notOurs === undefined ? 'Not served' : 'Not served by Herald', cause, 0);
 }
 

@@ -1,5 +1,6 @@
 import { reasonText, remedyText, type Reason } from '../../model/reasons.ts';
 import { listText } from '../../decisions/verdict/verdict-text.ts';
+import { isUnreported } from '../../decisions/verdict/client-reachability.ts';
 import type { AddressExplanation, NodeExplanation } from './service-node.ts';
 
 /**
@@ -28,9 +29,14 @@ interface Brief {
 
 function briefOf(explanation: NodeExplanation, types: readonly AddressExplanation['type'][]): Brief {
   const { node, problem, host, forwarding, frontends, elsewhere, endpoints = [], reason } = explanation;
-  const shown = explanation.addresses.filter(({ type, peers }) => types.includes(type) || (type === 'ClusterIP' && peers.length > 0));
+  const isOurs = types.includes('LoadBalancer');
+  const shown = explanation.addresses.filter(
+    ({ type, peers }) => types.includes(type) || (isOurs && type === 'ClusterIP' && peers.length > 0),
+  );
   const problems = causeLines([
-    ...[problem, ...host, ...forwarding, reason].flatMap((because) => (because === undefined ? [] : [{ lead: '', because }])),
+    ...[problem, ...host, ...forwarding, isOurs ? reason : undefined].flatMap((because) =>
+      because === undefined ? [] : [{ lead: '', because }],
+    ),
     ...shown.flatMap((address) => obstaclesOf(address, problem)),
   ]);
   const [{ used, usable } = { used: 0, usable: 0 }] = endpoints;
@@ -50,7 +56,7 @@ interface Obstacle {
 }
 
 function obstaclesOf({ address, reason, drain, peers, refused }: AddressExplanation, problem: Reason | undefined): Obstacle[] {
-  const isTold = (because: Reason): boolean => because.code === problem?.code;
+  const isTold = (because: Reason): boolean => because.code === problem?.code || isUnreported(because);
   const isCarried = peers.some((peer) => peer.reason?.code !== 'PeerFamilyNotCarried');
   const missing = peers.filter(
     (peer) => peer.reason !== undefined && !isTold(peer.reason) && !(isCarried && peer.reason.code === 'PeerFamilyNotCarried'),
@@ -66,6 +72,10 @@ function obstaclesOf({ address, reason, drain, peers, refused }: AddressExplanat
   ];
 }
 
+function namesOf(peers: readonly { readonly peer: string }[]): string {
+  return peers.map(({ peer }) => peer).join(', ');
+}
+
 /** Returns each cause once, and each fix once, below the last cause that it mends. */
 function causeLines(obstacles: readonly Obstacle[]): string[] {
   const byFix = Map.groupBy(obstacles, ({ because }) => remedyText(because));
@@ -78,7 +88,10 @@ function causeLines(obstacles: readonly Obstacle[]): string[] {
 function announcedLines({ address, type, peers }: AddressExplanation): string[] {
   const title = type === 'LoadBalancer' ? address : `${address} (${type})`;
   const having = peers.filter(({ reason }) => reason === undefined);
-  if (having.length === 0) return [];
+  const expected = peers.filter(({ reason, prefixes }) => prefixes.length > 0 && isUnreported(reason));
   const isAsked = having.every(({ live }) => live !== undefined);
-  return [`  ${title} is announced to ${having.map(({ peer }) => peer).join(', ')}${isAsked ? ' (asked now)' : ''}`];
+  return [
+    ...(having.length === 0 ? [] : [`  ${title} is announced to ${namesOf(having)}${isAsked ? ' (asked now)' : ''}`]),
+    ...(expected.length === 0 ? [] : [`  ${title} would be announced to ${namesOf(expected)}`]),
+  ];
 }

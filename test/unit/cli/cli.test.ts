@@ -35,7 +35,7 @@ describe.concurrent('mistakes on the command line', patient, () => {
     ['a missing argument', ['explain', 'service', '--source', '.'], 'namespace/name'],
     ['an invalid port', ['agent', '--bgp-listen', '99999'], '[2001:db8::1]:179'],
     ['an unknown --on-stop mode', ['run', '.', '--on-stop', 'abruptly'], 'restart, shutdown'],
-    ['an unknown format', ['explain', 'service', '--source', '.', 'a', '-o', 'xml'], 'text, json'],
+    ['an unknown format', ['explain', 'service', '--source', '.', 'a', '-o', 'xml'], 'text, wide, json'],
     [
       'a directory and a cluster',
       ['controller', '--source', '.', '--kubeconfig', 'x'],
@@ -170,7 +170,7 @@ describe('a copy of examples/fabric', () => {
   afterAll(() => discard(directory));
 
   test('explain prints why a Service is announced', async () => {
-    const { code, stdout } = await herald('explain', 'service', 'shop/ledger', '--source', directory);
+    const { code, stdout } = await herald('explain', 'service', 'shop/ledger', '-o', 'wide', '--source', directory);
     expect(code).toBe(0);
     expect(stdout).toContain('Service shop/ledger (LoadBalancer)\n\nAddress    none yet: the controller has not assigned one');
     expect(stdout).toContain('Endpoints  4 ready');

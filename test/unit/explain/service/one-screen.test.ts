@@ -84,36 +84,32 @@ describe('explain service on one screen', () => {
     const lines = screen([state('node1'), state('node2'), state('node3', tor1)]);
     expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
       "
-      Served over IPv4 only, not at 2001:db8::10: the Service keeps 2001:db8::10, which is in no valid IPAddressPool; the nearest is public (2001:db8::/124). To have it announced, add 2001:db8::10 to spec.addresses of IPAddressPool public; or request another address.
+      Served, but not through every router: the session with "tor1-v4" is Active: connection refused (on node3); the session with "tor1-v6" is Active: connection refused (on node3). Check on both sides: address, port 179, AS numbers, password, and the route between them.
 
       Service shop/web (LoadBalancer)
 
-      Address    192.0.2.10 (pool public), 2001:db8::10 (in no pool)
-                 the Service keeps 2001:db8::10, which is in no valid IPAddressPool; the nearest is public (2001:db8::/124)
-                 fix: to have it announced, add 2001:db8::10 to spec.addresses of IPAddressPool public; or request another address
-                 3 pools refuse it (-o wide lists them)
+      Address    192.0.2.10 (pool public), 2001:db8::10 (pool public)
       Endpoints  6 ready, 0 not usable
       Balancing  random
 
-      Nodes node1 and node2
-        2001:db8::10 is not announced: 2001:db8::10 is in no valid IPAddressPool; the nearest is public (2001:db8::/124)
-            fix: add 2001:db8::10 to spec.addresses of IPAddressPool public, or delete the Service status to have it re-assigned
-        forwards 8 frontends to 3 endpoints
-        192.0.2.10 is announced to tor1-v4, tor2-v4
-
       Node node3
         192.0.2.10 is not announced to tor1-v4: the session with "tor1-v4" is Active: connection refused
+        2001:db8::10 is not announced to tor1-v6: the session with "tor1-v6" is Active: connection refused
             fix: check on both sides: address, port 179, AS numbers, password, and the route between them
-        2001:db8::10 is not announced: 2001:db8::10 is in no valid IPAddressPool; the nearest is public (2001:db8::/124)
-            fix: add 2001:db8::10 to spec.addresses of IPAddressPool public, or delete the Service status to have it re-assigned
         forwards 8 frontends to 3 endpoints
         192.0.2.10 is announced to tor2-v4
+        2001:db8::10 is announced to tor2-v6
+
+      Nodes node1 and node2
+        forwards 8 frontends to 3 endpoints
+        192.0.2.10 is announced to tor1-v4, tor2-v4
+        2001:db8::10 is announced to tor1-v6, tor2-v6
 
       Clients
         connections to 192.0.2.10:80/TCP are answered via node1, node2, node3
         packets to 192.0.2.10:80/UDP are answered via node1, node2, node3
-        connections to [2001:db8::10]:80/TCP time out, because no node announces it: 2001:db8::10 is in no valid IPAddressPool; the nearest is public (2001:db8::/124)
-        packets to [2001:db8::10]:80/UDP time out, because no node announces it: 2001:db8::10 is in no valid IPAddressPool; the nearest is public (2001:db8::/124)
+        connections to [2001:db8::10]:80/TCP are answered via node1, node2, node3
+        packets to [2001:db8::10]:80/UDP are answered via node1, node2, node3
       "
     `);
   });

@@ -47,8 +47,16 @@ describe('import across objects', () => {
     ['an unknown alias', { communities: ['gold'] }, 'names community "gold", which no Community object defines'],
     ['an unknown pool', { ipAddressPools: ['main', 'old'] }, 'names IPAddressPool "old", which does not exist'],
     ['an unknown peer', { peers: ['tor9'] }, 'names BGPPeer "tor9", which does not exist'],
-    ['an IPv4 aggregate wider than the range', { aggregationLength: 23 }, 'length 23 would cover addresses outside 198.51.100.0/24'],
-    ['an IPv6 aggregate wider than the range', { aggregationLengthV6: 48 }, 'length 48 would cover addresses outside 2001:db8::/64'],
+    [
+      'an IPv4 aggregate wider than the range',
+      { aggregationLength: 23 },
+      'aggregationLength 23 of BGPAdvertisement main would cover addresses outside 198.51.100.0/24',
+    ],
+    [
+      'an IPv6 aggregate wider than the range',
+      { aggregationLengthV6: 48 },
+      'aggregationLengthV6 48 of BGPAdvertisement main would cover addresses outside 2001:db8::/64',
+    ],
   ])('an advertisement with %s is not exact', (_, spec, text) => {
     const [, , found] = check([...all, advertisement(spec)]);
     expect(found?.verdict).toBe('differs');

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { statusCommand } from '../../../../../src/cli/commands/tables/status-command.ts';
 import { problemsOf } from '../../../../../src/explain/overview/problems.ts';
@@ -89,6 +92,9 @@ describe('herald status --problems', () => {
   });
 
   test('lists nothing, with exit status 0, when there are none', async () => {
-    expect(await inProcess(statusCommand, ['-f', 'examples/fabric/10-cluster.yaml', '--problems'])).toMatchObject({ code: 0 });
+    const directory = mkdtempSync(join(tmpdir(), 'herald-problems-'));
+    writeFileSync(join(directory, 'shop.yaml'), 'apiVersion: v1\nkind: Namespace\nmetadata: { name: shop }\n');
+    expect(await inProcess(statusCommand, ['-f', directory, '--problems'])).toMatchObject({ code: 0, stdout: 'No problems.\n' });
+    rmSync(directory, { recursive: true });
   });
 });

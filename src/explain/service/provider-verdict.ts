@@ -1,0 +1,25 @@
+import type { ReasonCode } from '../../model/reasons.ts';
+import type { Verdict } from '../../decisions/verdict/verdict.ts';
+import type { ServiceExplanation } from './service.ts';
+
+/**
+ * Returns the verdict of a Service that a provider with resources outside Kubernetes serves: its recorded refusal, else its addresses. Herald
+ * does not see whether clients are answered there. Undefined: the pools or another program serve it.
+ */
+export function providerVerdict({ type, provider, record, status = [] }: ServiceExplanation): Verdict | undefined {
+  const name = provider?.provider;
+  if (type !== 'LoadBalancer' || name === undefined || name === 'bare-metal') return undefined;
+  const refusal = record?.conditions.find((one) => one.type === 'herald.dev/AddressAssigned' && one.status === 'False');
+  if (refusal !== undefined) {
+    const lead = status.length > 0 ? 'Its load balancer exists, but not as it asks' : 'Not served';
+    const isLine = /^(?:Not served|Its load balancer)/.test(refusal.message);
+    return {
+      outcome: status.length > 0 ? 'unknown' : 'notServed',
+      line: isLine ? refusal.message : `${lead}: ${refusal.message}`,
+      code: refusal.reason as ReasonCode,
+    };
+  }
+  if (status.length > 0)
+    return { outcome: 'unknown', line: `Served by provider ${name} at ${status.join(' and ')}, which decides where connections go.` };
+  return { outcome: 'notServed', line: `Not served: provider ${name} has given it no address yet.`, code: 'NoAddress' };
+}
