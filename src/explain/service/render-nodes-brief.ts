@@ -1,6 +1,7 @@
 import { reasonText, remedyText, type Reason } from '../../model/reasons.ts';
 import { listText } from '../../decisions/verdict/verdict-text.ts';
 import { isUnreported } from '../../decisions/verdict/client-reachability.ts';
+import { sourceText } from '../sessions/block-source.ts';
 import type { AddressExplanation, NodeExplanation } from './service-node.ts';
 
 /**
@@ -15,12 +16,14 @@ export function renderNodesBriefly(nodes: readonly NodeExplanation[], types: rea
     const [first] = group;
     if (first === undefined) return [];
     const title = `${group.length === 1 ? 'Node' : 'Nodes'} ${listText(group.map(({ node }) => node))}`;
-    return ['', title, ...first.problems, ...first.works];
+    return ['', `${title}${first.source}`, ...first.problems, ...first.works];
   });
 }
 
 interface Brief {
   readonly node: string;
+  /** Follows the names of the nodes: where their state comes from. */
+  readonly source: string;
   readonly problems: readonly string[];
   readonly works: readonly string[];
   /** Equal for nodes that are shown once. */
@@ -47,7 +50,9 @@ function briefOf(explanation: NodeExplanation, types: readonly AddressExplanatio
     `  ${problem === undefined ? 'forwards' : 'should forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}${others}${to}`,
     ...shown.flatMap(announcedLines),
   ];
-  return { node, problems, works, key: [...problems, ...works].join('\n').replaceAll(node, '') };
+  const source = explanation.source === undefined ? '' : sourceText(explanation.source);
+  const lines = [source.replaceAll(/\d+ (?:s|min|h|d)\b/g, ''), ...problems, ...works];
+  return { node, source, problems, works, key: lines.join('\n').replaceAll(node, '') };
 }
 
 interface Obstacle {
