@@ -176,7 +176,9 @@ describe.each<[Layout, string]>([
     lab.routeTo(1);
     const node1 = formatAddress(address(nodeAddress(layout, 4, 1)));
     await untilSeen('node 1 translates for node 2', 4, [`pod1 ${clientAddress(4)}`, `pod2 ${node1}`, `pod3 ${clientAddress(4)}`]);
-    const { stdout } = await run([program, 'explain', 'service', 'default/web', '-o', 'wide', '--source', directory], { timeoutMs: 60_000 });
+    const { stdout } = await run([program, 'explain', 'service', 'default/web', '-o', 'wide', '--source', directory], {
+      timeoutMs: 60_000,
+    });
     expect(stdout).toContain('direct server return: passes packets on by');
     expect(stdout).toMatch(/receives by nothing/);
     expect(stdout).toContain('host: the reverse-path filter of');
