@@ -1,4 +1,5 @@
 import type { Dataplane } from '../dataplane/dataplane.ts';
+import type { NodeView } from '../decisions/announcement/node-drain.ts';
 import { defined } from '../lang/defined.ts';
 import type { History } from '../live/history.ts';
 import type { NodeState } from '../model/objects/node-state.ts';
@@ -11,6 +12,7 @@ import type { Random } from '../system/random.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
 import { DirectReturnCheck } from './host/direct-return-check.ts';
+import { HoldBack } from './host/hold-back.ts';
 import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
 import { hostFacts } from './host/host-facts.ts';
 import { NodeHealth } from './host/node-health.ts';
@@ -65,6 +67,9 @@ export interface AgentParts {
   readonly announcer: Announcer;
   readonly health: NodeHealth;
   readonly hostCheck: HostCheck;
+  readonly holdBack: HoldBack;
+  /** Returns what the announcement decision knows of this node beyond the snapshot. */
+  readonly view: () => NodeView;
   readonly directReturn: DirectReturnCheck;
 }
 
@@ -117,7 +122,15 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     facts: () => hostFacts(source.snapshot, node, plans.byService),
     services: () => source.snapshot.config.services,
     servedPorts: () => new Map([...health.ports(), ...sessions.passivePorts()]),
+    onForwardingChecked: () => holdBack.check(),
     onChecked: () => health.onNodeChanged(),
+    onStatusChanged,
+  });
+  const holdBack: HoldBack = new HoldBack(components, {
+    node,
+    snapshot,
+    blocked: () => hostCheck.blocked(),
+    requeueAll: events.requeueAll.emit,
     onStatusChanged,
   });
   const directReturn = new DirectReturnCheck(components, { node, snapshot, kernelSettings, onStatusChanged });
@@ -135,6 +148,8 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     announcer,
     health,
     hostCheck,
+    holdBack,
+    view: () => ({ ...nodeDraining.view(), heldBack: holdBack.view() }),
     directReturn,
   };
 }

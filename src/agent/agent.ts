@@ -63,7 +63,7 @@ export class Agent {
     this.#loop.markAll();
     nodeDraining.reconcile(source.snapshot);
     health.applyScope(source.snapshot.config.services);
-    await Promise.all([hostCheck.checkSettings(), foreignFrontends.start()]);
+    await Promise.all([hostCheck.checkForwarding(), foreignFrontends.start()]);
     await this.#loop.start();
     // Checks the settings a second time: the kernel has those of connection tracking only since the rules exist.
     hostCheck.start();

@@ -17,6 +17,14 @@ export const limits = {
   foreignMilliseconds: 120_000,
   /** Longest interval between two checks of the host. */
   hostCheckMilliseconds: 60_000,
+  /** Interval at which the agent reads the settings without which the kernel forwards nothing. */
+  forwardingCheckMilliseconds: 3_000,
+  /** Interval at which the agent lists the filters of other programs. */
+  filterCheckMilliseconds: 12_000,
+  /** Time for which a node does not forward before it withdraws its routes. */
+  holdBackMilliseconds: 10_000,
+  /** Time for which a node forwards again before it announces its routes again. */
+  resumeMilliseconds: 30_000,
   /**
    * Listeners for health-check node ports. The default range has 2768 NodePorts; each may be served in both families and at several
    * addresses.

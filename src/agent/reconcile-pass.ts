@@ -40,12 +40,12 @@ export class ReconcilePass {
 
   /** Withdraws routes that are no longer planned. Needs no data plane. */
   withdraw(snapshot: Snapshot, services: readonly ServiceKey[], node: boolean): void {
-    const { nodeDraining, sessions, plans, flushRoutes } = this.#parts;
+    const { nodeDraining, sessions, plans, flushRoutes, view } = this.#parts;
     if (node) {
       nodeDraining.reconcile(snapshot);
       sessions.updateExisting(snapshot, this.#parts.node);
     }
-    for (const key of services) plans.plan(snapshot, key, nodeDraining.view());
+    for (const key of services) plans.plan(snapshot, key, view());
     flushRoutes();
   }
 
@@ -86,11 +86,11 @@ export class ReconcilePass {
 
   /** Plans the Services. Lets other work run in between; changes that come meanwhile are for the next pass. */
   async #plan(snapshot: Snapshot, services: Set<ServiceKey>): Promise<Map<string, ServiceForwarding | undefined>> {
-    const { plans, announcer, nodeDraining } = this.#parts;
+    const { plans, announcer, view } = this.#parts;
     const forwarding = new Map<string, ServiceForwarding | undefined>();
     const slice = new TimeSlice(this.#components.clock);
     for (const key of services) {
-      forwarding.set(key, plans.plan(snapshot, key, nodeDraining.view()));
+      forwarding.set(key, plans.plan(snapshot, key, view()));
       announcer.queue([key]);
       if (slice.isUsedUp) await slice.yield();
     }
@@ -99,10 +99,10 @@ export class ReconcilePass {
 
   /** Ends the draining of frontends that a planned Service now has, and plans the Services that drained them again. */
   #cancelDrains(snapshot: Snapshot, services: Set<ServiceKey>, forwarding: Map<string, ServiceForwarding | undefined>): void {
-    const { plans, dataplaneSync, nodeDraining } = this.#parts;
+    const { plans, dataplaneSync, view } = this.#parts;
     for (const key of new Set([...services, ...dataplaneSync.waitingFor(services)])) {
       for (const other of plans.cancelDrainsOf(key)) {
-        forwarding.set(other, plans.plan(snapshot, other, nodeDraining.view()));
+        forwarding.set(other, plans.plan(snapshot, other, view()));
         services.add(other);
       }
     }

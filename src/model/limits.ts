@@ -53,6 +53,7 @@ export const limits = {
   differing: 100,
   /** Reasons in a NodeState about the host itself. */
   hostReasons: 100,
+  heldBackFamilies: 8,
   /** Names and numbers in one reason. */
   reasonDetails: 100,
   /** Kinds for which a NodeState reports the agent's progress. */

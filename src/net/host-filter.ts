@@ -20,9 +20,10 @@ type FilterHook = 'forward' | 'input';
 export interface FilterRule {
   /**
    * The packets that the rule matches: all; packets of translated connections in both directions (ct status dnat), which is all traffic to
-   * Services; new TCP connections to some ports from any source; or some packets, by conditions that Herald does not analyse.
+   * Services; new TCP connections to some ports from any source; others, which are certainly no first packets from clients to Services; or
+   * some packets, by conditions that Herald does not analyse.
    */
-  readonly packets: 'all' | 'translated' | 'some' | readonly PortRange[];
+  readonly packets: 'all' | 'translated' | 'others' | 'some' | readonly PortRange[];
   readonly action: FilterAction;
 }
 
@@ -37,3 +38,6 @@ export type FilterAction =
   | { readonly kind: 'jump' | 'goto'; readonly chain: string }
   /** Counts, logs, marks or does something unknown. The packet continues with the next rule. */
   | { readonly kind: 'none' };
+
+/** Bridges of Docker's own networks. They carry neither clients of Services nor pods. */
+export const dockerBridge = /^(?:docker0|br-[0-9a-f]{12})$/;

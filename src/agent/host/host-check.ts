@@ -1,7 +1,9 @@
-import { judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
+import type { BlockedFamily } from '../../decisions/host/blocked-family.ts';
+import { blockedBySettings, forwardingPaths } from '../../decisions/host/blocked-by-settings.ts';
+import { blockedByFilters, judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
 import { judgeListeners } from '../../decisions/host/node-port-listeners.ts';
 import { sysctlName, type KernelSetting } from '../../decisions/host/kernel-setting.ts';
-import { requiredSettings } from '../../decisions/host/required-settings.ts';
+import { requiredSettings, uplinksOf } from '../../decisions/host/required-settings.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
 import type { Family } from '../../net/address.ts';
@@ -33,6 +35,8 @@ interface HostCheckOptions {
   readonly servedPorts: () => ServedPorts;
   /** Called after each check that follows the start: addresses of the node may have changed as well. */
   readonly onChecked: () => void;
+  /** Called after each check of forwarding: once before the start, then every few seconds. `blocked` may have changed. */
+  readonly onForwardingChecked: () => void;
   /** Called when the result of `problems` changed. */
   readonly onStatusChanged: () => void;
 }
@@ -47,7 +51,15 @@ export class HostCheck {
   #settings: readonly Reason[] = [];
   #filters: readonly Reason[] = [];
   #listeners: readonly Reason[] = [];
+  #blockedBySettings: readonly BlockedFamily[] = [];
+  #blockedByFilters: readonly BlockedFamily[] = [];
+  /** The interfaces on which clients may arrive, at the last check of all settings. */
+  #uplinks: readonly string[] = [];
+  /** The forwarding settings at the last check of all settings, as text. */
+  #forwarding = '';
+  #filtersChecked = Number.NEGATIVE_INFINITY;
   #cancel: Cancel | undefined;
+  #cancelWatch: Cancel | undefined;
   #checking: Promise<void> = Promise.resolve();
   #stopped = false;
   /** The scope at the last `start`. Undefined before that. */
@@ -64,19 +76,32 @@ export class HostCheck {
     return [...this.#settings, ...this.#filters, ...this.#listeners, ...localhost];
   }
 
+  /** Returns the families that the host certainly does not forward, each with one problem that prevents it or several. */
+  blocked(): readonly BlockedFamily[] {
+    return [...this.#blockedBySettings, ...this.#blockedByFilters];
+  }
+
+  /** Checks whether the host forwards, before anything is forwarded or announced. */
+  async checkForwarding(): Promise<void> {
+    await this.checkSettings();
+    await this.#checkFilters();
+    this.#options.onForwardingChecked();
+  }
+
   /** Checks the kernel settings. Called before anything is forwarded or announced. */
   async checkSettings(): Promise<void> {
     const { host } = this.#components;
     if (this.#options.services() === 'none') {
+      this.#blockedBySettings = [];
       this.#update(() => (this.#settings = []));
       return;
     }
-    const { interfaces, advertised } = { interfaces: host.interfaces(), advertised: await host.interfacesWithAdvertisedDefault() };
-    const required = requiredSettings({ cores: host.cores(), interfaces, advertisedDefault: advertised, ...this.#options.facts() }).slice(
-      0,
-      limits.hostSettings,
-    );
-    const wrong = new Set<string>();
+    const interfaces = host.interfaces();
+    const advertisedDefault = await host.interfacesWithAdvertisedDefault();
+    const facts = this.#options.facts();
+    this.#uplinks = uplinksOf({ interfaces, ...facts }).slice(0, limits.hostSettings);
+    const required = requiredSettings({ cores: host.cores(), interfaces, advertisedDefault, ...facts }).slice(0, limits.hostSettings);
+    const wrong = new Map<string, Reason>();
     const reasons: Reason[] = [];
     for (const setting of required) {
       const because = await this.#checkSetting(
@@ -84,9 +109,12 @@ export class HostCheck {
         setting.after.some((path) => wrong.has(path)),
       );
       if (because === undefined) continue;
-      wrong.add(setting.path);
+      wrong.set(setting.path, because);
       reasons.push(because);
     }
+    const forwarding = await this.#readForwarding();
+    this.#forwarding = textOf(forwarding);
+    this.#blockedBySettings = blockedBySettings((path) => forwarding.get(path), this.#uplinks, wrong);
     this.#update(() => (this.#settings = reasons));
   }
 
@@ -95,6 +123,7 @@ export class HostCheck {
     this.#scope = this.#options.services();
     this.#cancel?.();
     this.#checking = this.#checking.then(() => this.#checkAll());
+    if (this.#cancelWatch === undefined) this.#watchForwarding();
   }
 
   /** Checks again at once if the scope changed after the start. */
@@ -105,6 +134,7 @@ export class HostCheck {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel?.();
+    this.#cancelWatch?.();
     await this.#checking;
   }
 
@@ -114,9 +144,32 @@ export class HostCheck {
     await this.#checkFilters();
     await this.#checkListeners();
     if (this.#stopped) return;
+    this.#options.onForwardingChecked();
     this.#options.onChecked();
     this.#cancel?.();
     this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => this.start());
+  }
+
+  /** Checks between the full checks only what decides whether the host forwards at all. */
+  #watchForwarding(): void {
+    if (this.#stopped) return;
+    this.#cancelWatch = this.#components.clock.after(limits.forwardingCheckMilliseconds, () => {
+      this.#checking = this.#checking.then(() => this.#checkForwardingQuickly());
+    });
+  }
+
+  async #checkForwardingQuickly(): Promise<void> {
+    if (this.#stopped) return;
+    const { clock } = this.#components;
+    if (this.#options.services() !== 'none' && textOf(await this.#readForwarding()) !== this.#forwarding) await this.checkSettings();
+    if (clock.now() - this.#filtersChecked >= limits.filterCheckMilliseconds) await this.#checkFilters();
+    if (this.#stopped) return;
+    this.#options.onForwardingChecked();
+    this.#watchForwarding();
+  }
+
+  async #readForwarding(): Promise<Map<string, string>> {
+    return this.#read({ reads: forwardingPaths(this.#uplinks) });
   }
 
   async #checkListeners(): Promise<void> {
@@ -130,11 +183,13 @@ export class HostCheck {
   }
 
   async #checkFilters(): Promise<void> {
-    const { hostFilters, log } = this.#components;
+    const { hostFilters, clock, log } = this.#components;
+    this.#filtersChecked = clock.now();
     try {
       const forwards = this.#options.services() !== 'none';
       const filters = (await hostFilters()).filter(({ hook }) => forwards || hook !== 'forward');
       const reasons = judgeFilters(filters, this.#options.servedPorts());
+      this.#blockedByFilters = blockedByFilters(filters);
       this.#update(() => (this.#filters = reasons));
     } catch (error) {
       // The result of the last successful check stays valid.
@@ -163,7 +218,7 @@ export class HostCheck {
     return reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
   }
 
-  async #read({ reads }: KernelSetting): Promise<Map<string, string>> {
+  async #read({ reads }: Pick<KernelSetting, 'reads'>): Promise<Map<string, string>> {
     const values = new Map<string, string>();
     for (const name of reads) {
       const value = await this.#components.host.readSetting(name);
@@ -180,4 +235,8 @@ export class HostCheck {
     this.#components.log.warn({ problems: problems.map(({ code }) => code) }, 'the problems of the host changed');
     this.#options.onStatusChanged();
   }
+}
+
+function textOf(values: ReadonlyMap<string, string>): string {
+  return JSON.stringify([...values]);
 }

@@ -1,12 +1,13 @@
 import type { CountConnections } from '../../dataplane/conntrack/connection-count.ts';
-import type { DrainView } from '../../decisions/announcement/node-drain.ts';
+import type { NodeView } from '../../decisions/announcement/node-drain.ts';
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
-import { reportAge, staleAfterSeconds, type DrainPhase, type NodeDrainReport } from '../../model/objects/node-state.ts';
+import type { DrainPhase, NodeDrainReport } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatTime, parseTime } from '../../model/time.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { limits } from '../limits.ts';
+import { otherNodesText } from './other-nodes.ts';
 
 export interface NodeDrainingComponents {
   readonly countConnections: CountConnections;
@@ -94,7 +95,7 @@ export class NodeDraining {
   }
 
   /** Returns the state of the drain for the announcement decision. */
-  view(): DrainView {
+  view(): NodeView {
     const now = this.#now();
     return this.#drain === undefined ? { now } : { now, settled: this.#drain.settled };
   }
@@ -198,26 +199,8 @@ export class NodeDraining {
     }
   }
 
-  /**
-   * Describes the other nodes: their settings, their drains and whether their reports are recent. A report that goes stale causes no event,
-   * so the drain polls this text.
-   */
   #otherNodes(): string {
-    const snapshot = this.#options.snapshot();
-    const now = this.#now();
-    const texts = [...snapshot.nodes.values()].map((node) => {
-      const { name, labels } = node.metadata;
-      const state = snapshot.nodeStates.get(name);
-      const established = state?.sessions.flatMap((session) => (session.state === 'Established' ? [session.peer] : [])) ?? [];
-      const isStale = state === undefined || reportAge(state, now) > staleAfterSeconds;
-      const differing = state?.differing.map(({ service, aspect }) => `${service} ${aspect}`);
-      const problems = [state?.problem?.code, differing, state?.truncated];
-      const drain = [requestedDrain(snapshot.config, node), state?.drain?.since];
-      return name === this.#options.node
-        ? ''
-        : JSON.stringify([name, labels, node.networkUnavailable, drain, established, isStale, problems]);
-    });
-    return texts.toSorted().join('\n');
+    return otherNodesText(this.#options.snapshot(), this.#options.node, this.#now());
   }
 
   /** Returns the time that a previous report names, but never a time in the future. Without `text`: now. */

@@ -1,6 +1,6 @@
 import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
 import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
-import type { DrainView } from '../../decisions/announcement/node-drain.ts';
+import type { NodeView } from '../../decisions/announcement/node-drain.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { frontendsOfAddress } from '../../decisions/forwarding/address-frontends.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
@@ -54,7 +54,7 @@ export function planService(
   snapshot: Snapshot,
   key: ServiceKey,
   node: string,
-  view: DrainView = {},
+  view: NodeView = {},
 ): { readonly plan: ServicePlan; readonly why?: WhyWithdrawn } {
   const service = snapshot.services.get(key);
   if (service === undefined) return { plan: emptyPlan };

@@ -2,6 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { ServiceDifference } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { DirectReturnCheck } from '../host/direct-return-check.ts';
+import type { HoldBack } from '../host/hold-back.ts';
 import type { HostCheck } from '../host/host-check.ts';
 import type { NodeHealth } from '../host/node-health.ts';
 import { limits } from '../limits.ts';
@@ -26,6 +27,7 @@ interface ReportedParts {
   readonly announcer: Announcer;
   readonly health: NodeHealth;
   readonly hostCheck: HostCheck;
+  readonly holdBack: HoldBack;
   readonly directReturn: DirectReturnCheck;
 }
 
@@ -40,6 +42,7 @@ export function reportContent(parts: ReportedParts, loop: ReconcileLoop): Report
     ...defined({ problem: agentProblem(parts.node, loop) }),
     ...(host.length === 0 ? {} : { host }),
     ...parts.directReturn.reportPart(),
+    ...parts.holdBack.report(),
     ...parts.nodeDraining.report(),
     consumed: loop.consumed,
   };

@@ -1,4 +1,4 @@
-import type { FilterAction, FilterRule, HostFilter, PortRange } from '../../net/host-filter.ts';
+import { dockerBridge, type FilterAction, type FilterRule, type HostFilter, type PortRange } from '../../net/host-filter.ts';
 
 const hooks = { FORWARD: 'forward', INPUT: 'input' } as const;
 
@@ -41,6 +41,7 @@ function readRule(args: readonly string[]): FilterRule {
 function packetsOf(conditions: string): FilterRule['packets'] {
   if (conditions === '') return 'all';
   if (conditions === '-m conntrack --ctstate DNAT') return 'translated';
+  if (isOthers(conditions)) return 'others';
   const rest = conditions.replace(/ ?-m (?:conntrack --ctstate|state --state) (?:\w+,)*NEW(?:,\w+)*/, '').trim();
   const [, single, several] = /^-p tcp (?:-m tcp --dport (\S+)|-m multiport --dports (\S+))$/.exec(rest) ?? [];
   const ranges = (single ?? several)?.split(',').map((range): PortRange => {
@@ -48,6 +49,13 @@ function packetsOf(conditions: string): FilterRule['packets'] {
     return { first: first ?? 0, last: last ?? 0 };
   });
   return ranges ?? 'some';
+}
+
+/** True for packets of known connections only, and for those on a bridge of Docker. */
+function isOthers(conditions: string): boolean {
+  const [, states] = /(?:^| )(?<!! )--(?:ctstate|state) (\S+)/.exec(conditions) ?? [];
+  if (states?.split(',').every((state) => ['ESTABLISHED', 'RELATED', 'INVALID'].includes(state)) === true) return true;
+  return [...conditions.matchAll(/(?<!! )-[io] (\S+)/g)].some(([, name = '']) => dockerBridge.test(name));
 }
 
 function withoutComment(args: readonly string[]): string {

@@ -1,4 +1,4 @@
-import type { FilterAction, FilterRule, HostFilter, PortRange } from '../../net/host-filter.ts';
+import { dockerBridge, type FilterAction, type FilterRule, type HostFilter, type PortRange } from '../../net/host-filter.ts';
 
 /** Reads nft's JSON (libnftables-json(5)), as far as it decides about packets of Services and packets to the node. */
 
@@ -42,6 +42,7 @@ function packetsOf(conditions: readonly unknown[]): FilterRule['packets'] {
   if (conditions.length === 0) return 'all';
   const matches = conditions.map(record);
   if (matches.length === 1 && matches.every(isTranslated)) return 'translated';
+  if (matches.some((match) => isEstablished(match) || isOfDocker(match))) return 'others';
   const ports = matches.map(tcpPorts);
   const [range, ...others] = ports.filter((each) => each !== undefined);
   const rest = matches.filter((_, index) => ports[index] === undefined);
@@ -87,6 +88,19 @@ function isTcp({ op, left, right }: Readonly<Record<string, unknown>>): boolean 
 function isNew({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
   const values: readonly unknown[] = Array.isArray(right) ? right : [right];
   return record(record(left)['ct'])['key'] === 'state' && (op === 'in' || op === '==') && values.includes('new');
+}
+
+/** Matches "ct state" without new among the states. */
+function isEstablished({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
+  const values: readonly unknown[] = Array.isArray(right) ? right : [right];
+  const states = values.flatMap((value) => record(value)['set'] ?? [value]);
+  if (record(record(left)['ct'])['key'] !== 'state' || (op !== 'in' && op !== '==')) return false;
+  return states.length > 0 && states.every((state) => state === 'established' || state === 'related' || state === 'invalid');
+}
+
+function isOfDocker({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
+  const { key } = record(record(left)['meta']);
+  return op === '==' && (key === 'iifname' || key === 'oifname') && typeof right === 'string' && dockerBridge.test(right);
 }
 
 function entries(json: unknown): readonly unknown[] {

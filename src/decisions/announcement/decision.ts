@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Address, Family } from '../../net/address.ts';
 import type { AddressType } from '../../model/kinds/types.ts';
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
@@ -10,8 +11,9 @@ import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { topologyOf, reachability, type Reachability } from '../forwarding/endpoints.ts';
 import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
 import { covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
+import { causeOf, heldBackFamily, isForwardedElsewhere } from './hold-back.ts';
 import { asLastResort, drainsInFavourOf } from './last-resort.ts';
-import { isAnnouncedElsewhere, isDrainSettled, type DrainView } from './node-drain.ts';
+import { isAnnouncedElsewhere, isDrainSettled, type NodeView } from './node-drain.ts';
 import { originOf } from './origin.ts';
 import { routesToPeer, type PeerAnnouncement } from './peer-routes.ts';
 import { peersOfNode, type NodePeer } from './peers.ts';
@@ -46,6 +48,8 @@ type AddressResult =
       readonly peers: readonly PeerAnnouncement[];
       /** Why the routes of a draining node are still announced. */
       readonly drain?: Reason;
+      /** Why the routes of a node that cannot forward the family are still announced. */
+      readonly heldBack?: Reason;
       /** Why a node that is not draining announces only as a last resort. */
       readonly lastResort?: Reason;
     };
@@ -58,9 +62,9 @@ export interface RefusedAdvertisement {
 /**
  * Decides what a node announces for a Service, by MetalLB's ordered rules: the first rule that says no gives the reason. As in MetalLB,
  * node readiness, cordons and session states do not matter: a route is what the node should send. Only a draining node (by annotation, or
- * by the taint that HeraldConfig names) checks whether other nodes announce.
+ * by the taint that HeraldConfig names) and a node that cannot forward check whether other nodes announce.
  */
-export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeName: string, view: DrainView = {}): ServiceAnnouncement {
+export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeName: string, view: NodeView = {}): ServiceAnnouncement {
   const notServed = whyNotForwarded(service, snapshot.config.serviceProxyName);
   if (notServed !== undefined) return { addresses: [], reason: notServed };
   const balanced = balancedAddresses(snapshot, service);
@@ -71,7 +75,7 @@ export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeNam
   ];
   const context = contextOf(snapshot, service, nodeName);
   const addresses = candidates.flatMap(([type, list]) => {
-    return list.map((address) => underDrain(context, decideAddress(context, address, type), view));
+    return list.map((address) => underDrain(context, underHoldBack(context, decideAddress(context, address, type), view), view));
   });
   return 'reason' in balanced ? { addresses, reason: balanced.reason } : { addresses };
 }
@@ -174,22 +178,44 @@ function policyOf(type: AddressType): 'internalTrafficPolicy' | 'externalTraffic
   return type === 'ClusterIP' ? 'internalTrafficPolicy' : 'externalTrafficPolicy';
 }
 
+/** A node that cannot forward the family withdraws its routes once that has settled, unless no node that forwards announces the address. */
+function underHoldBack(context: Context, decided: AddressAnnouncement, { heldBack, now }: NodeView): AddressAnnouncement {
+  const { snapshot, service, nodeName: node } = context;
+  const { address, type, result } = decided;
+  const held = result.announce ? heldBackFamily(snapshot, node, address.family, heldBack) : undefined;
+  if (held === undefined || !result.announce) return decided;
+  const details = { node, family: held.family, ...causeOf(held.reason) };
+  if (!held.settled) return { ...decided, result: { ...result, heldBack: reason('HoldBackPending', details) } };
+  const routesAt = routesElsewhere(context, address, type);
+  if (isForwardedElsewhere(snapshot, service, { node, family: address.family }, routesAt, now)) {
+    return { ...decided, result: { announce: false, reason: reason('NodeHeldBack', details) } };
+  }
+  return { ...decided, result: { ...result, heldBack: reason('HeldBackLastNextHop', details) } };
+}
+
+/** Returns the routes that another node would announce if no node drained or held back. */
+function routesElsewhere({ snapshot, service }: Context, address: Address, type: AddressType) {
+  return (other: string): readonly PeerAnnouncement[] => {
+    const there = decideAddress(contextOf(snapshot, service, other), address, type).result;
+    return there.announce ? there.peers : [];
+  };
+}
+
 /** The last rule: a draining node first announces as a last resort, and then not at all, unless no other node would announce. */
-function underDrain(context: Context, decided: AddressAnnouncement, { settled, now }: DrainView): AddressAnnouncement {
+function underDrain(context: Context, decided: AddressAnnouncement, { settled, heldBack, now }: NodeView): AddressAnnouncement {
   const { snapshot, service, nodeName: node } = context;
   const object = snapshot.nodes.get(node);
   const wish = object === undefined ? undefined : requestedDrain(snapshot.config, object);
   const { address, type, result } = decided;
   if (wish === undefined || !result.announce) return decided;
   const stays = (why: 'NodeDraining' | 'LastNextHop'): AddressAnnouncement => {
-    return { ...decided, result: { announce: true, peers: asLastResort(result.peers), drain: reason(why, { node }) } };
+    const peers = asLastResort(result.peers);
+    return { ...decided, result: { announce: true, peers, drain: reason(why, { node }), ...defined({ heldBack: result.heldBack }) } };
   };
   if (!(settled ?? isDrainSettled(snapshot, node))) return stays('NodeDraining');
-  const routesAt = (other: string): readonly PeerAnnouncement[] => {
-    const there = decideAddress(contextOf(snapshot, service, other), address, type).result;
-    return there.announce ? there.peers : [];
-  };
-  if (wish !== 'force' && !isAnnouncedElsewhere(snapshot, service, node, routesAt, now)) return stays('LastNextHop');
+  const place = { node, family: address.family, heldBack: heldBackFamily(snapshot, node, address.family, heldBack) !== undefined };
+  const routesAt = routesElsewhere(context, address, type);
+  if (wish !== 'force' && !isAnnouncedElsewhere(snapshot, service, place, routesAt, now)) return stays('LastNextHop');
   return { ...decided, result: { announce: false, reason: reason('NodeDrained', { node }) } };
 }
 

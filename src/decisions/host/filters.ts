@@ -1,5 +1,6 @@
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { FilterRule, HostFilter } from '../../net/host-filter.ts';
+import type { BlockedFamily } from './blocked-family.ts';
 import { remedyFor } from './filter-remedy.ts';
 
 /** Bounds the walk through reported chains. The kernel itself refuses chains that lead to each other in a circle. */
@@ -15,6 +16,35 @@ export type ServedPorts = ReadonlyMap<number, string>;
  */
 export function judgeFilters(filters: readonly HostFilter[], served: ServedPorts): Reason[] {
   return filters.flatMap((filter) => (filter.hook === 'forward' ? judgeForward(filter) : judgeInput(filter, served)));
+}
+
+/**
+ * Returns the families that a chain certainly drops, with the same reason that `judgeFilters` gives: no rule that might accept some of the
+ * packets comes before the drop.
+ */
+export function blockedByFilters(filters: readonly HostFilter[]): BlockedFamily[] {
+  return filters.flatMap((filter) => {
+    const [because] = filter.hook === 'forward' && dropsAll(filter, filter.chain, 0) !== 'maybe' ? judgeForward(filter) : [];
+    const families = filter.family === 'inet' ? ([4, 6] as const) : ([filter.family === 'ip' ? 4 : 6] as const);
+    return because === undefined ? [] : families.map((family) => ({ family, reason: because }));
+  });
+}
+
+/** Follows a packet from a client until a rule decides about it. `maybe`: a rule that may match it might accept it. */
+function dropsAll(filter: HostFilter, chain: string, depth: number): 'decided' | 'maybe' | 'goesOn' {
+  for (const { packets, action } of filter.chains.get(chain) ?? []) {
+    if (packets === 'others' || action.kind === 'none') continue;
+    if (!matches(packets, 'translated')) {
+      if (action.kind === 'drop' || action.kind === 'reject') continue;
+      return 'maybe';
+    }
+    if (action.kind === 'return') return 'goesOn';
+    if (!('chain' in action)) return 'decided';
+    const inside = depth < maximumDepth ? dropsAll(filter, action.chain, depth + 1) : 'maybe';
+    if (inside !== 'goesOn') return inside;
+    if (action.kind === 'goto') return 'goesOn';
+  }
+  return 'goesOn';
 }
 
 function judgeForward(filter: HostFilter): Reason[] {

@@ -55,7 +55,7 @@ function setting(path: string, wanted: string, why: string): KernelSetting {
 }
 
 function forwarding4(uplinks: readonly string[]): KernelSetting[] {
-  return [setting(allForwarding, '1', 'the node drops every IPv4 packet that is not its own'), ...uplinks.map(forwardingOf)];
+  return [setting(forwarding4Path, '1', 'the node drops every IPv4 packet that is not its own'), ...uplinks.map(forwardingOf)];
 }
 
 /**
@@ -65,19 +65,21 @@ function forwarding6(advertisedDefault: readonly string[]): KernelSetting[] {
   const advertised = advertisedDefault.map((name) => `net/ipv6/conf/${name}/accept_ra`);
   const why = 'the host would lose its IPv6 default route, as a host that forwards ignores router advertisements';
   const keep = advertised.map((path) => ({ ...setting(path, '2', why), holds: (read: ReadSetting) => read(path) !== '1' }));
-  const forwarding = setting('net/ipv6/conf/all/forwarding', '1', 'the node drops every IPv6 packet that is not its own');
+  const forwarding = setting(forwarding6Path, '1', 'the node drops every IPv6 packet that is not its own');
   return [...keep, { ...forwarding, after: advertised }];
 }
 
-const allForwarding = 'net/ipv4/ip_forward';
+export const forwarding4Path = 'net/ipv4/ip_forward';
+export const forwarding6Path = 'net/ipv6/conf/all/forwarding';
+export const forwardingPathOf = (uplink: string): string => `net/ipv4/conf/${uplink}/forwarding`;
 
 /** Setting `all` sets every interface, so an interface that differs was changed on purpose or by mistake. */
 function forwardingOf(name: string): KernelSetting {
-  const path = `net/ipv4/conf/${name}/forwarding`;
+  const path = forwardingPathOf(name);
   return {
     ...setting(path, '1', `the node drops what comes in by ${name} and is not its own`),
-    reads: [path, allForwarding],
-    holds: (read) => read(path) === '1' || read(allForwarding) !== '1',
+    reads: [path, forwarding4Path],
+    holds: (read) => read(path) === '1' || read(forwarding4Path) !== '1',
   };
 }
 
@@ -94,7 +96,12 @@ function reversePathFilter(name: string): KernelSetting {
 }
 
 /** Returns the interfaces on which clients may arrive: those with an IPv4 network that is not the pods', and those of unnumbered peers. */
-function uplinksOf({ interfaces, peerInterfaces, podPrefixes, podInterfaces = [] }: HostFacts): string[] {
+export function uplinksOf({
+  interfaces,
+  peerInterfaces,
+  podPrefixes,
+  podInterfaces = [],
+}: Pick<HostFacts, 'interfaces' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces'>): string[] {
   const numbered = interfaces.filter(({ name, address: text, length }) => {
     if (podInterfaces.some((pattern) => matchesInterface(name, pattern))) return false;
     const address = parseAddressLeniently(text);

@@ -18,6 +18,9 @@ export type ServicesScope = (typeof servicesScopes)[number];
 const directReturnModes = ['auto', ...pathKinds] as const;
 export type DirectReturnMode = (typeof directReturnModes)[number];
 
+/** withdraw: a node that cannot forward an address family withdraws its routes. report: it only reports the problem. */
+const hostProblemActions = ['withdraw', 'report'] as const;
+
 const compats = ['none', 'metallb'] as const;
 export type Compat = (typeof compats)[number];
 
@@ -134,6 +137,11 @@ const heraldConfigFields = {
   }),
   conntrack,
   nodeDrain,
+  hostProblems: choice(hostProblemActions, {
+    default: 'withdraw',
+    description:
+      'What a node does that certainly cannot forward an address family, because a kernel setting or a filter of another program prevents it. `withdraw`: it [withdraws its routes](../how-to/hold-back.md) of that family after 10 s, unless no other node announces the address. `report`: it only reports the problem.',
+  }),
   masqueradeBit: integer({
     min: 0,
     max: 31,

@@ -9,6 +9,7 @@ import {
   drainPhases,
   sessionStates,
   type DirectReturnReport,
+  type HeldBackFamily,
   type NodeState,
   type ServiceDifference,
   type SessionFamily,
@@ -111,6 +112,16 @@ const directReturn = object(
   { open: true, description: 'What the node can do for direct server return; absent: no Service asked for it.' },
 );
 
+const heldBack = object(
+  {
+    family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
+    since: text({ maxLength: 64, description: 'When the agent noticed, RFC 3339.' }),
+    settled: boolean({ description: 'The problem has lasted, and the routes are withdrawn unless this node is the last next hop.' }),
+    reason: writtenReason,
+  },
+  { open: true },
+);
+
 const drain = object(
   {
     phase: text({ maxLength: 64, description: drainPhases.join(', ') }),
@@ -141,6 +152,10 @@ const status = object(
     truncated: boolean({ description: 'More Services differ than are listed. The state of Services that are not listed is unknown.' }),
     problem: object(reasonFields, { open: true, description: 'A problem that affects every Service of the node.' }),
     host: list(writtenReason, { maxItems: limits.hostReasons, description: 'Problems of the host.' }),
+    heldBack: list(heldBack, {
+      maxItems: limits.heldBackFamilies,
+      description: 'The address families that the host does not forward, whose [routes the node holds back](../how-to/hold-back.md).',
+    }),
     drain,
     directReturn,
     conditions,
@@ -159,6 +174,13 @@ export const nodeState = defineKind({
   columns: [
     { name: 'Updated', type: 'date', path: '.status.updated', description: 'How long ago the agent reported.' },
     { name: 'Problem', type: 'string', path: '.status.problem.code', description: 'A problem that affects every Service of the node.' },
+    {
+      name: 'Held Back',
+      type: 'string',
+      path: '.status.heldBack[*].family',
+      description: 'The first address family whose routes the node holds back.',
+      wide: true,
+    },
     { name: 'Drain', type: 'string', path: '.status.drain.phase', description: "Progress of the node's drain." },
     { name: 'Sessions', type: 'string', path: '.status.sessions[*].state', description: 'State of the first session.', wide: true },
     { name: 'Host', type: 'string', path: '.status.host[*].code', description: 'The first problem of the host.' },
@@ -183,6 +205,7 @@ function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
     ...(status.truncated === true || known.length < differing.length ? { truncated: true } : {}),
     ...(status.problem === undefined ? {} : { problem: readReason(status.problem) }),
     ...(host.length === 0 ? {} : { host }),
+    ...readHeldBack(status.heldBack),
     ...readDrain(status.drain),
     ...(status.directReturn === undefined ? {} : { directReturn: readDirectReturn(status.directReturn) }),
   };
@@ -200,6 +223,13 @@ function readDirectReturn({ receives, passes, networks, linkAddresses, interface
     linkAddresses: linkAddresses.filter((text) => /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(text)),
     interfaces: interfaces.filter((text) => /^[^\s/]{1,15}$/.test(text)),
   };
+}
+
+function readHeldBack(items: readonly Value<typeof heldBack>[]): Pick<NodeState, 'heldBack'> {
+  const entries = items.flatMap(({ family: word, since = '', settled = false, reason: why = unexplained }): HeldBackFamily[] =>
+    word === 'IPv4' || word === 'IPv6' ? [{ family: word, since, settled, reason: readReason(why) }] : [],
+  );
+  return entries.length === 0 ? {} : { heldBack: entries };
 }
 
 /** Reads the drain. With an unknown phase, from another version, the node counts as Draining. */

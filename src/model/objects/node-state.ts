@@ -19,10 +19,26 @@ export interface NodeState {
   readonly problem?: Reason;
   /** Problems of the host. Services may still work. */
   readonly host?: readonly Reason[];
+  /** One entry for each address family that the host does not forward. Absent: it forwards. */
+  readonly heldBack?: readonly HeldBackFamily[];
   /** Absent: the node is not being drained. */
   readonly drain?: NodeDrainReport;
   /** Absent: no Service asked for direct server return when this was written. */
   readonly directReturn?: DirectReturnReport;
+}
+
+/**
+ * An address family that the host certainly does not forward. While an entry exists, other nodes do not count on this node. Once it has
+ * settled, the node withdraws its routes of the family, unless it is the last next hop.
+ */
+export interface HeldBackFamily {
+  readonly family: 'IPv4' | 'IPv6';
+  /** When the agent noticed, RFC 3339. */
+  readonly since: string;
+  /** True once the problem has lasted long enough for routes to be withdrawn. */
+  readonly settled: boolean;
+  /** The problem of the host. */
+  readonly reason: Reason;
 }
 
 /**

@@ -5,6 +5,13 @@ export interface OnNode {
   readonly node: string;
 }
 
+/** `cause` is the text of the problem of the host, and `remedy` its fix. */
+interface HeldBack extends OnNode {
+  readonly family: string;
+  readonly cause: string;
+  readonly remedy: string;
+}
+
 /** Reasons why a node does not announce an address, to any peer or to one of them. */
 export const announcementReasons = {
   NoAddress: reasonEntry({
@@ -86,6 +93,23 @@ export const announcementReasons = {
     says: (d: OnNode) =>
       `node "${d.node}" is drained, but no other node announces the address: its route stays, with the community GRACEFUL_SHUTDOWN`,
     fix: () => 'let another node announce it; or set herald.dev/drain: "force" on the Node to withdraw it',
+  }),
+  HoldBackPending: reasonEntry({
+    brief: 'The node cannot forward the address family: it is about to withdraw its routes',
+    says: (d: HeldBack) =>
+      `node "${d.node}" does not forward ${d.family} (${d.cause}): it withdraws its ${d.family} routes in a few seconds unless that ends`,
+    fix: (d) => d.remedy,
+  }),
+  NodeHeldBack: reasonEntry({
+    brief: 'The node cannot forward the address family: it holds its routes back',
+    says: (d: HeldBack) => `node "${d.node}" does not forward ${d.family} (${d.cause}): it has withdrawn its ${d.family} routes`,
+    fix: (d) => d.remedy,
+  }),
+  HeldBackLastNextHop: reasonEntry({
+    brief: 'Only nodes that cannot forward the address family announce the address',
+    says: (d: HeldBack) =>
+      `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: its route stays`,
+    fix: (d) => d.remedy,
   }),
   NoLocalEndpoints: reasonEntry({
     brief: 'No endpoint on the node can take traffic',

@@ -16,7 +16,7 @@ import type {
 } from '../../../src/model/kinds/types.ts';
 import type { Endpoint, EndpointSlice } from '../../../src/model/objects/endpoint-slice.ts';
 import { serviceKey, type Labels, type Metadata, type NamespacedName, type ServiceKey } from '../../../src/model/objects/metadata.ts';
-import type { NodeDrainReport, NodeState } from '../../../src/model/objects/node-state.ts';
+import type { HeldBackFamily, NodeDrainReport, NodeState } from '../../../src/model/objects/node-state.ts';
 import type { LabelSelector } from '../../../src/model/objects/label-selector.ts';
 import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
 import { holdersIn } from '../../../src/model/store/address-index.ts';
@@ -311,6 +311,8 @@ export interface ClusterLiteral {
   readonly running?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Drain reports by node. */
   readonly drains?: Readonly<Record<string, NodeDrainReport>>;
+  /** The address families that agents report as held back, by node. */
+  readonly heldBack?: Readonly<Record<string, readonly HeldBackFamily[]>>;
   /** Nodes with a truncated report, which does not list all Services that differ. */
   readonly truncatedReports?: readonly string[];
   readonly externalIPPolicies?: readonly { readonly cidrs: readonly string[]; readonly namespaceSelector?: LabelSelector }[];
@@ -382,6 +384,7 @@ export function cluster(literal: ClusterLiteral): Snapshot {
         ...nodeState(name, sessions),
         ...drainOf(literal, name),
         ...truncationOf(literal, name),
+        ...defined({ heldBack: literal.heldBack?.[name] }),
       })),
     ),
     config: config(literal.config),

@@ -49,7 +49,7 @@ describe('nft filters', () => {
     [
       'ct state established,related accept',
       [{ match: { op: 'in', left: { ct: { key: 'state' } }, right: ['established', 'related'] } }, { accept: null }],
-      'some accept',
+      'others accept',
     ],
     ['iifname "lo" accept', [{ match: { op: '==', left: { meta: { key: 'iifname' } }, right: 'lo' } }, { accept: null }], 'some accept'],
     [
@@ -98,6 +98,21 @@ describe('nft filters', () => {
       [{ match: { op: '==', left: { meta: { key: 'l4proto' } }, right: 'tcp' } }, { accept: null }],
       'some accept',
     ],
+    [
+      'ct state established,new accept',
+      [{ match: { op: 'in', left: { ct: { key: 'state' } }, right: ['established', 'new'] } }, { accept: null }],
+      'some accept',
+    ],
+    [
+      'oifname "docker0" accept',
+      [{ match: { op: '==', left: { meta: { key: 'oifname' } }, right: 'docker0' } }, { accept: null }],
+      'others accept',
+    ],
+    [
+      'oifname != "docker0" accept',
+      [{ match: { op: '!=', left: { meta: { key: 'oifname' } }, right: 'docker0' } }, { accept: null }],
+      'some accept',
+    ],
     ['an iptables match', [{ xt: { type: 'match', name: 'conntrack' } }, { accept: null }], 'some accept'],
     [
       'an iptables REJECT with a comment',
@@ -131,6 +146,8 @@ describe('legacy iptables filters', () => {
 -A FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
 -A FORWARD -m comment --comment "all that is translated" -m conntrack --ctstate DNAT -j ACCEPT
 -A FORWARD -i docker0 -j ACCEPT
+-A FORWARD ! -i docker0 -j ACCEPT
+-A FORWARD -m conntrack ! --ctstate ESTABLISHED -j ACCEPT
 -A FORWARD -j LOG
 -A FORWARD -j REJECT --reject-with icmp-host-prohibited
 -A DOCKER-USER -m comment --comment open -j RETURN
@@ -148,8 +165,10 @@ describe('legacy iptables filters', () => {
     expect(input).toMatchObject({ hook: 'input', backend: 'iptables', family: 'ip', table: 'filter', chain: 'INPUT', policy: 'accept' });
     expect(forward?.chains.get('FORWARD')?.map(text)).toEqual([
       'all jump DOCKER-USER',
-      'some accept',
+      'others accept',
       'translated accept',
+      'others accept',
+      'some accept',
       'some accept',
       'all none',
       'all reject',

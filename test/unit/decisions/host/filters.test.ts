@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { judgeFilters } from '../../../../src/decisions/host/filters.ts';
+import { blockedByFilters, judgeFilters } from '../../../../src/decisions/host/filters.ts';
 import type { FilterAction, FilterRule, HostFilter } from '../../../../src/net/host-filter.ts';
 import { remedyText, reasonText } from '../../../../src/model/reasons.ts';
 
@@ -94,6 +94,32 @@ describe('a filter of another program', () => {
     ],
   ])('a filter of %s comes with its fix', (_, one, remedy) => {
     expect(judgeFilters([one], nothing).map(remedyText)).toEqual([remedy]);
+  });
+});
+
+describe('a filter that certainly drops', () => {
+  const families = (policy: 'accept' | 'drop', forward: readonly string[], family: HostFilter['family'] = 'inet'): number[] =>
+    blockedByFilters([filter(policy, { forward, user: ['others accept'], open: ['some accept'] }, { family })]).map((one) => one.family);
+
+  test.each<[string, 'accept' | 'drop', readonly string[], readonly number[]]>([
+    ['has policy accept', 'accept', [], []],
+    ['has policy drop', 'drop', [], [4, 6]],
+    ['drops some packets first', 'drop', ['some drop', '179 reject'], [4, 6]],
+    ['accepts packets that are not of clients to Services', 'drop', ['others accept', 'all jump user'], [4, 6]],
+    ['may accept packets of clients', 'drop', ['some accept'], []],
+    ['may accept new connections to a port', 'drop', ['80 accept'], []],
+    ['leads to a chain that may accept packets of clients', 'drop', ['all jump open'], []],
+    ['leads some packets to a chain that is not listed', 'drop', ['some jump other'], []],
+    ['rejects all after a rule for others', 'accept', ['others accept', 'all reject'], [4, 6]],
+    ['accepts all', 'drop', ['all accept'], []],
+    ['accepts translated connections', 'drop', ['translated accept'], []],
+  ])('it blocks when it %s', (_, policy, rules, expected) => {
+    expect(families(policy, rules)).toEqual(expected);
+  });
+
+  test('it blocks the family of its table only', () => {
+    expect([families('drop', [], 'ip'), families('drop', [], 'ip6')]).toEqual([[4], [6]]);
+    expect(blockedByFilters([filter('drop', {}, { hook: 'input' })])).toEqual([]);
   });
 });
 

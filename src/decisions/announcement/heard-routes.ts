@@ -1,0 +1,24 @@
+import { serviceKey } from '../../model/objects/metadata.ts';
+import { currentReport } from '../../model/objects/node-state.ts';
+import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { PeerAnnouncement } from './peer-routes.ts';
+
+/** True when routers have the node's routes: its agent is alive, a session carries them, and nothing holds them back. */
+export function isHeard(
+  snapshot: Snapshot,
+  service: Service,
+  node: string,
+  routes: () => readonly PeerAnnouncement[],
+  now: number | undefined,
+): boolean {
+  const state = now === undefined ? snapshot.nodeStates.get(node) : currentReport(snapshot.nodeStates, node, now);
+  // A truncated report says nothing of a Service that it does not list.
+  if (state === undefined || state.problem !== undefined || state.truncated === true) return false;
+  const established = new Set(state.sessions.flatMap((session) => (session.state === 'Established' ? [session.peer] : [])));
+  const key = serviceKey(service.metadata);
+  if (established.size === 0 || state.differing.some((difference) => difference.service === key && difference.aspect !== 'HealthCheck')) {
+    return false;
+  }
+  return routes().some(({ peer, result }) => 'routes' in result && established.has(peer));
+}
