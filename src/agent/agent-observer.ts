@@ -1,6 +1,6 @@
 import type { QuarantinedFrontend } from '../dataplane/dataplane.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
-import type { ServiceDifference, SessionStatus } from '../model/objects/node-state.ts';
+import type { HeldBackFamily, ServiceDifference, SessionStatus } from '../model/objects/node-state.ts';
 import type { Reason } from '../model/reasons.ts';
 import type { RoutesByPeer } from './reconcile/announced-routes.ts';
 
@@ -37,6 +37,10 @@ export interface AgentStatus {
   readonly quarantined: ReadonlyMap<string, QuarantinedFrontend>;
   readonly differing: readonly ServiceDifference[];
   readonly host: readonly Reason[];
+  /** The address families that the host does not forward, when HeraldConfig lets the node hold them back. */
+  readonly heldBack: readonly HeldBackFamily[];
+  /** Services with an address that this node announces although it cannot forward, because no node that can does. */
+  readonly heldBackLastNextHops: number;
   readonly sessions: readonly SessionStatus[];
 }
 

@@ -1,7 +1,7 @@
 import type { DataplaneError } from '../dataplane/dataplane.ts';
 import { defined } from '../lang/defined.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
-import type { ServiceDifference, SessionStatus } from '../model/objects/node-state.ts';
+import type { HeldBackFamily, ServiceDifference, SessionStatus } from '../model/objects/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import { AgentEvents } from './agent-events.ts';
 import type { AgentStatus } from './agent-observer.ts';
@@ -86,6 +86,12 @@ export class Agent {
       },
       get host(): Reason[] {
         return hostProblems(parts);
+      },
+      get heldBack(): readonly HeldBackFamily[] {
+        return parts.holdBack.report().heldBack ?? [];
+      },
+      get heldBackLastNextHops(): number {
+        return parts.plans.heldBackLastNextHops();
       },
       get sessions(): SessionStatus[] {
         return parts.sessions.status();

@@ -64,17 +64,24 @@ export class AgentMetrics implements AgentObserver {
           'herald_waiting_services',
           'herald_differing_services',
           'herald_host_problems',
+          'herald_node_held_back',
+          'herald_held_back_last_next_hop_services',
           'herald_dataplane_up',
           'herald_dataplane_quarantined_frontends',
         ],
         (put) => {
-          const { waiting, differing, host, dataplaneError, hasSynced, quarantined } = status();
+          const { waiting, differing, host, heldBack, heldBackLastNextHops, dataplaneError, hasSynced, quarantined } = status();
           put('herald_waiting_services', {}, waiting);
           put('herald_dataplane_up', {}, hasSynced && dataplaneError === undefined ? 1 : 0);
           for (const [aspect, some] of Map.groupBy(differing, (one) => one.aspect))
             for (const [reason, same] of Map.groupBy(some, (one) => one.reason.code))
               put('herald_differing_services', { aspect, reason }, new Set(same.map(({ service }) => service)).size);
           for (const [reason, same] of Map.groupBy(host, ({ code }) => code)) put('herald_host_problems', { reason }, same.length);
+          for (const family of ipFamilies) {
+            const isHeld = heldBack.some((held) => held.family === family && held.settled);
+            put('herald_node_held_back', { family: family.toLowerCase() }, isHeld ? 1 : 0);
+          }
+          put('herald_held_back_last_next_hop_services', {}, heldBackLastNextHops);
           const contended = [...quarantined.values()].filter(({ owner }) => owner !== undefined).length;
           put('herald_dataplane_quarantined_frontends', { why: 'contended' }, contended);
           put('herald_dataplane_quarantined_frontends', { why: 'refused' }, quarantined.size - contended);

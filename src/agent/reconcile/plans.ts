@@ -58,6 +58,11 @@ export class Plans {
     };
   }
 
+  /** Number of Services with an address that this node announces although it cannot forward, because no node that can does. */
+  heldBackLastNextHops(): number {
+    return [...this.#plans.values()].filter((plan) => plan.isHeldBackLastNextHop === true).length;
+  }
+
   /**
    * Plans a Service again, withdraws routes that are not in the plan, and returns the forwarding for the kernel. Undefined: it has none.
    */

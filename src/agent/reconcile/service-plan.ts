@@ -21,6 +21,8 @@ export interface ServicePlan {
   readonly routes: readonly BarrierRoute[];
   /** Set while the node is drained. */
   readonly drain?: ServiceDrain;
+  /** Set when the node cannot forward an address and stays because no node that can announces it. */
+  readonly isHeldBackLastNextHop?: true;
 }
 
 /** How the node drain affects a Service. */
@@ -63,6 +65,7 @@ export function planService(
   const foreign = { frontends: decision.foreign.filter(hasBackends) };
   const routes: BarrierRoute[] = [];
   let kept = false;
+  let isHeldBackLastNextHop = false;
   const unannounced: string[] = [];
   const announcement = decideAnnouncement(snapshot, service, node, view);
   for (const { address, result } of announcement.addresses) {
@@ -72,13 +75,17 @@ export function planService(
       continue;
     }
     if (result.drain?.code === 'LastNextHop') kept = true;
+    if (result.heldBack?.code === 'HeldBackLastNextHop') isHeldBackLastNextHop = true;
     for (const { peer, result: toPeer } of result.peers) {
       if (!('routes' in toPeer)) continue;
       for (const route of toPeer.routes) routes.push({ peer, route, address: formatAddress(address), ...frontends });
     }
   }
-  const drain = kept || unannounced.length > 0 ? { drain: { kept, unannounced } } : {};
-  const plan = { forwarding, foreignFrontends: foreign.frontends.map(({ match }) => frontendKey(match)), routes, ...drain };
+  const states = {
+    ...(kept || unannounced.length > 0 ? { drain: { kept, unannounced } } : {}),
+    ...(isHeldBackLastNextHop ? { isHeldBackLastNextHop: true as const } : {}),
+  };
+  const plan = { forwarding, foreignFrontends: foreign.frontends.map(({ match }) => frontendKey(match)), routes, ...states };
   return { plan, why: (peer, route) => whyNotAnnounced(announcement, peer, route) };
 }
 

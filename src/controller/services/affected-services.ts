@@ -66,7 +66,8 @@ export class AffectedServices {
       return [peer, state === 'Established', lastError, damping?.until];
     });
     const unseen = state.host?.some(({ code }) => code === 'ForwardingNotSeen');
-    const now = JSON.stringify([sessions, state.differing, state.truncated, state.problem, unseen, state.drain?.phase]);
+    const heldBack = state.heldBack?.map(({ family, settled, reason }) => [family, settled, reason]);
+    const now = JSON.stringify([sessions, state.differing, state.truncated, state.problem, unseen, state.drain?.phase, heldBack]);
     this.#seen.set(node, now);
     return now !== before;
   }

@@ -3,6 +3,7 @@ import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { conditionText, reason, type Reason } from '../../model/reasons.ts';
 import { assignedAddresses } from '../../model/objects/service.ts';
 import { formatAddress } from '../../net/address.ts';
+import { withHeldBackNodes } from './held-back-nodes.ts';
 import { negative, reportCut, type Assessment, type Judgement } from './service-judgement.ts';
 
 /**
@@ -21,7 +22,8 @@ export function assessAnnounced(judgement: Judgement): Assessment {
   if (isMissing) return notAnnounced(judgement);
   if (isCut) return { type, ...reportCut };
   if (draining !== undefined) return { type, status: 'True', reason: draining.code, message: conditionText(draining) };
-  return { type, status: 'True', reason: 'Announced', message: 'Every address of the Service is announced by at least one node' };
+  const message = 'Every address of the Service is announced by at least one node';
+  return withHeldBackNodes({ type, status: 'True', reason: 'Announced', message }, judgement);
 }
 
 interface Announcers {

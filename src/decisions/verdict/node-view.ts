@@ -44,6 +44,8 @@ export interface AddressView {
   readonly refused: readonly RefusedAdvertisement[];
   /** The node is being drained: why the address is still announced. */
   readonly drain?: Reason;
+  /** Why the address is still announced although the node cannot forward it. */
+  readonly heldBack?: Reason;
   /** Why routers use this node only as a last resort. */
   readonly lastResort?: Reason;
 }
@@ -106,9 +108,9 @@ function viewAddress({ address, type, result, refused }: AddressAnnouncement, ob
     const prefixes = intents.map(({ prefix }) => formatPrefix(prefix));
     return { peer, prefixes, intents, ...defined({ reason: obstacleTo(peer, prefixes), warning }) };
   });
-  const { drain, lastResort } = result.announce ? result : {};
+  const { drain, lastResort, heldBack } = result.announce ? result : {};
   const why = result.announce ? {} : { reason: result.reason };
-  return { address: formatAddress(address), type, ...why, ...defined({ drain, lastResort }), peers, refused };
+  return { address: formatAddress(address), type, ...why, ...defined({ drain, lastResort, heldBack }), peers, refused };
 }
 
 /** Under policy Local without a local backend, traffic from outside is dropped, so that a load balancer chooses another node. */

@@ -18,6 +18,8 @@ interface NodeOverview {
   readonly source: NodeSources;
   readonly problem?: Reason;
   readonly host: readonly Reason[];
+  /** The address families whose routes the node holds back. */
+  readonly heldBack?: readonly string[];
   readonly drain?: string;
   readonly sessions: readonly (SessionExplanation & { readonly routes: number })[];
   /** Why the node has no sessions. */
@@ -64,6 +66,9 @@ export function explainNode(
     source,
     ...defined({ problem }),
     host: state?.host ?? [],
+    ...(state?.heldBack === undefined
+      ? {}
+      : { heldBack: state.heldBack.map(({ family, since, settled }) => `${family} since ${since}${settled ? '' : ', about to withdraw'}`) }),
     ...(state?.drain === undefined ? {} : { drain: `${state.drain.phase} since ${state.drain.since}` }),
     sessions,
     ...(sessions.length === 0 ? { noSessions: reason('NoPeers', { node }) } : {}),
@@ -79,13 +84,14 @@ export function explainNode(
 }
 
 export function renderNodeOverview(overview: NodeOverview): string[] {
-  const { node, addresses, source, problem, host, drain, sessions, noSessions, forwards, announces, silent, differing } = overview;
+  const { node, addresses, source, problem, host, heldBack, drain, sessions, noSessions, forwards, announces, silent, differing } = overview;
   return [
     `Node ${node}${sourceText(source)}`,
     '',
     `Addresses  ${addresses.join(', ') || 'none'}`,
     ...(problem === undefined ? [] : withFix('Problem    ', problem)),
     ...host.flatMap((because) => withFix('Host       ', because)),
+    ...(heldBack === undefined ? [] : [`Held back  ${heldBack.join('; ')}`]),
     ...(drain === undefined ? [] : [`Drain      ${drain}`]),
     `Forwards   ${problem === undefined ? '' : 'should: '}${forwards.frontends} frontends of ${forwards.services} Services`,
     `Announces  ${problem === undefined ? '' : 'would: '}${announces} Services`,

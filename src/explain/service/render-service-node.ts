@@ -100,7 +100,7 @@ function renderHealthCheck({ port, localEndpoints }: NonNullable<NodeExplanation
 /** These reasons are printed once for the node, and not again for each peer. */
 const ofTheNode = new Set<string | undefined>(['AgentSilent', 'AgentStopped', 'Undecided']);
 
-function renderAddress({ address, type, reason, drain, peers, refused, lastResort }: AddressExplanation): string[] {
+function renderAddress({ address, type, reason, drain, heldBack, peers, refused, lastResort }: AddressExplanation): string[] {
   const title = type === 'LoadBalancer' ? address : `${address} (${type})`;
   if (type === 'ClusterIP' && (reason?.code === 'NoAdvertisement' || reason?.code === 'ServiceNotSelected')) {
     return [`  ${title} stays inside the cluster: no BGPAdvertisement selects it`];
@@ -121,6 +121,7 @@ function renderAddress({ address, type, reason, drain, peers, refused, lastResor
       peer.reason === undefined ? [] : withFix(`  ${title} is not announced to ${peer.peer}: `, peer.reason),
     ),
     ...(drain === undefined ? [] : withFix('    drain: ', drain)),
+    ...(heldBack === undefined ? [] : withFix('    cannot forward: ', heldBack)),
     ...peers.flatMap(({ warning }) => (warning === undefined ? [] : withFix('    warning: ', warning))),
     ...refused.flatMap(({ reason: because }) => (sameContent(because, reason) ? [] : withFix('    ', because))),
   ];

@@ -103,12 +103,14 @@ export const announcementReasons = {
   NodeHeldBack: reasonEntry({
     brief: 'The node cannot forward the address family: it holds its routes back',
     says: (d: HeldBack) => `node "${d.node}" does not forward ${d.family} (${d.cause}): it has withdrawn its ${d.family} routes`,
+    lasting: (d) => `node "${d.node}" does not forward ${d.family} (${d.cause}): it has withdrawn its ${d.family} routes`,
     fix: (d) => d.remedy,
   }),
   HeldBackLastNextHop: reasonEntry({
     brief: 'Only nodes that cannot forward the address family announce the address',
     says: (d: HeldBack) =>
       `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: its route stays`,
+    lasting: (d) => `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: its route stays`,
     fix: (d) => d.remedy,
   }),
   NoLocalEndpoints: reasonEntry({

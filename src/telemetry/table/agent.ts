@@ -55,6 +55,18 @@ export const agentMetrics = {
     labels: { reason: 'code of [reasons.md](reasons.md)' },
     of: 'agent',
   },
+  herald_node_held_back: {
+    type: 'gauge',
+    help: 'Is 1 if the node cannot forward the address family and holds its routes back, else 0.',
+    labels: { family: 'ipv4 or ipv6' },
+    of: 'agent',
+  },
+  herald_held_back_last_next_hop_services: {
+    type: 'gauge',
+    help: 'Services with an address that this node announces although it cannot forward, because no node that can announces it.',
+    labels: {},
+    of: 'agent',
+  },
   herald_dataplane_up: {
     type: 'gauge',
     help: 'Is 1 if the data plane took the last changes, else 0.',
