@@ -140,7 +140,7 @@ const heraldConfigFields = {
   hostProblems: choice(hostProblemActions, {
     default: 'withdraw',
     description:
-      'What a node does that certainly cannot forward an address family, because a kernel setting or a filter of another program prevents it. `withdraw`: it [withdraws its routes](../how-to/hold-back.md) of that family after 10 s, unless no other node announces the address. `report`: it only reports the problem.',
+      'What a node does that certainly cannot forward an address family, because a kernel setting or a filter of another program prevents it. `withdraw`: it [withdraws its routes](host.md#a-node-that-cannot-forward) of that family after 10 s, unless no other node announces the address. `report`: it only reports the problem.',
   }),
   masqueradeBit: integer({
     min: 0,

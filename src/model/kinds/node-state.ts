@@ -154,7 +154,8 @@ const status = object(
     host: list(writtenReason, { maxItems: limits.hostReasons, description: 'Problems of the host.' }),
     heldBack: list(heldBack, {
       maxItems: limits.heldBackFamilies,
-      description: 'The address families that the host does not forward, whose [routes the node holds back](../how-to/hold-back.md).',
+      description:
+        'The address families that the host does not forward, whose [routes the node holds back](host.md#a-node-that-cannot-forward).',
     }),
     drain,
     directReturn,

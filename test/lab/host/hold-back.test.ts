@@ -87,7 +87,11 @@ async function heldBack(node: string): Promise<string[]> {
 }
 
 const untilHeldBack = (node: string, wanted: readonly string[]): Promise<unknown> =>
-  lab.until(`${node} holds back ${wanted.join(', ') || 'nothing'}`, async (note) => note(await heldBack(node)).join() === wanted.join(), 120_000);
+  lab.until(
+    `${node} holds back ${wanted.join(', ') || 'nothing'}`,
+    async (note) => note(await heldBack(node)).join() === wanted.join(),
+    120_000,
+  );
 
 /** Sends requests over new connections. All must be answered. */
 async function expectServed(address: string): Promise<void> {

@@ -26,6 +26,11 @@ const faults: Readonly<Record<string, readonly Series[]>> = {
   HeraldNotReady: [always(`herald_ready{${agent}}`, 0)],
   HeraldBGPSessionDown: [always(`herald_bgp_session_up{peer="tor9",${agent}}`, 0)],
   HeraldNodeWithoutSession: [always('herald_bgp_session_up{peer="tor1",job="herald-agent",node="node9",instance="10.0.0.19:10290"}', 0)],
+  HeraldServiceWithoutNextHop: [
+    always(`herald_service_conditions{condition="Announced",status="False",reason="NoAdvertisement",${controller}}`, 1),
+  ],
+  HeraldNodeHeldBack: [always(`herald_node_held_back{family="ipv4",${agent}}`, 1)],
+  HeraldLastNextHopCannotForward: [always(`herald_held_back_last_next_hop_services{${agent}}`, 2)],
   HeraldBGPSessionFlapping: [growing(`herald_bgp_session_flaps_total{peer="tor9",reason="holdTimerExpired",${agent}}`, 1)],
   HeraldBFDDown: [always(`herald_bgp_session_up{peer="tor9",${agent}}`, 1), always(`herald_bfd_session_up{peer="tor9",${agent}}`, 0)],
   HeraldRoutesNotPossible: [always(`herald_bgp_prefixes_not_possible{peer="tor9",${agent}}`, 2)],
