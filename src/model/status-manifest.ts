@@ -9,7 +9,7 @@ import type { Ingress } from './objects/service.ts';
 /** The reverse of parsing, for objects that Herald writes: plain data in the shape of the API. */
 
 export function nodeStateManifest(state: NodeState): object {
-  const { metadata, updated, consumed, sessions, differing, truncated, problem, host, drain, directReturn } = state;
+  const { metadata, updated, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn } = state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'NodeState',
@@ -26,6 +26,7 @@ export function nodeStateManifest(state: NodeState): object {
       ...defined({ truncated }),
       ...(problem === undefined ? {} : { problem: reasonManifest(problem) }),
       ...(host === undefined ? {} : { host: host.map(reasonManifest) }),
+      ...(heldBack === undefined ? {} : { heldBack: heldBack.map((held) => ({ ...held, reason: reasonManifest(held.reason) })) }),
       ...defined({ drain }),
       ...(directReturn === undefined ? {} : { directReturn: { ...directReturn, networks: directReturn.networks.map(formatPrefix) } }),
     },

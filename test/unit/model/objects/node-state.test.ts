@@ -45,6 +45,9 @@ const state: NodeState = {
   ],
   differing: [{ service: 'shop/web', aspect: 'Announced', reason: reason('SessionDown', { peer: 'tor1', state: 'Idle', lastError: '' }) }],
   host: [reason('HealthzNotServed', { address: '0.0.0.0:10256', why: 'the port is in use' })],
+  heldBack: [
+    { family: 'IPv6', since: '2026-01-01T00:00:00Z', settled: true, reason: reason('HealthzNotServed', { address: 'a', why: 'b' }) },
+  ],
   drain: { phase: 'Withdrawn', since: '2026-01-01T00:00:00Z', kept: 0, withdrawn: '2026-01-01T00:00:10Z', connections: 7 },
   directReturn: {
     receives: ['link', 'vxlan'],
