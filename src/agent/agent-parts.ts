@@ -15,6 +15,7 @@ import { DirectReturnCheck } from './host/direct-return-check.ts';
 import { HoldBack } from './host/hold-back.ts';
 import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
 import { hostFacts } from './host/host-facts.ts';
+import { HostIdentity } from './host/host-identity.ts';
 import { NodeHealth } from './host/node-health.ts';
 import { AgentHistory } from './live/agent-history.ts';
 import { AnnouncedRoutes } from './reconcile/announced-routes.ts';
@@ -68,6 +69,7 @@ export interface AgentParts {
   readonly health: NodeHealth;
   readonly hostCheck: HostCheck;
   readonly holdBack: HoldBack;
+  readonly identity: HostIdentity;
   /** Returns what the announcement decision knows of this node beyond the snapshot. */
   readonly view: () => NodeView;
   readonly directReturn: DirectReturnCheck;
@@ -122,10 +124,14 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     facts: () => hostFacts(source.snapshot, node, plans.byService),
     services: () => source.snapshot.config.services,
     servedPorts: () => new Map([...health.ports(), ...sessions.passivePorts()]),
-    onForwardingChecked: () => holdBack.check(),
+    onForwardingChecked: () => {
+      holdBack.check();
+      void identity.check();
+    },
     onChecked: () => health.onNodeChanged(),
     onStatusChanged,
   });
+  const identity: HostIdentity = new HostIdentity(components, { node, snapshot, requeueAll: events.requeueAll.emit, onStatusChanged });
   const holdBack: HoldBack = new HoldBack(components, {
     node,
     snapshot,
@@ -149,7 +155,8 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     health,
     hostCheck,
     holdBack,
-    view: () => ({ ...nodeDraining.view(), heldBack: holdBack.view() }),
+    identity,
+    view: () => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null }),
     directReturn,
   };
 }

@@ -12,7 +12,7 @@ import { liveRoutes } from './live/live-routes.ts';
 import { ReconcilePass } from './reconcile-pass.ts';
 import { ReconcileLoop } from './reconcile/reconcile-loop.ts';
 import { NodeReport } from './report/node-report.ts';
-import { differingServices, hostProblems, reportContent } from './report/report-content.ts';
+import { agentHostProblems, differingServices, reportContent } from './report/report-content.ts';
 
 /**
  * Runs one node: it has the kernel forward Services and announces them over BGP. The reconcile loop runs one pass at a time over everything
@@ -35,7 +35,12 @@ export class Agent {
       onQueued: () => parts.health.dataplane.changeQueued(),
       onStatusChanged: events.statusChanged.emit,
     });
-    const report = new NodeReport(components, options.node, () => reportContent(parts, loop));
+    const report = new NodeReport(
+      components,
+      options.node,
+      () => reportContent(parts, loop),
+      (writer) => parts.identity.mayReport(writer),
+    );
 
     events.statusChanged.subscribe(() => report.scheduleWrite());
     events.requeue.subscribe((services) => loop.requeue(services));
@@ -54,7 +59,7 @@ export class Agent {
    */
   async start(): Promise<void> {
     const { source, dataplane, log } = this.#components;
-    const { history, nodeDraining, health, hostCheck, foreignFrontends, plans, node } = this.#parts;
+    const { history, nodeDraining, health, identity, hostCheck, foreignFrontends, plans, node } = this.#parts;
     this.#unsubscribe = source.onChange((changes) => {
       history?.recordChanges(changes, source.snapshot);
       this.#loop.onChanges(changes);
@@ -63,7 +68,8 @@ export class Agent {
     this.#loop.markAll();
     nodeDraining.reconcile(source.snapshot);
     health.applyScope(source.snapshot.config.services);
-    await Promise.all([hostCheck.checkForwarding(), foreignFrontends.start()]);
+    identity.reconcile(source.snapshot);
+    await Promise.all([identity.check(), hostCheck.checkForwarding(), foreignFrontends.start()]);
     await this.#loop.start();
     // Checks the settings a second time: the kernel has those of connection tracking only since the rules exist.
     hostCheck.start();
@@ -85,7 +91,7 @@ export class Agent {
         return differingServices(parts);
       },
       get host(): Reason[] {
-        return hostProblems(parts);
+        return agentHostProblems(parts);
       },
       get heldBack(): readonly HeldBackFamily[] {
         return parts.holdBack.report().heldBack ?? [];

@@ -15,6 +15,8 @@ export const limits = {
   hostSettings: 200,
   /** Time after the start of the host in which kube-proxy may install its rules before routes are announced without them. */
   foreignMilliseconds: 120_000,
+  /** Addresses of the host that a reason names. */
+  namedAddresses: 4,
   /** Longest interval between two checks of the host. */
   hostCheckMilliseconds: 60_000,
   /** Interval at which the agent reads the settings without which the kernel forwards nothing. */

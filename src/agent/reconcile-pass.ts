@@ -40,8 +40,9 @@ export class ReconcilePass {
 
   /** Withdraws routes that are no longer planned. Needs no data plane. */
   withdraw(snapshot: Snapshot, services: readonly ServiceKey[], node: boolean): void {
-    const { nodeDraining, sessions, plans, flushRoutes, view } = this.#parts;
+    const { nodeDraining, sessions, plans, flushRoutes, identity, view } = this.#parts;
     if (node) {
+      identity.reconcile(snapshot);
       nodeDraining.reconcile(snapshot);
       sessions.updateExisting(snapshot, this.#parts.node);
     }
@@ -77,7 +78,8 @@ export class ReconcilePass {
   }
 
   #updateNode(snapshot: Snapshot): void {
-    const { nodeDraining, sessions, health, hostCheck } = this.#parts;
+    const { nodeDraining, sessions, health, hostCheck, identity } = this.#parts;
+    identity.reconcile(snapshot);
     nodeDraining.reconcile(snapshot);
     sessions.updateExisting(snapshot, this.#parts.node);
     health.applyScope(snapshot.config.services);

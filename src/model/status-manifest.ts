@@ -9,13 +9,14 @@ import type { Ingress } from './objects/service.ts';
 /** The reverse of parsing, for objects that Herald writes: plain data in the shape of the API. */
 
 export function nodeStateManifest(state: NodeState): object {
-  const { metadata, updated, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn } = state;
+  const { metadata, updated, writer, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn } = state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'NodeState',
     metadata: { name: metadata.name },
     status: {
       updated,
+      ...defined({ writer }),
       consumed: { ...consumed },
       sessions: [...sessions],
       differing: differing.map(({ service, aspect, reason }) => ({

@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram';
 import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism, networkInterfaces, uptime } from 'node:os';
 import { listeningSockets, type ListeningSocket } from './listening-sockets.ts';
@@ -15,6 +16,10 @@ export interface HostInterface {
 /** This host: its interfaces, listening sockets and kernel settings. */
 export interface Host {
   interfaces(): readonly HostInterface[];
+  /** All addresses of this host, also those of loopback interfaces. */
+  addresses(): readonly string[];
+  /** True if the kernel lets a program bind to the address: it belongs to this host, also while its link has no carrier. */
+  canBind(address: string): Promise<boolean>;
   /** Sockets that receive connections or datagrams on a port of this host. */
   listening(): Promise<readonly ListeningSocket[]>;
   /** Number of processor cores that this process may use. */
@@ -57,6 +62,8 @@ export function systemHost({
           return internal || Number.isNaN(length) ? [] : [{ name, address, length, linkAddress: mac }];
         }),
       ),
+    addresses: () => Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address)),
+    canBind,
     uptimeMilliseconds: () => uptime() * 1000,
     listening: () => listeningSockets(root),
     cores: availableParallelism,
@@ -85,6 +92,17 @@ export function systemHost({
       }
     },
   };
+}
+
+function canBind(address: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+  socket.once('error', () => resolve(false));
+  socket.bind({ address, port: 0, exclusive: true }, () => {
+    socket.close();
+    resolve(true);
+  });
+  return promise;
 }
 
 /** RTF_DEFAULT and RTF_ADDRCONF of linux/ipv6_route.h: the kernel created the route from a router advertisement. */

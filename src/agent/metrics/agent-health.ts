@@ -1,3 +1,4 @@
+import { reasonText } from '../../model/reasons.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { HealthCheck } from '../../telemetry/health.ts';
 import { limits } from '../../telemetry/limits.ts';
@@ -5,10 +6,10 @@ import type { AgentStatus } from '../agent-observer.ts';
 
 /**
  * Returns the health check of an agent. It is ready once the kernel has committed a pass over everything, and while the kernel keeps taking
- * changes. It is not live if a pass does not end. A data plane that refuses, a missing router or API server are no reason for a restart.
+ * changes, and if it runs on the host of its Node. It is not live if a pass does not end. A data plane that refuses, a missing router or API server are no reason for a restart.
  */
 export function agentHealth(
-  status: () => Pick<AgentStatus, 'hasSynced' | 'keepsUp' | 'dataplaneError' | 'passSince'>,
+  status: () => Pick<AgentStatus, 'hasSynced' | 'keepsUp' | 'dataplaneError' | 'passSince' | 'host'>,
   clock: Clock,
 ): HealthCheck {
   return {
@@ -19,9 +20,11 @@ export function agentHealth(
       return lasted < limits.stuckMilliseconds ? undefined : `a pass has been running for ${Math.floor(lasted / 1000)} s`;
     },
     ready: () => {
-      const { hasSynced, keepsUp, dataplaneError } = status();
+      const { hasSynced, keepsUp, dataplaneError, host } = status();
       if (dataplaneError !== undefined) return `the data plane took no change: ${dataplaneError}`;
       if (!hasSynced) return 'the first pass has not been committed yet';
+      const mismatch = host.find(({ code }) => code === 'NodeNotThisHost' || code === 'NodeUnknown');
+      if (mismatch !== undefined) return reasonText(mismatch);
       return keepsUp ? undefined : 'changes have been waiting for the kernel for too long';
     },
   };

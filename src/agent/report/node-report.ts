@@ -13,22 +13,32 @@ interface NodeReportComponents {
 }
 
 /** The content of a NodeState without the node's name and the time. */
-export type ReportContent = Omit<NodeState, 'kind' | 'metadata' | 'updated'>;
+export type ReportContent = Omit<NodeState, 'kind' | 'metadata' | 'updated' | 'writer'>;
 
 /** Writes the NodeState: soon after a change and at intervals without one, one write at a time. */
 export class NodeReport {
   readonly #components: NodeReportComponents;
   readonly #node: string;
   readonly #content: () => ReportContent;
+  readonly #mayWrite: (writer: string) => boolean;
+  readonly #writer: string;
   #cancel: Cancel | undefined;
   #due = Number.POSITIVE_INFINITY;
   #writing: Promise<void> = Promise.resolve();
   #closed = false;
 
-  constructor(components: NodeReportComponents, node: string, content: () => ReportContent) {
+  /** `mayWrite` tells whether this process, named `writer` in its reports, may replace the report that is there. */
+  constructor(
+    components: NodeReportComponents,
+    node: string,
+    content: () => ReportContent,
+    mayWrite: (writer: string) => boolean = () => true,
+  ) {
     this.#components = components;
     this.#node = node;
     this.#content = content;
+    this.#mayWrite = mayWrite;
+    this.#writer = Math.floor(components.random() * 2 ** 48).toString(16);
   }
 
   /** Schedules a write soon, because the content changed. */
@@ -56,11 +66,15 @@ export class NodeReport {
     });
   }
 
+  #state(updated: string): NodeState {
+    return { kind: 'NodeState', metadata: metadata(this.#node), updated, writer: this.#writer, ...this.#content() };
+  }
+
   async #write(): Promise<void> {
     const { clock, random, log, writeNodeState } = this.#components;
     this.#due = Number.POSITIVE_INFINITY;
     try {
-      await writeNodeState({ kind: 'NodeState', metadata: metadata(this.#node), updated: clock.date().toISOString(), ...this.#content() });
+      if (this.#mayWrite(this.#writer)) await writeNodeState(this.#state(clock.date().toISOString()));
     } catch (error) {
       // A directory that takes no records is logged once for all records.
       const { code } = error as { readonly code?: unknown };

@@ -4,6 +4,7 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { DirectReturnCheck } from '../host/direct-return-check.ts';
 import type { HoldBack } from '../host/hold-back.ts';
 import type { HostCheck } from '../host/host-check.ts';
+import type { HostIdentity } from '../host/host-identity.ts';
 import type { NodeHealth } from '../host/node-health.ts';
 import { limits } from '../limits.ts';
 import type { AnnouncedRoutes } from '../reconcile/announced-routes.ts';
@@ -28,6 +29,7 @@ interface ReportedParts {
   readonly health: NodeHealth;
   readonly hostCheck: HostCheck;
   readonly holdBack: HoldBack;
+  readonly identity: HostIdentity;
   readonly directReturn: DirectReturnCheck;
 }
 
@@ -39,7 +41,7 @@ export function reportContent(parts: ReportedParts, loop: ReconcileLoop): Report
     sessions: parts.sessions.status(),
     differing: differing.slice(0, limits.differingServices),
     ...(differing.length > limits.differingServices ? { truncated: true } : {}),
-    ...defined({ problem: agentProblem(parts.node, loop) }),
+    ...defined({ problem: agentProblem(parts, loop) }),
     ...(host.length === 0 ? {} : { host }),
     ...parts.directReturn.reportPart(),
     ...parts.holdBack.report(),
@@ -60,12 +62,18 @@ export function differingServices(parts: ReportedParts): ServiceDifference[] {
   });
 }
 
-/** Returns the problems of the host, at most as many as a NodeState lists. */
-export function hostProblems({ foreignFrontends, health, hostCheck, directReturn }: ReportedParts): Reason[] {
-  return [foreignFrontends, health, hostCheck, directReturn].flatMap((part) => part.problems()).slice(0, limits.hostReasons);
+/** Returns the problems of the host and why the agent announces nothing, for metrics and health checks. */
+export function agentHostProblems(parts: ReportedParts): Reason[] {
+  const { refusal } = parts.identity;
+  return [...(refusal === undefined ? [] : [refusal]), ...hostProblems(parts)];
 }
 
-function agentProblem(node: string, { isStopped, error }: ReconcileLoop): Reason | undefined {
+/** Returns the problems of the host, at most as many as a NodeState lists. */
+function hostProblems({ identity, foreignFrontends, health, hostCheck, directReturn }: ReportedParts): Reason[] {
+  return [identity, foreignFrontends, health, hostCheck, directReturn].flatMap((part) => part.problems()).slice(0, limits.hostReasons);
+}
+
+function agentProblem({ node, identity }: ReportedParts, { isStopped, error }: ReconcileLoop): Reason | undefined {
   if (isStopped) return reason('AgentStopped', { node });
-  return error === undefined ? undefined : reason('DataPlaneFailed', { error });
+  return identity.refusal ?? (error === undefined ? undefined : reason('DataPlaneFailed', { error }));
 }

@@ -75,7 +75,10 @@ export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeNam
   ];
   const context = contextOf(snapshot, service, nodeName);
   const addresses = candidates.flatMap(([type, list]) => {
-    return list.map((address) => underDrain(context, underHoldBack(context, decideAddress(context, address, type), view), view));
+    return list.map((address) => {
+      const decided = underRefusal(context, decideAddress(context, address, type), view);
+      return underDrain(context, underHoldBack(context, decided, view), view);
+    });
   });
   return 'reason' in balanced ? { addresses, reason: balanced.reason } : { addresses };
 }
@@ -176,6 +179,13 @@ function lastResortResult(
 /** Traffic to a ClusterIP is internal wherever it enters the cluster, so the internal policy decides, as in the kernel. */
 function policyOf(type: AddressType): 'internalTrafficPolicy' | 'externalTrafficPolicy' {
   return type === 'ClusterIP' ? 'internalTrafficPolicy' : 'externalTrafficPolicy';
+}
+
+/** An agent on another host than its Node announces nothing: its host has other pods and other links. */
+function underRefusal({ snapshot, nodeName }: Context, decided: AddressAnnouncement, { refusal }: NodeView): AddressAnnouncement {
+  const reported = snapshot.nodeStates.get(nodeName)?.problem;
+  const because = refusal === undefined ? (reported?.code === 'NodeNotThisHost' ? reported : undefined) : (refusal ?? undefined);
+  return because === undefined || !decided.result.announce ? decided : { ...decided, result: { announce: false, reason: because } };
 }
 
 /** A node that cannot forward the family withdraws its routes once that has settled, unless no node that forwards announces the address. */

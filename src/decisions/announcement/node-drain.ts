@@ -1,5 +1,6 @@
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import type { HeldBackFamily } from '../../model/objects/node-state.ts';
+import type { Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Family } from '../../net/address.ts';
@@ -13,6 +14,8 @@ export interface NodeView {
   readonly settled?: boolean;
   /** The address families that the node holds back. Default: as its agent reported; the agent itself knows earlier. */
   readonly heldBack?: readonly HeldBackFamily[];
+  /** Why the agent announces nothing at all. `null`: it may announce. Default: as the node's report says. */
+  readonly refusal?: Reason | null;
   /** Milliseconds since the epoch, to ignore old reports of other nodes. Default: no report is too old. */
   readonly now?: number;
 }

@@ -140,6 +140,7 @@ const drain = object(
 const status = object(
   {
     updated: text({ maxLength: 64, description: 'When it was written, RFC 3339. When older than 90 s, the agent counts as dead.' }),
+    writer: text({ maxLength: 64, description: 'Tells agent processes apart that report for the same node.' }),
     consumed: map(text({ maxLength: 64 }), {
       maxEntries: limits.consumedKinds,
       description: 'By kind, the highest resourceVersion that the agent has acted on.',
@@ -199,6 +200,7 @@ function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
   const host = status.host.map(readReason);
   return {
     updated: status.updated ?? '',
+    ...defined({ writer: status.writer }),
     consumed: Object.fromEntries(Object.entries(status.consumed).filter(([, version]) => /^[0-9]{1,40}$/.test(version))),
     sessions: status.sessions.flatMap((item) => readSession(item) ?? []),
     differing: known,

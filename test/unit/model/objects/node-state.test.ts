@@ -18,6 +18,7 @@ const state: NodeState = {
     deleting: false,
   },
   updated: '2026-01-01T00:00:00Z',
+  writer: '5f1a',
   consumed: { Service: '17' },
   sessions: [
     {
