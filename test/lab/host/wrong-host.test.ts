@@ -1,7 +1,8 @@
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { examples, HeraldInLab } from '../herald.ts';
-import { Lab } from '../lab.ts';
+import { Lab, type LabProcess } from '../lab.ts';
 import { untilNextHops, viaNodes } from '../routes.ts';
 import { standardTopology } from '../standard-topology.ts';
 
@@ -57,8 +58,14 @@ test("an agent with another node's name announces nothing and leaves that node's
       for (const address of addresses) await untilNextHops(lab, tor, address, viaNodes(tor, ['node1'], address));
   };
   await untilNode1();
-  const command = [program, 'agent', '--node', 'node1', '--source', herald.directory, '--socket', herald.socket('wrong')];
-  const wrong = lab.node('node2').spawn(command, { name: 'agent-wrong' });
+  // The lock of a shared directory would stop it, so it reads a copy, as a host with its own checkout does.
+  const copy = await lab.scratch('copy');
+  await cp(herald.directory, copy, { recursive: true, filter: (path) => !path.endsWith('.lock') });
+  const startWrong = (directory: string): LabProcess =>
+    lab
+      .node('node2')
+      .spawn([program, 'agent', '--node', 'node1', '--source', directory, '--socket', herald.socket('wrong')], { name: 'agent-wrong' });
+  const wrong = startWrong(copy);
   await wrong.waitForLine(/the agent does not match its Node/);
   await lab.until(
     'the wrong agent has its sessions',
@@ -76,7 +83,8 @@ test("an agent with another node's name announces nothing and leaves that node's
   expect(explanation).toContain('is announced to');
 
   // Without the right agent, the wrong one reports, and explain says why node1 announces nothing.
-  herald.agent('node1').kill('SIGTERM');
+  for (const agent of [wrong, herald.agent('node1')]) await agent.stop();
+  await startWrong(herald.directory).waitForLine(/the agent does not match its Node/);
   await lab.until('explain names the wrong host', async () =>
     (await herald.explain('shop/local')).includes('runs on a host that has no InternalIP of Node "node1"'),
   );
