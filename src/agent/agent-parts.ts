@@ -1,5 +1,5 @@
 import type { Dataplane } from '../dataplane/dataplane.ts';
-import type { NodeView } from '../decisions/announcement/node-drain.ts';
+import type { OwnState } from '../decisions/announcement/node-drain.ts';
 import { defined } from '../lang/defined.ts';
 import type { History } from '../live/history.ts';
 import type { NodeState } from '../model/objects/node-state.ts';
@@ -71,7 +71,7 @@ export interface AgentParts {
   readonly holdBack: HoldBack;
   readonly identity: HostIdentity;
   /** Returns what the announcement decision knows of this node beyond the snapshot. */
-  readonly view: () => NodeView;
+  readonly view: () => OwnState;
   readonly directReturn: DirectReturnCheck;
 }
 

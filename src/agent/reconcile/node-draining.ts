@@ -1,5 +1,5 @@
 import type { CountConnections } from '../../dataplane/conntrack/connection-count.ts';
-import type { NodeView } from '../../decisions/announcement/node-drain.ts';
+import type { OwnState } from '../../decisions/announcement/node-drain.ts';
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import type { DrainPhase, NodeDrainReport } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -95,7 +95,7 @@ export class NodeDraining {
   }
 
   /** Returns the state of the drain for the announcement decision. */
-  view(): NodeView {
+  view(): OwnState {
     const now = this.#now();
     return this.#drain === undefined ? { now } : { now, settled: this.#drain.settled };
   }

@@ -1,4 +1,4 @@
-import type { NodeView } from '../../decisions/announcement/node-drain.ts';
+import type { OwnState } from '../../decisions/announcement/node-drain.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { servingBackends } from '../../decisions/forwarding/serving-backends.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
@@ -66,7 +66,7 @@ export class Plans {
   /**
    * Plans a Service again, withdraws routes that are not in the plan, and returns the forwarding for the kernel. Undefined: it has none.
    */
-  plan(snapshot: Snapshot, key: ServiceKey, view: NodeView): ServiceForwarding | undefined {
+  plan(snapshot: Snapshot, key: ServiceKey, view: OwnState): ServiceForwarding | undefined {
     const before = this.#plans.get(key);
     const { plan, why } = planService(snapshot, key, this.#node, view);
     this.#drainRemoved(key, before, plan, snapshot.config.drainSeconds);

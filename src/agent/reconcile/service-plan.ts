@@ -1,6 +1,6 @@
 import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
 import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
-import type { NodeView } from '../../decisions/announcement/node-drain.ts';
+import type { OwnState } from '../../decisions/announcement/node-drain.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { frontendsOfAddress } from '../../decisions/forwarding/address-frontends.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
@@ -56,7 +56,7 @@ export function planService(
   snapshot: Snapshot,
   key: ServiceKey,
   node: string,
-  view: NodeView = {},
+  view: OwnState = {},
 ): { readonly plan: ServicePlan; readonly why?: WhyWithdrawn } {
   const service = snapshot.services.get(key);
   if (service === undefined) return { plan: emptyPlan };

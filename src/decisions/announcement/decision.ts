@@ -13,7 +13,7 @@ import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
 import { covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
 import { causeOf, heldBackFamily, isForwardedElsewhere } from './hold-back.ts';
 import { asLastResort, drainsInFavourOf } from './last-resort.ts';
-import { isAnnouncedElsewhere, isDrainSettled, type NodeView } from './node-drain.ts';
+import { isAnnouncedElsewhere, isDrainSettled, type OwnState } from './node-drain.ts';
 import { originOf } from './origin.ts';
 import { routesToPeer, type PeerAnnouncement } from './peer-routes.ts';
 import { peersOfNode, type NodePeer } from './peers.ts';
@@ -64,7 +64,7 @@ export interface RefusedAdvertisement {
  * node readiness, cordons and session states do not matter: a route is what the node should send. Only a draining node (by annotation, or
  * by the taint that HeraldConfig names) and a node that cannot forward check whether other nodes announce.
  */
-export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeName: string, view: NodeView = {}): ServiceAnnouncement {
+export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeName: string, view: OwnState = {}): ServiceAnnouncement {
   const notServed = whyNotForwarded(service, snapshot.config.serviceProxyName);
   if (notServed !== undefined) return { addresses: [], reason: notServed };
   const balanced = balancedAddresses(snapshot, service);
@@ -182,14 +182,14 @@ function policyOf(type: AddressType): 'internalTrafficPolicy' | 'externalTraffic
 }
 
 /** An agent on another host than its Node announces nothing: its host has other pods and other links. */
-function underRefusal({ snapshot, nodeName }: Context, decided: AddressAnnouncement, { refusal }: NodeView): AddressAnnouncement {
+function underRefusal({ snapshot, nodeName }: Context, decided: AddressAnnouncement, { refusal }: OwnState): AddressAnnouncement {
   const reported = snapshot.nodeStates.get(nodeName)?.problem;
   const because = refusal === undefined ? (reported?.code === 'NodeNotThisHost' ? reported : undefined) : (refusal ?? undefined);
   return because === undefined || !decided.result.announce ? decided : { ...decided, result: { announce: false, reason: because } };
 }
 
 /** A node that cannot forward the family withdraws its routes once that has settled, unless no node that forwards announces the address. */
-function underHoldBack(context: Context, decided: AddressAnnouncement, { heldBack, now }: NodeView): AddressAnnouncement {
+function underHoldBack(context: Context, decided: AddressAnnouncement, { heldBack, now }: OwnState): AddressAnnouncement {
   const { snapshot, service, nodeName: node } = context;
   const { address, type, result } = decided;
   const held = result.announce ? heldBackFamily(snapshot, node, address.family, heldBack) : undefined;
@@ -212,7 +212,7 @@ function routesElsewhere({ snapshot, service }: Context, address: Address, type:
 }
 
 /** The last rule: a draining node first announces as a last resort, and then not at all, unless no other node would announce. */
-function underDrain(context: Context, decided: AddressAnnouncement, { settled, heldBack, now }: NodeView): AddressAnnouncement {
+function underDrain(context: Context, decided: AddressAnnouncement, { settled, heldBack, now }: OwnState): AddressAnnouncement {
   const { snapshot, service, nodeName: node } = context;
   const object = snapshot.nodes.get(node);
   const wish = object === undefined ? undefined : requestedDrain(snapshot.config, object);

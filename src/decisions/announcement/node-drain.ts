@@ -9,7 +9,7 @@ import { heldBackFamily } from './hold-back.ts';
 import type { PeerAnnouncement } from './peer-routes.ts';
 
 /** Facts about the node, its drain above all, that the snapshot alone does not contain. */
-export interface NodeView {
+export interface OwnState {
   /** True when the node's settle time is over. Default: as its agent reported; the agent itself knows earlier. */
   readonly settled?: boolean;
   /** The address families that the node holds back. Default: as its agent reported; the agent itself knows earlier. */

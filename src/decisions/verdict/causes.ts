@@ -40,7 +40,7 @@ export function causesOf(nodes: readonly NodeView[], address: string): Cause[] {
 export function lossesOf(nodes: readonly NodeView[], addresses: readonly string[]): { readonly causes: Cause[]; readonly byNode: boolean } {
   const found = nodes.flatMap((view) =>
     addresses.flatMap((address) => {
-      const isLost = !isAnnounced(view, address);
+      const isLost = !isAnnounced(view, address) || addressIn(view, address)?.heldBack !== undefined;
       const broken = view.forwarding.find((reason) => frontendReasons.has(reason.code));
       const reasons = isLost ? whyNotOnNode(view, address) : [...peerReasons(view, address), ...(broken === undefined ? [] : [broken])];
       return reasons
@@ -61,6 +61,7 @@ function addressIn({ addresses }: NodeView, address: string): AddressView | unde
 
 function whyNotOnNode(view: NodeView, address: string): Reason[] {
   const found = addressIn(view, address);
+  if (found?.heldBack !== undefined) return [found.heldBack];
   const reasons = peerReasons(view, address);
   if (reasons.length > 0) return reasons;
   const because = found?.reason ?? view.reason;

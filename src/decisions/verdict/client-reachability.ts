@@ -45,6 +45,10 @@ function viewOf(nodes: readonly NodeView[], address: string, frontend: string): 
   }));
   const announcing = found.filter(({ announced }) => announced?.peers.some((peer) => peer.reason === undefined) === true);
   const serving = announcing.filter(({ node }) => !isIdle(node, frontend));
+  const blocked = serving.flatMap(({ announced }) => (announced?.heldBack?.code === 'HeldBackLastNextHop' ? [announced.heldBack] : []));
+  const [firstBlocked] = blocked;
+  // Nodes that cannot forward announce the address only because no other does: nothing arrives.
+  if (firstBlocked !== undefined && blocked.length === serving.length) return { outcome: 'unreachable', via: [], why: firstBlocked };
   if (serving.length > 0) return { outcome: 'answered', via: serving.map(({ node }) => node.node) };
   if (announcing.length > 0) return { outcome: 'refused', via: announcing.map(({ node }) => node.node) };
   const expected = found.filter(({ announced }) => announced?.peers.some((peer) => isUnreported(peer.reason)) === true);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { serviceConditions } from '../../../../src/controller/services/service-conditions.ts';
+import { judgementOf } from '../../../../src/controller/services/service-judgement.ts';
 import type { HeldBackFamily } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { cluster, type ClusterLiteral } from '../../decisions/fixtures.ts';
@@ -35,11 +36,11 @@ function announced(heldBack: ClusterLiteral['heldBack'], more: ClusterLiteral = 
 }
 
 test('the condition says on how many nodes routes are held back, why, and the fix', () => {
-  expect(announced({})).toEqual(['True', 'Announced', 'At least one node announces the Service']);
+  expect(announced({})).toEqual(['True', 'Announced', 'Every address of the Service is announced by at least one node']);
   expect(announced({ b: [held] })).toEqual([
     'True',
     'Announced',
-    'At least one node announces the Service. 1 of 3 nodes holds its routes back: node "b" does not forward IPv4 ' +
+    'Every address of the Service is announced by at least one node. 1 of 3 nodes holds its routes back: node "b" does not forward IPv4 ' +
       '(net.ipv4.ip_forward is 0 and should be 1: nothing passes): it has withdrawn its IPv4 routes. Fix: run on the node: sysctl -w net.ipv4.ip_forward=1',
   ]);
   expect(announced({ a: [held], b: [held] })[2]).toContain('2 of 3 nodes hold their routes back: node "a"');
@@ -52,6 +53,18 @@ test('the condition has reason HeldBackLastNextHop when only nodes that cannot f
 });
 
 test('the condition does not change with hostProblems: report or before the problem has settled', () => {
-  expect(announced({ b: [held] }, { config: { hostProblems: 'report' } })[2]).toBe('At least one node announces the Service');
-  expect(announced({ b: [{ ...held, settled: false }] })[2]).toBe('At least one node announces the Service');
+  expect(announced({ b: [held] }, { config: { hostProblems: 'report' } })[2]).toBe(
+    'Every address of the Service is announced by at least one node',
+  );
+  expect(announced({ b: [{ ...held, settled: false }] })[2]).toBe('Every address of the Service is announced by at least one node');
+});
+
+test('the verdict is that the Service is not served when only nodes that cannot forward announce its addresses', () => {
+  const snapshot = cluster({ ...base, nodes: [{ name: 'a' }], heldBack: { a: [held, { ...held, family: 'IPv6' }] } });
+  const [web] = snapshot.services.values();
+  if (web === undefined) throw new RangeError('no service');
+  // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
+  const { line, code, outcome } = judgementOf(snapshot, web, undefined, Date.parse('2026-01-01T00:00:05Z')).verdict();
+  expect([outcome, code]).toEqual(['notServed', 'HeldBackLastNextHop']);
+  expect(line).toContain('does not forward');
 });

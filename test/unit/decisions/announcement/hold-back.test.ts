@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideAnnouncement } from '../../../../src/decisions/announcement/decision.ts';
-import type { NodeView } from '../../../../src/decisions/announcement/node-drain.ts';
+import type { OwnState } from '../../../../src/decisions/announcement/node-drain.ts';
 import type { HeldBackFamily, NodeDrainReport } from '../../../../src/model/objects/node-state.ts';
 import { reason, reasonText, remedyText } from '../../../../src/model/reasons.ts';
 import { cluster, type ClusterLiteral, type NodeLiteral } from '../fixtures.ts';
@@ -34,7 +34,7 @@ const held = (family: 'IPv4' | 'IPv6' = 'IPv4', settled = true): HeldBackFamily 
 });
 
 /** Returns, for both addresses of the Service: "announced", with the reason why a route stays, or the reason why there is none. */
-function outcomesAt(change: ClusterLiteral, node: string, view?: NodeView): string[] {
+function outcomesAt(change: ClusterLiteral, node: string, view?: OwnState): string[] {
   const snapshot = cluster({ ...base, ...change });
   const [web] = snapshot.services.values();
   if (web === undefined) throw new RangeError('no service');

@@ -4,7 +4,7 @@ import { defined } from '../../../../src/lang/defined.ts';
 import { formatCommunity } from '../../../../src/decisions/announcement/communities.ts';
 import { decideAnnouncement } from '../../../../src/decisions/announcement/decision.ts';
 import { withGracefulShutdownAttributes } from '../../../../src/decisions/announcement/last-resort.ts';
-import type { NodeView } from '../../../../src/decisions/announcement/node-drain.ts';
+import type { OwnState } from '../../../../src/decisions/announcement/node-drain.ts';
 import type { NodeDrainReport } from '../../../../src/model/objects/node-state.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
 import { cluster, matching, type ClusterLiteral, type NodeLiteral } from '../fixtures.ts';
@@ -21,7 +21,7 @@ const base: ClusterLiteral = {
 const drained = (phase: NodeDrainReport['phase'], since = '2026-01-01T00:00:00Z'): NodeDrainReport => ({ phase, since, kept: 0 });
 
 /** Prints the routes of the Service's one address with their attributes and reason, or the reason why there are none. */
-function outcomeAt(change: ClusterLiteral, node: string, view?: NodeView): string {
+function outcomeAt(change: ClusterLiteral, node: string, view?: OwnState): string {
   const snapshot = cluster({ ...base, ...change });
   const [web] = snapshot.services.values();
   if (web === undefined) throw new RangeError('no service');
