@@ -60,7 +60,7 @@ test('the condition does not change with hostProblems: report or before the prob
 });
 
 test('the verdict is that the Service is not served when only nodes that cannot forward announce its addresses', () => {
-  const snapshot = cluster({ ...base, nodes: [{ name: 'a' }], heldBack: { a: [held, { ...held, family: 'IPv6' }] } });
+  const snapshot = cluster({ ...base, nodes: [{ name: 'a' }], running: { a: peer }, heldBack: { a: [held, { ...held, family: 'IPv6' }] } });
   const [web] = snapshot.services.values();
   if (web === undefined) throw new RangeError('no service');
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
