@@ -68,7 +68,9 @@ export function explainNode(
     host: state?.host ?? [],
     ...(state?.heldBack === undefined
       ? {}
-      : { heldBack: state.heldBack.map(({ family, since, settled }) => `${family} since ${since}${settled ? '' : ', about to withdraw'}`) }),
+      : {
+          heldBack: state.heldBack.map(({ family, since, settled }) => `${family} since ${since}${settled ? '' : ', about to withdraw'}`),
+        }),
     ...(state?.drain === undefined ? {} : { drain: `${state.drain.phase} since ${state.drain.since}` }),
     sessions,
     ...(sessions.length === 0 ? { noSessions: reason('NoPeers', { node }) } : {}),
@@ -84,7 +86,8 @@ export function explainNode(
 }
 
 export function renderNodeOverview(overview: NodeOverview): string[] {
-  const { node, addresses, source, problem, host, heldBack, drain, sessions, noSessions, forwards, announces, silent, differing } = overview;
+  const { node, addresses, source, problem, host, heldBack, drain, sessions, noSessions, forwards, announces, silent, differing } =
+    overview;
   return [
     `Node ${node}${sourceText(source)}`,
     '',

@@ -124,7 +124,8 @@ export const announcementReasons = {
     brief: 'Only nodes that cannot forward the address family announce the address',
     says: (d: HeldBack) =>
       `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: its route stays`,
-    lasting: (d) => `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: its route stays`,
+    lasting: (d) =>
+      `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: its route stays`,
     fix: (d) => d.remedy,
   }),
   NoLocalEndpoints: reasonEntry({
