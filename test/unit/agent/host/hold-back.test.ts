@@ -133,7 +133,7 @@ describe('a host that stops forwarding', () => {
   });
 
   test('with hostProblems: report it keeps announcing and holds nothing back', async () => {
-    const bed = await started(({ source }) => void source.put(config({ hostProblems: 'report' })));
+    const bed = await started(({ source }) => source.put(config({ hostProblems: 'report' })));
     bed.takeLog();
     off(bed);
     expect(await pass(bed, 60_000)).toEqual([]);

@@ -113,7 +113,7 @@ describe('an agent on the host of its Node', () => {
 });
 
 test('an agent announces with a warning when its Node has no InternalIP', async () => {
-  const bed = await started(({ source }) => void source.put(node({ name: 'n1', internalIPs: [] })));
+  const bed = await started(({ source }) => source.put(node({ name: 'n1', internalIPs: [] })));
   await bed.advance(limits.reportPauseMilliseconds);
   expect(routes(bed)).toEqual(both);
   expect(bed.states.at(-1)?.host?.map(({ code }) => code)).toEqual(['NodeWithoutInternalIP']);
