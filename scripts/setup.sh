@@ -155,7 +155,7 @@ install_node_packages() {
   command -v npm >/dev/null 2>&1 || fail "npm is missing; install it with: apt-get install npm"
   say "installing the packages of package-lock.json into node_modules, including Node.js 24, without install scripts"
   log=${log:-$(mktemp)}
-  start_progress "installing $(grep -c '"resolved"' "$root/package-lock.json") packages with npm"
+  start_progress "installing $(grep -c '"node_modules/' "$root/package-lock.json") packages with npm"
   (cd "$root" && npm ci --ignore-scripts --no-fund --no-audit >>"$log" 2>&1 </dev/null 9>&-) || {
     # Prints the first errors, because npm prints the cause before the usage text. npm 9 writes ERR!, later versions write error.
     grep -E '^npm (ERR!|error)' "$log" | head -n 12 >&2

@@ -5,12 +5,22 @@ interface Query {
   readonly legend: string;
 }
 
+/** A column of a table: the label or query that it shows, its title, and the unit of a query. */
+interface Column {
+  readonly field: string;
+  readonly title: string;
+  readonly unit?: Panel['unit'];
+  readonly link?: { readonly title: string; readonly url: string };
+}
+
 interface Panel {
   readonly title: string;
   readonly about: string;
   readonly unit: 'short' | 's' | 'percentunit' | 'bytes' | 'ops' | 'bool';
   readonly queries: readonly Query[];
   readonly kind?: 'timeseries' | 'stat' | 'table';
+  /** Of a table. Its queries have the same labels, and their values are the fields "Value #A", "Value #B" and so on. */
+  readonly columns?: readonly Column[];
 }
 
 interface Row {
@@ -112,6 +122,34 @@ const rows: readonly Row[] = [
   {
     title: 'BGP and BFD',
     panels: [
+      {
+        title: 'Sessions',
+        about: 'kubectl herald explain peer PEER --node NODE shows why a session is down.',
+        unit: 'short',
+        kind: 'table',
+        queries: [
+          { expr: `max by (node, peer, address, local_asn, peer_asn) (herald_bgp_session_info{${agents}})`, legend: '' },
+          { expr: `max by (node, peer) (herald_bgp_session_up{${agents}})`, legend: '' },
+          { expr: `time() - max by (node, peer) (herald_bgp_session_since_timestamp_seconds{${agents}})`, legend: '' },
+          { expr: `sum by (node, peer) (herald_bgp_prefixes_advertised{${agents}})`, legend: '' },
+          { expr: `sum by (node, peer) (increase(herald_bgp_session_flaps_total{${agents}}[1h]))`, legend: '' },
+        ],
+        columns: [
+          { field: 'node', title: 'Node' },
+          {
+            field: 'peer',
+            title: 'Peer',
+            link: { title: 'Runbook: the session is down', url: '${docs}/docs/how-to/runbooks.md#heraldbgpsessiondown' },
+          },
+          { field: 'address', title: 'Peer address' },
+          { field: 'local_asn', title: 'Local AS' },
+          { field: 'peer_asn', title: 'Peer AS' },
+          { field: 'Value #B', title: 'Up', unit: 'bool' },
+          { field: 'Value #C', title: 'In this state for', unit: 's' },
+          { field: 'Value #D', title: 'Advertised', unit: 'short' },
+          { field: 'Value #E', title: 'Flaps in the last hour', unit: 'short' },
+        ],
+      },
       {
         title: 'Sessions that are up',
         about: 'Established sessions of each peer, over all nodes.',
@@ -328,6 +366,13 @@ const rows: readonly Row[] = [
   },
 ];
 
+/** Links at the top of the dashboard: title, and path in this repository. */
+const links = [
+  ['Runbooks of the alerts', 'docs/how-to/runbooks.md'],
+  ['Explain a Service: kubectl herald explain service NAMESPACE/NAME', 'docs/how-to/explain.md'],
+  ['Look around: kubectl herald status', 'docs/how-to/look-around.md'],
+] as const;
+
 const width = 24;
 const heights = { stat: 4, timeseries: 8, table: 8 } as const;
 
@@ -359,6 +404,13 @@ export function dashboard(): string {
     multi: true,
     allValue: '.*',
   };
+  const docs = {
+    name: 'docs',
+    label: 'Address of this repository',
+    description: 'Links lead to its folder docs.',
+    type: 'textbox',
+    query: 'https://git.example.org/herald/blob/main',
+  };
   const source = { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' };
   const object = {
     uid: 'herald',
@@ -371,7 +423,8 @@ export function dashboard(): string {
     refresh: '30s',
     time: { from: 'now-3h', to: 'now' },
     timezone: '',
-    templating: { list: [source, node] },
+    templating: { list: [source, node, docs] },
+    links: links.map(([title, path]) => ({ title, type: 'link', icon: 'doc', url: `\${docs}/${path}`, targetBlank: true })),
     annotations: { list: [] },
     panels,
   };
@@ -380,7 +433,7 @@ export function dashboard(): string {
 
 const datasource = { type: 'prometheus', uid: '${datasource}' } as const;
 
-function panelObject(id: number, { title, about, unit, queries, kind = 'timeseries' }: Panel, gridPos: object): object {
+function panelObject(id: number, { title, about, unit, queries, kind = 'timeseries', columns = [] }: Panel, gridPos: object): object {
   return {
     id,
     type: kind,
@@ -388,14 +441,40 @@ function panelObject(id: number, { title, about, unit, queries, kind = 'timeseri
     description: about,
     datasource,
     gridPos,
-    fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
+    fieldConfig: { defaults: { unit, min: 0 }, overrides: columns.map(overrideOf) },
+    ...(kind === 'table' ? { transformations: asTable(columns) } : {}),
     targets: queries.map(({ expr, legend }, index) => ({
       refId: String.fromCharCode(65 + index),
       datasource,
       expr,
       legendFormat: legend,
-      range: kind !== 'stat',
-      instant: kind === 'stat',
+      range: kind === 'timeseries',
+      instant: kind !== 'timeseries',
+      ...(kind === 'table' ? { format: 'table' } : {}),
     })),
   };
+}
+
+/** Joins the queries by their labels, and shows only the columns, in their order. */
+function asTable(columns: readonly Column[]): object[] {
+  const titles = Object.fromEntries(columns.map(({ field, title }) => [field, title]));
+  const order = Object.fromEntries(columns.map(({ field }, index) => [field, index]));
+  return [
+    { id: 'merge', options: {} },
+    { id: 'organize', options: { excludeByName: { Time: true, 'Value #A': true }, indexByName: order, renameByName: titles } },
+  ];
+}
+
+function overrideOf({ title, unit, link }: Column): object {
+  const properties = [
+    ...(unit === undefined ? [] : [{ id: 'unit', value: unit }]),
+    ...(unit === 'bool'
+      ? [
+          { id: 'mappings', value: [{ type: 'value', options: { 0: { text: 'no', color: 'red' }, 1: { text: 'yes', color: 'green' } } }] },
+          { id: 'custom.cellOptions', value: { type: 'color-text' } },
+        ]
+      : []),
+    ...(link === undefined ? [] : [{ id: 'links', value: [{ ...link, targetBlank: true }] }]),
+  ];
+  return { matcher: { id: 'byName', options: title }, properties };
 }

@@ -145,6 +145,38 @@ describe('references of manifests/monitoring', () => {
     promtool('test', [{ name: 'queries', input: healthy(), expected }]);
   });
 
+  test('the dashboard has a table of sessions, and its links lead to sections that exist', () => {
+    const text = readFileSync(join(root, 'manifests/monitoring/dashboard.json'), 'utf8');
+    const { panels, links, templating } = JSON.parse(text) as {
+      panels: readonly {
+        title: string;
+        type: string;
+        targets?: readonly { format?: string }[];
+        transformations?: readonly { id: string }[];
+      }[];
+      links: readonly { url: string }[];
+      templating: { list: readonly { name: string }[] };
+    };
+    const table = panels.find(({ title, type }) => type === 'table' && title === 'Sessions');
+    expect(table?.targets?.every(({ format }) => format === 'table')).toBe(true);
+    expect(table?.transformations?.map(({ id }) => id)).toEqual(['merge', 'organize']);
+    expect(templating.list.map(({ name }) => name)).toContain('docs');
+    expect(links.length).toBeGreaterThanOrEqual(3);
+    const urls = [...text.matchAll(/"url": "([^"]*)"/g)].map(([, url = '']) => url);
+    expect(urls.length).toBeGreaterThan(links.length);
+    for (const url of urls) {
+      const [, page = '', section] = /^\$\{docs\}\/([^#]+)(?:#(.*))?$/.exec(url) ?? [];
+      const headings = readFileSync(join(root, page), 'utf8').matchAll(/^#+ (.*)$/gm);
+      const anchors = [...headings].map(([, heading = '']) =>
+        heading
+          .toLowerCase()
+          .replaceAll(' ', '-')
+          .replaceAll(/[^\w-]/g, ''),
+      );
+      if (section !== undefined) expect(anchors).toContain(section);
+    }
+  });
+
   test('the recording rules have a value for every documented MetalLB name', () => {
     const records = rules.flatMap(({ record }) => (record === undefined ? [] : [record]));
     expect(records.every((name) => /^(metallb|frrk8s)_/.test(name))).toBe(true);
