@@ -15,14 +15,15 @@ interface RoutesOfAddress {
  * of the Service.
  */
 export function missingRouteReason(
-  { sessions }: NodeState,
+  { sessions, problem }: NodeState,
   ofService: NodeState['differing'],
   { peer, prefixes, frontends }: RoutesOfAddress,
 ): Reason | undefined {
   const concerning = ofService.filter((difference) => concerns(difference.reason, peer, prefixes));
   const held = concerning.length === 0 ? undefined : nodeDifference(concerning, frontends());
   const session = sessions.find((candidate) => candidate.peer === peer);
-  return held ?? whySessionDown(peer, session);
+  // Sessions open after the first commit of the rules.
+  return held ?? (session === undefined ? problem : undefined) ?? whySessionDown(peer, session);
 }
 
 /** Some reasons concern one prefix, or one prefix at one peer. */

@@ -20,9 +20,9 @@ export function routesToPeer(
   address: Address,
   advertisements: readonly ResolvedAdvertisement[],
 ): PeerAnnouncement {
-  if ('reason' in result) return { peer, result };
   const forPeer = advertisements.filter(({ advertisement: { peers } }) => peers.length === 0 || peers.includes(peer));
   if (forPeer.length === 0) return { peer, result: { reason: reason('PeerNotInAdvertisement', { peer }) } };
+  if ('reason' in result) return { peer, result };
   const object = snapshot.peers.get(peer);
   if (object !== undefined && !carriesFamily(object, address.family)) {
     return { peer, result: { reason: reason('PeerFamilyNotCarried', { peer, family: `IPv${address.family}` }) } };

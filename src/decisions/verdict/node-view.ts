@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
-import { reason, type Reason } from '../../model/reasons.ts';
+import { currentReport, type NodeState, whyNoReport } from '../../model/objects/node-state.ts';
+import type { Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
@@ -66,7 +66,7 @@ export function viewNode(snapshot: Snapshot, service: Service, node: string, now
   const { forwarding, foreign: elsewhere, reasons } = decideForwarding(snapshot, service, node);
   const announcement = decideAnnouncement(snapshot, service, node, { now });
   const state = currentReport(snapshot.nodeStates, node, now);
-  const problem = state === undefined ? reason('AgentSilent', { node }) : state.problem;
+  const problem = state === undefined ? whyNoReport(snapshot.nodeStates, node) : state.problem;
   const differing = (state?.differing ?? []).filter((difference) => difference.service === serviceKey(service.metadata));
   const reported = differing.filter(({ aspect }) => aspect === 'Programmed' || aspect === 'HealthCheck');
   const frontends = [...(forwarding?.frontends ?? []), ...elsewhere];

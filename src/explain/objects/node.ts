@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { currentReport } from '../../model/objects/node-state.ts';
+import { currentReport, whyNoReport } from '../../model/objects/node-state.ts';
 import { remedyText, reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
@@ -48,7 +48,7 @@ export function explainNode(
   if (object === undefined && last === undefined) return undefined;
   const state = currentReport(snapshot.nodeStates, node, now);
   const problem =
-    object === undefined ? reason('NodeUnknown', { node }) : state === undefined ? reason('AgentSilent', { node }) : state.problem;
+    object === undefined ? reason('NodeUnknown', { node }) : state === undefined ? whyNoReport(snapshot.nodeStates, node) : state.problem;
   const { routes, services } = announcementsOfNode(snapshot, node, now);
   const sessions = sessionsOfNode(snapshot, node, now).map((session) => ({ ...session, routes: routes.get(session.peer)?.length ?? 0 }));
   const forwarding = [...snapshot.services.values()].map(

@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { peerStatus, peersOnNode } from '../../decisions/configuration/peer-status.ts';
-import { currentReport } from '../../model/objects/node-state.ts';
-import { reason, type Reason } from '../../model/reasons.ts';
+import { currentReport, whyNoReport } from '../../model/objects/node-state.ts';
+import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { announcementsOfNode } from '../routes/node-announcements.ts';
@@ -46,7 +46,7 @@ export function explainPeer(
     const session = sessionsOfNode(snapshot, node, now).find((one) => one.peer === name);
     if (session === undefined) return [];
     const state = currentReport(snapshot.nodeStates, node, now);
-    const problem = state === undefined ? reason('AgentSilent', { node }) : state.problem;
+    const problem = state === undefined ? whyNoReport(snapshot.nodeStates, node) : state.problem;
     const routes = announcementsOfNode(snapshot, node, now).routes.get(name) ?? [];
     return [{ node, source: sourceOf(node), ...defined({ problem }), session, routes }];
   });

@@ -2,10 +2,9 @@ import { defined } from '../../lang/defined.ts';
 import { unclaimedServices, type UnclaimedService } from '../../decisions/allocation/unclaimed.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { currentReport, reportAge } from '../../model/objects/node-state.ts';
+import { currentReport, reportAge, whyNoReport } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { reason } from '../../model/reasons.ts';
 import { poolReport, type PoolReport } from '../pools/pool-report.ts';
 import { isUp, sessionCounts, sessionReport, type SessionRow } from '../sessions/session-report.ts';
 
@@ -88,7 +87,7 @@ export function overviewOf({ snapshot, conditions, controller, objects, now, liv
         const last = snapshot.nodeStates.get(node);
         const age = last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) };
         const why =
-          state === undefined ? [reason('AgentSilent', { node })] : [...(state.problem ? [state.problem] : []), ...(state.host ?? [])];
+          state === undefined ? [whyNoReport(snapshot.nodeStates, node)] : [...(state.problem ? [state.problem] : []), ...(state.host ?? [])];
         return why.map((because) => ({ node, reason: because, ...age }));
       }),
       draining: states.flatMap(({ node, state }) => (state?.drain === undefined ? [] : [{ node, phase: state.drain.phase }])),

@@ -6,8 +6,8 @@ import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { frontendsOfAddress } from '../../decisions/forwarding/address-frontends.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
-import { reason, type Reason } from '../../model/reasons.ts';
+import { currentReport, type NodeState, whyNoReport } from '../../model/objects/node-state.ts';
+import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, isLinkLocal, type Address, type Family } from '../../net/address.ts';
 import { comparePrefixes, formatPrefix } from '../../net/prefix.ts';
@@ -116,7 +116,7 @@ function* contributions(
       for (const route of toPeer.routes) {
         const frontends = (): readonly string[] => frontendsOn(snapshot, node, service, address);
         const why =
-          whyUnknown(node, report) ??
+          whyUnknown(snapshot, node, report) ??
           (report && missingRouteReason(report, differing, { peer, prefixes: [formatPrefix(route.prefix)], frontends }));
         yield [peer, { service, route, why }];
       }
@@ -125,8 +125,8 @@ function* contributions(
 }
 
 /** Returns the reason when the agent's report cannot tell which routes are announced: it is missing, too old, or from a stopped agent. */
-function whyUnknown(node: string, report: NodeState | undefined): Reason | undefined {
-  if (report === undefined) return reason('AgentSilent', { node });
+function whyUnknown(snapshot: Snapshot, node: string, report: NodeState | undefined): Reason | undefined {
+  if (report === undefined) return whyNoReport(snapshot.nodeStates, node);
   return report.problem?.code === 'AgentStopped' ? report.problem : undefined;
 }
 

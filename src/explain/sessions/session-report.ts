@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { whySessionDown } from '../../decisions/announcement/session-down.ts';
-import { currentReport, reportAge } from '../../model/objects/node-state.ts';
+import { currentReport, reportAge, whyNoReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { sessionsOfNode, type SessionExplanation } from './session.ts';
@@ -69,7 +69,7 @@ function rowOf(snapshot: Snapshot, node: string, session: SessionExplanation, no
 function whyNotUp(snapshot: Snapshot, node: string, peer: string, now: number): Reason | undefined {
   if (snapshot.peers.get(peer)?.adminDown === true) return reason('PeerAdminDown', { peer });
   const report = currentReport(snapshot.nodeStates, node, now);
-  if (report === undefined) return reason('AgentSilent', { node });
+  if (report === undefined) return whyNoReport(snapshot.nodeStates, node);
   if (report.problem?.code === 'AgentStopped') return report.problem;
   return whySessionDown(
     peer,

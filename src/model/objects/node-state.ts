@@ -1,6 +1,6 @@
 import type { PathKind } from '../../net/direct-return.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { Reason } from '../reasons.ts';
+import { reason, type Reason } from '../reasons.ts';
 import type { Metadata, ServiceKey } from './metadata.ts';
 
 /** The report of one node's agent, its only writer. Written at most every 30 s, and at once when a session changes. */
@@ -93,6 +93,12 @@ export function reportAge(state: NodeState, now: number): number {
 export function currentReport(reports: ReadonlyMap<string, NodeState>, node: string, now: number): NodeState | undefined {
   const state = reports.get(node);
   return state === undefined || reportAge(state, now) > staleAfterSeconds ? undefined : state;
+}
+
+/** Returns why a node has no current report. A stopped agent has said in its last one that it stops. */
+export function whyNoReport(reports: ReadonlyMap<string, NodeState>, node: string): Reason {
+  const last = reports.get(node)?.problem;
+  return last?.code === 'AgentStopped' ? last : reason('AgentSilent', { node });
 }
 
 /** The states of RFC 4271 section 8. */
