@@ -87,7 +87,9 @@ export function overviewOf({ snapshot, conditions, controller, objects, now, liv
         const last = snapshot.nodeStates.get(node);
         const age = last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) };
         const why =
-          state === undefined ? [whyNoReport(snapshot.nodeStates, node)] : [...(state.problem ? [state.problem] : []), ...(state.host ?? [])];
+          state === undefined
+            ? [whyNoReport(snapshot.nodeStates, node)]
+            : [...(state.problem ? [state.problem] : []), ...(state.host ?? [])];
         return why.map((because) => ({ node, reason: because, ...age }));
       }),
       draining: states.flatMap(({ node, state }) => (state?.drain === undefined ? [] : [{ node, phase: state.drain.phase }])),
