@@ -143,9 +143,9 @@ export const metallbBehaviour: readonly Row[] = [
     text: 'The Service keeps the addresses that it has, and its condition says why it does not have those that it asks for, so that a mistake does not interrupt it. It keeps also an address of a family that it no longer has, until a pool gives it one of its family. MetalLB takes its addresses first. Both take an address that the Service may no longer share.',
   },
   {
-    name: 'A change that takes one address',
+    name: 'An address that still fits',
     does: 'differs',
-    text: 'The Service keeps the other address, for example when it changes to one family. MetalLB takes both and assigns anew, which may give it another one.',
+    text: 'A Service that changes, for example to one family or to both, keeps every address that still fits. MetalLB takes all and assigns anew, which may give it other ones.',
   },
   {
     name: 'A second family that becomes free',

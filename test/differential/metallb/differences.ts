@@ -55,11 +55,10 @@ export const differences: readonly Difference[] = [
     applies: (one) => isEmpty(one.metallb) && keepsSome(one) && !mayShareAll(one) && nodesCanServeAll(one),
   },
   {
-    row: 'A change that takes one address',
+    row: 'An address that still fits',
     applies: (one) =>
       !isEmpty(one.metallb) &&
       sameFamilies(one.metallb, one.herald) &&
-      one.before.herald.addresses.length === 2 &&
       one.herald.addresses.some((address) => one.before.herald.addresses.includes(address) && !one.metallb.addresses.includes(address)),
   },
   {
