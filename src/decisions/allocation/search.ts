@@ -1,4 +1,5 @@
-import type { Address, Family } from '../../net/address.ts';
+import { defined } from '../../lang/defined.ts';
+import { formatAddress, type Address, type Family } from '../../net/address.ts';
 import type { IPAddressPool } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { addressesOf } from './ledger/holdings.ts';
@@ -95,12 +96,23 @@ export function pick(
       space.lowestFree(name, family);
     if (address === undefined) {
       const { total } = space.usage(name, family);
-      return { reason: reason('PoolFull', { pool: name, family: `IPv${family}`, total: String(total) }) };
+      const shared = whyNotJoined(ledger, name, family, request);
+      return { reason: reason('PoolFull', { pool: name, family: `IPv${family}`, total: String(total), ...defined({ shared }) }) };
     }
     addresses.push(address);
   }
   const over = whyOverQuota(ledger, pool, request, [...beside, ...addresses]);
   return over === undefined ? { addresses } : { reason: over };
+}
+
+/** Returns why the Service cannot join an address of the pool that Services hold under its own sharing key. Undefined: they hold none. */
+function whyNotJoined({ space, holdings }: Ledger, pool: string, family: Family, request: AllocationRequest): string | undefined {
+  for (const address of holdings.ofGroup(request)) {
+    if (address.family !== family || space.poolOf(address)?.metadata.name !== pool) continue;
+    const conflict = holdings.conflict(request, address);
+    if (conflict !== undefined) return `${formatAddress(address)} of the same sharing key is held by ${conflict.by}: ${conflict.why}`;
+  }
+  return undefined;
 }
 
 /**

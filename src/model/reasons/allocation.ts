@@ -1,4 +1,4 @@
-import { reasonEntry } from './entry.ts';
+import { lastingReason, reasonEntry } from './entry.ts';
 
 export interface OfPool {
   readonly pool: string;
@@ -55,19 +55,19 @@ export const allocationReasons = {
     says: () => 'there is no valid IPAddressPool',
     fix: () => 'create an IPAddressPool',
   }),
-  NoPoolFits: reasonEntry({
+  NoPoolFits: lastingReason({
     brief: 'No IPAddressPool can give this Service an address',
     // The pool that came nearest to giving an address, its reason, and the fix of that reason.
     says: (d: { readonly pools: number; readonly pool: string; readonly because: string; readonly remedy: string }) =>
       `${d.because}, ${d.pools === 2 ? 'and the other pool does not fit' : `and none of the other ${d.pools - 1} pools fits`}`,
     fix: (d) => d.remedy,
   }),
-  PoolNotFound: reasonEntry({
+  PoolNotFound: lastingReason({
     brief: 'The requested IPAddressPool does not exist',
     says: (d: OfPool) => `the Service asks for pool "${d.pool}", which does not exist or is not valid`,
     fix: (d) => `create IPAddressPool "${d.pool}", or change the annotation of the Service that names it`,
   }),
-  PoolRefused: reasonEntry({
+  PoolRefused: lastingReason({
     brief: 'The pool gives no addresses because it overlaps another',
     says: (d: OfPool & { readonly because: string }) => `pool "${d.pool}" gives no addresses: ${d.because}`,
     fix: (d) => `make the addresses of IPAddressPool "${d.pool}" disjoint from those of the others`,
@@ -77,44 +77,55 @@ export const allocationReasons = {
     says: (d: OfPool & { readonly requested: string }) => `the Service asks for pool "${d.requested}"`,
     fix: () => '',
   }),
-  PoolNotAutoAssigned: reasonEntry({
+  PoolNotAutoAssigned: lastingReason({
     brief: 'The pool gives addresses only on request',
     says: (d: OfPool) => `pool "${d.pool}" has autoAssign: false`,
     fix: (d) => `annotate the Service with herald.dev/address-pool: ${d.pool}`,
   }),
-  PoolNamespaceNotSelected: reasonEntry({
+  PoolNamespaceNotSelected: lastingReason({
     brief: 'The pool does not serve this namespace',
     says: (d: OfPool & { readonly namespace: string }) => `pool "${d.pool}" does not select namespace "${d.namespace}"`,
     fix: (d) => `add the namespace to serviceAllocation of IPAddressPool "${d.pool}"`,
   }),
-  PoolServiceNotSelected: reasonEntry({
+  PoolServiceNotSelected: lastingReason({
     brief: 'The pool does not select this Service',
     says: (d: OfPool) => `no serviceSelector of pool "${d.pool}" matches the Service's labels`,
     fix: (d) => `label the Service, or change serviceSelectors of IPAddressPool "${d.pool}"`,
   }),
-  PoolHasNoFamily: reasonEntry({
+  PoolHasNoFamily: lastingReason({
     brief: 'The pool has no addresses of a needed family',
     says: (d: OfPool & { readonly families: string }) => `pool "${d.pool}" has no ${d.families} addresses`,
     fix: (d) => `add ${d.families} addresses to IPAddressPool "${d.pool}", or change spec.ipFamilyPolicy`,
   }),
-  PoolFull: reasonEntry({
+  PoolFull: lastingReason({
     brief: 'The pool is full',
-    says: (d: OfPool & { readonly family: string; readonly total: string }) =>
-      `pool ${d.pool} is full (${d.total} of ${d.total} ${d.family} addresses)`,
+    // `shared`: why the Service cannot join an address of the pool that is held under its own sharing key.
+    says: (d: OfPool & { readonly family: string; readonly total: string; readonly shared?: string }) =>
+      `pool ${d.pool} is full (${d.total} of ${d.total} ${d.family} addresses)${d.shared === undefined ? '' : `; ${d.shared}`}`,
     fix: (d) => `add addresses to IPAddressPool ${d.pool}, or delete a Service that holds one`,
   }),
-  PoolDraining: reasonEntry({
+  PoolDraining: lastingReason({
     brief: 'The pool is draining',
     says: (d: OfPool) => `pool "${d.pool}" is draining: assigned addresses stay, and it gives no new ones`,
     fix: (d) => `use another pool, or set draining: false on IPAddressPool "${d.pool}"`,
   }),
-  QuotaReached: reasonEntry({
+  QuotaReached: lastingReason({
     brief: 'The namespace has reached its quota of addresses of the pool',
-    says: (d: OfPool & { readonly namespace: string; readonly used: number; readonly allowed: number }) =>
-      `namespace ${d.namespace} holds ${d.used > d.allowed ? 'more than' : `${d.used} of`} the ${d.allowed} addresses that the quota of pool ${d.pool} allows it`,
-    fix: (d) => `raise spec.quota of IPAddressPool ${d.pool}, or delete a Service of namespace ${d.namespace} that holds one`,
+    // `used` and `more` are for programs: `used` changes while the Service waits. `entry`: the index in spec.quota.
+    says: (
+      d: OfPool & {
+        readonly namespace: string;
+        readonly used: number;
+        readonly allowed: number;
+        readonly more: number;
+        readonly entry: number;
+      },
+    ) =>
+      `the quota of pool ${d.pool} for namespace ${d.namespace} (${d.allowed} ${d.allowed === 1 ? 'address' : 'addresses'}) has no room for ${d.more} more`,
+    fix: (d) =>
+      `raise spec.quota[${d.entry}].addresses of IPAddressPool ${d.pool}, or delete a Service of namespace ${d.namespace} that holds one`,
   }),
-  AddressReserved: reasonEntry({
+  AddressReserved: lastingReason({
     brief: 'The requested address is kept for another Service',
     says: (d: OfPool & { readonly address: string; readonly owner: string }) =>
       `requested address ${d.address} is kept for Service ${d.owner} (reservations or keepReleasedSeconds of pool "${d.pool}")`,
@@ -125,7 +136,7 @@ export const allocationReasons = {
     says: (d: { readonly most: number }) => `with herald.dev/keep-addresses the Service would hold more than ${d.most} addresses`,
     fix: () => 'remove the annotation herald.dev/keep-addresses: addresses that the Service no longer requests are then released',
   }),
-  AddressNotInPools: reasonEntry({
+  AddressNotInPools: lastingReason({
     brief: 'The requested address is in no pool',
     says: (d: OutsidePools) => `requested address ${d.address} is in no valid IPAddressPool${nearestText(d)}`,
     fix: (d) =>
@@ -133,18 +144,19 @@ export const allocationReasons = {
         ? `create an IPAddressPool that contains ${d.address}, or request no address`
         : `request an address of ${d.range}, or add ${d.address} to spec.addresses of IPAddressPool ${d.pool}`,
   }),
-  HeldOutsidePools: reasonEntry({
+  HeldOutsidePools: lastingReason({
     brief: 'The address that the Service holds is in no pool',
     says: (d: OutsidePools) => `the Service keeps ${d.address}, which is in no valid IPAddressPool${nearestText(d)}`,
     fix: (d) => `to have it announced, ${restoreText(d)}; or request another address`,
   }),
-  AddressTaken: reasonEntry({
-    brief: 'The requested address is in use',
+  AddressTaken: lastingReason({
+    brief: 'Another Service has the address',
+    // Why the two may not share it, and which of their fields to make equal.
     says: (d: { readonly address: string; readonly by: string; readonly why: string; readonly remedy: string }) =>
-      `requested address ${d.address} is held by Service ${d.by}: ${d.why}`,
-    fix: (d) => `${d.remedy}; or request another address`,
+      `${d.address} is held by Service ${d.by}, and they may not share it: ${d.why}`,
+    fix: (d) => `request another address; or, to share it: ${d.remedy}`,
   }),
-  AddressHeldTwice: reasonEntry({
+  AddressHeldTwice: lastingReason({
     brief: 'The address is also recorded for another Service',
     says: (d: { readonly address: string; readonly by: string; readonly port?: string }) =>
       `${d.address} is on record for ${d.by} as well, which keeps it${d.port === undefined ? '' : ` (both have port ${d.port})`}: this Service is neither announced nor forwarded at that address`,
@@ -153,23 +165,23 @@ export const allocationReasons = {
         ? 'nothing to do: the controller gives this Service another address or takes this one away; if it does not, check that a controller is leader'
         : `change port ${d.port} of this Service or of ${d.by}; the controller gives this Service another address or takes this one away`,
   }),
-  RequestedFamilyMismatch: reasonEntry({
+  RequestedFamilyMismatch: lastingReason({
     brief: 'The requested addresses do not match the families of the Service',
     says: (d: { readonly requested: string; readonly families: string }) =>
       `requested ${d.requested}, but spec.ipFamilies is ${d.families}`,
     fix: () => 'request addresses of the families in spec.ipFamilies',
   }),
-  InvalidRequest: reasonEntry({
+  InvalidRequest: lastingReason({
     brief: 'The request for an address is not valid',
     says: (d: { readonly field: string; readonly problem: string }) => `${d.field}: ${d.problem}`,
     fix: (d) => `correct ${d.field} of the Service`,
   }),
-  AddressAvoided: reasonEntry({
+  AddressAvoided: lastingReason({
     brief: 'The pool does not give the requested address',
     says: (d: OfPool & { readonly address: string }) => `pool "${d.pool}" has avoidBuggyIPs, which leaves out ${d.address}`,
     fix: (d) => `request another address, or set avoidBuggyIPs: false on IPAddressPool "${d.pool}"`,
   }),
-  AddressInOtherPool: reasonEntry({
+  AddressInOtherPool: lastingReason({
     brief: 'The address is not in the requested pool',
     says: (d: OfPool & { readonly address: string; readonly requested: string }) =>
       `address ${d.address} is in pool "${d.pool}", but the Service asks for pool "${d.requested}"`,

@@ -18,3 +18,6 @@ export const userMistake = <Details>(value: Omit<ReasonEntry<Details>, 'lasting'
   ...value,
   lasting: value.says,
 });
+
+/** An entry whose sentence contains names, and nothing that changes by itself while the object waits, so it also serves as condition text. */
+export const lastingReason = userMistake;

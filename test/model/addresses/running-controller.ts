@@ -253,7 +253,7 @@ export class RunningController implements StatusWriter {
       const theirs = services.get(other);
       if (other === key || theirs?.type !== 'LoadBalancer' || !textsOf(ingress).includes(address)) continue;
       const why = whyNotShared(allocationRequest(mine, snapshot), allocationRequest(theirs, snapshot));
-      this.#check(why === undefined, `${key} is given ${address} of ${other}: ${why}`);
+      this.#check(why === undefined, `${key} is given ${address} of ${other}: ${why?.why}`);
     }
   }
 }

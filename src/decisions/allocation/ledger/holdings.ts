@@ -2,7 +2,7 @@ import { compareAddresses, formatAddress, sameAddress, type Address } from '../.
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { canServeTogether } from '../../../model/objects/sharing-terms.ts';
 import type { AllocationRequest } from '../request.ts';
-import { admits, sharingGroup, whyNotShared, type SharingObstacle } from './sharing.ts';
+import { admits, sharingGroup, whyNotShared } from './sharing.ts';
 
 /** The addresses of one Service, with the request under which it got them. */
 export interface Holding {
@@ -19,6 +19,13 @@ export interface Holding {
   readonly yields?: true;
 }
 
+/** Another Service has the address, and why they may not share it. */
+export interface Conflict {
+  readonly by: ServiceKey;
+  readonly why: string;
+  readonly remedy: string;
+}
+
 /** Indexes held addresses by Service, by address and by sharing group. */
 export interface Holdings {
   holdingOf(service: ServiceKey): Holding | undefined;
@@ -28,8 +35,8 @@ export interface Holdings {
   /** Notes the Service's latest request before it is decided, so that no other Service joins on terms that are about to change. */
   expect(request: AllocationRequest): void;
   holdersOf(address: Address): readonly ServiceKey[];
-  /** Returns another Service that holds the address and may not share it with the request, why, and the edit that lets both hold it. */
-  conflict(request: AllocationRequest, address: Address): (SharingObstacle & { readonly by: ServiceKey }) | undefined;
+  /** Returns another Service that holds the address and may not share it with the request, and why. */
+  conflict(request: AllocationRequest, address: Address): Conflict | undefined;
   /** True when a rightful holder beside which nodes cannot serve the request has the address and is not about to release it. */
   heldTwice(request: AllocationRequest, address: Address): boolean;
   /** True when another holder may share the address under `before` and may not under `after`, or nodes can no longer serve both there. */

@@ -15,8 +15,9 @@ export function whyOverQuota(
 ): Reason | undefined {
   const { namespace } = request;
   const { name } = pool.metadata;
-  const allowed = quotaOf(pool, request);
-  if (allowed === undefined) return undefined;
+  const quota = smallestQuota(pool, request);
+  if (quota === undefined) return undefined;
+  const { allowed, entry } = quota;
   const own = addressesOf(holdings.holdingOf(request.service));
   const inPool = (address: Address): boolean => space.poolOf(address)?.metadata.name === name;
   const more = addresses.filter((address) => inPool(address) && use.holders(namespace, address) === 0);
@@ -24,11 +25,17 @@ export function whyOverQuota(
   const less = own.filter((address) => inPool(address) && !given(address) && use.holders(namespace, address) === 1);
   const used = use.count(namespace, name) - less.length;
   if (more.length === 0 || used + more.length <= allowed) return undefined;
-  return reason('QuotaReached', { pool: name, namespace, used, allowed });
+  return reason('QuotaReached', { pool: name, namespace, used, allowed, more: more.length, entry });
 }
 
 /** Returns the smallest quota whose selector matches the namespace's labels. Undefined means no limit. */
-export function quotaOf({ quota }: IPAddressPool, { namespaceLabels }: AllocationRequest): number | undefined {
-  const allowed = quota.filter(({ namespaceSelector }) => selects(namespaceSelector, namespaceLabels)).map(({ addresses }) => addresses);
-  return allowed.length === 0 ? undefined : Math.min(...allowed);
+export function quotaOf(pool: IPAddressPool, request: AllocationRequest): number | undefined {
+  return smallestQuota(pool, request)?.allowed;
+}
+
+function smallestQuota({ quota }: IPAddressPool, { namespaceLabels }: AllocationRequest) {
+  const entries = quota.flatMap(({ namespaceSelector, addresses: allowed }, entry) =>
+    selects(namespaceSelector, namespaceLabels) ? [{ allowed, entry }] : [],
+  );
+  return entries.toSorted((a, b) => a.allowed - b.allowed)[0];
 }

@@ -5,7 +5,8 @@ import { createAllocator, type Allocation, type Allocator } from '../../../../sr
 import { limits } from '../../../../src/decisions/allocation/limits.ts';
 import { effectivePools } from '../../../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
-import { reasonText, type Reason } from '../../../../src/model/reasons.ts';
+import { reasonLine } from '../../../../src/decisions/verdict/verdict-text.ts';
+import { conditionText, reasonText, remedyText, type Reason } from '../../../../src/model/reasons.ts';
 import { servicesToRetry } from '../../../../src/decisions/allocation/services-to-retry.ts';
 import { cluster, matching, pool, service, type PoolLiteral, type ServiceLiteral } from '../fixtures.ts';
 
@@ -131,18 +132,110 @@ describe('requested addresses', () => {
     expect(ask(allocator, { name: 'web', ...literal })).toBe(expected);
   });
 
-  test('AddressTaken names the holder and why the address cannot be shared', () => {
+  const local = { externalTrafficPolicy: 'Local' } as const;
+  test.each<[string, Omit<ServiceLiteral, 'name'>, Omit<ServiceLiteral, 'name'> & { name?: string }, string]>([
+    [
+      'no keys',
+      {},
+      {},
+      'neither Service has a sharing key (herald.dev/allow-shared-ip). Request another address; or, to share it: annotate both Services with the same herald.dev/allow-shared-ip.',
+    ],
+    [
+      'no key',
+      { sharingKey: 'k' },
+      { ports: ['443'] },
+      'default/holder has sharing key "k", and default/web has no sharing key. Request another address; or, to share it: set herald.dev/allow-shared-ip of default/web to "k".',
+    ],
+    [
+      'a key that the holder lacks',
+      {},
+      { sharingKey: 'k', ports: ['443'] },
+      'default/holder has no sharing key, and default/web has sharing key "k". Request another address; or, to share it: set herald.dev/allow-shared-ip of default/holder to "k".',
+    ],
+    [
+      'another key, policy and a common port',
+      { sharingKey: 'k' },
+      { sharingKey: 'l', ...local },
+      'default/holder has sharing key "k", and default/web has sharing key "l"; default/holder has externalTrafficPolicy Cluster, and default/web has Local; both have port 80/TCP. Request another address; or, to share it: set herald.dev/allow-shared-ip of default/web to "k"; set externalTrafficPolicy: Cluster on default/web; change port 80/TCP of default/web.',
+    ],
+    [
+      'another selector',
+      { sharingKey: 'k', ...local },
+      { sharingKey: 'k', ...local, selectorText: '', ports: ['443'] },
+      'with externalTrafficPolicy Local both need the same selector: default/holder has app=web, and default/web has none. Request another address; or, to share it: give both Services the same selector, or set externalTrafficPolicy: Cluster on both.',
+    ],
+    [
+      'another namespace, whose key is not told',
+      { sharingKey: 'secret', sharingNamespaces: ['other'] },
+      { name: 'other/web', sharingKey: 'guess', ports: ['443'] },
+      'other/web does not admit namespace default. Request another address; or, to share it: add default to herald.dev/allow-shared-ip-namespaces of other/web; give both Services the same herald.dev/allow-shared-ip.',
+    ],
+  ])('AddressTaken names both Services, what differs between them and what to make equal: %s', (_, holder, web, expected) => {
     const allocator = withPools(small);
-    allocator.allocate(request('holder'));
-    expect(allocator.decide(request({ name: 'web', requested: ['192.0.2.1'] })).reason).toEqual({
-      code: 'AddressTaken',
-      details: {
-        address: '192.0.2.1',
-        by: 'default/holder',
-        why: 'neither it nor this Service has a sharing key',
-        remedy: 'to share it, set the annotation herald.dev/allow-shared-ip: KEY on default/web and default/holder',
-      },
+    allocator.allocate(request({ name: 'holder', ...holder }));
+    const { reason } = allocator.decide(request({ name: 'web', ...web, requested: ['192.0.2.1'] }));
+    expect(reasonLine(reason as Reason)).toBe(`192.0.2.1 is held by Service default/holder, and they may not share it: ${expected}`);
+  });
+
+  test.each([
+    [
+      '203.0.113.9',
+      'z (198.51.100.1-198.51.100.9)',
+      'request an address of 198.51.100.1-198.51.100.9, or add 203.0.113.9 to spec.addresses of IPAddressPool z',
+    ],
+    [
+      '192.0.2.3',
+      'small (192.0.2.1-192.0.2.2)',
+      'request an address of 192.0.2.1-192.0.2.2, or add 192.0.2.3 to spec.addresses of IPAddressPool small',
+    ],
+    [
+      '2001:db8::',
+      'six (2001:db8::1-2001:db8::9)',
+      'request an address of 2001:db8::1-2001:db8::9, or add 2001:db8:: to spec.addresses of IPAddressPool six',
+    ],
+  ])('AddressNotInPools names the pool and the range nearest to %s', (wanted, nearest, fix) => {
+    const allocator = withPools(
+      small,
+      { name: 'z', addresses: ['198.51.100.1-198.51.100.9'] },
+      { name: 'six', addresses: ['2001:db8::1-2001:db8::9', '2001:db8:1::/64'] },
+    );
+    const clusterIPs = [wanted.includes(':') ? 'fd96::1' : '10.96.0.1'];
+    const because = allocator.decide(request({ name: 'web', clusterIPs, requested: [wanted] })).reason as Reason;
+    expect(reasonText(because)).toBe(`requested address ${wanted} is in no valid IPAddressPool; the nearest is ${nearest}`);
+    expect(remedyText(because)).toBe(fix);
+  });
+});
+
+describe('the condition text of a Service that waits', () => {
+  test('PoolFull, QuotaReached and AddressTaken have names in it, and none changes while other Services come and go', () => {
+    const allocator = withPools({
+      name: 'p',
+      addresses: ['192.0.2.1-192.0.2.3'],
+      quota: [{ namespaceSelector: matching({}), addresses: 2 }],
     });
+    const both = { requested: ['192.0.2.2', '192.0.2.3'] };
+    allocator.allocate(request('one'));
+    const before = allocator.decide(request({ name: 'web', ...both })).reason as Reason;
+    allocator.allocate(request('two'));
+    const after = allocator.decide(request({ name: 'web', requested: ['192.0.2.3', '192.0.2.1'] })).reason as Reason;
+    expect(conditionText(before)).toBe('the quota of pool p for namespace default (2 addresses) has no room for 2 more');
+    expect(remedyText(before)).toBe(
+      'raise spec.quota[0].addresses of IPAddressPool p, or delete a Service of namespace default that holds one',
+    );
+    expect(after.code).toBe('AddressTaken');
+    expect(conditionText(after)).toContain('Service default/one');
+    const full = withPools(small);
+    for (const name of ['one', 'two']) full.allocate(request(name));
+    expect(conditionText(full.decide(request('web')).reason as Reason)).toBe('pool small is full (2 of 2 IPv4 addresses)');
+  });
+
+  test('PoolFull names the Service whose port keeps it from joining an address of its sharing key', () => {
+    const allocator = withPools({ name: 'p', addresses: ['192.0.2.1/32'] });
+    allocator.allocate(request({ name: 'a', sharingKey: 'k' }));
+    const because = allocator.decide(request({ name: 'web', sharingKey: 'k' })).reason as Reason;
+    expect(conditionText(because)).toBe(
+      'pool p is full (1 of 1 IPv4 addresses); 192.0.2.1 of the same sharing key is held by default/a: both have port 80/TCP',
+    );
   });
 });
 
@@ -840,6 +933,8 @@ describe('quota', () => {
       namespace: 'small',
       used: 1,
       allowed: 1,
+      more: 1,
+      entry: 1,
     });
     expect(asking(allocator, { name: 'small/b', requested: ['192.0.2.9'] })).toBe('(QuotaReached)');
     allocator.release('small/a', 0);
