@@ -68,13 +68,13 @@ function policy(service: AllocationRequest, holder: AllocationRequest): NotShare
   if (own !== other)
     return {
       why: `${holder.service} has externalTrafficPolicy ${other}, and ${service.service} has ${own}`,
-      remedy: `set externalTrafficPolicy: ${other} on ${service.service}`,
+      remedy: `set spec.externalTrafficPolicy: ${other} on ${service.service}`,
     };
   if (own !== 'Local' || (service.selectorText !== '' && service.selectorText === holder.selectorText)) return undefined;
   const [ours, theirs] = [service, holder].map(({ selectorText }) => (selectorText === '' ? 'none' : selectorText));
   return {
     why: `with externalTrafficPolicy Local both need the same selector: ${holder.service} has ${theirs}, and ${service.service} has ${ours}`,
-    remedy: 'give both Services the same selector, or set externalTrafficPolicy: Cluster on both',
+    remedy: 'give both Services the same selector, or set spec.externalTrafficPolicy: Cluster on both',
   };
 }
 

@@ -156,13 +156,13 @@ describe('requested addresses', () => {
       'another key, policy and a common port',
       { sharingKey: 'k' },
       { sharingKey: 'l', ...local },
-      'default/holder has sharing key "k", and default/web has sharing key "l"; default/holder has externalTrafficPolicy Cluster, and default/web has Local; both have port 80/TCP. Request another address; or, to share it: set herald.dev/allow-shared-ip of default/web to "k"; set externalTrafficPolicy: Cluster on default/web; change port 80/TCP of default/web.',
+      'default/holder has sharing key "k", and default/web has sharing key "l"; default/holder has externalTrafficPolicy Cluster, and default/web has Local; both have port 80/TCP. Request another address; or, to share it: set herald.dev/allow-shared-ip of default/web to "k"; set spec.externalTrafficPolicy: Cluster on default/web; change port 80/TCP of default/web.',
     ],
     [
       'another selector',
       { sharingKey: 'k', ...local },
       { sharingKey: 'k', ...local, selectorText: '', ports: ['443'] },
-      'with externalTrafficPolicy Local both need the same selector: default/holder has app=web, and default/web has none. Request another address; or, to share it: give both Services the same selector, or set externalTrafficPolicy: Cluster on both.',
+      'with externalTrafficPolicy Local both need the same selector: default/holder has app=web, and default/web has none. Request another address; or, to share it: give both Services the same selector, or set spec.externalTrafficPolicy: Cluster on both.',
     ],
     [
       'another namespace, whose key is not told',

@@ -240,22 +240,22 @@ describe('the line of a verdict', () => {
         {},
         { pools: [{ name: 'public', addresses: ['192.0.2.0/24'], quota: [{ namespaceSelector: matching({}), addresses: 1 }] }] },
       ),
-      'Not served: namespace shop holds 1 of the 1 addresses that the quota of pool public allows it. Raise spec.quota of IPAddressPool public, or delete a Service of namespace shop that holds one.',
+      'Not served: the quota of pool public for namespace shop (1 address) has no room for 1 more. Raise spec.quota[0].addresses of IPAddressPool public, or delete a Service of namespace shop that holds one.',
     ],
     [
       'the requested address has a holder that does not share',
       asks({ requested: ['192.0.2.1'], sharingKey: 'web' }),
-      'Not served: requested address 192.0.2.1 is held by Service shop/old: Service shop/old has no sharing key. To share it, set the annotation herald.dev/allow-shared-ip: web on shop/old; or request another address.',
+      'Not served: 192.0.2.1 is held by Service shop/old, and they may not share it: shop/old has no sharing key, and shop/web has sharing key "web"; both have port 80/TCP. Request another address; or, to share it: set herald.dev/allow-shared-ip of shop/old to "web"; change port 80/TCP of shop/web.',
     ],
     [
       'the sharing keys differ',
       asks({ requested: ['192.0.2.1'], sharingKey: 'web' }, { sharingKey: 'old' }),
-      'Not served: requested address 192.0.2.1 is held by Service shop/old: the sharing keys differ: shop/web has "web", shop/old has "old". To share it, set the annotation herald.dev/allow-shared-ip: old on shop/web; or request another address.',
+      'Not served: 192.0.2.1 is held by Service shop/old, and they may not share it: shop/old has sharing key "old", and shop/web has sharing key "web"; both have port 80/TCP. Request another address; or, to share it: set herald.dev/allow-shared-ip of shop/web to "old"; change port 80/TCP of shop/web.',
     ],
     [
       'the policies of two sharers differ',
       asks({ requested: ['192.0.2.1'], sharingKey: 'web', ports: ['81'], externalTrafficPolicy: 'Local' }, { sharingKey: 'web' }),
-      'Not served: requested address 192.0.2.1 is held by Service shop/old: externalTrafficPolicy of shop/web is Local, and of shop/old Cluster. To share it, set spec.externalTrafficPolicy: Cluster on shop/web; or request another address.',
+      'Not served: 192.0.2.1 is held by Service shop/old, and they may not share it: shop/old has externalTrafficPolicy Cluster, and shop/web has Local. Request another address; or, to share it: set spec.externalTrafficPolicy: Cluster on shop/web.',
     ],
     [
       'the aggregate is too short',
