@@ -6,6 +6,7 @@ import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { problemText } from '../../sources/source.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { addFindProcessesOptions } from '../live/find-processes.ts';
+import { withoutSelfReference } from '../../explain/text/self-reference.ts';
 import { askedView, noAskOption, type QueryOptions } from '../live/query-nodes.ts';
 import type { UnreachableProcess } from '../live/live-client.ts';
 import { sourcesOf, type NodeSources } from '../../explain/sessions/block-source.ts';
@@ -130,6 +131,8 @@ function print(context: CommandContext, reading: Reading, { subject, known, unas
     return;
   }
   const warnings = problemLines(about.filter(({ severity }) => severity === 'warning'));
-  const above = linesAbove(about, reading.snapshot);
-  for (const line of [...above, ...found.lines(data as never), ...warnings, ...unreadLines(unread)]) context.print(line);
+  const command = `herald explain ${subject.command} ${name}`;
+  const above = linesAbove(about, reading);
+  for (const line of [...above, ...withoutSelfReference(found.lines(data as never), command), ...warnings, ...unreadLines(unread)])
+    context.print(line);
 }

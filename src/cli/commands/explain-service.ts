@@ -18,6 +18,8 @@ import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';
 import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
 import { UsageError, type CommandContext, type ClaimingProvider } from '../context/command-context.ts';
+import { withExpectedAddresses } from '../../explain/pools/expected-address.ts';
+import { withoutSelfReference } from '../../explain/text/self-reference.ts';
 import { explainLiveService } from '../../explain/service/live-service.ts';
 import { queryNodes, noAskOption, type QueryOptions } from '../live/query-nodes.ts';
 import { addFindProcessesOptions } from '../live/find-processes.ts';
@@ -82,7 +84,8 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   requireKnown(decided, options);
   const { live, unasked } = await queryNodes(context, options, { node: options.node, routes: { service: key } });
   const sent = explainLiveService(snapshot, key, now, { live, pods }) ?? decided;
-  const whole = await withProviderAndRecord(context, reading, service, sent, options);
+  const told = reading.kind === 'manifests' ? { ...sent, allocation: withExpectedAddresses(sent.allocation, snapshot, key) } : sent;
+  const whole = await withProviderAndRecord(context, reading, service, told, options);
   const concluded = withConclusion(markUndecided(whole, unread, namespace), snapshot);
   const judged = { ...concluded, ...defined({ verdict: providerVerdict(concluded) }) };
   const explanation = narrowToNodeAndPeer(judged, options);
@@ -94,8 +97,8 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   const untold = unasked.map(({ who, why }) => `not queried, so shown as decided and reported: ${who}: ${why}`);
   const warnings = problemLines(about.filter(({ severity }) => severity === 'warning'));
   const lines = [
-    ...linesAbove(about, snapshot),
-    ...renderService(explanation, isWhole ? 'whole' : 'brief'),
+    ...linesAbove(about, reading),
+    ...withoutSelfReference(renderService(explanation, isWhole ? 'whole' : 'brief'), `herald explain service ${key}`),
     ...warnings,
     ...unreadLines(unread),
     ...untold,

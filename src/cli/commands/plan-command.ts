@@ -81,7 +81,9 @@ async function plan(context: CommandContext, options: Options): Promise<void> {
     context.print(JSON.stringify({ ...changes, ...told, ...served, failures, problems, currentErrors, unread }, undefined, 2));
   } else {
     for (const line of [
-      ...linesAbove(currentErrors, current).map((line) => (line === '' ? line : `now: ${line}`)),
+      ...linesAbove(currentErrors, { snapshot: current, kind: options.source === undefined ? 'cluster' : 'directory' }).map((line) =>
+        line === '' ? line : `now: ${line}`,
+      ),
       ...problemLines(problems),
       ...unreadLines(unread),
       ...(isEmptyPlan(changes) && !isEmptyOutside ? [] : renderPlan(changes, { unsure: broken || blind })),

@@ -1,4 +1,5 @@
 import type { HeraldObject, KindName, Snapshot } from '../../model/store/snapshot.ts';
+import type { Reading } from './reading.ts';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
 
 /** Returns a line for each problem and each warning. */
@@ -7,19 +8,19 @@ export function problemLines(problems: readonly SourceProblem[]): string[] {
 }
 
 /**
- * Returns the lines above an output: errors of the objects that were read, objects of which therefore nothing is in force, and an empty line.
- * Returns nothing without errors.
+ * Returns the lines above an output: errors of the objects that were read, broken objects that are not in force, and an empty line. Returns
+ * nothing without errors. A process that reads a cluster keeps last good versions in its memory, so there the lines say that they are unknown.
  */
-export function linesAbove(problems: readonly SourceProblem[], snapshot: Snapshot): string[] {
+export function linesAbove(problems: readonly SourceProblem[], { snapshot, kind }: Pick<Reading, 'snapshot' | 'kind'>): string[] {
   const broken = problems.filter(({ severity }) => severity === 'error');
   if (broken.length === 0) return [];
   const objects = new Set(broken.flatMap(({ object }) => object ?? []));
   const missing = [...objects].filter((object) => isInForce(object, snapshot) === false);
-  return [
-    ...problemLines(broken),
-    ...missing.map((object) => `problem: nothing of ${object} is in force: no earlier good version is known`),
-    '',
-  ];
+  const effect = (object: string): string =>
+    kind === 'cluster'
+      ? `an earlier good version of ${object} may be in force in processes that read it: that is not known here, and the output is without it`
+      : `nothing of ${object} is in force: no earlier good version is known`;
+  return [...problemLines(broken), ...missing.map((object) => `problem: ${effect(object)}`), ''];
 }
 
 /** `object` is "IPAddressPool/main" or "Service/default/web". Undefined: it is no object that decisions read by name. */

@@ -13,6 +13,8 @@ import { formatAddress } from '../../net/address.ts';
 
 export interface AllocationExplanation {
   readonly addresses: readonly { readonly address: string; readonly pool?: string }[];
+  /** The addresses that the Service would get. Absent: it has an address, it would get none, or a controller decides. */
+  readonly expected?: readonly { readonly address: string; readonly pool?: string }[];
   readonly reason?: Reason;
   /** Pool by pool, in the order in which the pools are tried. Empty when there is no reason. */
   readonly pools: readonly { readonly pool: string; readonly reason?: Reason }[];

@@ -9,6 +9,7 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatRange } from '../../net/range.ts';
 import { allocatorOf } from './allocation.ts';
+import { whyGivesNothing } from './gives-nothing.ts';
 import { waitingServices } from './pool.ts';
 import { countsOf } from '../text/table-text.ts';
 
@@ -24,8 +25,10 @@ export interface PoolRow {
   readonly advertisements: readonly string[];
   /** Why no BGPAdvertisement announces them. */
   readonly unannounced?: Reason;
-  /** Why the pool gives no addresses, or no more. */
+  /** Why the pool is not as it should be. It may give addresses nevertheless. */
   readonly reason?: Reason;
+  /** Why no Service of any namespace would get an address from the pool. */
+  readonly givesNothing?: Reason;
 }
 
 export interface PoolReport {
@@ -77,7 +80,7 @@ export function poolReport(snapshot: Snapshot, pool?: string): PoolReport {
         pending: countsOf((refusals.get(name) ?? []).flatMap((refusal) => refusal.reason?.code ?? [])),
         advertisements: advertisements.map(({ metadata }) => metadata.name).toSorted(),
         ...(advertisements.length === 0 ? { unannounced: reason('NoAdvertisement', { type: 'LoadBalancer' }) } : {}),
-        ...defined({ reason: why }),
+        ...defined({ reason: why, givesNothing: whyGivesNothing(object, { snapshot, allocator, refused: no }) }),
       },
     ];
   });

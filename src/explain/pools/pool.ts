@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import { covers } from '../../decisions/announcement/advertisements.ts';
 import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { inOrderOfService } from '../../decisions/allocation/order.ts';
-import { effectivePools, refusalOf } from '../../decisions/allocation/pools/pools.ts';
+import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
 import { allocationRequest } from '../../decisions/allocation/request.ts';
 import { clusterAddressesIn } from '../../decisions/configuration/cluster-addresses.ts';
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
@@ -15,6 +15,7 @@ import { formatAddress } from '../../net/address.ts';
 import { formatRange } from '../../net/range.ts';
 import { allocatorOf } from './allocation.ts';
 import { limits } from '../limits.ts';
+import { whyGivesNothing } from './gives-nothing.ts';
 import { withFix } from '../text/reason-lines.ts';
 
 /** Which Services have addresses of an IPAddressPool, and why others get none. Plain data. */
@@ -23,8 +24,10 @@ interface PoolExplanation {
   readonly addresses: readonly string[];
   /** One entry for each family of the pool. Counts are text, because IPv6 pools exceed the range of numbers. */
   readonly usage: readonly { readonly family: string; readonly assigned: number; readonly free: string; readonly total: string }[];
-  /** Why the pool gives no addresses, or no more. */
+  /** Why no Service of any namespace would get an address from the pool. */
   readonly reason?: Reason;
+  /** What is wrong with a pool that gives addresses. */
+  readonly warning?: Reason;
   /** BGPAdvertisements that announce addresses of the pool. */
   readonly advertisements: readonly string[];
   /** Why no BGPAdvertisement announces them. */
@@ -61,7 +64,7 @@ export function explainPool(snapshot: Snapshot, name: string): PoolExplanation |
     const because = survey.find((one) => one.pool === name)?.reason;
     return { service, ...defined({ reason: because }) };
   });
-  const why = refused === undefined ? unready : refusalOf(refused).reason;
+  const why = whyGivesNothing(pool, { snapshot, allocator, refused });
   return {
     pool: name,
     addresses: pool.addresses.map(formatRange),
@@ -71,7 +74,7 @@ export function explainPool(snapshot: Snapshot, name: string): PoolExplanation |
       free: String(free),
       total: String(total),
     })),
-    ...defined({ reason: why }),
+    ...defined({ reason: why, warning: why === undefined ? unready : undefined }),
     advertisements: advertisements.map(({ metadata }) => metadata.name).toSorted(),
     ...(advertisements.length === 0 ? { unannounced: reason('NoAdvertisement', { type: 'LoadBalancer' }) } : {}),
     holders: holders.toSorted((a, b) => (a.service < b.service ? -1 : 1)).slice(0, limits.services),
@@ -89,7 +92,7 @@ export function waitingServices(snapshot: Snapshot): ServiceKey[] {
 }
 
 export function renderPool(explanation: PoolExplanation): string[] {
-  const { pool, addresses, usage, reason: because, advertisements, unannounced, holders, waiting, more } = explanation;
+  const { pool, addresses, usage, reason: because, warning, advertisements, unannounced, holders, waiting, more } = explanation;
   const given = usage.map(
     ({ family, assigned, free, total }) => `${family} ${assigned} given, ${shortCount(free)} of ${shortCount(total)} free`,
   );
@@ -99,6 +102,7 @@ export function renderPool(explanation: PoolExplanation): string[] {
     `Addresses  ${addresses.join(', ')}`,
     `Usage      ${given.join('; ') || 'none'}`,
     ...(because === undefined ? [] : withFix('Gives      nothing more: ', because)),
+    ...(warning === undefined ? [] : withFix('Warning    ', warning)),
     ...(unannounced === undefined
       ? [`Announced  by BGPAdvertisement ${advertisements.join(', ')}`]
       : withFix('Announced  by no BGPAdvertisement: ', unannounced)),

@@ -31,6 +31,6 @@ function rowsOf({ pool, usage, advertisements, unannounced, pending }: PoolRow):
   return [[pool, ...first, announced, countsText(pending)], ...others.map((cells) => [undefined, ...cells])];
 }
 
-function widely({ addresses, reason }: PoolRow): string[] {
-  return [addresses.join(','), reason === undefined ? '' : reasonText(reason)];
+function widely({ addresses, givesNothing }: PoolRow): string[] {
+  return [addresses.join(','), givesNothing === undefined ? '' : reasonText(givesNothing)];
 }

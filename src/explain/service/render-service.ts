@@ -96,8 +96,10 @@ function ofModuleText(provider: string, status: readonly string[]): string {
   return `connections to ${status.join(' and ')} reach the resources of provider ${provider}, which decides where they go`;
 }
 
-function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allocation'], isBrief: boolean): string[] {
+function renderAllocation({ addresses, expected = [], reason, pools }: ServiceExplanation['allocation'], isBrief: boolean): string[] {
   const held = addresses.map(({ address, pool }) => (pool === undefined ? `${address} (in no pool)` : `${address} (pool ${pool})`));
+  const given = expected.map(({ address, pool }) => (pool === undefined ? address : `${address} from pool ${pool}`));
+  if (given.length > 0) return [`Address    none yet: would get ${given.join(', ')}`];
   const first = `Address    ${held.length > 0 ? held.join(', ') : 'none'}`;
   if (reason === undefined) return held.length > 0 ? [first] : [`${first} yet: the controller has not assigned one; is it running?`];
   const others = pools.length > 1 ? [`           ${pools.length} pools refuse it (-o wide lists them)`] : [];

@@ -46,7 +46,7 @@ async function answerOf<O extends TableOptions, D extends object>(
     if (document !== undefined) return document;
     const beside = unreadLines(unread);
     const lines = [
-      ...('problems' in data ? [] : linesAbove(problems, reading.snapshot)),
+      ...('problems' in data ? [] : linesAbove(problems, reading)),
       ...table.lines(data, options.output === 'wide'),
       ...(beside.length === 0 ? [] : ['', ...beside]),
     ];

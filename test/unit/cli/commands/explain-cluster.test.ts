@@ -40,6 +40,14 @@ describe('explain service of a cluster', patient, () => {
     expect(stderr).toContain('has no context "c" (it has: a, b)');
   });
 
+  test('explain says that the last good version of an object that is broken in the cluster is not known', async () => {
+    cluster.server.put(ours('IPAddressPool'), 'public', { spec: { addresses: ['198.51.100.999'] } });
+    const { stdout } = await explain(web);
+    expect(stdout).toMatch(/^problem: IPAddressPool\/public: spec\.addresses\[0\]: "198\.51\.100\.999"/);
+    expect(stdout).toContain('an earlier good version of IPAddressPool/public may be in force in processes that read it');
+    expect(stdout).not.toContain('nothing of IPAddressPool/public is in force');
+  });
+
   test('explain names kinds that the caller may not list, and concludes nothing from their absence', async () => {
     for (const path of [ours('IPAddressPool'), ours('BGPPeer'), ours('NodeState')]) cluster.server.forbidden.add(path);
     const { code, stdout } = await explain(web);

@@ -102,3 +102,21 @@ test('a pool that was never good is reported as not in force', async () => {
   expect(above(stdout)).toContain('nothing of IPAddressPool/public is in force: no earlier good version is known');
   expect(above(stdout)).not.toContain('stays in force');
 });
+
+test('explain -f gives the address that a Service of manifests would get, from which pool', async () => {
+  await edit((text) => text.replace('spec: { serviceCIDRs', 'spec: { defaultClass: true, serviceCIDRs'));
+  const files = fabric.flatMap((file) => ['-f', join(directory, file)]);
+  const { stdout } = await inProcess(explainCommand, ['service', 'shop/web', ...files]);
+  expect(stdout).toContain('Address    none yet: would get 198.51.100.10 from pool public, 2001:db8:100::10 from pool public\n');
+  expect(stdout).not.toContain('is it running');
+});
+
+test.each([
+  ['peer', 'tor1-v4'],
+  ['node', 'node1'],
+  ['pool', 'public'],
+])('explain %s does not recommend itself', async (kind, name) => {
+  const { stdout } = await inProcess(explainCommand, [kind, name, '--source', directory]);
+  expect(stdout).toContain(name);
+  expect(stdout).not.toContain(`herald explain ${kind} ${name}`);
+});
