@@ -28,7 +28,7 @@ import { BgpSessions, type BgpSessionsComponents, type BgpSessionsOptions } from
 
 export interface AgentComponents
   extends
-    Pick<HostCheckComponents, 'host' | 'hostFilters' | 'unservedLocalhost'>,
+    Pick<HostCheckComponents, 'host' | 'hostFilters' | 'hostNats' | 'unservedLocalhost'>,
     Pick<ForeignFrontendsComponents, 'foreign'>,
     Pick<NodeDrainingComponents, 'countConnections'>,
     Omit<BgpSessionsComponents, 'sessionHistory'> {
@@ -123,6 +123,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     kernelSettings,
     facts: () => hostFacts(source.snapshot, node, plans.byService),
     services: () => source.snapshot.config.services,
+    frontends: () => plans.frontends(),
     servedPorts: () => new Map([...health.ports(), ...sessions.passivePorts()]),
     onForwardingChecked: () => {
       holdBack.check();

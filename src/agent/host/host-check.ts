@@ -1,13 +1,17 @@
 import type { BlockedFamily } from '../../decisions/host/blocked-family.ts';
 import { blockedBySettings, forwardingPaths } from '../../decisions/host/blocked-by-settings.ts';
 import { blockedByFilters, judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
+import { judgeNats } from '../../decisions/host/foreign-nat.ts';
 import { judgeListeners } from '../../decisions/host/node-port-listeners.ts';
 import { sysctlName, type KernelSetting } from '../../decisions/host/kernel-setting.ts';
 import { requiredSettings, uplinksOf } from '../../decisions/host/required-settings.ts';
-import { reason, type Reason } from '../../model/reasons.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
 import type { Family } from '../../net/address.ts';
+import type { FrontendMatch } from '../../net/frontend.ts';
 import type { HostFilter } from '../../net/host-filter.ts';
+import type { HostNatRule } from '../../net/host-nat.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
 import type { Log } from '../../system/log.ts';
@@ -19,6 +23,8 @@ export interface HostCheckComponents {
   readonly host: Host;
   /** Rejects if the filters cannot be listed. */
   readonly hostFilters: () => Promise<readonly HostFilter[]>;
+  /** Rejects if the rules cannot be listed. Absent: no other program translates packets before Herald. */
+  readonly hostNats?: () => Promise<readonly HostNatRule[]>;
   /** NodePorts that should be served on localhost and are not. Absent: there are none. */
   readonly unservedLocalhost?: () => readonly { readonly port: number; readonly family: Family; readonly why: string }[];
   readonly clock: Clock;
@@ -33,6 +39,8 @@ interface HostCheckOptions {
   /** Where Herald forwards nothing, the check leaves the host to the program that forwards. */
   readonly services: () => ServicesScope;
   readonly servedPorts: () => ServedPorts;
+  /** The frontends that Herald forwards, by Service. */
+  readonly frontends: () => Iterable<readonly [ServiceKey, readonly FrontendMatch[]]>;
   /** Called after each check that follows the start: addresses of the node may have changed as well. */
   readonly onChecked: () => void;
   /** Called after each check of forwarding: once before the start, then every few seconds. `blocked` may have changed. */
@@ -51,6 +59,7 @@ export class HostCheck {
   #settings: readonly Reason[] = [];
   #filters: readonly Reason[] = [];
   #listeners: readonly Reason[] = [];
+  #taken: ReturnType<typeof judgeNats> = [];
   #blockedBySettings: readonly BlockedFamily[] = [];
   #blockedByFilters: readonly BlockedFamily[] = [];
   /** The interfaces on which clients may arrive, at the last check of all settings. */
@@ -79,6 +88,11 @@ export class HostCheck {
   /** Returns the families that the host certainly does not forward, each with one problem that prevents it or several. */
   blocked(): readonly BlockedFamily[] {
     return [...this.#blockedBySettings, ...this.#blockedByFilters];
+  }
+
+  /** Returns the Services whose packets another program may translate before Herald does. */
+  taken(): ReturnType<typeof judgeNats> {
+    return this.#taken;
   }
 
   /** Checks whether the host forwards, before anything is forwarded or announced. */
@@ -142,6 +156,7 @@ export class HostCheck {
     const { clock, random } = this.#components;
     await this.checkSettings();
     await this.#checkFilters();
+    await this.#checkNats();
     await this.#checkListeners();
     if (this.#stopped) return;
     this.#options.onForwardingChecked();
@@ -162,7 +177,10 @@ export class HostCheck {
     if (this.#stopped) return;
     const { clock } = this.#components;
     if (this.#options.services() !== 'none' && textOf(await this.#readForwarding()) !== this.#forwarding) await this.checkSettings();
-    if (clock.now() - this.#filtersChecked >= limits.filterCheckMilliseconds) await this.#checkFilters();
+    if (clock.now() - this.#filtersChecked >= limits.filterCheckMilliseconds) {
+      await this.#checkFilters();
+      await this.#checkNats();
+    }
     if (this.#stopped) return;
     this.#options.onForwardingChecked();
     this.#watchForwarding();
@@ -179,6 +197,23 @@ export class HostCheck {
       this.#update(() => (this.#listeners = reasons));
     } catch (error) {
       log.debug({ error }, 'the listening sockets of the host cannot be listed');
+    }
+  }
+
+  async #checkNats(): Promise<void> {
+    const { hostNats, log } = this.#components;
+    if (hostNats === undefined) return;
+    try {
+      const rules = this.#options.services() === 'none' ? [] : await hostNats();
+      const before = JSON.stringify(this.#taken);
+      this.#taken = judgeNats(rules, this.#options.frontends(), this.#options.facts().nodePorts().addresses);
+      if (JSON.stringify(this.#taken) === before) return;
+      const problems = this.#taken.slice(0, namedServices).map(({ service, reason: why }) => `${service}: ${reasonText(why)}`);
+      log.warn({ services: this.#taken.length, problems }, 'the Services that another program translates first changed');
+      this.#options.onStatusChanged();
+    } catch (error) {
+      // The result of the last successful check stays valid.
+      log.debug({ error }, 'the translations of other programs cannot be listed');
     }
   }
 
@@ -236,6 +271,9 @@ export class HostCheck {
     this.#options.onStatusChanged();
   }
 }
+
+/** Services that a line of the log names. */
+const namedServices = 3;
 
 function textOf(values: ReadonlyMap<string, string>): string {
   return JSON.stringify([...values]);

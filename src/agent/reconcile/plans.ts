@@ -4,7 +4,7 @@ import { servingBackends } from '../../decisions/forwarding/serving-backends.ts'
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import type { ServiceForwarding } from '../../net/frontend.ts';
+import type { FrontendMatch, ServiceForwarding } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Clock } from '../../system/clock.ts';
 import { DrainingFrontends } from './draining-frontends.ts';
@@ -56,6 +56,11 @@ export class Plans {
       kept: plans.filter(({ drain }) => drain?.kept === true).length,
       unannounced: new Set(plans.flatMap(({ drain }) => drain?.unannounced ?? [])),
     };
+  }
+
+  /** Returns what each Service listens on, as far as Herald forwards it. */
+  *frontends(): Iterable<readonly [ServiceKey, readonly FrontendMatch[]]> {
+    for (const [key, { forwarding }] of this.#plans) yield [key, forwarding.frontends.map(({ match }) => match)];
   }
 
   /** Number of Services with an address that this node announces although it cannot forward, because no node that can does. */

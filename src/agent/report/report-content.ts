@@ -55,6 +55,7 @@ export function differingServices(parts: ReportedParts): ServiceDifference[] {
   return serviceDifferences({
     quarantined: parts.dataplaneSync.quarantined,
     missing: parts.foreignFrontends.missingByService(),
+    taken: parts.hostCheck.taken(),
     held: parts.announcer.held,
     unsupportedRoutes: parts.sessions.unsupportedRoutes(),
     wantedBy: (peer, prefix) => parts.routes.wantedBy(peer, prefix),

@@ -9,6 +9,8 @@ interface ServiceDifferenceSources {
   readonly quarantined: ReadonlyMap<string, QuarantinedFrontend>;
   /** For each Service a frontend that another program should forward and does not. */
   readonly missing: ReadonlyMap<ServiceKey, string>;
+  /** Services whose packets another program may translate first. */
+  readonly taken: readonly Omit<ServiceDifference, 'aspect'>[];
   /** Why routes of a Service are held back. */
   readonly held: ReadonlyMap<ServiceKey, readonly Reason[]>;
   /** Routes that a session cannot carry. `wantedBy` returns the Services that announce them. */
@@ -27,6 +29,7 @@ export function serviceDifferences(from: ServiceDifferenceSources): ServiceDiffe
   }
   for (const [service, frontend] of from.missing)
     differing.push({ service, aspect: 'Programmed', reason: reason('AwaitsForwarding', { frontend }) });
+  for (const one of from.taken) differing.push({ ...one, aspect: 'Programmed' });
   for (const [service, [first]] of from.held) if (first !== undefined) differing.push({ service, aspect: 'Announced', reason: first });
   for (const { peer, prefix, why } of from.unsupportedRoutes) {
     const because = reason('RouteNotPossible', { peer, prefix, why });

@@ -10,7 +10,7 @@ import { measuredListener } from '../../agent/metrics/measured-listener.ts';
 import { Bfd } from '../../bfd/index.ts';
 import { Speaker } from '../../bgp/index.ts';
 import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts';
-import { listHostFilters } from '../../dataplane/host/filter-commands.ts';
+import { listHostFilters, listHostNats } from '../../dataplane/host/filter-commands.ts';
 import { KubeProxyForwarding } from '../../dataplane/kube-proxy/kube-proxy.ts';
 import { limits as localhostLimits } from '../../dataplane/localhost/limits.ts';
 import { LocalhostDataplane } from '../../dataplane/localhost/localhost-dataplane.ts';
@@ -77,6 +77,7 @@ export async function startAgent(
       listenHttp: measuredListener(listenHttp, metrics, healthzBindAddress),
       host,
       foreign,
+      hostNats: () => listHostNats(),
       hostFilters: () => listHostFilters((family) => host.legacyTables(family)),
       clock,
       random,

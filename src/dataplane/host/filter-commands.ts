@@ -1,9 +1,12 @@
 import type { FilterRule, HostFilter } from '../../net/host-filter.ts';
+import type { HostNatRule } from '../../net/host-nat.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { tableName } from '../ruleset/layout.ts';
+import { destinationPriority } from '../ruleset/skeleton.ts';
 import { runCommand, type CommandLine } from '../run-command.ts';
 import { readLegacyTable } from './legacy-filters.ts';
 import { limits } from './limits.ts';
+import { natChains, natRules } from './nft-nats.ts';
 import { filterChains, rulesOf, type BaseChain } from './nft-filters.ts';
 
 /**
@@ -15,12 +18,7 @@ export async function listHostFilters(
   legacyTables: (family: 'ip' | 'ip6') => Promise<readonly string[]>,
   commandPrefix: readonly string[] = [],
 ): Promise<HostFilter[]> {
-  const run = async (...command: string[]): Promise<string | undefined> => {
-    const [first = '', ...others] = [...commandPrefix, ...command];
-    const line: CommandLine = [first, ...others];
-    const outcome = await runCommand(line, '', { timeout: limits.commandTimeout, outputBytes: limits.outputBytes });
-    return outcome.status === 0 ? outcome.stdout : undefined;
-  };
+  const run = commandsWith(commandPrefix);
   const chains = await run('nft', '-j', 'list', 'chains');
   if (chains === undefined) throw new DataplaneError('failed', 'nft could not list the chains');
   const filters: HostFilter[] = [];
@@ -33,6 +31,33 @@ export async function listHostFilters(
     if (text !== undefined) filters.push(...readLegacyTable(text, family));
   }
   return filters;
+}
+
+/**
+ * Lists the rules of other programs in nf_tables that translate destinations before Herald's do. Legacy iptables tables translate after
+ * Herald's. Rejects with DataplaneError when nft fails.
+ */
+export async function listHostNats(commandPrefix: readonly string[] = []): Promise<HostNatRule[]> {
+  const run = commandsWith(commandPrefix);
+  const chains = await run('nft', '-j', 'list', 'chains');
+  if (chains === undefined) throw new DataplaneError('failed', 'nft could not list the chains');
+  const rules: HostNatRule[] = [];
+  for (const base of natChains(JSON.parse(chains), tableName, destinationPriority)) {
+    const list = async (chain: string): Promise<unknown> =>
+      JSON.parse((await run('nft', '-j', 'list', 'chain', base.family, base.table, chain)) ?? '{}');
+    rules.push(...(await natRules(base, list, limits.natRules - rules.length)));
+  }
+  return rules;
+}
+
+/** Returns a function that runs a command and returns its output; undefined when it fails. */
+function commandsWith(prefix: readonly string[]): (...command: string[]) => Promise<string | undefined> {
+  return async (...command) => {
+    const [first = '', ...others] = [...prefix, ...command];
+    const line: CommandLine = [first, ...others];
+    const outcome = await runCommand(line, '', { timeout: limits.commandTimeout, outputBytes: limits.outputBytes });
+    return outcome.status === 0 ? outcome.stdout : undefined;
+  };
 }
 
 const legacy = [

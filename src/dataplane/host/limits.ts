@@ -6,4 +6,6 @@ export const limits = {
   outputBytes: 16 * 1024 * 1024,
   /** Chains whose rules are listed from one base chain. */
   chains: 64,
+  /** Rules that translate destinations. Further ones are not judged. */
+  natRules: 100,
 } as const;

@@ -1,4 +1,5 @@
 import { dockerBridge, type FilterAction, type FilterRule, type HostFilter, type PortRange } from '../../net/host-filter.ts';
+import { entries, record } from './nft-json.ts';
 
 /** Reads nft's JSON (libnftables-json(5)), as far as it decides about packets of Services and packets to the node. */
 
@@ -101,13 +102,4 @@ function isEstablished({ op, left, right }: Readonly<Record<string, unknown>>): 
 function isOfDocker({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
   const { key } = record(record(left)['meta']);
   return op === '==' && (key === 'iifname' || key === 'oifname') && typeof right === 'string' && dockerBridge.test(right);
-}
-
-function entries(json: unknown): readonly unknown[] {
-  const list = record(json)['nftables'];
-  return Array.isArray(list) ? (list as readonly unknown[]) : [];
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }

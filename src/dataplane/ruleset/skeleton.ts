@@ -293,6 +293,9 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
  */
 const priorities = { before: -115, destination: -105, filter: -5, source: 95 } as const;
 
+/** Of several programs that translate the destination of a packet, the one whose chain has the lowest priority does. */
+export const destinationPriority = priorities.destination;
+
 function kindVerdicts(prefix: string, of: readonly Kind[]): ReadonlyMap<string, string> {
   const verdicts = new Map<string, string>();
   for (const kind of of) {

@@ -17,7 +17,12 @@ export function isHeard(
   if (state === undefined || state.problem !== undefined || state.truncated === true) return false;
   const established = new Set(state.sessions.flatMap((session) => (session.state === 'Established' ? [session.peer] : [])));
   const key = serviceKey(service.metadata);
-  if (established.size === 0 || state.differing.some((difference) => difference.service === key && difference.aspect !== 'HealthCheck')) {
+  if (
+    established.size === 0 ||
+    state.differing.some(
+      (difference) => difference.service === key && difference.aspect !== 'HealthCheck' && difference.reason.code !== 'ForeignNat',
+    )
+  ) {
     return false;
   }
   return routes().some(({ peer, result }) => 'routes' in result && established.has(peer));

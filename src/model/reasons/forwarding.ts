@@ -17,6 +17,19 @@ export const forwardingReasons = {
     says: (d: { readonly name: string }) => `the label service.kubernetes.io/service-proxy-name gives the Service to "${d.name}"`,
     fix: () => '',
   }),
+  ForeignNat: reasonEntry({
+    brief: 'Another program translates packets to the Service first',
+    says: (d: {
+      readonly chain: string;
+      readonly hook: string;
+      readonly priority: number;
+      readonly rule: string;
+      readonly frontend: string;
+    }) => `chain ${d.chain} (${d.hook}, priority ${d.priority}) runs before Herald's and may translate packets to ${d.frontend}: ${d.rule}`,
+    lasting: (d) => `chain ${d.chain} runs before Herald's and may translate packets to ${d.frontend}: ${d.rule}`,
+    fix: (d) =>
+      `remove the rule with the program that made it (nft -a list table ${d.chain.replace(/^.* of table /, '')}), or narrow its destination`,
+  }),
   FrontendTaken: reasonEntry({
     brief: 'Another Service has the same address and port',
     says: (d: { readonly frontend: string; readonly by: string }) => `${d.frontend} belongs to ${d.by}, whose name sorts first`,

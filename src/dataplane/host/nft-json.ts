@@ -1,0 +1,14 @@
+/** Helps to read nft's JSON (libnftables-json(5)), whose shape depends on the version of nft. */
+
+export type NftRecord = Readonly<Record<string, unknown>>;
+
+/** Returns the list of objects of a reply. */
+export function entries(json: unknown): readonly unknown[] {
+  const list = record(json)['nftables'];
+  return Array.isArray(list) ? (list as readonly unknown[]) : [];
+}
+
+/** Returns the value if it is an object, else an empty one. */
+export function record(value: unknown): NftRecord {
+  return typeof value === 'object' && value !== null ? (value as NftRecord) : {};
+}
