@@ -7,11 +7,13 @@ import { explanationReasons } from '../../src/model/reasons/explanation.ts';
 import { forwardingReasons } from '../../src/model/reasons/forwarding.ts';
 import { hostReasons } from '../../src/model/reasons/host.ts';
 import { providerReasons } from '../../src/model/reasons/provider.ts';
+import { sessionReasons } from '../../src/model/reasons/session.ts';
 import type { ReasonEntry } from '../../src/model/reasons/entry.ts';
 
 const chapters: readonly (readonly [string, string, Readonly<Record<string, ReasonEntry<never>>>])[] = [
   ['Addresses', 'Why a Service has no address or not the requested one, or why a pool gave none.', allocationReasons],
   ['Announcement', 'Why a node does not announce an address at all, or not to one peer.', announcementReasons],
+  ['Sessions', 'Why a BGP session is down: the first cause of the outage. A later symptom is added to the sentence.', sessionReasons],
   ['Forwarding', 'Why a node forwards nothing for a Service, or nothing yet.', forwardingReasons],
   [
     'Direct server return',

@@ -24,7 +24,9 @@ export { decodeTraceLine, encodeTraceLine } from './trace/trace-lines.ts';
 export { messageText } from './trace/message-text.ts';
 export type { TraceStream } from './trace/tap.ts';
 export type { TracedConnection, TracedMessage, TraceEvent } from './trace/trace-event.ts';
-export type { Problem } from './diagnosis/problem.ts';
+export type { Evidence, RefusedBy } from './diagnosis/evidence.ts';
+export type { OutageStatus } from './diagnosis/outage.ts';
+export type { KernelFinding, Problem } from './diagnosis/problem.ts';
 export {
   changedFields,
   fieldClass,

@@ -13,6 +13,7 @@ import {
   type PeerOptions,
   type ResolvedOptions,
 } from './options/peer-options.ts';
+import type { OutageStatus } from './diagnosis/outage.ts';
 import type { Problem } from './diagnosis/problem.ts';
 import { AdjRibOut } from './rib/adj-rib-out.ts';
 import { toPrefix, toRoute, toRoutes, type RouteInput } from './options/route-input.ts';
@@ -55,8 +56,12 @@ export interface PeerStatus {
   readonly prefixesAdvertised: PerFamily;
   /** Prefixes announced by the peer in this session. They are counted and not stored, so withdrawn ones are included. */
   readonly prefixesReceived: PerFamily;
-  /** Why the session is down, or why it was down last. */
+  /** The local address of the current or latest connection, if it is known. */
+  readonly localAddress?: string;
+  /** Why the session is down, or why it was down last: the first cause, then the latest symptom. */
   readonly lastError?: string;
+  /** The same as typed evidence. Present while the session is down and something went wrong since it was last established. */
+  readonly outage?: OutageStatus;
   /** The NOTIFICATION that ended the session. */
   readonly lastNotification?: NotificationStatus;
   /** The first desired routes that this session cannot carry, and the number of all of them. */
@@ -144,7 +149,8 @@ export class Peer {
     this.#options = next;
     this.#host.keysChanged();
     // Such a change is probably a repair, so earlier flaps do not count.
-    if (classes.has('reset') || classes.has('start')) this.#session.damper.clearFlaps();
+    const mayRepair = classes.has('reset') || classes.has('start');
+    if (mayRepair) this.#session.damper.clearFlaps();
     if (next.adminDown) {
       if (!before.adminDown) this.#stop(cease.administrativeShutdown, next.shutdownMessage);
       this.#session.configure(next);
@@ -166,6 +172,7 @@ export class Peer {
       this.#session.configure(next);
       if (classes.has('soft')) this.#session.renewNextHops();
     }
+    if (mayRepair) this.#session.problem.optionsChanged();
   }
 
   /**
@@ -189,7 +196,7 @@ export class Peer {
 
   status(): PeerStatus {
     const { interface: networkInterface, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
-    const { negotiated, problem, peerAddress, opens, adjRibIn: received } = this.#session;
+    const { negotiated, problem, peerAddress, localAddress, opens, adjRibIn: received } = this.#session;
     const notPossible = [...this.#rib.notPossible(this.#session.outbox.format).take(maximumNotPossible)];
     const error = adminDown ? 'administratively down' : problem.text;
     const lastNotification = notificationOf(problem.last);
@@ -207,7 +214,8 @@ export class Peer {
       capabilities: { sent: describeOpen(opens.sent), received: describeOpen(opens.received) },
       prefixesAdvertised: { ipv4: this.#rib.advertised(4), ipv6: this.#rib.advertised(6) },
       prefixesReceived: { ipv4: received.announced[4], ipv6: received.announced[6] },
-      ...defined({ lastError: error, lastNotification }),
+      ...(localAddress === undefined ? {} : { localAddress: formatAddress(localAddress) }),
+      ...defined({ lastError: error, lastNotification, outage: adminDown ? undefined : problem.outage }),
       notPossible: notPossible.map(({ prefix, why }) => ({ prefix: formatPrefix(prefix), why })),
       notPossibleCount: this.#rib.notPossibleCount(this.#session.outbox.format),
       damping: this.#session.damper.status(),

@@ -7,6 +7,7 @@ import { explanationReasons } from './reasons/explanation.ts';
 import { forwardingReasons } from './reasons/forwarding.ts';
 import { hostReasons } from './reasons/host.ts';
 import { providerReasons } from './reasons/provider.ts';
+import { sessionReasons } from './reasons/session.ts';
 
 /**
  * The catalogue of all reasons that Herald gives. A code is stable and appears in conditions, Events and metrics. `brief` and `lasting`
@@ -15,6 +16,7 @@ import { providerReasons } from './reasons/provider.ts';
 export const catalogue = {
   ...allocationReasons,
   ...announcementReasons,
+  ...sessionReasons,
   ...configurationReasons,
   ...forwardingReasons,
   ...directReturnReasons,
@@ -34,6 +36,12 @@ export type Reason = { readonly [C in ReasonCode]: { readonly code: C; readonly 
 export function reason<C extends ReasonCode>(code: C, details: DetailsOf<C>): Reason {
   return { code, details } as unknown as Reason;
 }
+
+/**
+ * Details in which reasons of several nodes differ although their cause is the same: the name of the node, its address and router ID in a
+ * session, when it saw the cause, and its latest symptom.
+ */
+export const detailsOfOneNode: ReadonlySet<string> = new Set(['node', 'local', 'routerID', 'since', 'latest']);
 
 /** Returns the stable one-line text for conditions. */
 export function conditionText(reason: Reason): string {

@@ -18,7 +18,7 @@ export function nodeStateManifest(state: NodeState): object {
       updated,
       ...defined({ writer }),
       consumed: { ...consumed },
-      sessions: [...sessions],
+      sessions: sessions.map(({ cause, ...session }) => (cause === undefined ? session : { ...session, cause: reasonManifest(cause) })),
       differing: differing.map(({ service, aspect, reason }) => ({
         service,
         aspect,

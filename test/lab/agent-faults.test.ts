@@ -52,7 +52,7 @@ describe('a peer with adminDown', () => {
     await untilNextHops(lab, 'tor2', address, viaNodes('tor2', nodes, address));
     // The nodes report the withdrawal a moment after it.
     await lab.until('explain names the administrative shutdown', async (note) =>
-      /not announced to tor1-v4: the session with "tor1-v4" is Idle: administratively down/.test(note(await herald.explain('shop/web'))),
+      /not announced to tor1-v4: BGPPeer "tor1-v4" has adminDown: true/.test(note(await herald.explain('shop/web'))),
     );
     await herald.edit('20-herald.yaml', (text) => text.replace(' adminDown: true, shutdownMessage: "maintenance of rack a",', ''));
     await untilNextHops(lab, 'tor1', address, direct);

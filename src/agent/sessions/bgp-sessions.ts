@@ -1,5 +1,6 @@
 import { PeerOptionsError, SpeakerError, type Peer, type Route, type Speaker, type StopOptions } from '../../bgp/index.ts';
 import { peersOfNode, type SessionIntent } from '../../decisions/announcement/peers.ts';
+import { sessionFacts, type SessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import type { LiveSession } from '../../live/contract.ts';
 import type { SessionStatus } from '../../model/objects/node-state.ts';
@@ -38,7 +39,8 @@ export class BgpSessions {
   #passive: ReadonlySet<string> = new Set();
   /** True after `startGracefulShutdown`: routers use our routes only when they have no other. */
   #isLastResort = false;
-  /** By name of the peer. */
+  /** By name of the peer, like `#refused`. */
+  #facts: ReadonlyMap<string, SessionFacts> = new Map();
   #refused: ReadonlyMap<string, RefusedPeer> = new Map();
 
   /** `onStatusChanged` is called when the result of `status` changed. */
@@ -127,6 +129,7 @@ export class BgpSessions {
         refusal: this.#refused.get(name)?.reason ?? this.#bfd.problem(name),
         listenError: this.#passive.has(name) ? cannotListen : undefined,
         bfd: this.#bfd.status(name),
+        facts: this.#facts.get(name),
       }),
     );
     const refused = [...this.#refused].filter(([name]) => !this.#peers.has(name)).map(([name, peer]) => refusedStatus(name, peer));
@@ -143,6 +146,7 @@ export class BgpSessions {
 
   #reconcile(snapshot: Snapshot, node: string, scope: 'existing' | 'all'): void {
     const { wanted, refused } = this.#decide(snapshot, node);
+    this.#facts = factsOf(snapshot, node, wanted.keys());
     for (const name of this.#peers.keys()) if (!wanted.has(name)) this.#removePeer(name);
     this.#passive = new Set([...wanted].flatMap(([name, { passive }]) => (passive ? [name] : [])));
     if (this.#listenForPassivePeers && (scope === 'all' || this.#passive.size === 0))
@@ -209,6 +213,15 @@ export class BgpSessions {
   #speakerRoute(route: RouteIntent): Route {
     return speakerRoute(this.#isLastResort ? { ...route, lastResort: true } : route);
   }
+}
+
+function factsOf(snapshot: Snapshot, nodeName: string, peers: Iterable<string>): Map<string, SessionFacts> {
+  const node = snapshot.nodes.get(nodeName);
+  const facts = [...peers].flatMap((name) => {
+    const peer = snapshot.peers.get(name);
+    return peer === undefined || node === undefined ? [] : [[name, sessionFacts(peer, node)] as const];
+  });
+  return new Map(facts);
 }
 
 /** True for an error that concerns one peer only. The other peers continue. */

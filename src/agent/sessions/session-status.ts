@@ -1,7 +1,9 @@
 import type { DampingStatus, PeerStatus, PerFamily } from '../../bgp/index.ts';
+import { sessionCause } from '../../decisions/announcement/sessions/session-cause.ts';
+import type { SessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import { defined } from '../../lang/defined.ts';
 import type { BfdStatus, SessionFamily, SessionStatus } from '../../model/objects/node-state.ts';
-import { reasonText, type Reason, type ReasonCode } from '../../model/reasons.ts';
+import { reason, reasonText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 
@@ -18,13 +20,19 @@ interface SessionCondition {
   /** Set for a passive peer while the speaker cannot listen: the peer's connections never arrive. */
   readonly listenError: string | undefined;
   readonly bfd: BfdStatus | undefined;
+  /** What BGPPeer and Node say about the session. Undefined: unknown. */
+  readonly facts: SessionFacts | undefined;
 }
 
 /** Reasons that do not stop a session: it runs, and connects again when it is down. */
 const warnings: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['BFDProfileMissing', 'PeerPasswordGone']);
 
+/** Reasons that never explain why a session is down: it would run in spite of them. */
+const noCauses: ReadonlySet<ReasonCode> = new Set<ReasonCode>([...warnings, 'BFDNotPossible']);
+
 /** Converts the speaker's status of a peer into the status that a NodeState reports. */
-export function sessionStatus(peer: PeerStatus, { refusal, listenError, bfd }: SessionCondition): SessionStatus {
+export function sessionStatus(peer: PeerStatus, condition: SessionCondition): SessionStatus {
+  const { refusal, listenError, bfd } = condition;
   const { negotiated, prefixesAdvertised, prefixesReceived } = peer;
   const error = (peer.state === 'Established' ? undefined : listenError) ?? peer.lastError;
   const isDownWithError = peer.state !== 'Established' && error !== undefined;
@@ -41,15 +49,15 @@ export function sessionStatus(peer: PeerStatus, { refusal, listenError, bfd }: S
     peerASN: peer.peerAsn,
     prefixesSent: prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6,
     ...(negotiated === undefined ? {} : { families: familiesOf(negotiated, prefixesAdvertised, prefixesReceived) }),
-    ...defined({ lastError }),
+    ...defined({ lastError, cause: causeOf(peer, condition) }),
     ...dampingOf(peer.damping),
     ...defined({ bfd }),
   };
 }
 
 /** Returns the status of a peer that has no session. */
-export function refusedStatus(peer: string, { address, localASN, reason }: RefusedPeer): SessionStatus {
-  return { peer, address, state: 'Idle', since: '', localASN, peerASN: 0, prefixesSent: 0, lastError: reasonText(reason) };
+export function refusedStatus(peer: string, { address, localASN, reason: because }: RefusedPeer): SessionStatus {
+  return { peer, address, state: 'Idle', since: '', localASN, peerASN: 0, prefixesSent: 0, lastError: reasonText(because), cause: because };
 }
 
 /** Returns what the BGPPeer says about a session, for a peer that the speaker does not have. */
@@ -58,6 +66,19 @@ export function configuredPeer(snapshot: Snapshot, peer: string): Omit<RefusedPe
   if (object === undefined) return { address: '', localASN: 0 };
   const { peerAddress, interface: networkInterface, myASN, localASN = myASN } = object;
   return { address: peerAddress === undefined ? unnumberedOn(networkInterface) : formatAddress(peerAddress), localASN };
+}
+
+/** Returns why a session is down. The settings that were refused come first, then an error of this host, then the evidence of the speaker. */
+function causeOf({ state, outage, localAddress }: PeerStatus, { refusal, listenError, bfd, facts }: SessionCondition): Reason | undefined {
+  if (state === 'Established') return undefined;
+  if (refusal !== undefined && !noCauses.has(refusal.code)) return refusal;
+  if (facts?.adminDown === true) return reason('PeerAdminDown', { peer: facts.peer });
+  if (listenError !== undefined || outage === undefined || facts === undefined) return undefined;
+  const { evidence, since, latest, wasEstablished } = outage;
+  return sessionCause(
+    { evidence, since: since.toISOString(), wasEstablished, ...defined({ latest, local: localAddress, bfdReason: bfd?.reason }) },
+    facts,
+  );
 }
 
 /** Counts the prefixes of each family that the two sides negotiated. */

@@ -27,6 +27,8 @@ export interface ProblemContext {
   readonly hasPassword: boolean;
   readonly localAsn: number;
   readonly ttlSecurityHops: number | undefined;
+  /** The session was established with these options before, so the peer had the same password and TTL security then. */
+  readonly wasEstablished: boolean;
   /** Segments that the kernel has dropped since the connection was dialed. */
   readonly drops: KernelDrops | undefined;
 }
@@ -110,11 +112,13 @@ function describeConnectFailure(failure: TransportFailure, context: ProblemConte
 
 /**
  * Explains why the peer does not answer. The kernel of the peer silently drops segments with a wrong signature or TTL (RFC 2385 2, RFC 5082
- * 3), so both look like a dead peer. The local kernel counts its drops, but for all connections together.
+ * 3), so both look like a dead peer. The local kernel counts its drops, but for all connections together. Without such a count, a peer that
+ * accepted the same options before is not suspected of demanding others.
  */
 function explainSilence(context: ProblemContext): string {
   const seen = describeDrops(context);
   if (seen !== undefined) return seen;
+  if (context.wasEstablished) return 'packets are dropped on the way, or it is down';
   const password = context.hasPassword
     ? 'the TCP MD5 password may differ from the one that the peer has for us'
     : 'the peer may demand a TCP MD5 password';
@@ -132,27 +136,43 @@ function likelyCause(context: ProblemContext): string {
 function explainOneWayLoss(context: ProblemContext): string {
   const seen = describeDrops(context);
   if (seen !== undefined) return `; ${seen}`;
+  if (context.wasEstablished) return ' although it took the connection: packets of one direction are dropped on the way';
   return context.ttlSecurityHops === undefined
     ? ' although it took the connection: it may drop what we send, because it demands TTL security'
     : ' although it took the connection: one side may drop what the other sends, because of different TTL security';
 }
 
-function describeDrops({ drops, hasPassword, ttlSecurityHops }: ProblemContext): string | undefined {
+/**
+ * A finding of the local kernel that explains silence: segments with a wrong signature, without the expected one, with one although we have
+ * no password, or with a TTL below the minimum.
+ */
+export type KernelFinding = 'wrongSignature' | 'noSignature' | 'unexpectedSignature' | 'lowTtl';
+
+/** Returns a finding only if our options make it concern this peer. */
+export function kernelFinding({ drops, hasPassword, ttlSecurityHops }: ProblemContext): KernelFinding | undefined {
   if (drops === undefined) return undefined;
   const { wrong, missing, unexpected, belowMinimumTtl } = drops;
-  if (hasPassword && wrong > 0) {
-    return `the TCP MD5 password differs from the one that the peer has for us, it seems: meanwhile the kernel dropped ${wrong} segments with a wrong signature`;
+  if (hasPassword && wrong > 0) return 'wrongSignature';
+  if (hasPassword && missing > 0) return 'noSignature';
+  if (!hasPassword && unexpected > 0) return 'unexpectedSignature';
+  return ttlSecurityHops !== undefined && belowMinimumTtl > 0 ? 'lowTtl' : undefined;
+}
+
+function describeDrops(context: ProblemContext): string | undefined {
+  const finding = kernelFinding(context);
+  const { drops, ttlSecurityHops = 1 } = context;
+  if (drops === undefined || finding === undefined) return undefined;
+  const { wrong, missing, unexpected, belowMinimumTtl } = drops;
+  switch (finding) {
+    case 'wrongSignature':
+      return `the TCP MD5 password differs from the one that the peer has for us, it seems: meanwhile the kernel dropped ${wrong} segments with a wrong signature`;
+    case 'noSignature':
+      return `the peer has no TCP MD5 password for us, it seems: meanwhile the kernel dropped ${missing} segments without a signature`;
+    case 'unexpectedSignature':
+      return `the peer has a TCP MD5 password for us and we have none, it seems: meanwhile the kernel dropped ${unexpected} signed segments`;
+    case 'lowTtl':
+      return `the peer does not send with TTL 255, or is more than ${ttlSecurityHops} hops away, it seems: meanwhile the kernel dropped ${belowMinimumTtl} segments with a TTL below ${256 - ttlSecurityHops}`;
   }
-  if (hasPassword && missing > 0) {
-    return `the peer has no TCP MD5 password for us, it seems: meanwhile the kernel dropped ${missing} segments without a signature`;
-  }
-  if (!hasPassword && unexpected > 0) {
-    return `the peer has a TCP MD5 password for us and we have none, it seems: meanwhile the kernel dropped ${unexpected} signed segments`;
-  }
-  if (ttlSecurityHops !== undefined && belowMinimumTtl > 0) {
-    return `the peer does not send with TTL 255, or is more than ${ttlSecurityHops} hops away, it seems: meanwhile the kernel dropped ${belowMinimumTtl} segments with a TTL below ${256 - ttlSecurityHops}`;
-  }
-  return undefined;
 }
 
 /** Explains the probable meaning of a NOTIFICATION from the peer. */

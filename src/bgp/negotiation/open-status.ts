@@ -54,3 +54,9 @@ export function describeCapability(capability: Capability): string {
 }
 
 const nameOf = ({ afi, safi }: { readonly afi: number; readonly safi: number }): string => familyName(afi, safi);
+
+/** Returns the AS number in an OPEN: that of the capability, which may need four octets (RFC 6793), else that of the field. */
+export function saidAsn(open: OpenMessage | undefined): number | undefined {
+  const capability = open?.capabilities.findLast(({ kind }) => kind === 'fourOctetAsn');
+  return capability?.kind === 'fourOctetAsn' ? capability.asn : open?.asn;
+}

@@ -13,10 +13,10 @@ import { sendHoldTime } from './session-config.ts';
 import { Timers } from './timers.ts';
 import type { Tap, TappedConnection } from '../trace/tap.ts';
 import type { Connection, ConnectionEvents, DialOptions, Incoming, SocketOptions } from '../transport/transport.ts';
-import { messageType, refreshSubtype } from '../wire/codes.ts';
+import { cease, messageType, refreshSubtype } from '../wire/codes.ts';
 import { Framer } from '../wire/framer.ts';
 import { keepaliveMessage } from '../wire/header.ts';
-import { decodeNotification, encodeNotification, type Notification } from '../wire/notification.ts';
+import { ceaseNotification, decodeNotification, encodeNotification, type Notification } from '../wire/notification.ts';
 import { decodeOpen, encodeOpen, type OpenMessage } from '../wire/open.ts';
 import { decodeRouteRefresh } from '../wire/route-refresh.ts';
 import { decodeUpdate, familyOfAfi, type UpdateMessage } from '../wire/update.ts';
@@ -64,6 +64,7 @@ interface Link {
 export class ConnectionFsm {
   /** Direction of the current or latest connection. */
   direction: Direction = 'dialed';
+  /** The local address of the current or latest connection, if the transport knows it. */
   localAddress: Address | undefined;
   remoteAddress: Address | undefined;
   opens: Opens = { sent: undefined, received: undefined };
@@ -120,6 +121,11 @@ export class ConnectionFsm {
   discard(): void {
     for (const timer of ['connectRetry', 'connect', 'hold', 'keepalive', 'sendHold', 'stable'] as const) this.#timers.cancel(timer);
     this.#dropLink()?.connection?.destroy();
+  }
+
+  /** Stops because the other of two connections was kept (RFC 4271 6.8). */
+  endCollision(): void {
+    this.post({ type: 'stop', notification: ceaseNotification(cease.connectionCollision), problem: { kind: 'collision' } });
   }
 
   /**
@@ -240,7 +246,6 @@ export class ConnectionFsm {
       cancelLinger: undefined,
     };
     this.#link = link;
-    this.localAddress = undefined;
     this.#session.opened(link);
     return link;
   }
@@ -248,6 +253,9 @@ export class ConnectionFsm {
   #eventsOf(link: Link, connected: () => void): ConnectionEvents {
     const isCurrent = (): boolean => this.#link === link;
     return {
+      dialing: (localAddress) => {
+        if (isCurrent()) this.localAddress = localAddress;
+      },
       connected: (localAddress) => {
         if (!isCurrent()) return;
         this.localAddress = localAddress;

@@ -17,7 +17,7 @@ import { updateFormatOf, type UpdateFormat } from '../rib/update-format.ts';
 import type { ResolvedOptions } from '../options/peer-options.ts';
 import type { Problem } from '../diagnosis/problem.ts';
 import { AdjRibIn, tooManyPrefixes } from '../rib/adj-rib-in.ts';
-import { negotiatedStatus } from '../negotiation/open-status.ts';
+import { negotiatedStatus, saidAsn } from '../negotiation/open-status.ts';
 import type { AdjRibOut } from '../rib/adj-rib-out.ts';
 import { dialOptionsOf, fsmConfigOf, localOpenOf, socketOptionsOf } from './session-config.ts';
 import { LastProblem } from '../diagnosis/last-problem.ts';
@@ -88,7 +88,7 @@ export class Session {
     this.#restarted = restarted;
     this.#created = components.clock.now();
     this.since = components.clock.date();
-    this.problem = new LastProblem(components.transport);
+    this.problem = new LastProblem(components);
     this.tap = new Tap(components.clock);
     this.outbox = new Outbox({ clock: components.clock, rib, counters: this.counters, established: () => this.#established });
     this.damper = new Damper({ clock: components.clock, random: components.random, isOn: () => this.#options.flapDamping });
@@ -119,6 +119,11 @@ export class Session {
     const { state, remoteAddress } = this.#foremost;
     const isConnected = rank(state) >= rank({ name: 'OpenSent' });
     return this.#options.address ?? (isConnected ? remoteAddress : this.#discovered);
+  }
+
+  /** The local address of the current or latest connection, as far as it is known. */
+  get localAddress(): Address | undefined {
+    return this.#foremost.localAddress;
   }
 
   start(): void {
@@ -232,7 +237,7 @@ export class Session {
 
   #newColliding({ failures }: FsmState): ConnectionFsm {
     // When the peer connects again, it has abandoned its earlier connection.
-    if (this.#colliding !== undefined) endCollision(this.#colliding);
+    if (this.#colliding !== undefined) this.#colliding.endCollision();
     this.#colliding = new ConnectionFsm(this.#callbacks, { name: 'Active', failures });
     return this.#colliding;
   }
@@ -246,7 +251,7 @@ export class Session {
     if (!result.ok) return true;
     const toClose = this.#connectionToClose(fsm, other, open, result.value, localOpen);
     if (toClose === 'restarted') other.post({ type: 'stop', notification: undefined, problem: { kind: 'peerRestarted' } });
-    else endCollision(toClose);
+    else toClose.endCollision();
     return toClose !== fsm;
   }
 
@@ -303,10 +308,11 @@ export class Session {
   #enterEstablished(fsm: ConnectionFsm, negotiated: Negotiated): void {
     const { clock, log } = this.#components;
     const other = fsm === this.#primary ? this.#colliding : this.#primary;
-    if (other !== undefined) endCollision(other);
+    if (other !== undefined) other.endCollision();
     this.#publishState();
     this.#establishedAt = clock.now();
     this.counters.established++;
+    this.problem.established();
     this.adjRibIn = new AdjRibIn(this.#options.maximumPrefixes);
     this.outbox.begin(negotiated, this.#updateFormatOf(fsm, negotiated));
     log.info({ peer: this.#options.name, peerAsn: negotiated.peerAsn, families: negotiated.families }, 'session established');
@@ -327,7 +333,7 @@ export class Session {
     if (problem.kind === 'collision' || (continues && peerChose)) return;
     // If another connection still works, this failure does not end the session. The history has it.
     if (!wasEstablished && other?.state.negotiated !== undefined) return;
-    this.#publishDown(problem, wasEstablished);
+    this.#publishDown(fsm, problem, wasEstablished);
   }
 
   /**
@@ -345,8 +351,9 @@ export class Session {
     if (problem.kind !== 'stopped') fsm.post({ type: 'hold', milliseconds });
   }
 
-  #publishDown(problem: Problem, wasEstablished: boolean): void {
-    const { text: reason, changed } = this.problem.record(problem, this.#options, this.peerAddress);
+  #publishDown({ opens }: ConnectionFsm, problem: Problem, wasEstablished: boolean): void {
+    const said = saidAsn(opens.received);
+    const { text: reason, changed } = this.problem.record(problem, { options: this.#options, address: this.peerAddress, saidAsn: said });
     if (!wasEstablished && !changed) return; // a repeated failure is not reported again
     const expected = problem.kind === 'stopped' || problem.kind === 'suspended';
     this.#components.log[expected ? 'info' : 'warn']({ peer: this.#options.name, reason }, 'session down');
@@ -391,7 +398,3 @@ export class Session {
 }
 
 const rank = ({ name }: Pick<FsmState, 'name'>): number => stateNames.indexOf(name);
-
-function endCollision(fsm: ConnectionFsm): void {
-  fsm.post({ type: 'stop', notification: ceaseNotification(cease.connectionCollision), problem: { kind: 'collision' } });
-}

@@ -8,6 +8,13 @@ import type { Connection, ConnectionEvents, Endpoints, Incoming, SocketOptions, 
 /** Connects a socket and translates its events. */
 export function connectSocket(socket: Socket, where: TcpSocketConnectOpts, events: ConnectionEvents): Connection {
   const connection = new SocketConnection(socket, events);
+  // The kernel chooses the local address when the attempt begins, which is right after this event.
+  socket.once('connectionAttempt', () =>
+    queueMicrotask(() => {
+      const local = localAddressOf(socket);
+      if (local !== undefined) events.dialing?.(local);
+    }),
+  );
   socket.on('connect', () => events.connected(localAddressOf(socket)));
   socket.connect(where);
   return connection;

@@ -29,6 +29,8 @@ export interface DialOptions extends SocketOptions {
 
 /** Events of a connection. None comes before `dial` or `accept` has returned, and none after `closed`. */
 export interface ConnectionEvents {
+  /** A connection attempt began, from this local address. Transports that do not know it leave the event out. */
+  dialing?(localAddress: Address): void;
   /** The connection is open, with this local address. An accepted connection has this event too, before all others. */
   connected(localAddress: Address | undefined): void;
   /** Received octets. The receiver may keep them: they are not written to again. */

@@ -8,7 +8,9 @@ interface Total {
   nodes: number;
   expected: number;
   established: number;
+  /** By node, like `causes`. */
   readonly refused: Map<string, Reason>;
+  readonly causes: Map<string, Reason>;
   /** Nodes by their BGP Identifier. */
   readonly identified: Map<string, Set<string>>;
 }
@@ -51,15 +53,13 @@ export class PeerSessionCounts {
   }
 
   of(peer: string): PeerSummary {
-    const { nodes, expected, established, refused, identified } = this.#totals.get(peer) ?? emptyTotal();
-    const [first] = [...refused.keys()].toSorted();
-    const because = first === undefined ? undefined : refused.get(first);
+    const { nodes, expected, established, refused, causes, identified } = this.#totals.get(peer) ?? emptyTotal();
     const sharedID = firstShared(identified);
     return {
       nodes,
       expected,
       established,
-      ...defined({ refused: because, sharedID }),
+      ...defined({ refused: ofFirstNode(refused), cause: ofFirstNode(causes), sharedID }),
     };
   }
 
@@ -70,15 +70,25 @@ export class PeerSessionCounts {
     total.nodes += by;
     if (on.expected) total.expected += by;
     if (on.established) total.established += by;
-    if (by === 1 && on.refused !== undefined) total.refused.set(node, on.refused);
-    else if (by === -1) total.refused.delete(node);
+    replaceOf(total.refused, node, by === 1 ? on.refused : undefined);
+    replaceOf(total.causes, node, by === 1 ? on.cause : undefined);
     if (on.routerID !== undefined) identify(total.identified, on.routerID, node, by);
     if (total.nodes === 0) this.#totals.delete(peer);
   }
 }
 
 function emptyTotal(): Total {
-  return { nodes: 0, expected: 0, established: 0, refused: new Map(), identified: new Map() };
+  return { nodes: 0, expected: 0, established: 0, refused: new Map(), causes: new Map(), identified: new Map() };
+}
+
+function replaceOf(reasons: Map<string, Reason>, node: string, because: Reason | undefined): void {
+  if (because === undefined) reasons.delete(node);
+  else reasons.set(node, because);
+}
+
+function ofFirstNode(reasons: ReadonlyMap<string, Reason>): Reason | undefined {
+  const [first] = [...reasons.keys()].toSorted();
+  return first === undefined ? undefined : reasons.get(first);
 }
 
 function identify(identified: Map<string, Set<string>>, routerID: string, node: string, by: 1 | -1): void {

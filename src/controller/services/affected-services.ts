@@ -62,8 +62,9 @@ export class AffectedServices {
   #hasChanged(node: string, state: NodeState | undefined): boolean {
     const before = this.#seen.get(node);
     if (state === undefined) return this.#seen.delete(node);
-    const sessions = state.sessions.map(({ peer, state, lastError, damping }) => {
-      return [peer, state === 'Established', lastError, damping?.until];
+    const sessions = state.sessions.map(({ peer, state, lastError, cause, damping }) => {
+      // The text may contain counts, which change although the cause does not.
+      return [peer, state === 'Established', cause ?? lastError, damping?.until];
     });
     const unseen = state.host?.some(({ code }) => code === 'ForwardingNotSeen');
     const heldBack = state.heldBack?.map(({ family, settled, reason }) => [family, settled, reason]);

@@ -1,4 +1,4 @@
-import { whySessionDown } from './session-down.ts';
+import { whySessionDown } from './sessions/session-down.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 

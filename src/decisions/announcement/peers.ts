@@ -220,7 +220,7 @@ function passwordOf(snapshot: Snapshot, peer: BGPPeer): string | undefined | Mis
  * Returns the BGP Identifier: the configured one, else the node's first IPv4 address. A node without one gets 32 bits of a hash of its
  * name, which RFC 6286 2.1 allows as long as identifiers are unique within the AS and not zero.
  */
-function routerIDOf({ routerID }: BGPPeer, { metadata: { name }, internalIPs }: Node): Address {
+export function routerIDOf({ routerID }: BGPPeer, { metadata: { name }, internalIPs }: Node): Address {
   return routerID ?? internalIPs.find(({ family }) => family === 4) ?? { family: 4, value: BigInt(hash(name) || 1) };
 }
 

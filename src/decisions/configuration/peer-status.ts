@@ -5,6 +5,7 @@ import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { peersOfNode, sessionWarning } from '../announcement/peers.ts';
+import { whySessionDown } from '../announcement/sessions/session-down.ts';
 import type { ObjectStatus } from './object-status.ts';
 
 /** Reasons that leave the session running. */
@@ -23,6 +24,8 @@ export interface PeerOnNode {
   readonly routerID?: string;
   /** Why the node has no session with the peer, or only a part of what was asked for. */
   readonly refused?: Reason;
+  /** Why the expected session is down, by the agent's report. Absent: it is up, or unknown. */
+  readonly cause?: Reason;
 }
 
 /** Summary over all nodes that a peer selects. */
@@ -32,6 +35,8 @@ export interface PeerSummary {
   readonly established: number;
   /** From the first node, by name, that refuses the peer. */
   readonly refused?: Reason;
+  /** Why a session is down, from the first node, by name, that reports a cause. */
+  readonly cause?: Reason;
   /** Two nodes, by name, that use the same BGP Identifier. */
   readonly sharedID?: { readonly routerID: string; readonly nodes: readonly [string, string] };
 }
@@ -40,15 +45,19 @@ export interface PeerSummary {
 export function peersOnNode(snapshot: Snapshot, node: string, now: number): ReadonlyMap<string, PeerOnNode> {
   const report = currentReport(snapshot.nodeStates, node, now);
   const sessions = report?.problem?.code === 'AgentStopped' ? [] : (report?.sessions ?? []);
-  const up = new Set(sessions.flatMap(({ peer, state }) => (state === 'Established' ? [peer] : [])));
+  const reported = new Map(sessions.map((session) => [session.peer, session]));
   return new Map(
     peersOfNode(snapshot, node).map(({ peer, result }): [string, PeerOnNode] => {
       if ('reason' in result) return [peer, { expected: true, established: false, refused: result.reason }];
       const { session } = result;
       const refused = sessionWarning(peer, result);
-      const established = !session.adminDown && up.has(peer);
+      const status = reported.get(peer);
+      const established = !session.adminDown && status?.state === 'Established';
+      // A report without a typed cause says no more than that the session is missing.
+      const why = session.adminDown || status === undefined ? undefined : whySessionDown(peer, status);
+      const cause = why?.code === 'SessionDown' ? undefined : why;
       const routerID = session.adminDown ? {} : { routerID: formatAddress(session.routerID) };
-      return [peer, { expected: !session.adminDown, established, ...routerID, ...defined({ refused }) }];
+      return [peer, { expected: !session.adminDown, established, ...routerID, ...defined({ refused, cause }) }];
     }),
   );
 }
@@ -75,6 +84,7 @@ export function peerStatus({ metadata: { name }, adminDown }: BGPPeer, summary: 
   function whyNotReady(): Reason | undefined {
     if (adminDown) return reason('PeerAdminDown', { peer: name });
     if (nodes === 0) return reason('PeerSelectsNoNode', { peer: name });
-    return established < expected ? reason('SessionsMissing', { peer: name, established, expected }) : undefined;
+    if (established >= expected) return undefined;
+    return summary.cause ?? reason('SessionsMissing', { peer: name, established, expected });
   }
 }

@@ -1,4 +1,4 @@
-import type { Reason, ReasonCode } from '../../model/reasons.ts';
+import { detailsOfOneNode, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { AddressView, NodeView } from './node-view.ts';
 
 /** A reason why nodes do not announce an address, or why their announcement does not serve it. */
@@ -89,9 +89,9 @@ function unique(reasons: readonly Reason[]): Reason[] {
   return [...new Map(reasons.map((reason) => [JSON.stringify(reason), reason])).values()];
 }
 
-/** Equal for reasons that differ only by the name of the node. */
+/** Equal for reasons that differ only by what is different on every node. */
 export function causeKey({ code, details }: Reason): string {
-  const others = Object.entries(details ?? {}).filter(([name]) => name !== 'node');
+  const others = Object.entries(details ?? {}).filter(([name]) => !detailsOfOneNode.has(name));
   return `${code} ${JSON.stringify(others)}`;
 }
 

@@ -1,23 +1,30 @@
 import { defined } from '../../lang/defined.ts';
-import { peerStatus, peersOnNode } from '../../decisions/configuration/peer-status.ts';
+import { peersOnNode } from '../../decisions/configuration/peer-status.ts';
+import type { BGPPeer } from '../../model/kinds/types.ts';
 import { currentReport, whyNoReport } from '../../model/objects/node-state.ts';
-import type { Reason } from '../../model/reasons.ts';
+import { reason, reasonText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { announcementsOfNode } from '../routes/node-announcements.ts';
 import { routeText, type SentRoute } from '../routes/route-text.ts';
 import { sessionSourceText, sourcesOf, type NodeSources } from '../sessions/block-source.ts';
+import { otherCauses, verdictLine, type PeerVerdict } from './peer-verdict.ts';
 import { sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
+import { causesOf, type SessionCause } from '../sessions/session-causes.ts';
+import { sessionCounts, sessionReport } from '../sessions/session-report.ts';
 import { withFix } from '../text/reason-lines.ts';
 
 /** The sessions of a BGPPeer, node by node, and the routes that they carry. Plain data. */
 interface PeerOverview {
   readonly peer: string;
+  readonly verdict: PeerVerdict & { readonly line: string; readonly code?: ReasonCode };
   readonly address: string;
   readonly settings: readonly string[];
-  /** Why a session that should exist is missing. */
+  /** The most frequent cause of sessions that are down. Absent: all are up. */
   readonly reason?: Reason;
   readonly nodes: readonly PeerNode[];
+  /** Number of nodes that the nodeSelectors select. */
+  readonly selected: number;
   /** Nodes that the nodeSelectors of the peer do not select. */
   readonly unselected: readonly string[];
 }
@@ -51,16 +58,15 @@ export function explainPeer(
     return [{ node, source: sourceOf(node), ...defined({ problem }), session, routes }];
   });
   const selected = new Set(nodes.map(({ node }) => node));
-  const summary = all.flatMap((node) => peersOnNode(snapshot, node, now).get(name) ?? []);
-  const refused = summary.flatMap((one) => one.refused ?? [])[0];
-  const { unready } = peerStatus(peer, {
-    nodes: summary.length,
-    expected: summary.filter(({ expected }) => expected).length,
-    established: summary.filter(({ established }) => established).length,
-    ...defined({ refused }),
-  });
+  const verdict = verdictOf(snapshot, peer, now);
+  const because = verdict.outcome === 'up' ? undefined : verdict.causes[0]?.reason;
   return {
     peer: name,
+    verdict: {
+      ...verdict,
+      line: verdictLine(verdict, nodes.length),
+      ...defined({ code: (verdict.causes[0] ?? verdict.warnings[0])?.reason.code }),
+    },
     address: peer.peerAddress === undefined ? `unnumbered on ${peer.interface ?? '?'}` : formatAddress(peer.peerAddress),
     settings: [
       `our AS ${peer.localASN ?? peer.myASN}`,
@@ -71,30 +77,68 @@ export function explainPeer(
       ...(peer.bfdProfile === undefined ? [] : [`BFD by profile ${peer.bfdProfile}`]),
       ...(peer.enableGracefulRestart ? ['graceful restart'] : []),
     ],
-    ...defined({ reason: unready }),
+    ...defined({ reason: because }),
     nodes,
+    selected: selected.size,
     unselected: all.filter((node) => !selected.has(node)),
   };
 }
 
-/** Returns the explanation in lines. `whole` lists every route; otherwise routes are counted. */
-export function renderPeer({ peer, address, settings, reason: because, nodes, unselected }: PeerOverview, whole: boolean): string[] {
+function verdictOf(snapshot: Snapshot, { metadata: { name } }: BGPPeer, now: number): PeerVerdict {
+  const { sessions } = sessionReport(snapshot, now, { peer: name });
+  const { established, expected } = sessionCounts({ sessions });
+  const outcome = expected > 0 && established === expected ? 'up' : established > 0 ? 'partly' : 'down';
+  const none: SessionCause = { reason: reason('PeerSelectsNoNode', { peer: name }), peers: [name], nodes: [], others: [] };
+  const warnings = causesOf(sessions.map(({ node, peer, warning }) => ({ node, peer, ...defined({ reason: warning }) })));
+  return {
+    outcome,
+    established,
+    expected,
+    causes: sessions.length === 0 ? [none] : causesOf(sessions),
+    warnings: [...sharedIdentifier(snapshot, name, now), ...warnings],
+  };
+}
+
+/** Returns nodes that use one router ID in their sessions with the peer. */
+function sharedIdentifier(snapshot: Snapshot, peer: string, now: number): SessionCause[] {
+  const nodes = [...snapshot.nodes.keys()].toSorted();
+  const found = nodes.flatMap((node) => {
+    const routerID = peersOnNode(snapshot, node, now).get(peer)?.routerID;
+    return routerID === undefined ? [] : [{ node, routerID }];
+  });
+  return [...Map.groupBy(found, ({ routerID }) => routerID)].flatMap(([routerID, sharing]): SessionCause[] => {
+    const [one, other] = sharing;
+    if (one === undefined || other === undefined) return [];
+    const because = reason('DuplicateRouterID', { peer, routerID, node: one.node, other: other.node });
+    return [{ reason: because, peers: [peer], nodes: sharing.map(({ node }) => node), others: [] }];
+  });
+}
+
+/** Returns the explanation in lines, the verdict first. `whole` lists every route; otherwise routes are counted. */
+export function renderPeer({ peer, verdict, address, settings, nodes, unselected, selected }: PeerOverview, whole: boolean): string[] {
   return [
+    verdict.line,
+    ...otherCauses(verdict, selected),
+    '',
     `BGPPeer ${peer} (${address})`,
     '',
     `Settings   ${settings.join(', ')}`,
-    ...(because === undefined ? ['Ready      every session that should be is established'] : withFix('Ready      no: ', because)),
     ...nodes.flatMap((one) => ['', ...renderPeerNode(one, whole)]),
     ...(unselected.length === 0 ? [] : ['', `Not selected by its nodeSelectors: ${unselected.join(', ')}`]),
   ];
 }
 
+/** The verdict has the reasons already. */
 function renderPeerNode({ node, source, problem, session, routes }: PeerNode, whole: boolean): string[] {
-  const lead = session.state === 'Established' && problem === undefined ? 'sends' : 'would send';
+  const isUp = session.state === 'Established' && problem === undefined;
+  const lead = isUp ? 'sends' : 'would send';
+  const { lastError: _, ...withoutError } = session;
   return [
     `Node ${node}${sessionSourceText(source)}`,
-    ...(problem === undefined ? [] : withFix('  ', problem)),
-    ...(session.reason === undefined ? [`  session with ${sessionText(session)}`] : withFix('  no session: ', session.reason)),
+    ...(problem === undefined || problem.code === 'AgentSilent' || problem.code === 'AgentStopped' ? [] : withFix('  ', problem)),
+    session.reason === undefined
+      ? `  session with ${sessionText(isUp ? session : withoutError)}`
+      : `  no session: ${reasonText(session.reason)}`,
     `  ${lead} ${routes.length} route${routes.length === 1 ? '' : 's'}${session.prefixesSent === undefined ? '' : `, reports ${session.prefixesSent} sent`}`,
     ...(whole ? routes.map((route) => `    ${routeText(route)}`) : []),
   ];

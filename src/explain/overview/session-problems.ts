@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { listText, reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { reason } from '../../model/reasons.ts';
 import { isUp, type SessionRow } from '../sessions/session-report.ts';
@@ -6,7 +7,7 @@ import type { Problem } from './problem.ts';
 
 /**
  * Lists sessions that are down, one problem for each cause: a router whose every session is down, in whatever families; then a node whose
- * every session is down; then single sessions by BGPPeer.
+ * every session is down; then single sessions by BGPPeer; then sessions that are up without the BFD that they should have.
  */
 export function sessionProblems(sessions: readonly SessionRow[]): Problem[] {
   const known = sessions.filter(isOfItself);
@@ -25,6 +26,10 @@ export function sessionProblems(sessions: readonly SessionRow[]): Problem[] {
       left.filter((row) => !isCutOff(row)),
       (row) => `${codeOf(row)} ${row.peer}`,
     ).map(peerProblem),
+    ...grouped(
+      sessions.filter(({ warning }) => warning !== undefined),
+      ({ warning, peer }) => `${warning?.code} ${peer}`,
+    ).map(warningProblem),
   ];
 }
 
@@ -50,6 +55,13 @@ function nodeProblem(rows: Group): Problem {
 function peerProblem(rows: Group): Problem {
   const nodes = unique(rows.map(({ node }) => node));
   return problem(`BGPPeer/${rows[0].peer}`, rows, `The session with ${rows[0].peer} is down on ${listText(nodes)}`, [rows[0].peer]);
+}
+
+/** A session that is up, but not as its BGPPeer asks. */
+function warningProblem(rows: Group): Problem {
+  const { warning, ...row } = rows[0];
+  const nodes = unique(rows.map(({ node }) => node));
+  return problem(`BGPPeer/${row.peer}`, [{ ...row, ...defined({ reason: warning }) }], `On ${listText(nodes)}`, [row.peer]);
 }
 
 function problem(object: string, rows: Group, lead: string, peers: readonly string[]): Problem {

@@ -32,11 +32,12 @@ function rowsOf(row: SessionRow): Cell[][] {
   ];
 }
 
-function widely({ bfd, reportedSecondsAgo, source, reason }: SessionRow): string[] {
+function widely({ bfd, reportedSecondsAgo, source, reason, warning }: SessionRow): string[] {
+  const why = reason ?? warning;
   return [
     bfd?.state ?? '',
     source ?? (reportedSecondsAgo === undefined ? 'never' : `${shortAge(reportedSecondsAgo)} ago`),
-    reason === undefined ? '' : reasonText(reason),
+    why === undefined ? '' : reasonText(why),
   ];
 }
 

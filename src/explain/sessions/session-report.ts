@@ -1,5 +1,6 @@
 import { defined } from '../../lang/defined.ts';
-import { whySessionDown } from '../../decisions/announcement/session-down.ts';
+import { whySessionDown, whyWithoutBfd } from '../../decisions/announcement/sessions/session-down.ts';
+import { sessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import { currentReport, reportAge, whyNoReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -8,6 +9,8 @@ import { sessionsOfNode, type SessionExplanation } from './session.ts';
 /** A session of a node, and why it is not up. Plain data. */
 export interface SessionRow extends SessionExplanation {
   readonly node: string;
+  /** What is wrong with a session that is up. */
+  readonly warning?: Reason;
   /** Age of the report; absent: there is none. */
   readonly reportedSecondsAgo?: number;
   /** The agent answered a query of this moment. Absent: the row is by its last report. */
@@ -61,9 +64,16 @@ function rowOf(snapshot: Snapshot, node: string, session: SessionExplanation, no
   return {
     node,
     ...session,
-    ...defined({ reason: why }),
+    ...defined({ reason: why, warning: why === undefined ? warningOf(snapshot, node, session.peer, now) : undefined }),
     ...(isLive ? { source: 'asked now' } : last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
   };
+}
+
+function warningOf(snapshot: Snapshot, name: string, peer: string, now: number): Reason | undefined {
+  const [node, object] = [snapshot.nodes.get(name), snapshot.peers.get(peer)];
+  if (node === undefined || object === undefined) return undefined;
+  const status = currentReport(snapshot.nodeStates, name, now)?.sessions.find((session) => session.peer === peer);
+  return whyWithoutBfd(sessionFacts(object, node), status, now);
 }
 
 function whyNotUp(snapshot: Snapshot, node: string, peer: string, now: number): Reason | undefined {

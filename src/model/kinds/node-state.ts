@@ -82,6 +82,10 @@ const session = object(
     prefixesSent: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'Routes sent to the peer.' }),
     families: list(family, { maxItems: limits.sessionFamilies, description: 'The address families of the established session.' }),
     lastError: text({ maxLength: longText, description: "Why the session is down, or was down last. The peer's own text is quoted." }),
+    cause: object(reasonFields, {
+      open: true,
+      description: 'Why the session is down: its first cause since it was last established. Absent: it is up, or nothing is known.',
+    }),
     damping,
     bfd,
   },
@@ -264,6 +268,7 @@ function readSession(item: Value<typeof session>): SessionStatus | undefined {
     prefixesSent: item.prefixesSent ?? 0,
     ...readFamilies(item.families),
     ...defined({ lastError: item.lastError }),
+    ...(item.cause === undefined ? {} : { cause: readReason(item.cause) }),
     ...readDamping(item.damping),
     ...readBfd(item.bfd),
   };

@@ -121,6 +121,8 @@ export interface SessionStatus {
   readonly families?: readonly SessionFamily[];
   /** Why the session is down, or was down last. The peer's own text is quoted. */
   readonly lastError?: string;
+  /** Why the session is down: its first cause since it was last established. Absent: it is up, nothing is known, or the agent is older. */
+  readonly cause?: Reason;
   /** Present when the session went down unintentionally in the last hour. */
   readonly damping?: SessionDamping;
   /** Present when BFD monitors the path to the peer. */

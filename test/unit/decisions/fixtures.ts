@@ -175,7 +175,7 @@ export function pool({ name, addresses, labels, serviceAllocation, reserved = {}
   };
 }
 
-export interface PeerLiteral extends Overrides<Omit<BGPPeer, 'peerAddress' | 'sourceAddress' | 'routerID'>> {
+export interface PeerLiteral extends Overrides<Omit<BGPPeer, 'peerAddress' | 'routerID'>> {
   readonly name: string;
   readonly peerAddress?: string;
   readonly routerID?: string;

@@ -20,7 +20,11 @@ export function unhealthyObjects({ snapshot, now }: Pick<Reading, 'snapshot' | '
   sessions.updateAllNodes(snapshot, now);
   return [
     ...inOrder(snapshot.advertisements).flatMap((one) => troubleOf(one, advertisementStatus(one, snapshot))),
-    ...inOrder(snapshot.peers).flatMap((one) => troubleOf(one, peerStatus(one, sessions.of(one.metadata.name)))),
+    // The table of sessions has their causes.
+    ...inOrder(snapshot.peers).flatMap((one) => {
+      const { cause: _, ...summary } = sessions.of(one.metadata.name);
+      return troubleOf(one, peerStatus(one, summary));
+    }),
   ];
 }
 

@@ -14,6 +14,7 @@ const context: ProblemContext = {
   hasPassword: false,
   localAsn: 64512,
   ttlSecurityHops: undefined,
+  wasEstablished: false,
   drops: noDrops,
 };
 const timeout = { kind: 'connectTimeout', seconds: 10 } as const;

@@ -10,7 +10,7 @@ import { conflictsOf } from '../../../../src/decisions/configuration/pool-confli
 import { poolStatus, uncountable } from '../../../../src/decisions/configuration/pool-status.ts';
 import type { IPAddressPool } from '../../../../src/model/kinds/types.ts';
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
-import { reasonText } from '../../../../src/model/reasons.ts';
+import { conditionText, reason, reasonText } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
 import { advertisement, cluster, matching, pool, type ClusterLiteral } from '../fixtures.ts';
 
@@ -186,6 +186,27 @@ describe('the status of a peer', () => {
     expect(sessions.of('tor').sharedID).toBeDefined();
     expect([...sessions.updateAllNodes(literal(), now)]).toEqual(['tor']);
     expect(sessions.of('tor').sharedID).toBeUndefined();
+  });
+
+  test('the cause that the first node reports is the reason, and the sentence names it', () => {
+    const literal: ClusterLiteral = { nodes: twoNodes, peers: [tor], running: { n1: up, n2: up } };
+    const snapshot = cluster(literal);
+    const details = { peer: 'tor', router: '10.0.0.254', local: '', since: '', latest: '', port: 179, localASN: 64512, atOnce: false };
+    const cause = reason('PeerRefusesConnection', details);
+    const nodeStates = new Map(
+      [...snapshot.nodeStates].map(([name, state]) => {
+        return [name, { ...state, sessions: state.sessions.map((one) => ({ ...one, state: 'Idle' as const, cause })) }];
+      }),
+    );
+    const sessions = new PeerSessionCounts();
+    sessions.updateAllNodes({ ...snapshot, nodeStates }, now);
+    const found = snapshot.peers.get('tor');
+    if (found === undefined) throw new RangeError('no peer');
+    const status = peerStatus(found, sessions.of('tor'));
+    expect(codes(status)).toBe('accepted, PeerRefusesConnection');
+    expect(status.unready && conditionText(status.unready)).toMatch(/the router 10.0.0.254 refuses connections for BGPPeer "tor"/);
+    sessions.updateAllNodes(snapshot, now);
+    expect(codes(peerStatus(found, sessions.of('tor')))).toBe('accepted, ready');
   });
 
   test('a peer that selects no node or is shut down is not ready', () => {

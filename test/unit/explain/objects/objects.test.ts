@@ -119,18 +119,20 @@ describe('explainPeer', () => {
     const { nodes, ...overview } = plain(explainPeer(snapshot(state('n1'), state('n2', { sessions: [down] })), 'tor', now));
     expect(told(renderPeer({ nodes, ...overview }, false))).toMatchInlineSnapshot(`
       "
+      Partly up: 1 of 2 sessions. Node n2: the session with "tor" is Active: peer says AS 64999, configured 64513. Check on both sides: address, port 179, AS numbers, password, and the route between them.
+        both nodes: nodes "n1" and "n2" both use router ID 10.0.0.1 in their sessions with "tor", and some routers accept only one of them (RFC 6286)
+            fix: remove routerID from BGPPeer "tor", so that each node uses its own IPv4 InternalIP, and check that no two Nodes have the same
+
       BGPPeer tor (10.0.0.254)
 
       Settings   our AS 64512, its AS 64513, hold time 90 s, graceful restart
-      Ready      no: 1 of 2 sessions with BGPPeer "tor" are established
-          fix: find out why sessions are not Established: herald explain peer tor shows the cause for each node
 
       Node n1  (reported 5 s ago)
         session with tor (10.0.0.254, AS 64513): Established for 3 h
         sends 2 routes, reports 2 sent
 
       Node n2  (reported 5 s ago)
-        session with tor (10.0.0.254, AS 64513): Active for 3 h: peer says AS 64999, configured 64513
+        session with tor (10.0.0.254, AS 64513): Active for 3 h
         would send 3 routes, reports 2 sent
       "
     `);
@@ -142,15 +144,13 @@ describe('explainPeer', () => {
   test('a peer that selects one node with a silent agent says so', () => {
     expect(told(renderPeer(plain(explainPeer(snapshot(), 'gone', now)), false))).toMatchInlineSnapshot(`
       "
+      Down: 0 of 1 sessions. Node n2: no agent reports for node "n2". Start the agent: herald agent --node n2.
+
       BGPPeer gone (10.0.0.253)
 
       Settings   our AS 64512, its AS 64513, hold time 90 s
-      Ready      no: 0 of 1 sessions with BGPPeer "gone" are established
-          fix: find out why sessions are not Established: herald explain peer gone shows the cause for each node
 
       Node n2
-        no agent reports for node "n2"
-        fix: start the agent: herald agent --node n2
         session with gone (10.0.0.253, AS 64513): not reported
         would send 3 routes
 

@@ -1,0 +1,45 @@
+import { causeRemedy, causeText, nodesText, type SessionCause } from '../sessions/session-causes.ts';
+
+/** Whether a BGPPeer has the sessions that it asks for. */
+export interface PeerVerdict {
+  readonly outcome: 'up' | 'partly' | 'down';
+  readonly established: number;
+  readonly expected: number;
+  /** Why sessions are down, the most frequent cause first. */
+  readonly causes: readonly SessionCause[];
+  /** What is wrong with sessions that are up. */
+  readonly warnings: readonly SessionCause[];
+}
+
+/** "Up: 3 of 3 sessions." or the cause and its fix: "Down: 0 of 3 sessions. All 3 nodes: ... Set ...". `nodes`: all that the peer selects. */
+export function verdictLine({ outcome, established, expected, causes, warnings }: PeerVerdict, nodes: number): string {
+  const lead = { up: 'Up', partly: 'Partly up', down: 'Down' }[outcome];
+  const [first = warnings[0], ...others] = causes;
+  const counted = `${lead}: ${established} of ${expected} sessions`;
+  if (first === undefined) return `${counted}.`;
+  const more = others.length === 0 ? '' : ` ${others.length === 1 ? 'Another cause' : `${others.length} other causes`} below.`;
+  const who = first.nodes.length === 0 ? '' : `${nodesText(first.nodes, nodes)}: `;
+  const sentence = `${who}${causeText(first)}`;
+  return causes.length === 0
+    ? `${counted}, but on ${sentence}. ${ending(causeRemedy(first))}`.trimEnd()
+    : `${counted}. ${capitalized(sentence)}. ${ending(causeRemedy(first))}${more}`.trimEnd();
+}
+
+/** Lists the causes that the verdict does not have, one line each, with their fixes. */
+export function otherCauses({ causes, warnings }: PeerVerdict, nodes: number): string[] {
+  const shown = causes[0] ?? warnings[0];
+  return [...causes, ...warnings]
+    .filter((one) => one !== shown)
+    .flatMap((one) => {
+      const fix = causeRemedy(one);
+      return [`  ${nodesText(one.nodes, nodes)}: ${causeText(one)}`, ...(fix === '' ? [] : [`      fix: ${fix}`])];
+    });
+}
+
+function ending(fix: string): string {
+  return fix === '' ? '' : `${capitalized(fix)}.`;
+}
+
+function capitalized(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
