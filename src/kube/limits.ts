@@ -42,6 +42,11 @@ export const limits = {
   leaseRetryJitter: 1.2,
   /** A request about a Lease is abandoned after this, so that there is time for another one before the deadline. */
   leaseAnswerMilliseconds: 3000,
+  /** A difference between this host's clock and the API server's that counts, and below which it ends. */
+  skewMilliseconds: 5000,
+  skewEndMilliseconds: 2000,
+  /** Answers in a row that must show it. */
+  skewAnswers: 3,
   /** The API server's bounds in octets: an Event's note, its other words, and an object's name. */
   eventNote: 1024,
   eventWord: 128,

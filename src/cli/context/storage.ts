@@ -1,5 +1,6 @@
 import type { EventSink } from '../../controller/events/event-sink.ts';
 import type { StatusWriter } from '../../controller/status-writer.ts';
+import type { ClockSkew } from '../../kube/client/clock-skew.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
 import type { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { RecordHealth } from '../../sources/directory/records/record-health.ts';
@@ -30,6 +31,8 @@ export interface LeaderContext {
 export interface StorageBackend {
   /** Not started yet. */
   readonly source: Source;
+  /** Compares this host's clock with the API server's. Absent: a directory. */
+  readonly clockSkew?: ClockSkew;
   /** Whether records can be written to a directory. Absent: a cluster. */
   readonly recordHealth?: RecordHealth;
   /**

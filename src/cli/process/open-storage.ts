@@ -35,6 +35,7 @@ export async function openStorage(
   // Before the source starts: when the API server cannot be reached, the start waits for it, and the log must say so.
   logProblems(storage.source, log);
   endpoints?.follow(storage.source);
+  if (storage.clockSkew !== undefined) endpoints?.followClock(storage.clockSkew);
   if (storage.recordHealth !== undefined) endpoints?.followRecords(storage.recordHealth);
   awaited = () => storage.source.missingPrerequisite?.();
   await storage.source.start(context.stopped);

@@ -1,5 +1,6 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { KubeClient } from '../../kube/client/client.ts';
+import { limits as kubeLimits } from '../../kube/limits.ts';
 import { listPages } from '../../kube/reflector/list-pages.ts';
 import type { RawObject } from '../../kube/raw-object.ts';
 import type { Metadata, ServiceKey } from '../../model/objects/metadata.ts';
@@ -39,6 +40,7 @@ export async function readCluster(context: CommandContext, options: CallerOption
       problems,
       unread,
       now: clock.date().getTime(),
+      ...(Math.abs(client.clockSkew.seconds) * 1000 > kubeLimits.skewMilliseconds ? { clockSkewSeconds: client.clockSkew.seconds } : {}),
       objects: entries,
       pods: (namespace) => podsIn(client, namespace, signal),
       record: (service) => recordOf(client, objects, service, signal),

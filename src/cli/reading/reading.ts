@@ -24,6 +24,8 @@ export interface Reading {
   readonly unread: readonly UnreadableKind[];
   /** The time by which the age of node reports is measured, in milliseconds since the epoch. */
   readonly now: number;
+  /** Seconds by which the clock of this host is ahead of the API server's, or behind if negative. Absent: none, or no cluster. */
+  readonly clockSkewSeconds?: number;
   /** The objects as they were written, for callers that edit them. Empty for a directory. */
   readonly objects: readonly RawEntry[];
   /** Returns the Pods of a namespace. Undefined: unknown (a directory has none, or the caller may not list them). */

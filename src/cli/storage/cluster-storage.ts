@@ -26,7 +26,7 @@ export async function openClusterStorage(
   const { clock, random } = context;
   const connection = await connect(context, options);
   const observed = observer === undefined ? {} : { observer };
-  const client = new KubeClient(connection, { clock, ...observed });
+  const client = new KubeClient(connection, { clock, log, ...observed });
   const source = new KubernetesSource({ client, clock, random, log, ...observed }, options);
   log.info({ server: client.server }, 'reading the API server');
   const recordsBy = (client: Requests): KubernetesStatusWriter =>
@@ -42,6 +42,7 @@ export async function openClusterStorage(
   const release = async (): Promise<void> => undefined;
   return {
     source,
+    clockSkew: client.clockSkew,
     async acquireLeadership() {
       if (options.leaderElect === 'false') return { ...writersBy(client), release };
       const ownNamespace = connection instanceof InCluster ? await podNamespace() : undefined;

@@ -1,5 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { unclaimedServices, type UnclaimedService } from '../../decisions/allocation/unclaimed.ts';
+import { deniedExternalIP } from '../../decisions/forwarding/external-ips.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { currentReport, reportAge, whyNoReport } from '../../model/objects/node-state.ts';
@@ -12,6 +13,8 @@ import { isUp, sessionCounts, sessionReport, type SessionRow } from '../sessions
 export interface Overview {
   /** Absent: unknown. */
   readonly controller?: Leadership;
+  /** Seconds by which the clock of this host is ahead of the API server's, or behind if negative. Absent: they agree. */
+  readonly clockSkewSeconds?: number;
   readonly nodes: {
     readonly total: number;
     readonly reporting: number;
@@ -29,6 +32,8 @@ export interface Overview {
     readonly conditions: readonly ConditionCount[];
     /** Services without a class that no controller serves. */
     readonly unclaimed: readonly UnclaimedService[];
+    /** Services of any type with an external IP that no ExternalIPPolicy allows. */
+    readonly deniedExternalIPs: readonly { readonly service: ServiceKey; readonly reason: Reason }[];
   };
   /** Configuration objects that are refused or not ready. Those that the sessions or problems report already are left out. */
   readonly objects: readonly UnhealthyObject[];
@@ -65,6 +70,7 @@ interface OverviewFacts {
   /** Only Services that have conditions. */
   readonly conditions: ReadonlyMap<ServiceKey, readonly Condition[]>;
   readonly controller?: Leadership;
+  readonly clockSkewSeconds?: number;
   /** BGPAdvertisements and BGPPeers. */
   readonly objects: readonly UnhealthyObject[];
   /** Milliseconds since the epoch. The age of agents' reports is measured by it. */
@@ -73,17 +79,17 @@ interface OverviewFacts {
   readonly live?: ReadonlyMap<string, unknown>;
 }
 
-export function overviewOf({ snapshot, conditions, controller, objects, now, live }: OverviewFacts): Overview {
+export function overviewOf({ snapshot, conditions, controller, clockSkewSeconds, objects, now, live }: OverviewFacts): Overview {
   const nodes = [...snapshot.nodes.keys()].toSorted();
   const table = sessionReport(snapshot, now, {}, live);
   const { pools } = poolReport(snapshot);
   const states = nodes.map((node) => ({ node, state: currentReport(snapshot.nodeStates, node, now) }));
   return {
-    ...defined({ controller }),
+    ...defined({ controller, clockSkewSeconds }),
     nodes: {
       total: nodes.length,
       reporting: states.filter(({ state }) => state !== undefined && state.problem?.code !== 'AgentStopped').length,
-      troubled: states.flatMap(({ node, state }) => {
+      troubled: [...withoutNode(snapshot, now), ...states.flatMap(({ node, state }) => {
         const last = snapshot.nodeStates.get(node);
         const age = last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) };
         const why =
@@ -91,7 +97,7 @@ export function overviewOf({ snapshot, conditions, controller, objects, now, liv
             ? [whyNoReport(snapshot.nodeStates, node)]
             : [...(state.problem ? [state.problem] : []), ...(state.host ?? [])];
         return why.map((because) => ({ node, reason: because, ...age }));
-      }),
+      })],
       draining: states.flatMap(({ node, state }) => (state?.drain === undefined ? [] : [{ node, phase: state.drain.phase }])),
     },
     // Sessions of silent nodes are left out: the node is listed already, and its sessions are unknown.
@@ -101,10 +107,30 @@ export function overviewOf({ snapshot, conditions, controller, objects, now, liv
       ours: conditions.size,
       conditions: countConditions(conditions),
       unclaimed: unclaimedServices(snapshot, now),
+      deniedExternalIPs: deniedExternalIPs(snapshot),
     },
     objects: [...objects, ...pools.flatMap(({ pool, reason: why }) => (why ? [{ object: `IPAddressPool/${pool}`, reason: why }] : []))],
     pools,
   };
+}
+
+function deniedExternalIPs(snapshot: Snapshot): Overview['services']['deniedExternalIPs'] {
+  const found = [...snapshot.services].flatMap(([service, object]) => {
+    const denied = deniedExternalIP(snapshot, object);
+    return denied === undefined ? [] : [{ service, reason: denied }];
+  });
+  return found.toSorted((a, b) => (a.service < b.service ? -1 : 1));
+}
+
+/** Agents that report for a node without a Node object: a wrong --node, or a Node that was deleted. */
+function withoutNode({ nodes, nodeStates }: Snapshot, now: number): Overview['nodes']['troubled'] {
+  // Without any Node object it is unknown which nodes exist.
+  if (nodes.size === 0) return [];
+  const unknown = [...nodeStates.keys()].filter((node) => !nodes.has(node) && currentReport(nodeStates, node, now)?.problem?.code !== 'AgentStopped');
+  return unknown
+    .filter((node) => currentReport(nodeStates, node, now) !== undefined)
+    .toSorted()
+    .map((node) => ({ node, reason: reason('NodeUnknown', { node }) }));
 }
 
 const ofTheNode = new Set<string | undefined>(['AgentSilent', 'AgentStopped', 'PeerAdminDown']);

@@ -2,6 +2,7 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { causeKey } from '../../decisions/verdict/causes.ts';
 import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
+import { clockReason } from './clock-reason.ts';
 import type { Overview, UnhealthyObject } from './overview.ts';
 import type { SessionRow } from '../sessions/session-report.ts';
 import type { Problem } from './problem.ts';
@@ -12,16 +13,19 @@ interface ProblemFacts {
   readonly unusable: readonly { readonly object: string; readonly line: string }[];
   /** Only Services that have a problem. */
   readonly services: ReadonlyMap<ServiceKey, { readonly code: string; readonly line: string }>;
-  readonly overview: Pick<Overview, 'nodes' | 'objects'>;
+  readonly overview: Pick<Overview, 'nodes' | 'objects' | 'clockSkewSeconds'> & { readonly services: Pick<Overview['services'], 'unclaimed' | 'deniedExternalIPs'> };
   readonly sessions: readonly SessionRow[];
 }
 
 /** Lists each problem once: unusable objects, the controller, Services by verdict, nodes, sessions, configuration objects. */
 export function problemsOf({ unusable, services, overview, sessions }: ProblemFacts): Problem[] {
-  const { nodes, objects } = overview;
+  const { nodes, objects, clockSkewSeconds } = overview;
+  const { unclaimed, deniedExternalIPs } = overview.services;
   return [
     ...unusable.map(({ object, line }) => ({ object, code: 'ObjectUnreadable', line })),
     ...alike([...services].map(([key, { code, line }]) => ({ object: `Service/${key}`, code, line, same: `${code} ${line}` }))),
+    ...alike([...unclaimed, ...deniedExternalIPs].map(({ service, reason }) => problemOf(`Service/${service}`, reason))),
+    ...(clockSkewSeconds === undefined ? [] : alike([problemOf('this host', clockReason(clockSkewSeconds))])),
     ...alike(nodes.troubled.map(({ node, reason }) => problemOf(`Node/${node}`, reason))),
     ...sessionProblems(sessions),
     ...objects.map(objectProblem),

@@ -1,6 +1,7 @@
 import { reasonText, remedyText } from '../../model/reasons.ts';
 import { shortAge } from '../text/age.ts';
 import { limits } from '../limits.ts';
+import { clockReason } from './clock-reason.ts';
 import type { Overview } from './overview.ts';
 import { renderPools } from '../pools/render-pools.ts';
 import { tableLines } from '../text/table-text.ts';
@@ -11,6 +12,7 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
   const some = wide ? Number.POSITIVE_INFINITY : limits.names;
   return [
     ...(controller === undefined ? [] : [`Controller  ${controllerText(controller)}`]),
+    ...(overview.clockSkewSeconds === undefined ? [] : [`Clock       ${reasonText(clockReason(overview.clockSkewSeconds))}`]),
     `Nodes       ${nodes.reporting} of ${nodes.total} report${nodes.draining.length === 0 ? '' : `, ${nodes.draining.length} drained or being drained`}`,
     ...first(nodes.troubled, some, ({ node, reason, reportedSecondsAgo: age }) => {
       const last = reason.code !== 'AgentSilent' || age === undefined ? '' : ` (last report ${shortAge(age)} ago)`;
@@ -23,6 +25,7 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
     ...first(objects, some, ({ object, reason }) => `${object}: ${reason.code}: ${reasonText(reason)}`),
     `Services    ${services.total} of type LoadBalancer, ${services.ours} of them Herald's`,
     ...renderUnclaimed(services.unclaimed, some),
+    ...first(services.deniedExternalIPs, some, ({ service, reason }) => `${service}: ${reasonText(reason)}`),
     ...(services.conditions.length === 0 ? [] : ['', ...renderConditions(services.conditions, some)]),
     '',
     ...renderPools({ pools, waiting: 0 }, wide),

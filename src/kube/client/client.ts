@@ -1,4 +1,6 @@
 import type { Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import { ClockSkew } from './clock-skew.ts';
 import type { ClientObserver } from './client-observer.ts';
 import type { Connection } from './connection.ts';
 import { StallTimeout } from './stall-timeout.ts';
@@ -26,12 +28,18 @@ export class KubeClient {
   readonly #transport: HttpTransport;
   readonly #clock: Clock;
   readonly #observer: ClientObserver | undefined;
+  /** Compares the clocks with every answer that is not a watch. */
+  readonly clockSkew: ClockSkew;
 
-  constructor(connection: Connection, { clock, observer }: { readonly clock: Clock; readonly observer?: ClientObserver }) {
+  constructor(
+    connection: Connection,
+    { clock, observer, log }: { readonly clock: Clock; readonly observer?: ClientObserver; readonly log?: Log },
+  ) {
     this.#connection = connection;
     this.#transport = new HttpTransport(connection);
     this.#clock = clock;
     this.#observer = observer;
+    this.clockSkew = new ClockSkew(log);
   }
 
   /** Names the server in messages: "192.0.2.1:6443". */
@@ -68,7 +76,9 @@ export class KubeClient {
     const deadline = new StallTimeout(this.#clock, limits.answerMilliseconds, outer);
     try {
       return await this.#observed(request.method, async () => {
+        const sent = this.#clock.date().getTime();
         const response = await this.#transport.request({ ...request, signal: deadline.signal });
+        this.clockSkew.observe(response.date, sent, this.#clock.date().getTime());
         if (response.status < 200 || response.status > 299) throw await this.#refusal(response);
         return { status: response.status, value: decoded(await readAll(response.body)) };
       });

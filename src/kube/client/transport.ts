@@ -18,6 +18,8 @@ export interface HttpRequest {
 export interface HttpResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
+  /** The server's time when it answered, as HTTP writes it. */
+  readonly date: string | undefined;
   /** The decompressed body. The caller must read it to its end or abort the request. Throws KubeError. */
   readonly body: AsyncIterable<Buffer>;
 }
@@ -74,6 +76,7 @@ export class HttpTransport {
     return {
       status: response.statusCode ?? 0,
       retryAfter: response.headers['retry-after'],
+      date: response.headers.date,
       body: this.#read(response, signal),
     };
   }

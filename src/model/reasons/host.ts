@@ -2,6 +2,12 @@ import { reasonEntry } from './entry.ts';
 
 /** Problems of a host that its agent reports. They do not block any Service by themselves. */
 export const hostReasons = {
+  ClockSkew: reasonEntry({
+    brief: "The clock differs from the API server's",
+    says: (d: { readonly seconds: number; readonly direction: string }) =>
+      `the clock of this host is ${d.seconds} s ${d.direction} the API server's, so ages of reports and of the Lease are wrong by as much`,
+    fix: () => 'set the clocks of this host and of the API server by NTP',
+  }),
   HealthCheckNotServed: reasonEntry({
     brief: 'The health-check node port cannot be served',
     says: (d: { readonly port: number; readonly family: string; readonly why: string }) =>

@@ -19,6 +19,12 @@ export const apiServerMetrics = {
     of: 'all',
     buckets: workBuckets.slice(3),
   },
+  herald_clock_skew_seconds: {
+    type: 'gauge',
+    help: "Seconds by which this host's clock is certainly ahead of the API server's, or behind if negative. More than 5 is logged.",
+    labels: {},
+    of: 'all',
+  },
   herald_watch_lists_total: {
     type: 'counter',
     help: 'Complete lists that were read. More than one for a resource means that a watch could not continue where it broke off.',

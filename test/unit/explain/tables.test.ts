@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defaultLocalPref } from '../../../src/bgp/route.ts';
 import { shortAge } from '../../../src/explain/text/age.ts';
 import { overviewOf } from '../../../src/explain/overview/overview.ts';
+import { problemsOf } from '../../../src/explain/overview/problems.ts';
 import { poolReport } from '../../../src/explain/pools/pool-report.ts';
 import { renderOverview } from '../../../src/explain/overview/render-overview.ts';
 import { renderPools } from '../../../src/explain/pools/render-pools.ts';
@@ -293,6 +294,31 @@ describe('renderOverview', () => {
       expect.stringMatching(
         /^ {12}fix: set spec\.loadBalancerClass: herald\.dev\/herald .*, or set defaultClass: true in HeraldConfig\/default/,
       ),
+    ]);
+  });
+
+  test('an agent without a Node, a denied external IP and a clock that differs have lines', () => {
+    const snapshot = cluster({ nodes: [{ name: 'n1' }], services: [{ name: 'shop/ext', type: 'ClusterIP', externalIPs: ['198.51.100.7'] }] });
+    const withStray = { ...snapshot, nodeStates: new Map([['typo', state('typo')]]) };
+    const overview = plain(overviewOf({ snapshot: withStray, conditions: new Map(), objects: [], clockSkewSeconds: -41.6, now }));
+    const lines = renderOverview(overview, false);
+    expect(lines[0]).toMatch(/^Clock {7}the clock of this host is 42 s behind the API server's/);
+    expect(lines).toContain('            typo: there is no Node object "typo"');
+    expect(lines).toContain('            shop/ext: no ExternalIPPolicy allows namespace "shop" the external IP 198.51.100.7');
+    const problems = problemsOf({ unusable: [], services: new Map(), overview, sessions: [] });
+    expect(problems.map(({ object, code }) => `${object} ${code}`)).toEqual([
+      'Service/shop/ext ExternalIPNotAllowed',
+      'this host ClockSkew',
+      'Node/typo NodeUnknown',
+      'Node/n1 AgentSilent',
+    ]);
+  });
+
+  test('Services that no controller serves are one problem', () => {
+    const snapshot = cluster({ services: [{ name: 'shop/b' }, { name: 'shop/a' }], config: { defaultClass: false } });
+    const overview = overviewOf({ snapshot, conditions: new Map(), objects: [], now });
+    expect(problemsOf({ unusable: [], services: new Map(), overview, sessions: [] })).toMatchObject([
+      { object: 'Service/shop/a', others: ['Service/shop/b'], code: 'ClassNotSet', line: expect.stringContaining('defaultClass: true') },
     ]);
   });
 

@@ -64,9 +64,9 @@ async function readOverview(
   conditions: Awaited<ReturnType<typeof currentConditions>>,
   live: LiveNodes,
 ): Promise<Overview> {
-  const { snapshot, now } = reading;
+  const { snapshot, now, clockSkewSeconds } = reading;
   const controller = await reading.leadership(namespace);
-  return overviewOf({ snapshot, now, live, conditions, objects: unhealthyObjects(reading), ...defined({ controller }) });
+  return overviewOf({ snapshot, now, live, conditions, objects: unhealthyObjects(reading), ...defined({ controller, clockSkewSeconds }) });
 }
 
 async function readProblems(reading: Reading, options: Options, live: LiveNodes): Promise<Problem[]> {

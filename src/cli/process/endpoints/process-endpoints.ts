@@ -1,4 +1,5 @@
 import { retryingHttpListener, type ListenerComponents, type ListenerOptions } from '../../../agent/host/retrying-http-listener.ts';
+import type { ClockSkew } from '../../../kube/client/clock-skew.ts';
 import { History } from '../../../live/history.ts';
 import { LiveApi } from '../../../live/live-api.ts';
 import { LivePortHandler } from '../../../live/live-port.ts';
@@ -97,6 +98,11 @@ export class ProcessEndpoints {
       for (const [kind, objects] of Object.entries(objectsOf(source.snapshot))) put('herald_objects', { kind }, objects.size);
       for (const severity of ['error', 'warning'] as const) put('herald_source_problems', { severity }, problems[severity]);
     });
+  }
+
+  /** Exposes how far the clock is from the API server's. No health check: a restart would not help, and routes must not go for it. */
+  followClock(skew: ClockSkew): void {
+    this.metrics.addCollector('clock', ['herald_clock_skew_seconds'], (put) => put('herald_clock_skew_seconds', {}, skew.seconds));
   }
 
   /** Exposes whether the records of a directory can be written. */

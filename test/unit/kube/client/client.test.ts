@@ -152,3 +152,9 @@ test('the observer is called for every request with verb and outcome, and for a 
   observed.close();
   away.close();
 });
+
+test("the client compares the clock with the header Date of the API server's answers", async () => {
+  // The virtual clock is far from that of the fake API server.
+  for (let i = 0; i < limits.skewAnswers; i++) await client.get('/api/v1/things');
+  expect(client.clockSkew.isSkewed).toBe(true);
+});
