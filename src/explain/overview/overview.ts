@@ -89,15 +89,18 @@ export function overviewOf({ snapshot, conditions, controller, clockSkewSeconds,
     nodes: {
       total: nodes.length,
       reporting: states.filter(({ state }) => state !== undefined && state.problem?.code !== 'AgentStopped').length,
-      troubled: [...withoutNode(snapshot, now), ...states.flatMap(({ node, state }) => {
-        const last = snapshot.nodeStates.get(node);
-        const age = last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) };
-        const why =
-          state === undefined
-            ? [whyNoReport(snapshot.nodeStates, node)]
-            : [...(state.problem ? [state.problem] : []), ...(state.host ?? [])];
-        return why.map((because) => ({ node, reason: because, ...age }));
-      })],
+      troubled: [
+        ...withoutNode(snapshot, now),
+        ...states.flatMap(({ node, state }) => {
+          const last = snapshot.nodeStates.get(node);
+          const age = last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) };
+          const why =
+            state === undefined
+              ? [whyNoReport(snapshot.nodeStates, node)]
+              : [...(state.problem ? [state.problem] : []), ...(state.host ?? [])];
+          return why.map((because) => ({ node, reason: because, ...age }));
+        }),
+      ],
       draining: states.flatMap(({ node, state }) => (state?.drain === undefined ? [] : [{ node, phase: state.drain.phase }])),
     },
     // Sessions of silent nodes are left out: the node is listed already, and its sessions are unknown.
@@ -126,7 +129,9 @@ function deniedExternalIPs(snapshot: Snapshot): Overview['services']['deniedExte
 function withoutNode({ nodes, nodeStates }: Snapshot, now: number): Overview['nodes']['troubled'] {
   // Without any Node object it is unknown which nodes exist.
   if (nodes.size === 0) return [];
-  const unknown = [...nodeStates.keys()].filter((node) => !nodes.has(node) && currentReport(nodeStates, node, now)?.problem?.code !== 'AgentStopped');
+  const unknown = [...nodeStates.keys()].filter(
+    (node) => !nodes.has(node) && currentReport(nodeStates, node, now)?.problem?.code !== 'AgentStopped',
+  );
   return unknown
     .filter((node) => currentReport(nodeStates, node, now) !== undefined)
     .toSorted()

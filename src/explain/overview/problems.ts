@@ -13,7 +13,9 @@ interface ProblemFacts {
   readonly unusable: readonly { readonly object: string; readonly line: string }[];
   /** Only Services that have a problem. */
   readonly services: ReadonlyMap<ServiceKey, { readonly code: string; readonly line: string }>;
-  readonly overview: Pick<Overview, 'nodes' | 'objects' | 'clockSkewSeconds'> & { readonly services: Pick<Overview['services'], 'unclaimed' | 'deniedExternalIPs'> };
+  readonly overview: Pick<Overview, 'nodes' | 'objects' | 'clockSkewSeconds'> & {
+    readonly services: Pick<Overview['services'], 'unclaimed' | 'deniedExternalIPs'>;
+  };
   readonly sessions: readonly SessionRow[];
 }
 

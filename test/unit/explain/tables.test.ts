@@ -298,7 +298,10 @@ describe('renderOverview', () => {
   });
 
   test('an agent without a Node, a denied external IP and a clock that differs have lines', () => {
-    const snapshot = cluster({ nodes: [{ name: 'n1' }], services: [{ name: 'shop/ext', type: 'ClusterIP', externalIPs: ['198.51.100.7'] }] });
+    const snapshot = cluster({
+      nodes: [{ name: 'n1' }],
+      services: [{ name: 'shop/ext', type: 'ClusterIP', externalIPs: ['198.51.100.7'] }],
+    });
     const withStray = { ...snapshot, nodeStates: new Map([['typo', state('typo')]]) };
     const overview = plain(overviewOf({ snapshot: withStray, conditions: new Map(), objects: [], clockSkewSeconds: -41.6, now }));
     const lines = renderOverview(overview, false);
