@@ -41,7 +41,7 @@ export class ClockSkew {
     if (this.#contradictions < limits.skewAnswers) return;
     this.#contradictions = 0;
     this.#isSkewed = !this.#isSkewed;
-    if (!this.#isSkewed) return void this.#log?.info({}, "the clock agrees with the API server's again");
+    if (!this.#isSkewed) return this.#log?.info({}, "the clock agrees with the API server's again");
     const fields = { secondsAhead: Math.round(this.seconds), fix: 'set the clocks of this host and of the API server by NTP' };
     this.#log?.warn(fields, "the clock differs from the API server's: ages of reports and of the Lease are wrong");
   }
