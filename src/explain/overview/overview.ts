@@ -4,7 +4,7 @@ import { deniedExternalIP } from '../../decisions/forwarding/external-ips.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { currentReport, reportAge, whyNoReport } from '../../model/objects/node-state.ts';
-import type { Reason } from '../../model/reasons.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { poolReport, type PoolReport } from '../pools/pool-report.ts';
 import { isUp, sessionCounts, sessionReport, type SessionRow } from '../sessions/session-report.ts';
