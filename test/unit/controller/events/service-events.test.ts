@@ -189,13 +189,16 @@ describe('Events of addresses', () => {
     });
   });
 
-  test("an Event about a missing address has the reason's code and names the pool that decided", async () => {
+  test("an Event about a missing address has the reason's code and the line of the condition", async () => {
     source.put(pool({ name: 'other', addresses: ['198.51.100.0/30'], autoAssign: false }));
     await start();
     await put(service({ name: 'shop/a' }), service({ name: 'shop/b' }), service({ name: 'shop/c' }));
     const warning = events.find(({ type }) => type === 'Warning');
     expect(warning).toMatchObject({ reason: 'NoPoolFits', action: 'AssignAddress', regarding: { name: 'c' } });
     expect(warning?.note).toContain('pool main is full (2 of 2 IPv4 addresses), and the other pool does not fit');
+    const [condition] = records.statuses.get('shop/c')?.conditions ?? [];
+    expect(condition?.reason).toBe('NoPoolFits');
+    expect(warning?.note).toBe(condition?.message);
     await put(pool({ name: 'more', addresses: ['203.0.113.0/30'] }));
     expect(codes()).toEqual(['AddressAssigned', 'AddressAssigned', 'NoPoolFits', 'AddressAssigned']);
   });
