@@ -84,7 +84,7 @@ test('a verdict is served exactly if clients of every target are answered, and c
       const { conditions, verdict: judged } = judgeService(snapshot, service, { reason: unmet, details: [] }, now);
       if (judged !== undefined) expect(judged).toEqual(verdict);
       const negative = conditions.filter(({ status }) => status === 'False');
-      const [first] = negative.filter(({ reason: code }) => code === verdict.code);
+      const first = negative.find(({ reason: code }) => code === verdict.code);
       if (first !== undefined) expect(first.message).toBe(verdict.line);
       if (verdict.outcome === 'notServed' && verdict.code !== 'PortWithoutEndpoint')
         expect(negative.map((one) => one.reason)).toContain(verdict.code);
