@@ -25,13 +25,30 @@ test('the demo passes every check in its JSON output and leaves no namespace', (
   expect(status).toBe(0);
 });
 
-test('--keep leaves the lab running, and the printed command takes it down', () => {
+test('--keep leaves a complete lab, and every printed command runs', { timeout: 290_000 }, () => {
   const { status, lines } = demo('--keep');
-  expect(lines.at(-1)).toMatch(/^demo: \d+ checks passed, 0 failed$/);
-  expect(status).toBe(0);
   const id = lines.map((line) => /node test\/lab\/sweep\.ts (hl\w+)/.exec(line)?.[1]).find((found) => found !== undefined) ?? '';
-  expect(existsSync(`/run/netns/${id}-tor1`)).toBe(true);
-  const { stdout } = spawnSync(process.execPath, ['test/lab/sweep.ts', id], { cwd: root, encoding: 'utf8', timeout: 60_000 });
-  expect(stdout).toBe(`took down ${id}\n`);
+  const run = (command: string): { status: number | null; stdout: string; stderr: string } =>
+    spawnSync('bash', ['-c', command], { cwd: root, encoding: 'utf8', timeout: 60_000 });
+  try {
+    expect(lines.at(-1)).toMatch(/^demo: \d+ checks passed, 0 failed$/);
+    expect(status).toBe(0);
+    expect(existsSync(`/run/netns/${id}-tor1`)).toBe(true);
+    const from = lines.findIndex((line) => line.includes('Try, in this directory:'));
+    // As pasted, with the spaces before them.
+    const printed = lines.slice(from + 1).filter((line) => /^ +(bin\/herald|ip netns|ls) /.test(line));
+    expect(printed.length).toBeGreaterThanOrEqual(8);
+    for (const command of printed) expect({ command, ...run(command) }).toMatchObject({ status: 0, stderr: '' });
+    const manifests = `/run/herald-lab/${id}/manifests`;
+    expect(run(`ls ${manifests}`).stdout).toBe('10-cluster.yaml\n20-herald.yaml\n30-web.yaml\n40-ledger.yaml\n');
+    expect(JSON.parse(run(`bin/herald status -o json --source ${manifests}`).stdout)).toMatchObject({
+      nodes: { total: 3, reporting: 3, troubled: [] },
+      services: { total: 2 },
+      sessions: { expected: 12, established: 12 },
+    });
+  } finally {
+    const { stdout } = run(`node_modules/.bin/node test/lab/sweep.ts ${id}`);
+    expect(stdout).toBe(`took down ${id}\n`);
+  }
   expect(existsSync(`/run/netns/${id}-tor1`)).toBe(false);
 });

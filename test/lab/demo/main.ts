@@ -3,6 +3,7 @@ import { examples, HeraldInLab } from '../herald.ts';
 import { Lab } from '../lab.ts';
 import { standardTopology } from '../standard-topology.ts';
 import { chapters, type Scene } from './chapters.ts';
+import { completeLab, explainLab } from './kept-lab.ts';
 import { makeReporter } from './reporter.ts';
 
 const help = `npm run demo: a small data centre in network namespaces, with real FRR routers, and Herald in it
@@ -47,19 +48,21 @@ async function demo(keep: boolean, json: boolean): Promise<number> {
   const stop = (): void => void lab.stop().finally(() => process.exit(130));
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
+  let scene: Scene | undefined;
   try {
     const herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml']);
-    const scene: Scene = { lab, herald, reporter };
+    scene = { lab, herald, reporter };
     for (const { title, play } of chapters) {
       reporter.chapter(title);
       await play(scene);
     }
+    if (keep) await completeLab(scene);
   } catch (error) {
     reporter.check('the demo runs to its end', false, error instanceof Error ? error.message : String(error));
   } finally {
     process.off('SIGINT', stop);
     process.off('SIGTERM', stop);
-    if (keep) await explainKept(lab, reporter.say);
+    if (keep && scene !== undefined) await explainLab(scene);
     else await lab.stop();
   }
   if (!keep) {
@@ -71,15 +74,6 @@ async function demo(keep: boolean, json: boolean): Promise<number> {
   const { passed, failed } = reporter.result();
   console.log(json ? JSON.stringify({ kind: 'result', passed, failed }) : `\ndemo: ${passed} checks passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
-}
-
-async function explainKept(lab: Lab, say: (text: string) => void): Promise<void> {
-  const takeDown = await lab.keep();
-  say(`the lab ${lab.id} is still running. To look around:`);
-  say(`  ip netns exec ${lab.machine('tor1').namespace} vtysh -N ${lab.machine('tor1').namespace} -c 'show bgp ipv4 unicast'`);
-  say(`  ip netns exec ${lab.machine('node1').namespace} nft list table ip herald`);
-  say(`  bin/herald explain service shop/web --source ${lab.directory}/manifests`);
-  say(`  ${takeDown}     # takes it down`);
 }
 
 async function execute(argv: readonly [string, ...string[]]): Promise<{ stdout: string }> {
