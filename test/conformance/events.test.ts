@@ -216,9 +216,9 @@ describe('the status of configuration objects', () => {
 
   test('a pool that passes the schema but not Herald says so, and its earlier version stays in force', async () => {
     const path = objectPath('IPAddressPool', 'second');
-    await apply(cluster, ours('IPAddressPool', 'second', { addresses: ['198.51.100.0/24'] }));
+    await apply(cluster, ours('IPAddressPool', 'second', { addresses: ['198.19.0.0/24'] }));
     await untilStatus(path, 'is accepted', (object) => conditionOf(object, 'Accepted')?.status === 'True');
-    await apply(cluster, ours('IPAddressPool', 'second', { addresses: ['198.51.100.0/24', '198.51.100.128/25'] }));
+    await apply(cluster, ours('IPAddressPool', 'second', { addresses: ['198.19.0.0/24', '198.19.0.128/25'] }));
     const broken = await untilStatus(path, 'is refused', (object) => conditionOf(object, 'Accepted')?.status === 'False');
     expect(conditionOf(broken, 'Accepted')).toMatchObject({
       reason: 'ObjectUnreadable',
