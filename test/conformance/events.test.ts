@@ -45,7 +45,7 @@ interface Read {
 const ours = (kind: string, name: string, spec: object): object => ({ apiVersion: heraldApiVersion, kind, metadata: { name }, spec });
 const sampleObjects = {
   IPAddressPool: ours('IPAddressPool', 'main', { addresses: ['192.0.2.0/30', '2001:db8::/64'] }),
-  BGPPeer: ours('BGPPeer', 'tor', { myASN: 64_512, peerASN: 64_513, peerAddress: '198.51.100.1' }),
+  BGPPeer: ours('BGPPeer', 'tor', { myASN: 64_512, peerASN: 64_513, peerAddress: '10.9.0.1' }),
   BGPAdvertisement: ours('BGPAdvertisement', 'all', { peers: ['tor', 'nobody'] }),
   BFDProfile: ours('BFDProfile', 'fast', {}),
   Community: ours('Community', 'named', { communities: [{ name: 'internal', value: '64512:1' }] }),
@@ -250,7 +250,7 @@ describe('the status of configuration objects', () => {
   test('a second peer for one router is refused, and works once the first is deleted', async () => {
     await apply(cluster, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } });
     await untilStatus(objectPath('BGPPeer', 'tor'), 'expects a session', ({ status }) => status?.['sessions'] === '0/1');
-    await apply(cluster, ours('BGPPeer', 'twin', { myASN: 64_512, peerASN: 64_513, peerAddress: '198.51.100.1' }));
+    await apply(cluster, ours('BGPPeer', 'twin', { myASN: 64_512, peerASN: 64_513, peerAddress: '10.9.0.1' }));
     await untilStatus(objectPath('BGPPeer', 'twin'), 'is refused', (one) => conditionOf(one, 'Accepted')?.reason === 'DuplicatePeer');
     await cluster.request({ method: 'DELETE', path: objectPath('BGPPeer', 'tor') });
     await untilStatus(objectPath('BGPPeer', 'twin'), 'is accepted', (one) => conditionOf(one, 'Accepted')?.status === 'True');
