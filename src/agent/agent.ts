@@ -2,7 +2,7 @@ import type { DataplaneError } from '../dataplane/dataplane.ts';
 import { defined } from '../lang/defined.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
 import type { HeldBackFamily, ServiceDifference, SessionStatus } from '../model/objects/node-state.ts';
-import { reason, type Reason } from '../model/reasons.ts';
+import type { Reason } from '../model/reasons.ts';
 import { AgentEvents } from './agent-events.ts';
 import type { AgentStatus } from './agent-observer.ts';
 import { buildAgentParts, type AgentComponents, type AgentOptions, type AgentParts } from './agent-parts.ts';
@@ -11,6 +11,7 @@ import type { AgentLiveQueries } from './live/live-queries.ts';
 import { liveRoutes } from './live/live-routes.ts';
 import { ReconcilePass } from './reconcile-pass.ts';
 import { ReconcileLoop } from './reconcile/reconcile-loop.ts';
+import { dataplaneReason } from './report/dataplane-reason.ts';
 import { NodeReport } from './report/node-report.ts';
 import { agentHostProblems, differingServices, reportContent } from './report/report-content.ts';
 
@@ -85,7 +86,7 @@ export class Agent {
       ...defined({ passSince }),
       hasSynced,
       keepsUp: parts.health.dataplane.healthy,
-      ...defined({ dataplaneError }),
+      ...defined({ dataplaneError: dataplaneError?.message }),
       quarantined: parts.dataplaneSync.quarantined,
       get differing(): ServiceDifference[] {
         return differingServices(parts);
@@ -155,8 +156,8 @@ export class Agent {
   /** Withdraws all routes until a pass over everything has been committed. */
   #onDataplaneLost(error: DataplaneError): void {
     if (this.#loop.isStopped) return;
-    const { announcer, plans } = this.#parts;
-    announcer.withdraw(plans.byService.keys(), reason('DataPlaneFailed', { error: error.message }));
+    const { announcer, plans, node } = this.#parts;
+    announcer.withdraw(plans.byService.keys(), dataplaneReason(node, error));
     this.#loop.onDataplaneLost(error);
     this.#report.scheduleWrite();
   }

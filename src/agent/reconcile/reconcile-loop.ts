@@ -47,7 +47,7 @@ export class ReconcileLoop {
   readonly #retry: RetryTimer;
   /** Counts how often the data plane lost the committed forwarding. */
   #dataplaneLosses = 0;
-  #error: string | undefined;
+  #error: DataplaneError | undefined;
   #pass: Promise<void> | undefined;
   #runningSince: number | undefined;
   #stopped = false;
@@ -60,7 +60,7 @@ export class ReconcileLoop {
   }
 
   /** Why the data plane did not take the last changes. Undefined: it took them. */
-  get error(): string | undefined {
+  get error(): DataplaneError | undefined {
     return this.#error;
   }
 
@@ -119,7 +119,7 @@ export class ReconcileLoop {
   /** Called when the content of the kernel is unknown: makes everything pending again. */
   onDataplaneLost(error: DataplaneError): void {
     this.#dataplaneLosses++;
-    this.#error = error.message;
+    this.#error = error;
     this.#work.addAll(this.#components.source.snapshot);
     if (!this.#retry.waiting) this.#retryLater(error);
   }
@@ -178,7 +178,7 @@ export class ReconcileLoop {
     } catch (error) {
       if (!(error instanceof DataplaneError)) throw error;
       this.#work.requeueFailed({ ...work, services: [...services] });
-      this.#error = error.message;
+      this.#error = error;
       if (!this.#stopped) this.#retryLater(error);
     }
     this.#handlers.onStatusChanged();

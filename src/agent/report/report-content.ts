@@ -14,6 +14,7 @@ import type { ForeignFrontends } from '../reconcile/foreign-frontends.ts';
 import type { NodeDraining } from '../reconcile/node-draining.ts';
 import type { ReconcileLoop } from '../reconcile/reconcile-loop.ts';
 import type { BgpSessions } from '../sessions/bgp-sessions.ts';
+import { dataplaneReason } from './dataplane-reason.ts';
 import type { ReportContent } from './node-report.ts';
 import { serviceDifferences } from './service-differences.ts';
 
@@ -76,5 +77,5 @@ function hostProblems({ identity, foreignFrontends, health, hostCheck, directRet
 
 function agentProblem({ node, identity }: ReportedParts, { isStopped, error }: ReconcileLoop): Reason | undefined {
   if (isStopped) return reason('AgentStopped', { node });
-  return identity.refusal ?? (error === undefined ? undefined : reason('DataPlaneFailed', { error }));
+  return identity.refusal ?? (error === undefined ? undefined : dataplaneReason(node, error));
 }

@@ -11,8 +11,11 @@ export interface ClientReachability {
   /** "192.0.2.1:80/TCP", "[2001:db8::1]:80/UDP". */
   readonly target: string;
   readonly address: string;
-  /** expected: decided, but no node reports that it is so. */
-  readonly outcome: 'answered' | 'expected' | 'refused' | 'unreachable';
+  /**
+   * expected: decided, but no node reports that it is so. intercepted: another program may translate the packets before Herald does, on every
+   * node that receives them.
+   */
+  readonly outcome: 'answered' | 'expected' | 'intercepted' | 'refused' | 'unreachable';
   /** Nodes that receive the traffic. */
   readonly via: readonly string[];
   readonly why?: Reason;
@@ -49,6 +52,10 @@ function viewOf(nodes: readonly NodeView[], address: string, frontend: string): 
   const [firstBlocked] = blocked;
   // Nodes that cannot forward announce the address only because no other does: nothing arrives.
   if (firstBlocked !== undefined && blocked.length === serving.length) return { outcome: 'unreachable', via: [], why: firstBlocked };
+  const foreign = serving.map(({ node }) => interceptionOn(node, frontend));
+  const [interception] = foreign;
+  if (interception !== undefined && foreign.every((one) => one !== undefined))
+    return { outcome: 'intercepted', via: serving.map(({ node }) => node.node), why: interception };
   if (serving.length > 0) return { outcome: 'answered', via: serving.map(({ node }) => node.node) };
   if (announcing.length > 0) return { outcome: 'refused', via: announcing.map(({ node }) => node.node) };
   const expected = found.filter(({ announced }) => announced?.peers.some((peer) => isUnreported(peer.reason)) === true);
@@ -60,6 +67,10 @@ function viewOf(nodes: readonly NodeView[], address: string, frontend: string): 
 function isIdle({ idle = [], forwarding }: NodeView, frontend: string): boolean {
   const refused = forwarding.some(({ code, details }) => code === 'FrontendQuarantined' && details.frontend === frontend);
   return refused || idle.some((one) => one.frontend === frontend);
+}
+
+function interceptionOn({ forwarding }: NodeView, frontend: string): Reason | undefined {
+  return forwarding.find(({ code, details }) => code === 'ForeignNat' && details.frontend === frontend);
 }
 
 /** True when the reason says that the state of the node is unknown. */

@@ -1,4 +1,4 @@
-import { reasonText, remedyText, type Reason } from '../../model/reasons.ts';
+import { reasonText, remedyText, stableText, type Reason } from '../../model/reasons.ts';
 import type { Cause } from './causes.ts';
 import type { ClientReachability } from './client-reachability.ts';
 
@@ -28,11 +28,16 @@ export function causeText(causes: readonly Cause[], all: number): string {
 }
 
 function oneCause({ reason, nodes }: Cause, all: number): string {
-  const text = reasonText(reason);
+  const text = causeSentence(reason);
   if (nodes.length === 0 || (all === 1 && nodes.length === 1)) return text;
   if (nodes.length === all) return isOfNode(reason) ? `${text} (the same on all ${all} nodes)` : text;
   const isNamed = nodes.length === 1 && nodes.every((node) => text.includes(node));
   return isNamed ? text : `${text} (on ${listText(nodes)})`;
+}
+
+/** The cause without what changes while it stays, such as the latest symptom of a session that is down. */
+function causeSentence(because: Reason): string {
+  return stableText(because) ?? reasonText(because);
 }
 
 /** False for reasons that are the same on every node, because they concern the Service or its configuration. */
@@ -52,7 +57,7 @@ export function problemLine(lead: string, cause: string, because: Reason): { rea
 /** Returns a reason and its fix as sentences. */
 export function reasonLine(because: Reason): string {
   const remedy = remedyText(because);
-  return `${sentence(capitalized(reasonText(because)))}${remedy === '' ? '' : ` ${sentence(capitalized(remedy))}`}`;
+  return `${sentence(capitalized(causeSentence(because)))}${remedy === '' ? '' : ` ${sentence(capitalized(remedy))}`}`;
 }
 
 function sentence(text: string): string {

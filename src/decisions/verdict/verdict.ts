@@ -50,7 +50,7 @@ export function decideVerdict(facts: VerdictFacts): Verdict {
   const answered = clients.filter(({ outcome }) => outcome === 'answered');
   if (answered.length === clients.length) return servedVerdict(facts);
   const failed = clients.filter(({ outcome }) => outcome !== 'answered');
-  const outcome = answered.length > 0 ? 'partly' : failed.some((one) => one.outcome === 'expected') ? 'unknown' : 'notServed';
+  const outcome = answered.length > 0 ? 'partly' : failed.some((one) => uncertain.has(one.outcome)) ? 'unknown' : 'notServed';
   return verdictOf(service, outcome, leadOf(outcome, answered, failed), causesOfFailure(facts, failed), nodes.length);
 }
 
@@ -73,6 +73,7 @@ function causesOfFailure({ service, unmet, nodes }: VerdictFacts, failed: readon
   const [first] = failed.toSorted((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
   if (first === undefined) throw new RangeError('at least one client is not answered');
   if (first.outcome === 'refused') return refusals(service, nodes, first);
+  if (first.outcome === 'intercepted' && first.why !== undefined) return [{ reason: first.why, nodes: first.via }];
   const causes = causesOf(nodes, first.address);
   const [cause] = causes;
   if (unmet?.code === 'HeldOutsidePools' && cause !== undefined && allocationCauses.has(cause.reason.code))
@@ -81,7 +82,9 @@ function causesOfFailure({ service, unmet, nodes }: VerdictFacts, failed: readon
 }
 
 /** The failure that a verdict explains first. */
-const order: readonly ClientReachability['outcome'][] = ['unreachable', 'refused', 'expected', 'answered'];
+const order: readonly ClientReachability['outcome'][] = ['unreachable', 'refused', 'intercepted', 'expected', 'answered'];
+
+const uncertain: ReadonlySet<ClientReachability['outcome']> = new Set(['intercepted', 'expected']);
 
 /** Returns why nodes that announce the address refuse connections to one of its ports. */
 function refusals({ ports }: Service, nodes: readonly NodeView[], { address, target }: ClientReachability): Cause[] {

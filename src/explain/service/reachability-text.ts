@@ -11,6 +11,8 @@ export function reachabilityText({ target, outcome, via, why, sources = [] }: Cl
       return `${what} to ${target} are answered via ${via.join(', ')}${from}`;
     case 'expected':
       return `${what} to ${target} would be answered via ${via.join(', ')}${from}; no node reports whether they are`;
+    case 'intercepted':
+      return `${what} to ${target} come in via ${via.join(', ')}, where another program may translate them before Herald does${because}`;
     case 'refused':
       return `${what} to ${target} come in via ${via.join(', ')} and are refused: no endpoint serves this port`;
     case 'unreachable':

@@ -81,8 +81,7 @@ function whyNotUp(snapshot: Snapshot, node: string, peer: string, now: number): 
   const report = currentReport(snapshot.nodeStates, node, now);
   if (report === undefined) return whyNoReport(snapshot.nodeStates, node);
   if (report.problem?.code === 'AgentStopped') return report.problem;
-  return whySessionDown(
-    peer,
-    report.sessions.find((session) => session.peer === peer),
-  );
+  const status = report.sessions.find((session) => session.peer === peer);
+  // Sessions open after the first commit of the rules.
+  return (status === undefined ? report.problem : undefined) ?? whySessionDown(peer, status);
 }

@@ -6,7 +6,7 @@ export interface OnNode {
 }
 
 /** `cause` is the text of the problem of the host, and `remedy` its fix. */
-interface HeldBack extends OnNode {
+export interface HeldBack extends OnNode {
   readonly family: string;
   readonly cause: string;
   readonly remedy: string;

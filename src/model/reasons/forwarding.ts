@@ -52,9 +52,17 @@ export const forwardingReasons = {
       `HeraldConfig leaves ${d.frontend} to kube-proxy, which has no rule with an endpoint for it on this node; the route is announced after that rule`,
     fix: () => 'the route is announced when the rule exists; if it does not appear, see the log of kube-proxy on the node',
   }),
+  DataPlaneNotPermitted: reasonEntry({
+    brief: 'The agent lacks the capability NET_ADMIN',
+    says: (d: { readonly node: string; readonly error: string }) =>
+      `the agent of node "${d.node}" runs, but the kernel does not let it read or write rules (${d.error}): it lacks the capability NET_ADMIN`,
+    lasting: (d) =>
+      `the agent of node "${d.node}" runs, but the kernel does not let it read or write rules: it lacks the capability NET_ADMIN`,
+    fix: () => "add NET_ADMIN to securityContext.capabilities.add of the agent's container, as in the shipped DaemonSet; outside Kubernetes, start the agent as root",
+  }),
   DataPlaneFailed: reasonEntry({
     brief: 'The data plane accepts no changes',
     says: (d: { readonly error: string }) => `the data plane accepts no changes: ${d.error}`,
-    fix: () => 'it is retried; check that the agent has NET_ADMIN and the kernel has nftables',
+    fix: () => 'the agent retries by itself; check its log, and that the kernel has nftables (nft list ruleset)',
   }),
 };

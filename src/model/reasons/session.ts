@@ -1,7 +1,7 @@
 import { reasonEntry, type ReasonEntry } from './entry.ts';
 
 /** Details of every reason why a session is down. */
-interface Outage {
+export interface Outage {
   readonly peer: string;
   /** "10.1.0.1", or "on eth1" for a router without a configured address. */
   readonly router: string;

@@ -405,7 +405,7 @@ describe('a failing data plane', () => {
     await bed.advance(99);
     expect(bed.dataplane.attempts).toBe(1);
     expect(bed.takeLog()).toEqual([]);
-    expect(bed.states.at(-1)?.problem?.code).toBe('DataPlaneFailed');
+    expect(bed.states.at(-1)?.problem?.code).toBe('DataPlaneNotPermitted');
     expect(differing(bed)).toEqual([]);
     for (const [milliseconds, attempts] of [
       [1, 2],
