@@ -138,13 +138,7 @@ function withoutNode({ nodes, nodeStates }: Snapshot, now: number): Overview['no
     .map((node) => ({ node, reason: reason('NodeUnknown', { node }) }));
 }
 
-const ofTheNode = new Set<string | undefined>([
-  'AgentSilent',
-  'AgentStopped',
-  'DataPlaneFailed',
-  'DataPlaneNotPermitted',
-  'PeerAdminDown',
-]);
+const ofTheNode = new Set<string | undefined>(['AgentSilent', 'AgentStopped', 'DataPlaneFailed', 'DataPlaneNotPermitted', 'PeerAdminDown']);
 
 /** False when the node's own problem explains the session, or a user shut it down. */
 export function isOfItself({ reason: why }: SessionRow): boolean {

@@ -58,7 +58,8 @@ export const forwardingReasons = {
       `the agent of node "${d.node}" runs, but the kernel does not let it read or write rules (${d.error}): it lacks the capability NET_ADMIN`,
     lasting: (d) =>
       `the agent of node "${d.node}" runs, but the kernel does not let it read or write rules: it lacks the capability NET_ADMIN`,
-    fix: () => "add NET_ADMIN to securityContext.capabilities.add of the agent's container, as in the shipped DaemonSet; outside Kubernetes, start the agent as root",
+    fix: () =>
+      "add NET_ADMIN to securityContext.capabilities.add of the agent's container, as in the shipped DaemonSet; outside Kubernetes, start the agent as root",
   }),
   DataPlaneFailed: reasonEntry({
     brief: 'The data plane accepts no changes',

@@ -24,7 +24,11 @@ const view = (node: string, isForeign: boolean): NodeView => ({
   addresses: [{ address: '192.0.2.1', type: 'LoadBalancer', peers: [{ peer: 'tor1', prefixes: ['192.0.2.1/32'] }], refused: [] }],
 });
 
-function verdictOf(nodes: readonly NodeView[]): { readonly outcome: string; readonly code: string | undefined; readonly clients: string[] } {
+function verdictOf(nodes: readonly NodeView[]): {
+  readonly outcome: string;
+  readonly code: string | undefined;
+  readonly clients: string[];
+} {
   const clients = clientReachability(web, nodes, true);
   const { outcome, code } = decideVerdict({ service: web, nodes, clients });
   return { outcome, code, clients: clients.map((client) => client.outcome) };
