@@ -4,7 +4,6 @@ import type { NodeView } from '../../../../src/decisions/verdict/node-view.ts';
 import { decideVerdict } from '../../../../src/decisions/verdict/verdict.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { service } from '../fixtures.ts';
-import type { Service } from '../../../../src/model/objects/service.ts';
 
 const nat = reason('ForeignNat', {
   chain: 'pre of table ip other',
@@ -14,7 +13,7 @@ const nat = reason('ForeignNat', {
   frontend: '192.0.2.1 TCP 80',
 });
 
-const web = service({ name: 'shop/web', assigned: ['192.0.2.1'] }) as Service;
+const web = service({ name: 'shop/web', assigned: ['192.0.2.1'] });
 
 const view = (node: string, isForeign: boolean): NodeView => ({
   node,
