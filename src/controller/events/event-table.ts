@@ -100,6 +100,12 @@ export const eventTable = {
     about: 'Service',
     when: 'no node has announced the Service for 30 s. The reason is that of its condition Announced',
   },
+  announcedInVain: {
+    type: 'Warning',
+    action: 'Announce',
+    about: 'Service',
+    when: 'only nodes that cannot forward announce an address of the Service. The reason is that of its condition Announced, which is True',
+  },
   invalidService: {
     type: 'Warning',
     reason: 'InvalidService',

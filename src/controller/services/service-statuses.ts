@@ -166,8 +166,13 @@ export class ServiceStatuses {
     const [yes, no] = conditionEvents[type] ?? [];
     if (yes === undefined || no === undefined) return;
     const isTrue = status === 'True';
-    events.record(isTrue ? objectEvent(yes, reference, message) : objectEvent(no, reference, message, reason));
     const fields = { service: serviceKey(reference), condition: type, status, reason };
+    if (reason === 'HeldBackLastNextHop') {
+      events.record(objectEvent('announcedInVain', reference, message, reason));
+      log.warn(fields, 'condition changed');
+      return;
+    }
+    events.record(isTrue ? objectEvent(yes, reference, message) : objectEvent(no, reference, message, reason));
     if (isTrue) log.info(fields, 'condition changed');
     else log.warn(fields, 'condition changed');
   }

@@ -3,6 +3,7 @@ import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts'
 import { Controller } from '../../../../src/controller/controller.ts';
 import { limits } from '../../../../src/controller/limits.ts';
 import type { RecordedStatus, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
+import { reason } from '../../../../src/model/reasons.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import type { ObjectEvent } from '../../../../src/model/objects/object-event.ts';
@@ -263,6 +264,19 @@ test("a mistake in a Service that is not Herald's is not reported", async () => 
 });
 
 describe('Events and conditions of announcement', () => {
+  test('a Warning comes when only nodes that cannot forward announce the Service', async () => {
+    source.put(...announced, report('Established'));
+    await start();
+    const wrong = { setting: 'net.ipv4.ip_forward', value: '0', wanted: '1', why: 'nothing passes', error: '' };
+    const since = clock.date().toISOString();
+    const heldBack = [{ family: 'IPv4' as const, since, settled: true, reason: reason('KernelSettingWrong', wrong) }];
+    await put({ ...report('Established'), heldBack });
+    await pass(limits.conditionHoldMilliseconds);
+    await put({ ...report('Established'), heldBack });
+    const [last = ''] = told().slice(-1);
+    expect(last).toMatch(/^Warning HeldBackLastNextHop shop\/web: Not served: node "n1" does not forward IPv4 .* Run on the node: sysctl/);
+  });
+
   test('Events come when a Service is announced and when it has not been for a while', async () => {
     source.put(...announced, report('Established'));
     await start();

@@ -49,7 +49,7 @@ test('the condition says on how many nodes routes are held back, why, and the fi
 test('the condition has reason HeldBackLastNextHop when only nodes that cannot forward announce an address', () => {
   const [status, code, message] = announced({ a: [held], b: [held], c: [held] });
   expect([status, code]).toEqual(['True', 'HeldBackLastNextHop']);
-  expect(message).toContain('node "a" does not forward IPv4');
+  expect(message).toMatch(/^Served over IPv6 only, not at 192\.0\.2\.1: node "a" does not forward IPv4 .* Run on the node: sysctl/);
 });
 
 test('the condition does not change with hostProblems: report or before the problem has settled', () => {
