@@ -1,3 +1,4 @@
+import { namesOf } from './advertisement-names.ts';
 import { defined } from '../../lang/defined.ts';
 import type { Address, Family } from '../../net/address.ts';
 import type { AddressType } from '../../model/kinds/types.ts';
@@ -134,10 +135,12 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
   const node = snapshot.nodes.get(nodeName);
   if (node === undefined) return no(reason('NodeUnknown', { node: nodeName }));
   const { labels } = node.metadata;
+  const covering = namesOf(advertisements);
   advertisements = advertisements.filter(({ nodeSelectors }) => anySelects(nodeSelectors, labels));
-  if (advertisements.length === 0) return no(reason('NodeNotSelected', { node: nodeName }));
+  if (advertisements.length === 0) return no(reason('NodeNotSelected', { node: nodeName, advertisements: covering }));
+  const onNode = namesOf(advertisements);
   advertisements = advertisements.filter(({ serviceSelectors }) => anySelects(serviceSelectors, service.metadata.labels));
-  if (advertisements.length === 0) return no(reason('ServiceNotSelected', undefined));
+  if (advertisements.length === 0) return no(reason('ServiceNotSelected', { advertisements: onNode }));
 
   const resolved: ResolvedAdvertisement[] = [];
   const refused: RefusedAdvertisement[] = [];

@@ -4,6 +4,7 @@ import { comparePrefixes, formatPrefix, isHostPrefix } from '../../net/prefix.ts
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { ResolvedAdvertisement } from './advertisements.ts';
+import { namesOf } from './advertisement-names.ts';
 import { uniteCommunities } from './communities.ts';
 import { carriesFamily, sessionWarning, type NodePeer } from './peers.ts';
 import type { RouteIntent } from './route.ts';
@@ -21,7 +22,7 @@ export function routesToPeer(
   advertisements: readonly ResolvedAdvertisement[],
 ): PeerAnnouncement {
   const forPeer = advertisements.filter(({ advertisement: { peers } }) => peers.length === 0 || peers.includes(peer));
-  if (forPeer.length === 0) return { peer, result: { reason: reason('PeerNotInAdvertisement', { peer }) } };
+  if (forPeer.length === 0) return { peer, result: { reason: reason('PeerNotInAdvertisement', { peer, advertisements: namesOf(advertisements.map(({ advertisement }) => advertisement)) }) } };
   if ('reason' in result) return { peer, result };
   const object = snapshot.peers.get(peer);
   if (object !== undefined && !carriesFamily(object, address.family)) {

@@ -59,7 +59,7 @@ export const allocationReasons = {
     brief: 'No IPAddressPool can give this Service an address',
     // The pool that came nearest to giving an address, its reason, and the fix of that reason.
     says: (d: { readonly pools: number; readonly pool: string; readonly because: string; readonly remedy: string }) =>
-      `${d.because}, ${d.pools === 2 ? 'and the other pool does not fit' : `and none of the other ${d.pools - 1} pools fits`}`,
+      `${d.because}${d.pools === 1 ? '' : ', and no other pool fits'}`,
     fix: (d) => d.remedy,
   }),
   PoolNotFound: lastingReason({

@@ -42,13 +42,14 @@ export const announcementReasons = {
   }),
   NodeNotSelected: reasonEntry({
     brief: 'No BGPAdvertisement selects the node',
-    says: (d: OnNode) => `no BGPAdvertisement that covers this address selects node "${d.node}"`,
-    fix: () => 'change nodeSelectors of the BGPAdvertisement, or label the node',
+    says: (d: OnNode & { readonly advertisements: string }) =>
+      `spec.nodeSelectors of ${d.advertisements}, which cover${d.advertisements.startsWith('BGPAdvertisements') ? '' : 's'} this address, do not match node "${d.node}"`,
+    fix: (d) => `change spec.nodeSelectors of ${d.advertisements}, or label the node`,
   }),
   ServiceNotSelected: reasonEntry({
     brief: 'No BGPAdvertisement selects the Service',
-    says: () => "no BGPAdvertisement's serviceSelectors match the Service's labels",
-    fix: () => 'change serviceSelectors of the BGPAdvertisement, or label the Service',
+    says: (d: { readonly advertisements: string }) => `spec.serviceSelectors of ${d.advertisements} do not match the labels of the Service`,
+    fix: (d) => `change spec.serviceSelectors of ${d.advertisements}, or label the Service`,
   }),
   ConflictingAdvertisements: reasonEntry({
     brief: 'BGPAdvertisements ask for different attributes',
@@ -131,7 +132,8 @@ export const announcementReasons = {
   NoLocalEndpoints: reasonEntry({
     brief: 'No endpoint on the node can take traffic',
     says: (d: OnNode & { readonly policy: string }) => `${d.policy} is Local and no endpoint on node "${d.node}" can take traffic`,
-    fix: () => 'nothing to do if other nodes announce it; else run a ready pod on the node, or use policy Cluster',
+    fix: (d) =>
+      `run a ready pod of the Service on the node, or set spec.${d.policy}: Cluster; nothing to do while another node announces the address`,
   }),
   EndpointsTerminating: reasonEntry({
     brief: 'The endpoints on the node are terminating, and another node has ready ones',
@@ -152,8 +154,9 @@ export const announcementReasons = {
   }),
   PeerNotInAdvertisement: reasonEntry({
     brief: 'The BGPAdvertisement does not name the peer',
-    says: (d: { readonly peer: string }) => `no BGPAdvertisement for this address names peer "${d.peer}"`,
-    fix: () => 'add the peer to spec.peers of the BGPAdvertisement',
+    says: (d: { readonly peer: string; readonly advertisements: string }) =>
+      `spec.peers of ${d.advertisements} does not name peer "${d.peer}"`,
+    fix: (d) => `add "${d.peer}" to spec.peers of ${d.advertisements}`,
   }),
   PeerFamilyNotCarried: reasonEntry({
     brief: 'The session does not carry the address family',

@@ -250,7 +250,7 @@ describe('the controller', () => {
     await controller.settled();
     expect(writer.condition('shop/two', 'AddressAssigned')).toBe('False NoPoolFits');
     expect(writer.message('shop/two')).toBe(
-      'Not served: pool main is full (1 of 1 IPv4 addresses), and none of the other 3 pools fits. Add addresses to IPAddressPool main, or delete a Service that holds one.',
+      'Not served: pool main is full (1 of 1 IPv4 addresses), and no other pool fits. Add addresses to IPAddressPool main, or delete a Service that holds one.',
     );
   });
 

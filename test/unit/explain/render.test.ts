@@ -77,7 +77,7 @@ describe('renderService', () => {
         ],
       },
     });
-    expect(text).toContain('Address    none\n           pool a is full, and the other pool does not fit\n');
+    expect(text).toContain('Address    none\n           pool a is full, and no other pool fits\n');
     expect(text).toContain('pool a: pool a is full (16 of 16 IPv6 addresses)\n               fix: add addresses');
     expect(text).toContain(
       'pool b: pool "b" has autoAssign: false\n               fix: annotate the Service with herald.dev/address-pool: b',

@@ -196,7 +196,7 @@ describe('Events of addresses', () => {
     await put(service({ name: 'shop/a' }), service({ name: 'shop/b' }), service({ name: 'shop/c' }));
     const warning = events.find(({ type }) => type === 'Warning');
     expect(warning).toMatchObject({ reason: 'NoPoolFits', action: 'AssignAddress', regarding: { name: 'c' } });
-    expect(warning?.note).toContain('pool main is full (2 of 2 IPv4 addresses), and the other pool does not fit');
+    expect(warning?.note).toContain('pool main is full (2 of 2 IPv4 addresses), and no other pool fits');
     const [condition] = records.statuses.get('shop/c')?.conditions ?? [];
     expect(condition?.reason).toBe('NoPoolFits');
     expect(warning?.note).toBe(condition?.message);

@@ -16,8 +16,8 @@ const view = (node: string, because: Reason): NodeView => ({
 describe('the causes of an address that no node announces', () => {
   test('leave out nodes that no BGPAdvertisement selects when a selected node is the nearest miss', () => {
     const nodes = [
-      view('n1', reason('NodeNotSelected', { node: 'n1' })),
-      view('n2', reason('NodeNotSelected', { node: 'n2' })),
+      view('n1', reason('NodeNotSelected', { node: 'n1', advertisements: 'BGPAdvertisement all' })),
+      view('n2', reason('NodeNotSelected', { node: 'n2', advertisements: 'BGPAdvertisement all' })),
       view('n3', reason('NoLocalEndpoints', { node: 'n3', policy: 'externalTrafficPolicy' })),
     ];
     expect(causesOf(nodes, address)).toEqual([{ reason: nodes[2]?.addresses[0]?.reason, nodes: ['n3'] }]);
@@ -30,7 +30,7 @@ describe('the causes of an address that no node announces', () => {
   });
 
   test('name all nodes when no BGPAdvertisement selects any', () => {
-    const nodes = ['n1', 'n2'].map((node) => view(node, reason('NodeNotSelected', { node })));
+    const nodes = ['n1', 'n2'].map((node) => view(node, reason('NodeNotSelected', { node, advertisements: 'BGPAdvertisement all' })));
     expect(causesOf(nodes, address).map((cause) => cause.nodes)).toEqual([['n1', 'n2']]);
   });
 });

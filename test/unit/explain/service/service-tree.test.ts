@@ -149,7 +149,7 @@ describe('the explanation tree of a Service', () => {
         forwards 4 frontends to 0 endpoints of 1, as its policy is Local
         answers load balancers at port 32000: 503 over IPv4 (0 ready here)
         192.0.2.1 is not announced: externalTrafficPolicy is Local and no endpoint on node "n2" can take traffic
-            fix: nothing to do if other nodes announce it; else run a ready pod on the node, or use policy Cluster
+            fix: run a ready pod of the Service on the node, or set spec.externalTrafficPolicy: Cluster; nothing to do while another node announces the address
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
 
       Clients
@@ -166,12 +166,12 @@ describe('the explanation tree of a Service', () => {
     ];
     expect(tree({ ...withService({ assigned: [] }), pools }, both)).toMatchInlineSnapshot(`
       "
-      Not served: pool full is full (1 of 1 IPv4 addresses), and the other pool does not fit. Add addresses to IPAddressPool full, or delete a Service that holds one.
+      Not served: pool full is full (1 of 1 IPv4 addresses), and no other pool fits. Add addresses to IPAddressPool full, or delete a Service that holds one.
 
       Service shop/web (LoadBalancer)
 
       Address    none
-                 pool full is full (1 of 1 IPv4 addresses), and the other pool does not fit
+                 pool full is full (1 of 1 IPv4 addresses), and no other pool fits
                  fix: add addresses to IPAddressPool full, or delete a Service that holds one
                  pool full: pool full is full (1 of 1 IPv4 addresses)
                      fix: add addresses to IPAddressPool full, or delete a Service that holds one
