@@ -22,7 +22,16 @@ export function routesToPeer(
   advertisements: readonly ResolvedAdvertisement[],
 ): PeerAnnouncement {
   const forPeer = advertisements.filter(({ advertisement: { peers } }) => peers.length === 0 || peers.includes(peer));
-  if (forPeer.length === 0) return { peer, result: { reason: reason('PeerNotInAdvertisement', { peer, advertisements: namesOf(advertisements.map(({ advertisement }) => advertisement)) }) } };
+  if (forPeer.length === 0)
+    return {
+      peer,
+      result: {
+        reason: reason('PeerNotInAdvertisement', {
+          peer,
+          advertisements: namesOf(advertisements.map(({ advertisement }) => advertisement)),
+        }),
+      },
+    };
   if ('reason' in result) return { peer, result };
   const object = snapshot.peers.get(peer);
   if (object !== undefined && !carriesFamily(object, address.family)) {
