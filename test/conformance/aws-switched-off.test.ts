@@ -33,7 +33,7 @@ test('a deleted Service says in a condition and an Event why it stays, until its
       readonly items: readonly { readonly reason: string; readonly note: string }[];
     };
     const found = note(items.find(({ reason }) => reason === 'AwsSwitchedOff'));
-    return found?.note.includes('start the controller with the --aws-cluster-name that it had') === true;
+    return found?.note.includes('Start the controller with the --aws-cluster-name that it had') === true;
   });
   expect(await services.conditionOf('web')).toBe('False AwsSwitchedOff');
   await patch('web', { metadata: { finalizers: null } });

@@ -3,7 +3,7 @@ import { defined } from '../../../src/lang/defined.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { serviceKey } from '../../../src/model/objects/metadata.ts';
 import type { Ingress, Service } from '../../../src/model/objects/service.ts';
-import { conditionText, reason, reasonText, remedyText, type Reason } from '../../../src/model/reasons.ts';
+import { reason, reasonText, remedyText, stableText, type Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { stackOf, type Member } from '../desire/stack.ts';
 import { hasOurFinalizer } from '../model/service-metadata.ts';
@@ -192,5 +192,5 @@ function ingressOf(hostname: string): readonly Ingress[] {
 function combineReasons(errors: readonly Reason[]): Reason | undefined {
   if (errors.length < 2) return errors[0];
   const fixes = [...new Set(errors.map(remedyText))].filter((text) => text !== '');
-  return reason('AwsSeveral', { problems: errors.map(reasonText), lasting: errors.map(conditionText), fixes });
+  return reason('AwsSeveral', { problems: errors.map(reasonText), lasting: errors.map((error) => stableText(error) ?? reasonText(error)), fixes });
 }

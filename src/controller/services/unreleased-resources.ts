@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { remedyText, stableText, reasonText, type Reason } from '../../model/reasons.ts';
+import { stableText, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Log } from '../../system/log.ts';
 import { notReleased } from './service-conditions.ts';
@@ -35,9 +35,7 @@ export class UnreleasedResources {
     const reason = reasonText(because);
     this.#log.warn({ service: key, code: because.code, reason }, 'resources of the Service are not released yet');
     if (service === undefined) return;
-    const remedy = remedyText(because);
-    const note = remedy === '' ? reason : `${reason}; ${remedy}`;
-    this.#events.record(objectEvent('notReleased', serviceReference(service), note, because.code));
+    this.#events.record(objectEvent('notReleased', serviceReference(service), notReleased(because).message, because.code));
   }
 
   /**

@@ -5,6 +5,7 @@ import { causesOf, isAnnounced, lossesOf, type Cause } from './causes.ts';
 import type { ClientReachability } from './client-reachability.ts';
 import type { NodeView } from './node-view.ts';
 import { objectOfReason } from './object-of-reason.ts';
+import { leadOfLoadBalancer } from './provider-lead.ts';
 import { causeText, listText, problemLine, targetsText } from './verdict-text.ts';
 
 /** Whether clients outside the cluster reach a Service, the first cause if they do not, and the fix. Plain data. */
@@ -62,7 +63,7 @@ function withoutAddress(service: Service, notOurs: Reason | undefined, unmet: Re
     return verdictOf(service, 'unknown', 'Served by another program, or not at all', cause, 0);
   // A load balancer of another provider, which has a host name.
   if (notOurs === undefined && unmet !== undefined && service.ingress.length > 0)
-    return verdictOf(service, 'unknown', 'Its load balancer exists, but not as it asks', cause, 0);
+    return verdictOf(service, 'unknown', leadOfLoadBalancer(unmet), cause, 0);
   return verdictOf(service, 'notServed', notOurs === undefined ? 'Not served' : 'Not served by Herald', cause, 0);
 }
 

@@ -1,4 +1,5 @@
 import type { ReasonCode } from '../../model/reasons.ts';
+import { withLead } from '../../decisions/verdict/provider-lead.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import type { ServiceExplanation } from './service.ts';
 
@@ -11,11 +12,9 @@ export function providerVerdict({ type, provider, record, status = [] }: Service
   if (type !== 'LoadBalancer' || name === undefined || name === 'bare-metal') return undefined;
   const refusal = record?.conditions.find((one) => one.type === 'herald.dev/AddressAssigned' && one.status === 'False');
   if (refusal !== undefined) {
-    const lead = status.length > 0 ? 'Its load balancer exists, but not as it asks' : 'Not served';
-    const isLine = /^(?:Not served|Its load balancer)/.test(refusal.message);
     return {
       outcome: status.length > 0 ? 'unknown' : 'notServed',
-      line: isLine ? refusal.message : `${lead}: ${refusal.message}`,
+      line: withLead(refusal.message, status.length > 0),
       code: refusal.reason as ReasonCode,
     };
   }

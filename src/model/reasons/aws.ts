@@ -1,3 +1,4 @@
+import { lastingMessage } from './aws-message.ts';
 import { reasonEntry, userMistake } from './entry.ts';
 
 export interface OfKey {
@@ -30,7 +31,7 @@ const remedies: Readonly<Record<string, string>> = {
 export const awsReasons = {
   AwsSeveral: reasonEntry({
     brief: 'Several things are wrong with what the Service asks of AWS',
-    /** `lasting` has the condition text of each problem. */
+    /** `lasting` has each problem without what changes while it stays. */
     says: (d: { readonly problems: Texts; readonly lasting: Texts; readonly fixes: Texts }) => joined(d.problems),
     lasting: (d) => joined(d.lasting),
     fix: (d) => joined(d.fixes),
@@ -224,18 +225,21 @@ export const awsReasons = {
   AwsCallFailed: reasonEntry({
     brief: 'A call to AWS failed',
     says: (d: FailedCall) => `${d.operation} failed: ${d.awsCode === '' ? 'no answer' : d.awsCode}: ${d.message}${requestOf(d)}`,
+    // Without the call: which one fails first differs each time.
+    lasting: (d) => `calls to AWS fail (${d.awsCode === '' ? 'no answer' : d.awsCode}); the controller logs which`,
     fix: () => 'Herald retries at growing intervals of at most 2 minutes',
   }),
   AwsThrottled: reasonEntry({
     brief: 'AWS asks to slow down',
     says: (d: FailedCall) => `${d.operation} was throttled: ${d.awsCode}: ${d.message}${requestOf(d)}`,
+    lasting: () => 'AWS throttles calls of the controller',
     fix: () => 'Herald retries at growing intervals of at most 5 minutes; other users of the account share its limits',
   }),
   AwsRefused: reasonEntry({
     brief: 'AWS refuses a call',
     says: (d: FailedCall & { readonly kind: string }) =>
       `${d.operation} was refused (${d.kind}): ${d.awsCode}: ${d.message}${requestOf(d)}`,
-    lasting: (d) => `AWS refuses ${d.operation} (${d.kind}): ${d.awsCode}`,
+    lasting: (d) => `AWS refuses ${d.operation} (${d.kind}): ${d.awsCode}: ${lastingMessage(d.message, d.operation, d.awsCode)}`,
     fix: (d) =>
       `${remedies[d.kind] ?? 'correct what the Service asks for'}; Herald retries when the Service changes, and at least every 10 minutes`,
   }),
@@ -248,6 +252,8 @@ export const awsReasons = {
   AwsCredentials: reasonEntry({
     brief: 'Herald has no credentials that AWS accepts',
     says: (d: { readonly message: string }) => `AWS was not called, or rejected the credentials: ${d.message}`,
+    // Without the operation of the message: which one fails first differs each time.
+    lasting: (d) => `AWS was not called, or rejected the credentials: ${lastingMessage(d.message.replace(/^\w+:\w+: /, ''))}`,
     fix: () =>
       'give the controller an IAM role (IRSA or EKS Pod Identity); on a terminal set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
   }),
@@ -255,7 +261,7 @@ export const awsReasons = {
     brief: 'The controller runs without --aws-cluster-name, so no load balancer is created, changed or deleted for the Service',
     /** `finalizer` is the finalizer that an earlier controller left on the Service, "" for none. */
     says: (d: { readonly finalizer: string }) =>
-      `the controller runs without --aws-cluster-name: no load balancer is created, changed or deleted for the Service${
+      `the controller runs without --aws-cluster-name, so no load balancer is created, changed or deleted for the Service${
         d.finalizer === '' ? '' : `, which cannot be deleted as long as it has the finalizer ${d.finalizer}`
       }`,
     fix: (d) =>

@@ -19,9 +19,9 @@ beforeEach(async () => {
 });
 
 const warnings = (): string[] => cluster.events.filter(({ type }) => type === 'Warning').map(({ reason, note }) => `${reason}: ${note}`);
-const told = expect.stringMatching(
-  /^AwsSwitchedOff: .*has the finalizer herald.dev\/aws; start the controller with the --aws-cluster-name/,
-);
+const cause = 'the controller runs without --aws-cluster-name, so no load balancer is created, changed or deleted for the Service';
+const kept = `${cause}, which cannot be deleted as long as it has the finalizer herald.dev/aws. Start the controller with the --aws-cluster-name that it had;`;
+const told = expect.stringContaining(`AwsSwitchedOff: Not known whether its load balancer is as it asks: ${kept}`);
 
 test('a Service that AWS served gets one warning and keeps its address', async () => {
   expect([cluster.condition('default/web'), cluster.ingress('default/web')]).toEqual(['False AwsSwitchedOff', ['k8s']]);
@@ -42,7 +42,10 @@ test('a deleted Service reports what it waits for and goes when the controller s
 test('a Service that moved to a pool or is no LoadBalancer any more is warned as well', async () => {
   cluster.apply(service({ ...web, type: 'ClusterIP' }));
   await cluster.run(10);
-  expect([warnings(), cluster.condition('default/web')]).toEqual([[told, told], 'False AwsSwitchedOff']);
+  expect([warnings(), cluster.condition('default/web')]).toEqual([
+    [told, expect.stringContaining(`AwsSwitchedOff: T${kept.slice(1)}`)],
+    'False AwsSwitchedOff',
+  ]);
   cluster.apply(classless);
   cluster.source.put(config({ defaultClass: true }));
   await cluster.run(60);
@@ -57,7 +60,9 @@ test("a new Service of an AWS class is warned, one of the AWS Load Balancer Cont
     'False AwsSwitchedOff',
     'absent',
   ]);
-  expect(warnings().at(-1)).toContain('or recreate the Service with another loadBalancerClass');
+  expect(warnings().at(-1)).toBe(
+    `AwsSwitchedOff: Not served: ${cause}. Start the controller with --aws-cluster-name, or recreate the Service with another loadBalancerClass.`,
+  );
   cluster.delete('default/new');
   await cluster.run(10);
   expect([cluster.service('default/new'), cluster.statuses.has('default/new')]).toEqual([undefined, false]);

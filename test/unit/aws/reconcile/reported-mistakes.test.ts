@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Service } from '../../../../src/model/objects/service.ts';
 import { ControllerFixture } from '../support/controller-fixture.ts';
 import { acmCertificate, awsMember, node } from '../support/stack-fixture.ts';
@@ -16,6 +16,7 @@ beforeEach(async () => {
 
 /** Reasons and notes, in order. */
 const told = (): string[] => cluster.events.splice(0).map(({ reason, note }) => `${reason}: ${note}`);
+const lead = 'Its load balancer exists, but not as it asks';
 const message = (): string => cluster.statuses.get('default/web')?.conditions[0]?.message ?? '';
 
 async function apply(annotations: Readonly<Record<string, string>>): Promise<void> {
@@ -25,28 +26,30 @@ async function apply(annotations: Readonly<Record<string, string>>): Promise<voi
 
 const scheme = 'annotation service.beta.kubernetes.io/aws-load-balancer-scheme is not one of internal, internet-facing';
 const interval = 'annotation service.beta.kubernetes.io/aws-load-balancer-healthcheck-interval is not a whole number';
+const remove = (name: string): string =>
+  `orrect or remove service.beta.kubernetes.io/aws-load-balancer-${name}; docs/reference/aws-annotations.md has what it takes`;
 
-test('an error that replaces another one of the same code is reported in an Event and the condition', async () => {
+test('an error that replaces another one of the same code is reported by one line in an Event and the condition', async () => {
   await apply({ scheme: 'public' });
-  expect(told()).toEqual([expect.stringContaining(`AwsAnnotationInvalid: ${scheme}; correct or remove`)]);
-  expect(message()).toBe(scheme);
+  expect(message()).toBe(`${lead}: ${scheme}. C${remove('scheme')}.`);
+  expect(told()).toEqual([`AwsAnnotationInvalid: ${message()}`]);
   await apply({ 'healthcheck-interval': 'x' });
-  expect(told()).toEqual([expect.stringContaining(`AwsAnnotationInvalid: ${interval}; correct or remove`)]);
-  expect(message()).toBe(interval);
+  expect(message()).toBe(`${lead}: ${interval}. C${remove('healthcheck-interval')}.`);
+  expect(told()).toEqual([`AwsAnnotationInvalid: ${message()}`]);
 });
 
 test('several errors are reported together, each with its fix, and again when their set changes', async () => {
   await apply({ scheme: 'public', 'healthcheck-interval': 'x', 'ssl-cert': acmCertificate, 'ssl-ports': 'none' });
-  const [first = '', ...others] = told();
   const port =
     'annotation service.beta.kubernetes.io/aws-load-balancer-ssl-ports names "none", which is not a port of the Service that it can apply to';
-  expect(others).toEqual([]);
-  expect(first).toContain(`AwsSeveral: ${interval}; ${scheme}; ${port}; correct or remove`);
-  expect(first).toContain('write names or numbers of TCP ports of the Service, or "*"');
-  expect(message()).toBe([interval, scheme, port].join('; '));
+  const fixes = `C${remove('healthcheck-interval')}; c${remove('scheme')}`;
+  expect(message()).toBe(
+    `${lead}: ${interval}; ${scheme}; ${port}. ${fixes}; write names or numbers of TCP ports of the Service, or "*".`,
+  );
+  expect(told()).toEqual([`AwsSeveral: ${message()}`]);
   await apply({ scheme: 'public', 'healthcheck-interval': 'x' });
-  expect(told()).toEqual([expect.stringContaining(`AwsSeveral: ${interval}; ${scheme}; correct`)]);
-  expect(message()).toBe([interval, scheme].join('; '));
+  expect(message()).toBe(`${lead}: ${interval}; ${scheme}. ${fixes}.`);
+  expect(told()).toEqual([`AwsSeveral: ${message()}`]);
 });
 
 test('unchanged errors are reported once, whatever else changes, and not again after a restart', async () => {
@@ -63,13 +66,22 @@ test('unchanged errors are reported once, whatever else changes, and not again a
   expect(cluster.statuses.get('default/web')).toEqual(written);
 });
 
-test('a refused call is reported without its request id', async () => {
-  cluster.cloud.fault = ({ operation }) =>
-    operation === 'elbv2:ModifyLoadBalancerAttributes' ? { kind: 'error', code: 'denied' } : undefined;
-  await apply({ attributes: 'load_balancing.cross_zone.enabled=true' });
-  await cluster.run(900);
-  expect(told()).toEqual([expect.stringMatching(/^AwsRefused: elbv2:ModifyLoadBalancerAttributes was refused/)]);
-  expect(message()).toMatch(/^AWS refuses elbv2:ModifyLoadBalancerAttributes \(denied\): \S+$/);
+describe('a call that fails again and again, each time with another request id, is reported by one line', () => {
+  const refused = 'AWS refuses elbv2:ModifyLoadBalancerAttributes (denied): Fake.denied: denied. Allow the action in the IAM policy';
+  test.each([
+    ['denied', `AwsRefused: ${lead}: ${refused}`],
+    ['throttled', 'AwsThrottled: Not known whether its load balancer is as it asks: AWS throttles calls of the controller. Herald retries'],
+    ['unreachable', 'AwsCallFailed: Not known whether its load balancer is as it asks: calls to AWS fail (Fake.unreachable); the controller'],
+    ['credentials', 'AwsCredentials: Not known whether its load balancer is as it asks: AWS was not called, or rejected the credentials: '],
+  ] as const)('%s', async (code, line) => {
+    cluster.cloud.fault = ({ operation }) => (operation === 'elbv2:ModifyLoadBalancerAttributes' ? { kind: 'error', code } : undefined);
+    await apply({ attributes: 'load_balancing.cross_zone.enabled=true' });
+    const first = message();
+    await cluster.run(900);
+    expect(told()).toEqual([`${line.slice(0, line.indexOf(':'))}: ${message()}`]);
+    expect(`${line.slice(0, line.indexOf(':'))}: ${message()}`).toContain(line);
+    expect(message()).toBe(first);
+  });
 });
 
 test("an annotation's text does not make the condition longer than its limit", async () => {

@@ -8,7 +8,7 @@ import { ProviderFixture } from '../support/provider-fixture.ts';
 const web = { name: 'web', ports: ['http:80/TCP@30080'] };
 const onAws = (further: object = {}): Service => awsMember('nlb', { ...web, loadBalancerClass: 'herald.dev/aws', ...further }).service;
 const noBalancer = service({ ...web, type: 'ClusterIP' });
-const protects = 'has deletion protection, which Herald respects; set deletion_protection.enabled=false';
+const protects = 'has deletion protection, which Herald respects. Set deletion_protection.enabled=false';
 
 function protect(cluster: ControllerFixture | ProviderFixture, value: boolean): void {
   for (const { attributes } of cluster.cloud.world.loadBalancers.values()) attributes.set('deletion_protection.enabled', `${value}`);
@@ -33,7 +33,7 @@ describe('a load balancer with deletion protection', () => {
   test('it is reported once on a Service that is no LoadBalancer any more, and in its condition until it is deleted', async () => {
     cluster.apply(noBalancer);
     await cluster.run(1800);
-    expect(warnings()).toEqual([expect.stringMatching(`^AwsDeletionProtected: load balancer k8s-default-web-\\w+ ${protects}`)]);
+    expect(warnings()).toEqual([expect.stringMatching(`^AwsDeletionProtected: Load balancer k8s-default-web-\\w+ ${protects}`)]);
     expect(condition()).toMatchObject({ type: 'herald.dev/AddressAssigned', status: 'False', reason: 'AwsDeletionProtected' });
     // A user who deletes the Service then sees why it stays.
     cluster.delete('default/web');
