@@ -192,5 +192,9 @@ function ingressOf(hostname: string): readonly Ingress[] {
 function combineReasons(errors: readonly Reason[]): Reason | undefined {
   if (errors.length < 2) return errors[0];
   const fixes = [...new Set(errors.map(remedyText))].filter((text) => text !== '');
-  return reason('AwsSeveral', { problems: errors.map(reasonText), lasting: errors.map((error) => stableText(error) ?? reasonText(error)), fixes });
+  return reason('AwsSeveral', {
+    problems: errors.map(reasonText),
+    lasting: errors.map((error) => stableText(error) ?? reasonText(error)),
+    fixes,
+  });
 }

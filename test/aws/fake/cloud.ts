@@ -59,7 +59,13 @@ export class FakeCloud implements Cloud {
     await this.latency();
     const fault = this.fault(call, this.calls.push(call));
     if (fault?.kind === 'error')
-      throw new AwsError({ code: fault.code, operation, awsCode: `Fake.${fault.code}`, requestId: `fault-${this.calls.length}`, message: fault.code });
+      throw new AwsError({
+        code: fault.code,
+        operation,
+        awsCode: `Fake.${fault.code}`,
+        requestId: `fault-${this.calls.length}`,
+        message: fault.code,
+      });
     if (fault?.kind === 'crash' && fault.when === 'before') throw new Crash(operation);
     const handler = handlers[operation] as Handler<O>;
     const output = structuredClone(handler(this.world, call.input as Input<O>));

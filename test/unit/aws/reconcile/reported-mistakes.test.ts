@@ -43,9 +43,7 @@ test('several errors are reported together, each with its fix, and again when th
   const port =
     'annotation service.beta.kubernetes.io/aws-load-balancer-ssl-ports names "none", which is not a port of the Service that it can apply to';
   const fixes = `C${remove('healthcheck-interval')}; c${remove('scheme')}`;
-  expect(message()).toBe(
-    `${lead}: ${interval}; ${scheme}; ${port}. ${fixes}; write names or numbers of TCP ports of the Service, or "*".`,
-  );
+  expect(message()).toBe(`${lead}: ${interval}; ${scheme}; ${port}. ${fixes}; write names or numbers of TCP ports of the Service, or "*".`);
   expect(told()).toEqual([`AwsSeveral: ${message()}`]);
   await apply({ scheme: 'public', 'healthcheck-interval': 'x' });
   expect(message()).toBe(`${lead}: ${interval}; ${scheme}. ${fixes}.`);
@@ -71,7 +69,10 @@ describe('a call that fails again and again, each time with another request id, 
   test.each([
     ['denied', `AwsRefused: ${lead}: ${refused}`],
     ['throttled', 'AwsThrottled: Not known whether its load balancer is as it asks: AWS throttles calls of the controller. Herald retries'],
-    ['unreachable', 'AwsCallFailed: Not known whether its load balancer is as it asks: calls to AWS fail (Fake.unreachable); the controller'],
+    [
+      'unreachable',
+      'AwsCallFailed: Not known whether its load balancer is as it asks: calls to AWS fail (Fake.unreachable); the controller',
+    ],
     ['credentials', 'AwsCredentials: Not known whether its load balancer is as it asks: AWS was not called, or rejected the credentials: '],
   ] as const)('%s', async (code, line) => {
     cluster.cloud.fault = ({ operation }) => (operation === 'elbv2:ModifyLoadBalancerAttributes' ? { kind: 'error', code } : undefined);
