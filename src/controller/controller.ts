@@ -124,7 +124,7 @@ export class Controller {
     for (const key of new Set([...keys, ...recorded.addresses.keys(), ...recorded.unreadable.keys()])) this.#queue.add(key);
     this.#queue.start();
     this.#checkTimeouts();
-    this.#configuration.start();
+    this.#configuration.start(recorded.pools ?? []);
     this.#sourceEvents.recordProblems();
     log.info({ services: snapshot.services.size, pools: snapshot.pools.size }, 'controller started');
   }

@@ -28,6 +28,8 @@ export interface RecordedStatus {
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
   /** Since when Services lack what they ask for, RFC 3339 in UTC. Absent when the records do not contain it. */
   readonly waitingSince?: ReadonlyMap<ServiceKey, string>;
+  /** Pools with a recorded status, including pools that no longer exist. Absent when a status goes with its pool. */
+  readonly pools?: readonly string[];
   /** Addresses that pools keep for Services that released them. */
   readonly released?: readonly ReleasedAddress[];
   /** The recorded conditions. Absent when the records do not contain them. */

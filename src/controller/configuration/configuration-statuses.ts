@@ -86,7 +86,8 @@ export class ConfigurationStatuses {
     this.#throttle = new KeyThrottle(components.clock, limits.objectStatusMilliseconds, (key) => this.#queue.add(key));
   }
 
-  start(): void {
+  /** `recordedPools`: pools with a recorded status. Records of pools that were deleted in the meantime go. */
+  start(recordedPools: readonly string[] = []): void {
     const { source, clock } = this.#components;
     this.#sessions.updateAllNodes(source.snapshot, clock.date().getTime());
     this.#conflicts = conflictsOf(source.snapshot.pools.values());
@@ -95,6 +96,9 @@ export class ConfigurationStatuses {
     this.#kept = this.#keptNow();
     this.#unreadable = unreadableObjects(source.problems(), source.snapshot);
     this.#requeue(...keysOf(source.snapshot), ...this.#unreadable.keys());
+    // An object may exist in a part that could not be read.
+    if (!source.problems().some(({ severity }) => severity === 'error'))
+      this.#requeue(...recordedPools.map((name) => objectKeyOf('IPAddressPool', name)));
     this.#queue.start();
   }
 

@@ -3,6 +3,7 @@ import type { ServicePreview } from '../provider/provider.ts';
 
 /** Changes that a pipeline may refuse, by their name on the command line, with their meaning. */
 export const failureKinds = {
+  'pool-refused': 'a pool is refused, because it overlaps another one',
   'moved-address': 'a Service gets another address in place of its current one',
   'lost-address': 'a Service loses its addresses',
   'no-address': 'a Service that requests an address gets none',
@@ -23,7 +24,16 @@ interface Failure {
 }
 
 export function findFailures(plan: Plan, previews: readonly ServicePreview[], refused: ReadonlySet<FailureKind>): Failure[] {
-  return [...addressFailures(plan), ...nodeFailures(plan), ...awsFailures(previews)].filter(({ kind }) => refused.has(kind));
+  return [...poolFailures(plan), ...addressFailures(plan), ...nodeFailures(plan), ...awsFailures(previews)].filter(({ kind }) =>
+    refused.has(kind),
+  );
+}
+
+function poolFailures({ pools }: Plan): Failure[] {
+  return pools.map(({ pool, heldBy }): Failure => {
+    const services = heldBy.map(({ service }) => service).join(', ');
+    return { kind: 'pool-refused', what: `${pool}${services === '' ? '' : ` (addresses of ${services})`}` };
+  });
 }
 
 function addressFailures({ addresses }: Plan): Failure[] {

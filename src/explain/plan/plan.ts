@@ -14,9 +14,11 @@ import { address, formatAddress } from '../../net/address.ts';
 import { frontendKey } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { expectedAddresses, type ExpectedAddresses } from '../pools/allocation.ts';
+import { newlyRefused, type RefusedPoolChange } from './refused-pools.ts';
 
 /** The differences that would follow if one snapshot replaced another. Plain data, sorted. */
 export interface Plan {
+  readonly pools: readonly RefusedPoolChange[];
   readonly addresses: readonly AddressChange[];
   readonly routes: readonly NodeChange[];
   readonly rules: readonly NodeChange[];
@@ -64,6 +66,7 @@ export function planChanges(current: Snapshot, proposed: Snapshot, classify: Cla
   );
   const nodes = [...new Set([...current.nodes.keys(), ...after.nodes.keys()])].toSorted();
   return {
+    pools: newlyRefused(current, proposed),
     addresses: changedAddresses(current, expectedAddresses(current, current), expected),
     routes: nodes.flatMap((node) => changes(node, routes(current, node), routes(after, node))),
     rules: nodes.flatMap((node) => changes(node, rules(current, node), rules(after, node))),
@@ -71,8 +74,8 @@ export function planChanges(current: Snapshot, proposed: Snapshot, classify: Cla
   };
 }
 
-export function isEmptyPlan({ addresses, routes, rules, sessions }: Plan): boolean {
-  return [addresses, routes, rules, sessions].every((changes) => changes.length === 0);
+export function isEmptyPlan({ pools, addresses, routes, rules, sessions }: Plan): boolean {
+  return [pools, addresses, routes, rules, sessions].every((changes) => changes.length === 0);
 }
 
 /** Returns the snapshot with other assigned addresses. Services for which `ingressOf` returns undefined keep theirs. */

@@ -1,4 +1,6 @@
 import { reasonText } from '../../model/reasons.ts';
+import { withFix } from '../text/reason-lines.ts';
+import type { RefusedPoolChange } from './refused-pools.ts';
 import { isEmptyPlan, type NodeChange, type Plan, type SessionChange } from './plan.ts';
 
 const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset: '!', live: '~' } as const;
@@ -9,8 +11,9 @@ const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset
  */
 export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: boolean } = {}): string[] {
   if (isEmptyPlan(plan)) return [unsure ? 'Nothing would change in the part that could be read.' : 'Nothing would change.'];
-  const { addresses, routes, rules, sessions } = plan;
+  const { pools, addresses, routes, rules, sessions } = plan;
   return [
+    ...section('Pools', pools.flatMap(poolLines)),
     ...section(
       'Addresses',
       addresses.map(({ service, before, after, reason }) => {
@@ -38,6 +41,14 @@ function byNode<C extends { readonly node: string }>(changes: readonly C[], text
     const nodes = group.map(({ node }) => node);
     return `  ${text}  on ${nodes.length > namedNodes ? `${nodes.length} nodes` : nodes.join(', ')}`;
   });
+}
+
+function poolLines({ pool, reason, addresses, heldBy }: RefusedPoolChange): string[] {
+  const held = heldBy.map((one) => `${one.service} (${one.addresses.join(', ')})`);
+  return [
+    ...withFix(`  ! ${pool}: would be refused and give none of ${addresses.join(', ')}: `, reason),
+    ...(held.length === 0 ? [] : [`      Services that keep its addresses, and would get no other one from it: ${held.join(', ')}`]),
+  ];
 }
 
 function sessionText({ peer, change, fields }: SessionChange): string {

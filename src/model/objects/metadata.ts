@@ -17,6 +17,8 @@ export interface Metadata {
   /** RFC 3339. "" when unknown (standalone). */
   readonly creationTimestamp: string;
   readonly deleting: boolean;
+  /** Of a pool of a directory: since when its record says that it is in force, RFC 3339. Absent: it does not. */
+  readonly inForceSince?: string;
   /** metadata.generation, which counts changes of the spec. Absent when the API server does not count, and standalone. */
   readonly generation?: number;
   /** Finalizers of a Service. Absent when there are none, and for other kinds. */

@@ -15,6 +15,7 @@ import { compareProblems, ManifestSet } from './manifest-set.ts';
 import { readManifests } from './manifests.ts';
 import { readBounded, type FileContent } from './read-file.ts';
 import { RecordSet } from './record-set.ts';
+import { PoolsInForce } from './records/pools-in-force.ts';
 import { FolderWatch } from './watch/folder-watch.ts';
 
 interface DirectorySourceComponents {
@@ -35,6 +36,9 @@ export class DirectorySource implements Source {
   readonly #objects = new MergedObjects(this.#store);
   readonly #manifests = new ManifestSet();
   readonly #records = new RecordSet(this.#store);
+  readonly #poolsInForce = new PoolsInForce();
+  /** The objects of each identity as settled, before pools got the time of their record. */
+  readonly #settled = new Map<string, readonly HeraldObject[]>();
   readonly #applied = new Map<string, readonly HeraldObject[]>();
   readonly #versions = new Map<string, string>();
   readonly #changeListeners = new Set<(changes: readonly Change[]) => void>();
@@ -105,7 +109,8 @@ export class DirectorySource implements Source {
     this.#watch = new FolderWatch(this.#root, (path) => void files.add(path), this.#onWatchError);
     await this.#watch.start();
     await this.#watch.close();
-    await this.#processBatch(files);
+    // Which pools are in force does not follow from the other directory.
+    await this.#processBatch(new Set([...files].filter((path) => roleOf(path)?.kind !== 'poolRecord')));
   }
 
   onChange(listener: (changes: readonly Change[]) => void): () => void {
@@ -178,9 +183,17 @@ export class DirectorySource implements Source {
       else this.#versions.set(path, content.version);
       const role = roleOf(path);
       if (role?.kind === 'record') changes.push(...this.#records.update(path, role, content));
+      else if (role?.kind === 'poolRecord') this.#readPoolRecord(role.name, content, affected);
       else if (role?.kind === 'lastGood') this.#recall(role.of, content);
       else if (role !== undefined) for (const id of this.#readFile(path, role.kind, content)) affected.add(id);
     }
+  }
+
+  #readPoolRecord(pool: string, content: FileContent, affected: Set<string>): void {
+    const id = `IPAddressPool/${pool}`;
+    if (!this.#poolsInForce.update(pool, content)) return;
+    this.#settled.delete(id);
+    affected.add(id);
   }
 
   /** A record that cannot be read counts as none. */
@@ -213,10 +226,16 @@ export class DirectorySource implements Source {
     const settled = this.#manifests.settle(id);
     // A broken file keeps its last good version, unless HeraldConfig no longer allows MetalLB's objects.
     const foreign = this.#mode.compat === 'none' && settled.some(({ metadata }) => metadata.origin !== undefined);
-    const after = foreign ? [] : settled;
-    if (before === after) return [];
-    if (after.length === 0) this.#applied.delete(id);
-    else this.#applied.set(id, after);
+    const chosen = foreign ? [] : settled;
+    if (chosen === this.#settled.get(id) || (chosen.length === 0 && before.length === 0)) return [];
+    const after = chosen.map((object) => this.#poolsInForce.dated(object));
+    if (after.length === 0) {
+      this.#applied.delete(id);
+      this.#settled.delete(id);
+    } else {
+      this.#applied.set(id, after);
+      this.#settled.set(id, chosen);
+    }
     const kept = new Set(after.map(sourceKey));
     const removed = before.filter((object) => !kept.has(sourceKey(object)));
     return [

@@ -6,6 +6,7 @@ import { SourceError } from '../source.ts';
 const ownFolder = '.herald';
 export const statusFolder = `${ownFolder}/status/services`;
 export const objectStatusFolder = `${ownFolder}/status/objects`;
+const poolStatusFolder = `${objectStatusFolder}/ipaddresspool`;
 export const nodesFolder = `${ownFolder}/nodes`;
 const lastGoodFolder = `${ownFolder}/last-good`;
 
@@ -14,6 +15,8 @@ type FileRole =
   | { readonly kind: 'manifest' }
   | { readonly kind: 'nodeState' }
   | ({ readonly kind: 'record' } & NamespacedName)
+  /** The status of an IPAddressPool. */
+  | { readonly kind: 'poolRecord'; readonly name: string }
   /** The last good version of objects whose manifest, `of`, is broken now. */
   | { readonly kind: 'lastGood'; readonly of: string };
 
@@ -28,6 +31,8 @@ export function roleOf(path: string): FileRole | undefined {
       ? { kind: 'record', namespace, name: stem }
       : undefined;
   }
+  if (path.startsWith(`${poolStatusFolder}/`))
+    return parts.length === 5 && isSubdomainName(stem) ? { kind: 'poolRecord', name: stem } : undefined;
   if (path.startsWith(`${nodesFolder}/`)) return parts.length === 3 && isSubdomainName(stem) ? { kind: 'nodeState' } : undefined;
   if (path.startsWith(`${lastGoodFolder}/`)) {
     const of = path.slice(lastGoodFolder.length + 1);
@@ -44,6 +49,7 @@ export function lastGoodFileOf(manifest: string): string {
 /** True when the folder may contain relevant files. "" is the directory itself. */
 export function mayHoldFiles(folder: string): boolean {
   if (folder === '' || folder === ownFolder || folder === `${ownFolder}/status` || folder === nodesFolder) return true;
+  if (folder === objectStatusFolder || folder === poolStatusFolder) return true;
   if (folder === statusFolder || folder.startsWith(`${statusFolder}/`)) return true;
   if (folder === lastGoodFolder) return true;
   if (folder.startsWith(`${lastGoodFolder}/`)) return mayHoldFiles(folder.slice(lastGoodFolder.length + 1)) && !folder.includes('/.', 1);

@@ -17,6 +17,8 @@ export interface RecordedAddresses {
   readonly uids?: ReadonlyMap<ServiceKey, string>;
   /** Services whose records cannot be trusted, with the file relative to the directory. */
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
+  /** Pools with a recorded status, including pools that no longer exist. */
+  readonly pools?: readonly string[];
   /** Released addresses that pools keep. */
   readonly released?: readonly ReleasedAddress[];
   /** Since when each Service lacks what it asks for, RFC 3339 in UTC. */
@@ -51,19 +53,22 @@ export async function readRecordedAddresses(root: string): Promise<RecordedAddre
       if (record.waitingSince !== undefined) waitingSince.set(key, record.waitingSince);
     }
   }
-  return { addresses: recorded, unreadable, waitingSince, conditions, released: await readReleases(root) };
+  return { addresses: recorded, unreadable, waitingSince, conditions, ...(await readPools(root)) };
 }
 
 /** A pool with an unreadable status keeps no released addresses. No Service loses an address that it holds. */
-async function readReleases(root: string): Promise<ReleasedAddress[]> {
+async function readPools(root: string): Promise<{ readonly pools: readonly string[]; readonly released: readonly ReleasedAddress[] }> {
   const folder = join(root, objectStatusFolder, 'ipaddresspool');
   const released: ReleasedAddress[] = [];
+  const pools: string[] = [];
   for (const file of await namesIn(folder)) {
+    const role = roleOf(`${objectStatusFolder}/ipaddresspool/${file}`);
+    if (role?.kind === 'poolRecord') pools.push(role.name);
     const content = await readBounded(join(folder, file));
     const [document] = content.kind === 'text' ? decodeDocuments(content.text, false) : [];
     if (isRecord(document?.raw)) released.push(...readReleased(document.raw['status']));
   }
-  return released;
+  return { pools, released };
 }
 
 /** Returns undefined when the record has a mistake. */

@@ -27,8 +27,9 @@ export function refusalOf({ pool, reason: because }: RefusedPool): PoolRefusal {
 }
 
 /**
- * Splits pools into effective and refused ones. Of two overlapping pools only the one created later is refused; a pool without a creation
- * time counts as later, and among equals the later name is refused. A pool whose own ranges overlap is refused too.
+ * Splits pools into effective and refused ones. Of two overlapping pools only the later one is refused. Pools of a directory that are on
+ * record as in force come first, then the pool created first; a pool without a creation time counts as later, and among equals the later
+ * name is refused. A pool whose own ranges overlap is refused too.
  */
 export function effectivePools(pools: ReadonlyMap<string, IPAddressPool>): EffectivePools {
   const known = memo.get(pools);
@@ -91,8 +92,8 @@ function withoutOverlaps(values: readonly IPAddressPool[]): EffectivePools {
 
 /** The API server writes RFC 3339 in UTC without fractions, which sorts as text. */
 function byAge(a: IPAddressPool, b: IPAddressPool): number {
-  const age = ({ metadata: { creationTimestamp, name } }: IPAddressPool): string =>
-    `${creationTimestamp === '' ? '~' : creationTimestamp} ${name}`;
+  const age = ({ metadata: { inForceSince = '~', creationTimestamp, name } }: IPAddressPool): string =>
+    `${inForceSince} ${creationTimestamp === '' ? '~' : creationTimestamp} ${name}`;
   return age(a) < age(b) ? -1 : 1;
 }
 

@@ -120,3 +120,44 @@ test.each([
   expect(stdout).toContain(name);
   expect(stdout).not.toContain(`herald explain ${kind} ${name}`);
 });
+
+describe('plan of overlapping pools, with the records of a directory', () => {
+  const poolYaml = (name: string, addresses: readonly string[]): string =>
+    JSON.stringify({ apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool', metadata: { name }, spec: { addresses } });
+
+  /** Records that a pool is in force since a second. */
+  async function record(name: string, second: number): Promise<void> {
+    const folder = join(directory, '.herald/status/objects/ipaddresspool');
+    await mkdir(folder, { recursive: true });
+    const accepted = { type: 'Accepted', status: 'True', reason: 'Accepted', lastTransitionTime: `2026-01-01T00:00:0${second}Z` };
+    await writeFile(join(folder, `${name}.yaml`), JSON.stringify({ status: { conditions: [accepted] } }));
+  }
+
+  async function planned(addresses: readonly string[]): ReturnType<typeof inProcess> {
+    const proposal = await scratch(...fabric);
+    await writeFile(join(proposal, 'aaa.yaml'), poolYaml('aaa', addresses));
+    const result = await inProcess(planCommand, ['-f', proposal, '--source', directory, '--fail-on', 'pool-refused']);
+    await discard(proposal);
+    return result;
+  }
+
+  test.each(['198.51.100.0/28', '2001:db8:100::10/124'])('refuses the new one although it sorts first: %s', async (range) => {
+    await record('public', 1);
+    const { stdout, stderr, code } = await planned([range]);
+    expect(stdout).toContain(`  ! aaa: would be refused and give none of ${range}: `);
+    expect(stdout).toContain('of IPAddressPool "public", which came first');
+    expect(stdout).not.toContain('! public');
+    expect(stderr).toContain('refused: pool-refused: aaa\n');
+    expect(code).toBe(3);
+  });
+
+  test('names the Services of a pool that an older one would grow into', async () => {
+    await writeFile(join(directory, 'aaa.yaml'), poolYaml('aaa', ['203.0.113.0/28']));
+    await record('aaa', 1);
+    await record('public', 2);
+    const { stdout, stderr } = await planned(['203.0.113.0/28', '198.51.100.0/28']);
+    expect(stdout).toContain('  ! public: would be refused and give none of ');
+    expect(stdout).toContain('would get no other one from it: shop/web (198.51.100.10, 2001:db8:100::10)');
+    expect(stderr).toContain('refused: pool-refused: public (addresses of shop/web)\n');
+  });
+});

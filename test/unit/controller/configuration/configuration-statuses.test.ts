@@ -24,7 +24,11 @@ class Objects implements StatusWriter {
   }
 
   async recorded(): Promise<RecordedStatus> {
-    return { addresses: new Map(), unreadable: new Map() };
+    return {
+      addresses: new Map(),
+      unreadable: new Map(),
+      pools: [...this.statuses.keys()].flatMap((key) => key.split('IPAddressPool/')[1] ?? []),
+    };
   }
 
   async writeService(key: ServiceKey, { ingress }: ServiceStatus): Promise<void> {
@@ -367,6 +371,18 @@ test('the status of an advertisement follows the objects that it names', async (
   source.remove(main);
   await pass(limits.objectStatusMilliseconds);
   expect(objects.of('BGPAdvertisement/all')).toBe('UnknownPool, AdvertisesNothing');
+});
+
+test.each([
+  ['goes when the controller starts', [], false],
+  ['stays while something cannot be read', [{ severity: 'error', message: 'cannot be read', fix: '' }], true],
+] as const)('the record of a pool that was deleted while no controller ran %s', async (_, problems, stays) => {
+  objects.statuses.set('IPAddressPool/old', { conditions: [], fields: {} });
+  source.put(main);
+  source.breakSomething(...problems);
+  await start();
+  await pass(limits.objectStatusMilliseconds);
+  expect(objects.statuses.has('IPAddressPool/old')).toBe(stays);
 });
 
 test('no timer remains after stop', async () => {
