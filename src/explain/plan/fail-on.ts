@@ -3,10 +3,10 @@ import type { ServicePreview } from '../provider/provider.ts';
 
 /** Changes that a pipeline may refuse, by their name on the command line, with their meaning. */
 export const failureKinds = {
-  'pool-refused': 'a pool is refused, because it overlaps another one',
   'moved-address': 'a Service gets another address in place of its current one',
   'lost-address': 'a Service loses its addresses',
   'no-address': 'a Service that requests an address gets none',
+  'pool-refused': 'a pool is refused, because it overlaps another one',
   'session-reset': 'a BGP session resets',
   'session-stop': 'a BGP session ends',
   'route-withdrawn': 'a route is withdrawn',
