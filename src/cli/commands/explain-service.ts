@@ -18,7 +18,7 @@ import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';
 import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
 import { UsageError, type CommandContext, type ClaimingProvider } from '../context/command-context.ts';
-import { withExpectedAddresses } from '../../explain/pools/expected-address.ts';
+import { forecastService } from '../../explain/service/forecast.ts';
 import { withoutSelfReference } from '../../explain/text/self-reference.ts';
 import { explainLiveService } from '../../explain/service/live-service.ts';
 import { queryNodes, noAskOption, type QueryOptions } from '../live/query-nodes.ts';
@@ -73,7 +73,9 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   const [namespace = ''] = key.split('/');
   const service = snapshot.services.get(key);
   const pods = service === undefined ? undefined : await reading.pods(namespace);
-  const decided = explainService(snapshot, key, now, pods);
+  const present = explainService(snapshot, key, now, pods);
+  const forecast = present !== undefined && reading.kind === 'manifests' ? forecastService(snapshot, present, now) : undefined;
+  const decided = forecast ?? present;
   if (service === undefined || decided === undefined) {
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
     throw new UsageError(
@@ -83,10 +85,9 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   }
   requireKnown(decided, options);
   const { live, unasked } = await queryNodes(context, options, { node: options.node, routes: { service: key } });
-  const sent = explainLiveService(snapshot, key, now, { live, pods }) ?? decided;
-  const told = reading.kind === 'manifests' ? { ...sent, allocation: withExpectedAddresses(sent.allocation, snapshot, key) } : sent;
+  const told = forecast ?? explainLiveService(snapshot, key, now, { live, pods }) ?? decided;
   const whole = await withProviderAndRecord(context, reading, service, told, options);
-  const concluded = withConclusion(markUndecided(whole, unread, namespace), snapshot);
+  const concluded = forecast === undefined ? withConclusion(markUndecided(whole, unread, namespace), snapshot) : whole;
   const judged = { ...concluded, ...defined({ verdict: providerVerdict(concluded) }) };
   const explanation = narrowToNodeAndPeer(judged, options);
   if (options.output === 'json') {

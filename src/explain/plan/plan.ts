@@ -1,5 +1,4 @@
 import { defined } from '../../lang/defined.ts';
-import { holdersIn } from '../../model/store/address-index.ts';
 import { peersOfNode, type PeerSession, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
 import { routesByPeer } from '../../decisions/announcement/merge-routes.ts';
@@ -7,13 +6,14 @@ import { nodeForwarding } from '../../decisions/forwarding/node.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
-import type { Ingress, Service } from '../../model/objects/service.ts';
+import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { valuesOf } from '../../model/store/snapshot-values.ts';
-import { address, formatAddress } from '../../net/address.ts';
+import { formatAddress } from '../../net/address.ts';
 import { frontendKey } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { expectedAddresses, type ExpectedAddresses } from '../pools/allocation.ts';
+import { withExpectedIngress, withIngress } from '../pools/with-ingress.ts';
 import { newlyRefused, type RefusedPoolChange } from './refused-pools.ts';
 
 /** The differences that would follow if one snapshot replaced another. Plain data, sorted. */
@@ -61,9 +61,7 @@ type ClassifySession = (
 export function planChanges(current: Snapshot, proposed: Snapshot, classify: ClassifySession): Plan {
   const recorded = withIngress({ ...valuesOf(proposed), nodeStates: current.nodeStates }, (key) => current.services.get(key)?.ingress);
   const expected = expectedAddresses(current, recorded);
-  const after = withIngress(recorded, (key) =>
-    expected.get(key)?.addresses.map((text): Ingress => ({ address: address(text), ipMode: 'VIP' })),
-  );
+  const after = withExpectedIngress(recorded, expected);
   const nodes = [...new Set([...current.nodes.keys(), ...after.nodes.keys()])].toSorted();
   return {
     pools: newlyRefused(current, proposed),
@@ -76,17 +74,6 @@ export function planChanges(current: Snapshot, proposed: Snapshot, classify: Cla
 
 export function isEmptyPlan({ pools, addresses, routes, rules, sessions }: Plan): boolean {
   return [pools, addresses, routes, rules, sessions].every((changes) => changes.length === 0);
-}
-
-/** Returns the snapshot with other assigned addresses. Services for which `ingressOf` returns undefined keep theirs. */
-function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonly Ingress[] | undefined): Snapshot {
-  const services = new Map(
-    [...snapshot.services].map(([key, service]): [ServiceKey, Service] => {
-      const ingress = ingressOf(key);
-      return [key, ingress === undefined ? service : { ...service, ingress }];
-    }),
-  );
-  return { ...valuesOf(snapshot), services, holdersOf: holdersIn(services) };
 }
 
 /** `unchanged` is what the current manifests lead to anyway. A Service that waits now and would go on waiting is not a change. */

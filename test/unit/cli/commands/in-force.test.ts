@@ -108,7 +108,12 @@ test('explain -f gives the address that a Service of manifests would get, from w
   const files = fabric.flatMap((file) => ['-f', join(directory, file)]);
   const { stdout } = await inProcess(explainCommand, ['service', 'shop/web', ...files]);
   expect(stdout).toContain('Address    none yet: would get 198.51.100.10 from pool public, 2001:db8:100::10 from pool public\n');
-  expect(stdout).not.toContain('is it running');
+  expect(stdout).toMatch(
+    /^Would be served at 198\.51\.100\.10 and 2001:db8:100::10 from pool public, and at 192\.0\.2\.10 and 2001:db8:2::10 via node1, node2 and node3\.\n/,
+  );
+  expect(stdout).toContain('  198.51.100.10 would be announced to tor1-v4, tor2-v4\n');
+  expect(stdout).toContain('  2001:db8:100::10 would be announced to tor1-v6, tor2-v6\n');
+  expect(stdout).not.toMatch(/is it running|has not assigned|has no address/);
 });
 
 test.each([

@@ -1,0 +1,23 @@
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Ingress, Service } from '../../model/objects/service.ts';
+import { holdersIn } from '../../model/store/address-index.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import { valuesOf } from '../../model/store/snapshot-values.ts';
+import { address } from '../../net/address.ts';
+import type { ExpectedAddresses } from './allocation.ts';
+
+/** Returns the snapshot with other assigned addresses. Services for which `ingressOf` returns undefined keep theirs. */
+export function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonly Ingress[] | undefined): Snapshot {
+  const services = new Map(
+    [...snapshot.services].map(([key, service]): [ServiceKey, Service] => {
+      const ingress = ingressOf(key);
+      return [key, ingress === undefined ? service : { ...service, ingress }];
+    }),
+  );
+  return { ...valuesOf(snapshot), services, holdersOf: holdersIn(services) };
+}
+
+/** Returns the snapshot after every Service got its expected addresses. */
+export function withExpectedIngress(snapshot: Snapshot, expected: ExpectedAddresses): Snapshot {
+  return withIngress(snapshot, (key) => expected.get(key)?.addresses.map((text): Ingress => ({ address: address(text), ipMode: 'VIP' })));
+}
