@@ -171,7 +171,7 @@ describe('explainNode', () => {
       Forwards   7 frontends of 4 Services
       Announces  2 Services
                  not shop/local: externalTrafficPolicy is Local and no endpoint on node "n1" can take traffic
-                     fix: nothing to do if other nodes announce it; else run a ready pod on the node, or use policy Cluster
+                     fix: run a ready pod of the Service on the node, or set spec.externalTrafficPolicy: Cluster; nothing to do while another node announces the address
       Session    tor (10.0.0.254, AS 64513): Established for 3 h, 2 routes for it
       "
     `);
