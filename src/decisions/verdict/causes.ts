@@ -15,10 +15,10 @@ export interface Cause {
 const intendedInOrder: readonly ReasonCode[] = [
   'NodeNotSelected',
   'NodeExcluded',
-  'NodeDrained',
   'NoLocalEndpoints',
   'PeerNotInAdvertisement',
   'PeerFamilyNotCarried',
+  'NodeDrained',
 ];
 const intended: ReadonlySet<ReasonCode> = new Set(intendedInOrder);
 

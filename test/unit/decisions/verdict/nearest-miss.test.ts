@@ -23,6 +23,16 @@ describe('the causes of an address that no node announces', () => {
     expect(causesOf(nodes, address)).toEqual([{ reason: nodes[2]?.addresses[0]?.reason, nodes: ['n3'] }]);
   });
 
+  test('name the drained node, which would else announce, when other nodes have no local endpoint', () => {
+    const drained = reason('NodeDrained', { node: 'n1' });
+    const nodes = [
+      view('n1', drained),
+      view('n2', reason('NoLocalEndpoints', { node: 'n2', policy: 'externalTrafficPolicy' })),
+      view('n3', reason('NoLocalEndpoints', { node: 'n3', policy: 'externalTrafficPolicy' })),
+    ];
+    expect(causesOf(nodes, address)).toEqual([{ reason: drained, nodes: ['n1'] }]);
+  });
+
   test('are the failures when a node fails and others do what they should', () => {
     const failure = reason('NodeNetworkUnavailable', { node: 'n2' });
     const nodes = [view('n1', reason('NoLocalEndpoints', { node: 'n1', policy: 'externalTrafficPolicy' })), view('n2', failure)];
