@@ -15,7 +15,7 @@ import { silentLog } from '../../../src/system/log.ts';
 import { FixtureApiServer } from '../../kube-fixture/api-server.ts';
 import { startKubeProxy, type KubeProxy } from '../../kube-fixture/kube-proxy.ts';
 import type { ApiObject } from '../../kube-fixture/object.ts';
-import { inside, namespaceOf, OneNode, type Machine } from '../../lab/dataplane/one-node.ts';
+import { inside, namespaceOf, nodeAddress, OneNode, type Machine } from '../../lab/dataplane/one-node.ts';
 import { FakeHost } from '../../unit/agent/fakes/fake-host.ts';
 import { FakeHttp } from '../../unit/agent/fakes/fake-http.ts';
 import { FakeBfd } from '../../unit/agent/fakes/fake-bfd.ts';
@@ -87,6 +87,9 @@ export class BesideLab {
   async startAgent(services: ServicesScope): Promise<void> {
     this.scope(services);
     const namespace = namespaceNamed(namespaceOf('node'));
+    const host = new FakeHost();
+    // An agent announces nothing from a host that has no InternalIP of its Node.
+    host.others.push(nodeAddress(4), nodeAddress(6));
     this.#agent = new Agent(
       {
         source: this.#source,
@@ -101,7 +104,7 @@ export class BesideLab {
         countConnections: async () => 0,
         writeNodeState: async (state) => void this.states.push(state),
         listenHttp: new FakeHttp().listen,
-        host: new FakeHost(),
+        host,
         hostFilters: async () => [],
         clock: systemClock,
         random: () => 1,

@@ -1,7 +1,7 @@
 import { defined } from '../../../src/lang/defined.ts';
 import type { Family } from '../../../src/net/address.ts';
 import type { Protocol } from '../../../src/net/frontend.ts';
-import { podPort } from '../../lab/dataplane/one-node.ts';
+import { nodeAddress, podPort } from '../../lab/dataplane/one-node.ts';
 import type { ApiObject } from '../../kube-fixture/object.ts';
 
 /** API objects for kube-proxy and Herald alike. The node is "here"; every Service has both families, TCP and UDP. */
@@ -16,7 +16,7 @@ export const node: ApiObject = {
   kind: 'Node',
   metadata: { name: 'here' },
   spec: { podCIDRs: ['10.244.1.0/24', 'fd01::/64'] },
-  status: { addresses: ['10.99.0.1', 'fd99::1'].map((address) => ({ type: 'InternalIP', address })) },
+  status: { addresses: families.map((family) => ({ type: 'InternalIP', address: nodeAddress(family) })) },
 };
 
 export const serviceCIDR: ApiObject = {
