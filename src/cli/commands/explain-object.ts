@@ -66,10 +66,9 @@ export const peerSubject: Subject = {
   names: ({ snapshot }) => snapshot.peers.keys(),
   asksAgents: true,
   explain({ snapshot, now, sourceOf }, name, { node }) {
-    const whole = explainPeer(snapshot, name, now, sourceOf);
-    if (whole === undefined) return undefined;
+    const data = explainPeer(snapshot, name, now, sourceOf, node);
+    if (data === undefined) return undefined;
     if (node !== undefined && !snapshot.nodes.has(node)) throw unknownNameError('node', node, snapshot.nodes.keys());
-    const data = node === undefined ? whole : { ...whole, nodes: whole.nodes.filter((one) => one.node === node) };
     return { data, lines: (of: typeof data) => renderPeer(of, node !== undefined) };
   },
 };

@@ -96,18 +96,23 @@ export function renderNodeOverview(overview: NodeOverview): string[] {
     ...host.flatMap((because) => withFix('Host       ', because)),
     ...(heldBack === undefined ? [] : [`Held back  ${heldBack.join('; ')}`]),
     ...(drain === undefined ? [] : [`Drain      ${drain}`]),
-    `Forwards   ${problem === undefined ? '' : 'should: '}${forwards.frontends} frontends of ${forwards.services} Services`,
-    `Announces  ${problem === undefined ? '' : 'would: '}${announces} Services`,
+    `Forwards   ${problem === undefined ? '' : 'should: '}${counted(forwards.frontends, 'frontend')} of ${counted(forwards.services, 'Service')}`,
+    `Announces  ${problem === undefined ? '' : 'would: '}${counted(announces, 'Service')}`,
     ...silent.flatMap(({ reason: because, services }) => [
       `           not ${nameSome(services)}: ${reasonText(because)}`,
       ...(remedyText(because) === '' ? [] : [`               fix: ${remedyText(because)}`]),
     ]),
-    ...sessions.map((session) => `Session    ${sessionText(session)}, ${session.routes} routes for it`),
+    ...sessions.map((session) => `Session    ${sessionText(session)}, ${counted(session.routes, 'route')} for it`),
     ...sessions.flatMap(({ reason: because }) => (because === undefined ? [] : withFix('           ', because))),
     ...(noSessions === undefined ? [] : withFix('Session    none: ', noSessions)),
     ...differing.flatMap(({ service, reason: because }) => withFix(`Differs    ${service}: `, because)),
     ...(overview.truncated ? ['           more Services differ than the agent lists'] : []),
   ];
+}
+
+/** "1 Service" or "2 Services". */
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function nameSome(services: readonly ServiceKey[]): string {

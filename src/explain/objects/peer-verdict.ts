@@ -2,6 +2,8 @@ import { causeRemedy, causeText, nodesText, type SessionCause } from '../session
 
 /** Whether a BGPPeer has the sessions that it asks for. */
 export interface PeerVerdict {
+  /** The only node that it is about. Absent: all. */
+  readonly node?: string;
   readonly outcome: 'up' | 'partly' | 'down';
   readonly established: number;
   readonly expected: number;
@@ -11,17 +13,20 @@ export interface PeerVerdict {
   readonly warnings: readonly SessionCause[];
 }
 
-/** "Up: 3 of 3 sessions." or the cause and its fix: "Down: 0 of 3 sessions. All 3 nodes: ... Set ...". `nodes`: all that the peer selects. */
-export function verdictLine({ outcome, established, expected, causes, warnings }: PeerVerdict, nodes: number): string {
+/**
+ * "Up: 3 of 3 sessions.", of one node "Up on node n1: 1 of 1 sessions.", or the cause and its fix: "Down: 0 of 3 sessions. All 3 nodes: ...
+ * Set ...". `nodes`: the number of nodes that the peer selects.
+ */
+export function verdictLine({ outcome, established, expected, causes, warnings, node }: PeerVerdict, nodes: number): string {
   const lead = { up: 'Up', partly: 'Partly up', down: 'Down' }[outcome];
   const [first = warnings[0], ...others] = causes;
-  const counted = `${lead}: ${established} of ${expected} sessions`;
+  const counted = `${lead}${node === undefined ? '' : ` on node ${node}`}: ${established} of ${expected} sessions`;
   if (first === undefined) return `${counted}.`;
   const more = others.length === 0 ? '' : ` ${others.length === 1 ? 'Another cause' : `${others.length} other causes`} below.`;
-  const who = first.nodes.length === 0 ? '' : `${nodesText(first.nodes, nodes)}: `;
+  const who = first.nodes.length === 0 || node !== undefined ? '' : `${nodesText(first.nodes, nodes)}: `;
   const sentence = `${who}${causeText(first)}`;
   return causes.length === 0
-    ? `${counted}, but on ${sentence}. ${ending(causeRemedy(first))}`.trimEnd()
+    ? `${counted}, but ${node === undefined ? 'on ' : ''}${sentence}. ${ending(causeRemedy(first))}`.trimEnd()
     : `${counted}. ${capitalized(sentence)}. ${ending(causeRemedy(first))}${more}`.trimEnd();
 }
 

@@ -39,12 +39,16 @@ interface PeerNode {
   readonly routes: readonly SentRoute[];
 }
 
-/** `now` is in milliseconds since the epoch. The age of agents' reports is measured by it. `sourceOf` says what the snapshot is based on. */
+/**
+ * `now` is in milliseconds since the epoch. The age of agents' reports is measured by it. `sourceOf` says what the snapshot is based on.
+ * `only`: the one node that is explained; all if absent, or if the peer does not select it.
+ */
 export function explainPeer(
   snapshot: Snapshot,
   name: string,
   now: number,
   sourceOf: (node: string) => NodeSources = (node) => sourcesOf(snapshot, node, now),
+  only?: string,
 ): PeerOverview | undefined {
   const peer = snapshot.peers.get(name);
   if (peer === undefined) return undefined;
@@ -58,7 +62,7 @@ export function explainPeer(
     return [{ node, source: sourceOf(node), ...defined({ problem }), session, routes }];
   });
   const selected = new Set(nodes.map(({ node }) => node));
-  const verdict = verdictOf(snapshot, peer, now);
+  const verdict = verdictOf(snapshot, peer, now, only !== undefined && selected.has(only) ? only : undefined);
   const because = verdict.outcome === 'up' ? undefined : verdict.causes[0]?.reason;
   return {
     peer: name,
@@ -78,24 +82,26 @@ export function explainPeer(
       ...(peer.enableGracefulRestart ? ['graceful restart'] : []),
     ],
     ...defined({ reason: because }),
-    nodes,
+    nodes: only === undefined ? nodes : nodes.filter(({ node }) => node === only),
     selected: selected.size,
     unselected: all.filter((node) => !selected.has(node)),
   };
 }
 
-function verdictOf(snapshot: Snapshot, { metadata: { name } }: BGPPeer, now: number): PeerVerdict {
-  const { sessions } = sessionReport(snapshot, now, { peer: name });
+function verdictOf(snapshot: Snapshot, { metadata: { name } }: BGPPeer, now: number, node: string | undefined): PeerVerdict {
+  const { sessions } = sessionReport(snapshot, now, { peer: name, ...defined({ node }) });
   const { established, expected } = sessionCounts({ sessions });
   const outcome = expected > 0 && established === expected ? 'up' : established > 0 ? 'partly' : 'down';
   const none: SessionCause = { reason: reason('PeerSelectsNoNode', { peer: name }), peers: [name], nodes: [], others: [] };
   const warnings = causesOf(sessions.map(({ node, peer, warning }) => ({ node, peer, ...defined({ reason: warning }) })));
+  const shared = sharedIdentifier(snapshot, name, now).filter(({ nodes }) => node === undefined || nodes.includes(node));
   return {
+    ...defined({ node }),
     outcome,
     established,
     expected,
     causes: sessions.length === 0 ? [none] : causesOf(sessions),
-    warnings: [...sharedIdentifier(snapshot, name, now), ...warnings],
+    warnings: [...shared, ...warnings],
   };
 }
 

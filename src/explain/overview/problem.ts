@@ -1,3 +1,12 @@
+/** Why a Service is not served as it should be. Plain data. */
+export interface ServiceProblem {
+  readonly code: string;
+  /** The cause and the fix. */
+  readonly line: string;
+  /** The object that the fix changes: "IPAddressPool/public". */
+  readonly cause?: string;
+}
+
 /** One problem, however many objects have it. Plain data. */
 export interface Problem {
   /** The first object that has it: "Service/shop/web", "Node/n1", "BGPPeer/tor1". A file when the object is unknown. */

@@ -5,24 +5,28 @@ import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { clockReason } from './clock-reason.ts';
 import type { Overview, UnhealthyObject } from './overview.ts';
 import type { SessionRow } from '../sessions/session-report.ts';
-import type { Problem } from './problem.ts';
+import type { Problem, ServiceProblem } from './problem.ts';
 import { sessionProblems } from './session-problems.ts';
 
 interface ProblemFacts {
   /** Objects that could not be used as they are written, each as one line. */
   readonly unusable: readonly { readonly object: string; readonly line: string }[];
   /** Only Services that have a problem. */
-  readonly services: ReadonlyMap<ServiceKey, { readonly code: string; readonly line: string }>;
+  readonly services: ReadonlyMap<ServiceKey, ServiceProblem>;
   readonly overview: Pick<Overview, 'nodes' | 'objects' | 'clockSkewSeconds'> & {
     readonly services: Pick<Overview['services'], 'unclaimed' | 'deniedExternalIPs'>;
   };
   readonly sessions: readonly SessionRow[];
 }
 
-/** Lists each problem once: unusable objects, the controller, Services by verdict, nodes, sessions, configuration objects. */
+/**
+ * Lists each problem once: unusable objects, the controller, Services by verdict, nodes, sessions, configuration objects. A configuration
+ * object that is the cause of a Service's problem, such as a full pool, has no second line.
+ */
 export function problemsOf({ unusable, services, overview, sessions }: ProblemFacts): Problem[] {
   const { nodes, objects, clockSkewSeconds } = overview;
   const { unclaimed, deniedExternalIPs } = overview.services;
+  const told = new Set([...services.values()].map(({ code, cause = '' }) => `${cause} ${code}`));
   return [
     ...unusable.map(({ object, line }) => ({ object, code: 'ObjectUnreadable', line })),
     ...alike([...services].map(([key, { code, line }]) => ({ object: `Service/${key}`, code, line, same: `${code} ${line}` }))),
@@ -30,7 +34,7 @@ export function problemsOf({ unusable, services, overview, sessions }: ProblemFa
     ...(clockSkewSeconds === undefined ? [] : alike([problemOf('this host', clockReason(clockSkewSeconds))])),
     ...alike(nodes.troubled.map(({ node, reason }) => problemOf(`Node/${node}`, reason))),
     ...sessionProblems(sessions),
-    ...objects.map(objectProblem),
+    ...objects.filter(({ object, reason: { code } }) => !told.has(`${object} ${code}`)).map(objectProblem),
   ];
 }
 

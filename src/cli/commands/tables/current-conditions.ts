@@ -1,3 +1,4 @@
+import { defined } from '../../../lang/defined.ts';
 import { judgeService } from '../../../controller/services/service-conditions.ts';
 import { decideAllocationClaim } from '../../../decisions/allocation/claim.ts';
 import { allocationRequest } from '../../../decisions/allocation/request.ts';
@@ -5,13 +6,14 @@ import { allocatorOf } from '../../../explain/pools/allocation.ts';
 import type { Condition } from '../../../model/objects/condition.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { reason } from '../../../model/reasons.ts';
+import type { ServiceProblem } from '../../../explain/overview/problem.ts';
 import type { Reading } from '../../reading/reading.ts';
 
 /** The conditions of a Service, and its problem if it has one. */
 interface CurrentState {
   readonly conditions: readonly Condition[];
   /** Its first cause. */
-  readonly problem?: { readonly code: string; readonly line: string };
+  readonly problem?: ServiceProblem;
 }
 
 /** Returns the conditions of Services, as `currentStates` does. */
@@ -40,8 +42,8 @@ export async function currentStates(reading: Reading): Promise<ReadonlyMap<Servi
     const isLate = refusal === undefined && service.ingress.length === 0;
     const unmet = isLate ? reason('NoAddress', undefined) : refusal;
     const { conditions, verdict } = judgeService(snapshot, service, { reason: unmet, details: [] }, now);
-    const isProblem = verdict?.code !== undefined;
-    present.set(key, isProblem ? { conditions, problem: { code: verdict.code, line: verdict.line } } : { conditions });
+    if (verdict?.code === undefined) present.set(key, { conditions });
+    else present.set(key, { conditions, problem: { code: verdict.code, line: verdict.line, ...defined({ cause: verdict.object }) } });
   }
   return present;
 }

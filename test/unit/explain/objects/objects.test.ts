@@ -177,6 +177,16 @@ describe('explainNode', () => {
     `);
   });
 
+  test('a single Service and route are counted in the singular', () => {
+    const one = { ...literal, services: [{ name: 'shop/a', ports: ['80/TCP'], assigned: ['192.0.2.1'] }] };
+    const only = { ...cluster(one), nodeStates: new Map([['n1', state('n1')]]) };
+    expect(renderNodeOverview(plain(explainNode(only, 'n1', now))).slice(3)).toEqual([
+      'Forwards   2 frontends of 1 Service',
+      'Announces  1 Service',
+      'Session    tor (10.0.0.254, AS 64513): Established for 3 h, 1 route for it',
+    ]);
+  });
+
   test('a node whose agent was stopped is not shown as announcing', () => {
     const problem = reason('AgentStopped', { node: 'n1' });
     const lines = renderNodeOverview(plain(explainNode(snapshot(state('n1', { problem })), 'n1', now)));

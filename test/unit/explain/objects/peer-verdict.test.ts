@@ -49,8 +49,8 @@ function snapshotOf(
   return { ...cluster(literal), nodeStates: new Map(states.map((one) => [one.metadata.name, one])) };
 }
 
-function lines(snapshot: Snapshot, peer = 'tor1-v4'): string[] {
-  const found = explainPeer(snapshot, peer, now);
+function lines(snapshot: Snapshot, peer = 'tor1-v4', node?: string): string[] {
+  const found = explainPeer(snapshot, peer, now, undefined, node);
   if (found === undefined) throw new Error('there is no such peer');
   return renderPeer(found, false);
 }
@@ -102,6 +102,33 @@ describe('the first line of herald explain peer', () => {
   test('says partly up, and how many sessions are', () => {
     const snapshot = snapshotOf((node, peer) => (node === 'n2' ? down(mismatch(node, peer)) : {}));
     expect(lines(snapshot)[0]).toMatch(/^Partly up: 2 of 3 sessions\. Node n2: the router 10\.1\.0\.1 refuses AS 64512/);
+  });
+
+  test('is about the one node that is asked for', () => {
+    const snapshot = snapshotOf((node, peer) => (node === 'n2' ? down(mismatch(node, peer)) : {}));
+    const [up, ...others] = lines(snapshot, 'tor1-v4', 'n1');
+    expect(up).toBe('Up on node n1: 1 of 1 sessions.');
+    expect(others.filter((line) => line.startsWith('Node '))).toEqual([expect.stringMatching(/^Node n1 /)]);
+    expect(lines(snapshot, 'tor1-v4', 'n2')[0]).toMatch(/^Down on node n2: 0 of 1 sessions\. The router 10\.1\.0\.1 refuses AS 64512/);
+    const shared = { name: 'tor1-v4', peerAddress: '10.1.0.1', routerID: '10.9.9.9' };
+    expect(
+      lines(
+        snapshotOf(() => ({}), [shared]),
+        'tor1-v4',
+        'n1',
+      )[0],
+    ).toMatch(/^Up on node n1: 1 of 1 sessions, but nodes "n1" and "n2" both use router ID/);
+  });
+
+  test('is about the whole peer when nodeSelectors do not select the node that is asked for', () => {
+    const elsewhere = { name: 'tor1-v4', nodeSelectors: [{ matchLabels: { 'kubernetes.io/hostname': 'n2' }, matchExpressions: [] }] };
+    expect(
+      lines(
+        snapshotOf(() => ({}), [elsewhere]),
+        'tor1-v4',
+        'n1',
+      ).at(-1),
+    ).toBe('Not selected by its nodeSelectors: n1, n2, n3');
   });
 
   test('names no single node when several agents are silent', () => {

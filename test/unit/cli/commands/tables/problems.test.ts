@@ -6,6 +6,8 @@ import { statusCommand } from '../../../../../src/cli/commands/tables/status-com
 import { problemsOf } from '../../../../../src/explain/overview/problems.ts';
 import { overviewOf } from '../../../../../src/explain/overview/overview.ts';
 import { sessionReport } from '../../../../../src/explain/sessions/session-report.ts';
+import type { ServiceProblem } from '../../../../../src/explain/overview/problem.ts';
+import { reason } from '../../../../../src/model/reasons.ts';
 import type { NodeState } from '../../../../../src/model/objects/node-state.ts';
 import { cluster, metadata } from '../../../decisions/fixtures.ts';
 import { inProcess } from '../../in-process.ts';
@@ -70,6 +72,17 @@ describe('problems', () => {
     expect(objectsWith([state('n1')])).toEqual([expect.stringMatching(/^Node\/n2: No agent reports for node "n2"\. Start the agent/)]);
   });
 
+  test('of a full pool are one line when a Service waits for it, and two when it is another cause', () => {
+    const full = { object: 'IPAddressPool/tiny', reason: reason('PoolFull', { pool: 'tiny', family: 'IPv4', total: '1' }) };
+    const overview = { ...overviewOf({ snapshot: cluster({}), conditions: new Map(), objects: [], now }), objects: [full] };
+    const objectsFor = (problem: ServiceProblem): string[] =>
+      problemsOf({ unusable: [], services: new Map([['shop/web', problem]]), overview, sessions: [] }).map(({ object }) => object);
+    const waits = { code: 'PoolFull', line: 'Not served', cause: 'IPAddressPool/tiny' };
+    expect(objectsFor(waits)).toEqual(['Service/shop/web']);
+    expect(objectsFor({ ...waits, cause: 'IPAddressPool/other' })).toEqual(['Service/shop/web', 'IPAddressPool/tiny']);
+    expect(objectsFor({ ...waits, code: 'PoolDraining' })).toEqual(['Service/shop/web', 'IPAddressPool/tiny']);
+  });
+
   test('do not exist when everything works', () => {
     expect(objectsWith(names.map((name) => state(name)))).toEqual([]);
   });
@@ -89,6 +102,19 @@ describe('herald status --problems', () => {
         { object: 'Node/node1', code: 'AgentSilent', line: expect.any(String), others: ['Node/node2', 'Node/node3'] },
       ]),
     });
+  });
+
+  test('lists a full pool once, with the Service that waits for it', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'herald-problems-'));
+    const service = (name: string): string =>
+      `apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: ${name} }\nspec: { type: LoadBalancer, loadBalancerClass: herald.dev/herald, ports: [{ port: 80 }] }\n`;
+    const pool = 'apiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: { name: tiny }\nspec: { addresses: [192.0.2.1/32] }\n';
+    const first = `${service('a')}status: { loadBalancer: { ingress: [{ ip: 192.0.2.1 }] } }\n`;
+    writeFileSync(join(directory, 'shop.yaml'), [first, service('b'), pool].join('---\n'));
+    const { stdout } = await inProcess(statusCommand, ['-f', directory, '--problems']);
+    expect(stdout).toMatch(/^Service\/shop\/b +PoolFull /m);
+    expect(stdout).not.toMatch(/^IPAddressPool/m);
+    rmSync(directory, { recursive: true });
   });
 
   test('lists nothing, with exit status 0, when there are none', async () => {
