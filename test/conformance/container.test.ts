@@ -167,10 +167,18 @@ describe('the image', () => {
     expect(names).not.toContain('vitest');
   });
 
-  test('a mistake on the command line is reported without a stack trace', async () => {
+  test('the controller reports without a stack trace that it has no cluster', async () => {
     const { code, stderr } = await asController('controller');
-    expect(code).toBe(2);
+    expect(code).toBe(1);
     expect(stderr).toContain('this is not a pod');
+    expect(stderr).not.toMatch(/^ +at /m);
+  });
+
+  test('a mistake on the command line is reported without a stack trace', async () => {
+    const { code, stderr } = await asController('controller', '--unknown');
+    expect(code).toBe(64);
+    expect(stderr).toContain("unknown option '--unknown'");
+    expect(stderr).not.toMatch(/^ +at /m);
   });
 });
 
