@@ -50,6 +50,11 @@ export class HeraldInLab {
     return new HeraldInLab(lab, directory);
   }
 
+  /** Makes an empty directory of manifests. */
+  static async empty(lab: Lab, name = 'manifests'): Promise<HeraldInLab> {
+    return new HeraldInLab(lab, await lab.scratch(name));
+  }
+
   /**
    * Makes hold times longer, for suites that do not test them: a process that is suspended for seconds ends no session. Call it before the
    * start.

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectTrue } from './diagnosis/agreement.ts';
+import { allCases, type PlacedCase } from './diagnosis/all-cases.ts';
+import { conditionCounts, eventReasons, explain, problems, type Problem } from './diagnosis/faces.ts';
+import { observe, type Facts } from './diagnosis/facts.ts';
+import type { Scene } from './diagnosis/misconfiguration.ts';
+import { makeMistakes, repair, startStage } from './diagnosis/stage.ts';
+
+let scene: Scene;
+
+beforeAll(async () => {
+  scene = await startStage(allCases);
+});
+
+afterAll(async () => {
+  await scene?.lab.stop();
+});
+
+const isServedBefore = ({ one, place }: PlacedCase): boolean =>
+  one.isBrokenBefore === undefined && (one.before?.(place) ?? [{ kind: 'Service', metadata: { name: 'web' } }]).some(isJudgedService);
+
+const isJudgedService = ({ kind, metadata, spec }: Readonly<Record<string, unknown>>): boolean =>
+  kind === 'Service' &&
+  (metadata as { readonly name: string }).name === 'web' &&
+  (spec as { readonly type?: string } | undefined)?.type !== 'ClusterIP';
+
+describe('before the mistakes', () => {
+  test.each(allCases.filter(isServedBefore))('explain says that the Service of $one.name is served, and it is', async ({ one }) => {
+    await scene.lab.until(
+      `${one.name} is served`,
+      async (note) => note((await explain(scene, `${one.name}/web`)).explanation.verdict).outcome === 'served',
+    );
+    await expectTrue(scene, await observe(scene), await explain(scene, `${one.name}/web`));
+  });
+});
+
+describe('after the mistakes', () => {
+  let facts: Facts;
+  let rows: { readonly code: number; readonly problems: readonly Problem[] };
+  let count: Awaited<ReturnType<typeof conditionCounts>>;
+
+  beforeAll(async () => {
+    await makeMistakes(scene, allCases);
+    for (const { one } of allCases) await untilRecorded(one);
+    facts = await observe(scene);
+    rows = await problems(scene);
+    count = await conditionCounts(scene);
+  }, 600_000);
+
+  /** A negative condition is recorded after 30 s, and reported by an Event then. */
+  async function untilRecorded({ name, condition, code }: PlacedCase['one']): Promise<void> {
+    if (condition === undefined) return;
+    await scene.lab
+      .until(
+        `${name} has ${condition}=False (${code})`,
+        async (note) => note((await scene.herald.service(name, 'web')).conditions[condition])?.reason === code,
+        240_000,
+      )
+      // The test of the case shows what is there instead.
+      .catch(() => undefined);
+  }
+
+  describe.each(allCases)('$one.mistake', ({ one }) => {
+    const service = `${one.name}/web`;
+
+    test(`the verdict names ${one.code}`, async () => {
+      const { firstLine, explanation } = await explain(scene, service);
+      expect(firstLine).toBe(one.verdict);
+      expect(explanation.verdict).toMatchObject({ line: one.verdict, code: one.code });
+    });
+
+    test('explain agrees with kernel, router and client', async () => {
+      await expectTrue(scene, facts, await explain(scene, service));
+    });
+
+    test('condition, Event, metric and status carry the code and the line', async () => {
+      const problem = rows.problems.find(({ object }) => object === `Service/${service}`);
+      expect(problem).toMatchObject({ code: one.code, line: one.verdict });
+      expect(rows.code).toBe(3);
+      if (one.condition === undefined) return;
+      const { conditions } = await scene.herald.service(one.name, 'web');
+      expect(conditions[one.condition]).toMatchObject({ status: 'False', reason: one.code, message: one.verdict });
+      expect(await eventReasons(scene, service)).toContain(one.code);
+      expect(count(one.condition, 'False', one.code)).toBeGreaterThan(0);
+    });
+  });
+});
+
+describe('after the fixes', () => {
+  beforeAll(() => repair(scene, allCases));
+
+  test.each(allCases.filter(isServedBefore))('the Service of $one.name is served again', async ({ one }) => {
+    await scene.lab.until(
+      `${one.name} is served`,
+      async (note) => note((await explain(scene, `${one.name}/web`)).explanation.verdict).outcome === 'served',
+    );
+    await expectTrue(scene, await observe(scene), await explain(scene, `${one.name}/web`));
+  });
+});

@@ -1,0 +1,60 @@
+import { text } from 'node:stream/consumers';
+import process from 'node:process';
+import type { ServiceExplanation } from '../../../src/explain/service/service.ts';
+import type { HistoryEntry, Page } from '../../../src/live/contract.ts';
+import { requestLocal } from '../../../src/system/http/local-socket.ts';
+import { samplesOf } from '../../unit/telemetry/scrape.ts';
+import type { Scene } from './misconfiguration.ts';
+import { nodes } from './stage.ts';
+
+/** An explanation as a script reads it, and the first line that a person reads. */
+export interface Explained {
+  readonly firstLine: string;
+  readonly explanation: ServiceExplanation & { readonly verdict: Verdict };
+}
+
+export interface Verdict {
+  readonly outcome: 'served' | 'partly' | 'notServed' | 'unknown';
+  readonly line: string;
+  readonly code?: string;
+}
+
+/** A row of `herald status --problems`. */
+export interface Problem {
+  readonly object: string;
+  readonly code: string;
+  readonly line: string;
+}
+
+/** Asks for a Service's explanation twice: as lines and as JSON. */
+export async function explain({ herald }: Scene, service: string): Promise<Explained> {
+  const command = ['explain', 'service', service, '--source', herald.directory, ...sockets(herald)];
+  const [lines, json] = [await herald.run(...command), await herald.run(...command, '-o', 'json')];
+  return { firstLine: lines.stdout.split('\n')[0] ?? '', explanation: JSON.parse(json.stdout) as Explained['explanation'] };
+}
+
+export async function problems({ herald }: Scene): Promise<{ readonly code: number; readonly problems: readonly Problem[] }> {
+  const { stdout, code } = await herald.run('status', '--problems', '--source', herald.directory, '-o', 'json');
+  return { code, ...(JSON.parse(stdout) as { problems: Problem[] }) };
+}
+
+/** Returns the reasons of the controller's Events about a Service. */
+export async function eventReasons({ herald }: Scene, service: string): Promise<readonly string[]> {
+  const [namespace = '', name = ''] = service.split('/');
+  const target = `/live/v1/history?kind=Service&namespace=${namespace}&name=${name}`;
+  const { chunks } = await requestLocal(herald.socket('controller'), target, new AbortController().signal);
+  return (JSON.parse(await text(chunks)) as Page<HistoryEntry>).items.map(({ what }) => what);
+}
+
+/** Returns the number of Services by condition, status and reason, as the controller's metrics count them. */
+export async function conditionCounts({ lab }: Scene): Promise<(condition: string, status: string, reason: string) => number> {
+  const program = "fetch('http://127.0.0.1:10292/metrics').then(async (answer) => console.log(await answer.text()))";
+  const { stdout } = await lab.control.exec([process.execPath, '-e', program]);
+  const samples = samplesOf(stdout, 'herald_service_conditions');
+  return (condition, status, reason) =>
+    samples.get(`herald_service_conditions{condition="${condition}",status="${status}",reason="${reason}"}`) ?? 0;
+}
+
+function sockets(herald: Scene['herald']): string[] {
+  return ['controller', ...nodes].flatMap((of) => ['--socket', herald.socket(of)]);
+}
