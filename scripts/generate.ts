@@ -12,6 +12,7 @@ import { awsAnnotationsPage } from './generate/aws-annotations-page.ts';
 import { chartFiles } from './generate/chart-files.ts';
 import { containerLabFiles } from './generate/container-lab/files.ts';
 import { dashboard } from './generate/dashboard.ts';
+import { diagnosisPage } from './generate/diagnosis-page.ts';
 import { eventsPage } from './generate/events-page.ts';
 import { manualPage } from './generate/manual-page.ts';
 import { metallbPage } from './generate/metallb-page.ts';
@@ -28,6 +29,7 @@ type Files = Iterable<readonly [path: string, content: string]>;
 const generators: Readonly<Record<string, Generator>> = {
   crds: generatedFiles,
   reasons: () => [['docs/reference/reasons.md', reasonsPage()]],
+  diagnosis: () => [['docs/reference/diagnosis.md', diagnosisPage()]],
   events: () => [['docs/reference/events.md', eventsPage()]],
   metrics: () => [['docs/reference/metrics.md', metricsPage()]],
   metallb: () => [['docs/reference/metallb-compatibility.md', metallbPage()]],

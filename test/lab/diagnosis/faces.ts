@@ -5,7 +5,7 @@ import type { HistoryEntry, Page } from '../../../src/live/contract.ts';
 import { requestLocal } from '../../../src/system/http/local-socket.ts';
 import { samplesOf } from '../../unit/telemetry/scrape.ts';
 import type { Scene } from './misconfiguration.ts';
-import { nodes } from './stage.ts';
+import { nodes } from './fabric.ts';
 
 /** An explanation as a script reads it, and the first line that a person reads. */
 export interface Explained {

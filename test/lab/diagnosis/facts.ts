@@ -1,5 +1,5 @@
 import type { Scene } from './misconfiguration.ts';
-import { nodes } from './stage.ts';
+import { nodes } from './fabric.ts';
 
 /** What the routers and the kernels of the lab show, independently of Herald. */
 export interface Facts {

@@ -4,15 +4,13 @@ import { Lab } from '../lab.ts';
 import { standardTopology } from '../standard-topology.ts';
 import type { PlacedCase } from './all-cases.ts';
 import type { Scene } from './misconfiguration.ts';
-import { healthy, soundNodes, type Manifest } from './objects.ts';
-
-const nodeCount = 5;
-export const nodes = Array.from({ length: nodeCount }, (_, index) => `node${index + 1}`);
+import { fabric, nodes } from './fabric.ts';
+import { healthy, type Manifest } from './objects.ts';
 
 /** Starts a lab with the cases before their mistakes: every Service that exists is served. */
 export async function startStage(cases: readonly PlacedCase[]): Promise<Scene> {
   const pods = nodes.map((node) => ({ name: `web-${node.replace('node', '')}`, node }));
-  const lab = await Lab.start(standardTopology({ nodes: nodeCount, pods }));
+  const lab = await Lab.start(standardTopology({ nodes: nodes.length, pods }));
   const herald = await HeraldInLab.empty(lab);
   const scene = { lab, herald };
   await herald.write('00-fabric.yaml', yamlOf(fabric()));
@@ -41,51 +39,3 @@ export async function repair(scene: Scene, cases: readonly PlacedCase[]): Promis
 }
 
 const yamlOf = (manifests: readonly Manifest[]): string => manifests.map((one) => stringify(one)).join('---\n');
-
-/** The Nodes, a session of each with both ToRs in each family, and the settings. One Node has no session and no machine. */
-function fabric(): Manifest[] {
-  const sessions = [1, 2].flatMap((tor) => [
-    { name: `tor${tor}-v4`, peerAddress: `10.${tor}.0.1` },
-    { name: `tor${tor}-v6`, peerAddress: `fd00:${tor}::1` },
-  ]);
-  return [
-    ...nodes.map((name) => node(name, soundNodes.some((sound) => sound === name) ? 'sound' : 'faulty')),
-    { apiVersion: 'v1', kind: 'Node', metadata: { name: 'lonely', labels: { role: 'lonely' } } },
-    ...sessions.map(({ name, peerAddress }) => ({
-      apiVersion: 'herald.dev/v1alpha1',
-      kind: 'BGPPeer',
-      metadata: { name },
-      spec: {
-        myASN: 64512,
-        peerASN: 65100 + Number(name.slice(3, 4)),
-        peerAddress,
-        holdTime: '9s',
-        keepaliveTime: '3s',
-        connectTime: '1s',
-        nodeSelectors: [{ matchLabels: { role: 'sound' } }, { matchLabels: { role: 'faulty' } }],
-      },
-    })),
-    {
-      apiVersion: 'herald.dev/v1alpha1',
-      kind: 'HeraldConfig',
-      metadata: { name: 'default' },
-      spec: { serviceCIDRs: ['10.96.0.0/16', 'fd00:96::/112'], drainSeconds: 2 },
-    },
-  ];
-}
-
-function node(name: string, role: string): Manifest {
-  const index = name.replace('node', '');
-  return {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name, labels: { role, 'kubernetes.io/hostname': name } },
-    spec: { podCIDRs: [`10.244.${index}.0/24`, `fd00:244:${index}::/64`] },
-    status: {
-      addresses: [
-        { type: 'InternalIP', address: `10.0.0.1${index}` },
-        { type: 'InternalIP', address: `fd00::1${index}` },
-      ],
-    },
-  };
-}
