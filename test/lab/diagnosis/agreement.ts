@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { AddressExplanation, NodeExplanation } from '../../../src/explain/service/service-node.ts';
-import type { ClientReachability } from '../../../src/explain/service/client-reachability.ts';
+import type { ClientReachability } from '../../../src/decisions/verdict/client-reachability.ts';
 import type { Report } from '../outcome.ts';
 import type { Explained } from './faces.ts';
 import type { Facts } from './facts.ts';

@@ -29,7 +29,7 @@ export function fabric(): Manifest[] {
       apiVersion: 'herald.dev/v1alpha1',
       kind: 'HeraldConfig',
       metadata: { name: 'default' },
-      spec: { serviceCIDRs: ['10.96.0.0/16', 'fd00:96::/112'], drainSeconds: 2 },
+      spec: { defaultClass: false, serviceCIDRs: ['10.96.0.0/16', 'fd00:96::/112'], drainSeconds: 2 },
     },
   ];
 }

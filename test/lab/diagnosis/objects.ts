@@ -51,6 +51,7 @@ export function service(
     metadata: { namespace: place.name, name },
     spec: {
       type: 'LoadBalancer',
+      loadBalancerClass: 'herald.dev/herald',
       allocateLoadBalancerNodePorts: false,
       ipFamilyPolicy: 'RequireDualStack',
       ipFamilies: ['IPv4', 'IPv6'],

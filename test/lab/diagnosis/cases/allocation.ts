@@ -235,6 +235,14 @@ export const allocationCases: readonly Misconfiguration[] = [
     after: (place) => healthy(place).filter(({ kind }) => kind !== 'IPAddressPool'),
   },
   {
+    name: 'class-not-set',
+    mistake: 'The Service has no class, and defaultClass of HeraldConfig is false.',
+    code: 'ClassNotSet',
+    verdict: '',
+    before: withoutService,
+    after: (place) => [...withoutService(place), ...service(place, { spec: { loadBalancerClass: undefined } })],
+  },
+  {
     name: 'other-class',
     mistake: 'The Service has the class of another load balancer controller.',
     code: 'OtherLoadBalancerClass',

@@ -173,4 +173,4 @@ function ownNode(place: Place, labels: Readonly<Record<string, string>>, status:
 const onOwnNode = (place: Place): Manifest[] => withAdvertisement(place, { nodeSelectors: [{ matchLabels: { for: place.name } }] });
 
 const clusterIPService = (place: Place, spec: Change = {}): Manifest[] =>
-  service(place, { spec: { type: 'ClusterIP', allocateLoadBalancerNodePorts: undefined, ...spec } });
+  service(place, { spec: { type: 'ClusterIP', loadBalancerClass: undefined, allocateLoadBalancerNodePorts: undefined, ...spec } });
