@@ -31,6 +31,7 @@ export class HeraldInLab {
   readonly directory: string;
   readonly #lab: Lab;
   readonly #agents = new Map<string, LabProcess>();
+  readonly #options = new Map<string, readonly string[]>();
   #controller: LabProcess | undefined;
 
   private constructor(lab: Lab, directory: string) {
@@ -74,9 +75,24 @@ export class HeraldInLab {
     return this.#controller;
   }
 
+  /** Gives every agent that starts on the node from now on these options. */
+  passOptions(node: string, ...options: readonly string[]): void {
+    this.#options.set(node, options);
+  }
+
   startAgent(node: string, ...options: readonly string[]): LabProcess {
-    const command = [program, 'agent', '--node', node, '--source', this.directory, '--socket', this.socket(node), ...options];
-    const agent = this.#lab.node(node).spawn(command, { name: `agent-${node}` });
+    return this.#spawnAgent(node, [], options);
+  }
+
+  /** Starts an agent that lacks a capability, such as "net_admin". */
+  startAgentWithout(node: string, capability: string): LabProcess {
+    return this.#spawnAgent(node, ['setpriv', `--bounding-set=-${capability}`, `--inh-caps=-${capability}`], []);
+  }
+
+  #spawnAgent(node: string, wrapper: readonly string[], options: readonly string[]): LabProcess {
+    const always = this.#options.get(node) ?? [];
+    const command = [program, 'agent', '--node', node, '--source', this.directory, '--socket', this.socket(node), ...always, ...options];
+    const agent = this.#lab.node(node).spawn([...wrapper, ...command], { name: `agent-${node}` });
     this.#agents.set(node, agent);
     return agent;
   }

@@ -1,6 +1,6 @@
 import { soundNodes, type Manifest } from './objects.ts';
 
-export const nodes = Array.from({ length: 5 }, (_, index) => `node${index + 1}`);
+export const nodes = Array.from({ length: 9 }, (_, index) => `node${index + 1}`);
 
 /** The Nodes, a session of each with both ToRs in each family, and the settings. One Node has no session and no machine. */
 export function fabric(): Manifest[] {
