@@ -17,6 +17,8 @@ export interface Misconfiguration {
   readonly code: ReasonCode;
   /** The condition that carries the code. Absent: none does, because Herald has no say in the Service, or clients are served. */
   readonly condition?: 'AddressAssigned' | 'Programmed' | 'Announced';
+  /** The condition is True all the same, because routers have routes to the address. */
+  readonly isAnnounced?: true;
   /** The first line of `herald explain service`. */
   readonly verdict: string;
   /** The manifests at first. By default a healthy Service. */

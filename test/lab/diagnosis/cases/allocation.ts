@@ -12,7 +12,7 @@ export const allocationCases: readonly Misconfiguration[] = [
   {
     name: 'pool-full',
     mistake: 'The pool has one address, and another Service holds it.',
-    code: 'PoolFull',
+    code: 'NoPoolFits',
     condition,
     verdict: 'Not served: pool pool-full is full (1 of 1 IPv4 addresses).',
     before: (place) => [
@@ -41,7 +41,7 @@ export const allocationCases: readonly Misconfiguration[] = [
   {
     name: 'pool-on-request',
     mistake: 'The only pool has autoAssign: false, and the Service does not ask for it.',
-    code: 'PoolNotAutoAssigned',
+    code: 'NoPoolFits',
     condition,
     verdict: '',
     before: (place) => [namespace(place), pool(place, { spec: { autoAssign: false } }), advertisement(place)],
@@ -64,7 +64,7 @@ export const allocationCases: readonly Misconfiguration[] = [
   {
     name: 'pool-other-labels',
     mistake: 'The pool selects Services by a label that the Service lacks.',
-    code: 'PoolServiceNotSelected',
+    code: 'NoPoolFits',
     condition,
     verdict: '',
     before: (place) => [namespace(place), labelled(place), advertisement(place)],
@@ -73,7 +73,7 @@ export const allocationCases: readonly Misconfiguration[] = [
   {
     name: 'pool-one-family',
     mistake: 'The Service requires both families, and the pool has IPv4 only.',
-    code: 'PoolHasNoFamily',
+    code: 'NoPoolFits',
     condition,
     verdict: '',
     before: (place) => [namespace(place), ipv4Pool(place), advertisement(place)],
@@ -82,7 +82,7 @@ export const allocationCases: readonly Misconfiguration[] = [
   {
     name: 'pool-draining',
     mistake: 'The only pool drains.',
-    code: 'PoolDraining',
+    code: 'NoPoolFits',
     condition,
     verdict: '',
     before: (place) => [namespace(place), pool(place, { spec: { draining: true } }), advertisement(place)],
@@ -91,7 +91,7 @@ export const allocationCases: readonly Misconfiguration[] = [
   {
     name: 'quota-reached',
     mistake: 'The quota of the pool allows the namespace two addresses, and another Service holds them.',
-    code: 'QuotaReached',
+    code: 'NoPoolFits',
     condition,
     verdict: '',
     before: (place) => [namespace(place), withQuota(place), advertisement(place), ...service(place, {}, { name: 'first', ordinal: 1 })],

@@ -14,7 +14,7 @@ const mistakes: readonly Misconfiguration[] = [
   {
     name: 'as-differs',
     mistake: 'peerASN of the BGPPeer is not the AS of the router.',
-    code: 'SessionDown',
+    code: 'PeerASMismatch',
     condition,
     verdict: '',
     after: (place) => overSession(place, { peerASN: 64999 }),
@@ -22,16 +22,21 @@ const mistakes: readonly Misconfiguration[] = [
   {
     name: 'password-differs',
     mistake: 'The router demands a TCP MD5 password that the BGPPeer lacks.',
-    code: 'SessionDown',
+    code: 'PeerUnreachable',
     condition,
     verdict: '',
-    act: ({ lab }, place) => lab.router('tor1').configure(['router bgp 65101', `neighbor ${ourAddress(place)} password swordfish`]),
-    undo: ({ lab }, place) => lab.router('tor1').configure(['router bgp 65101', `no neighbor ${ourAddress(place)} password`]),
+    isBrokenBefore: true,
+    before: (place) => overSession(place, { adminDown: true }),
+    after: (place) => overSession(place),
+    prepare: async (scene, place) => {
+      await addSession(scene, place);
+      await scene.lab.router('tor1').configure(['router bgp 65101', `neighbor ${ourAddress(place)} password swordfish`]);
+    },
   },
   {
     name: 'router-refuses',
     mistake: 'Nothing listens on port 179 at peerAddress.',
-    code: 'SessionDown',
+    code: 'PeerRefusesConnection',
     condition,
     verdict: '',
     after: (place) => overSession(place, { peerPort: 1790 }),
@@ -39,7 +44,7 @@ const mistakes: readonly Misconfiguration[] = [
   {
     name: 'router-unreachable',
     mistake: 'peerAddress is an address that no machine has.',
-    code: 'SessionDown',
+    code: 'PeerUnreachable',
     condition,
     verdict: '',
     after: (place) => overSession(place, { peerAddress: '10.1.0.254' }),
@@ -47,7 +52,7 @@ const mistakes: readonly Misconfiguration[] = [
   {
     name: 'router-shut-down',
     mistake: 'The administrator of the router has shut the session down.',
-    code: 'SessionDown',
+    code: 'PeerClosed',
     condition,
     verdict: '',
     act: ({ lab }, place) => lab.router('tor1').configure(['router bgp 65101', `neighbor ${ourAddress(place)} shutdown`]),
@@ -56,7 +61,7 @@ const mistakes: readonly Misconfiguration[] = [
   {
     name: 'peer-admin-down',
     mistake: 'The BGPPeer has adminDown: true.',
-    code: 'SessionDown',
+    code: 'PeerAdminDown',
     condition,
     verdict: '',
     after: (place) => overSession(place, { adminDown: true }),
@@ -64,7 +69,7 @@ const mistakes: readonly Misconfiguration[] = [
   {
     name: 'link-one-way',
     mistake: 'The link loses all packets from the router to the node.',
-    code: 'SessionDown',
+    code: 'HoldTimeExpired',
     condition,
     verdict: '',
     act: ({ lab }, place) => dropFrom(lab, routerAddress(place)),
