@@ -20,10 +20,12 @@ export function assessProgrammed({ snapshot, service, now }: Judgement): Assessm
   const type = conditionTypes.programmed;
   const reports = liveReports(snapshot, now);
   if (reports.length === 0) return { type, status: 'Unknown', reason: 'NoAgentReports', message: 'No agent reports' };
-  for (const state of reports) {
-    const difference = state.problem ?? notProgrammedOn(state, service);
-    if (difference !== undefined) return negative(type, difference);
-  }
+  // What concerns this Service comes before what concerns every Service of a node.
+  const [difference] = [
+    ...reports.flatMap((state) => notProgrammedOn(state, service) ?? []),
+    ...reports.flatMap(({ problem }) => problem ?? []),
+  ];
+  if (difference !== undefined) return negative(type, difference);
   if (reports.some(({ truncated }) => truncated === true)) return { type, ...reportCut };
   const unseen = reports.flatMap(({ host = [] }) => host).find(({ code }) => code === 'ForwardingNotSeen');
   // In scope `external` the finding is about ClusterIPs only, which have no condition.

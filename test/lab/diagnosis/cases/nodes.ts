@@ -9,7 +9,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     mistake: 'The agent of the only node was killed.',
     code: 'AgentSilent',
     condition: 'Announced',
-    verdict: '',
+    verdict: 'Not known whether it is served: no agent reports for node "node4". Start the agent: herald agent --node node4.',
     before: (place) => onNode(place, 'node4'),
     act: async ({ herald }) => herald.agent('node4').kill('SIGKILL'),
     undo: async ({ herald }) => void herald.startAgent('node4'),
@@ -19,7 +19,8 @@ export const nodeCases: readonly Misconfiguration[] = [
     mistake: 'The agent of the only node was stopped.',
     code: 'AgentStopped',
     condition: 'Announced',
-    verdict: '',
+    verdict:
+      'Not known whether it is served: the agent of node "node5" was stopped; it withdrew its routes, or left them with peers that have graceful restart. Start it again: herald agent --node node5.',
     before: (place) => onNode(place, 'node5'),
     act: async ({ herald }) => void (await herald.agent('node5').stop()),
     undo: async ({ herald }) => void herald.startAgent('node5'),
@@ -29,7 +30,8 @@ export const nodeCases: readonly Misconfiguration[] = [
     mistake: 'The agent of the only node runs without the capability NET_ADMIN.',
     code: 'DataPlaneNotPermitted',
     condition: 'Programmed',
-    verdict: '',
+    verdict:
+      'Not served: the agent of node "node6" runs, but the kernel does not let it read or write rules: it lacks the capability NET_ADMIN. Add NET_ADMIN to securityContext.capabilities.add of the agent\'s container, as in the shipped DaemonSet; outside Kubernetes, start the agent as root.',
     before: (place) => onNode(place, 'node6'),
     act: async ({ herald }) => {
       await herald.agent('node6').stop();
@@ -46,7 +48,8 @@ export const nodeCases: readonly Misconfiguration[] = [
     code: 'HeldBackLastNextHop',
     condition: 'Announced',
     isAnnounced: true,
-    verdict: '',
+    verdict:
+      'Served over IPv6 only, not at 198.18.51.1: node "node7" does not forward IPv4 (net.ipv4.ip_forward is 0 and should be 1: the node drops every IPv4 packet that is not its own), but no node that does announces the address: its route stays. Run on the node: sysctl -w net.ipv4.ip_forward=1.',
     before: (place) => onNode(place, 'node7'),
     prepare: async ({ herald }) => herald.passOptions('node7', '--kernel-settings', 'report'),
     act: ({ lab }) => setForwarding(lab, '0'),
@@ -58,7 +61,8 @@ export const nodeCases: readonly Misconfiguration[] = [
     code: 'HeldBackLastNextHop',
     condition: 'Announced',
     isAnnounced: true,
-    verdict: '',
+    verdict:
+      'Not served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop), but no node that does announces the address: its route stays. Run: nft insert rule inet firewall forward ct status dnat accept.',
     before: (place) => onNode(place, 'node8'),
     act: ({ lab }) => nft(lab, 'node8', 'table inet firewall { chain forward { type filter hook forward priority 0; policy drop; }; }'),
     undo: ({ lab }) => nft(lab, 'node8', 'delete table inet firewall'),
@@ -68,7 +72,8 @@ export const nodeCases: readonly Misconfiguration[] = [
     mistake: 'Another program on the only node translates the address of the Service before Herald does.',
     code: 'ForeignNat',
     condition: 'Programmed',
-    verdict: '',
+    verdict:
+      "Served over IPv6 only, not at 198.18.53.1: chain pre of table ip other runs before Herald's and may translate packets to 198.18.53.1 TCP 80: ip daddr 198.18.53.1 tcp dport 80 dnat (on node9). Remove the rule with the program that made it (nft -a list table ip other), or narrow its destination.",
     before: (place) => onNode(place, 'node9'),
     act: ({ lab }, place) => {
       const [address] = poolAddresses(place, 1);
