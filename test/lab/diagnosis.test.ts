@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectTrue } from './diagnosis/agreement.ts';
 import { allCases, type PlacedCase } from './diagnosis/all-cases.ts';
-import { conditionCounts, eventReasons, explain, problems, type Problem } from './diagnosis/faces.ts';
+import { conditionCounts, eventReasons, explain, firstLine, problems, type Explained, type Problem } from './diagnosis/faces.ts';
 import { observe, type Facts } from './diagnosis/facts.ts';
 import type { Scene } from './diagnosis/misconfiguration.ts';
 import { makeMistakes, repair, startStage } from './diagnosis/stage.ts';
@@ -24,13 +24,16 @@ const isJudgedService = ({ kind, metadata, spec }: Readonly<Record<string, unkno
   (metadata as { readonly name: string }).name === 'web' &&
   (spec as { readonly type?: string } | undefined)?.type !== 'ClusterIP';
 
+async function untilServed(name: string): Promise<Explained> {
+  return scene.lab.until(`${name} is served`, async (note) => {
+    const explanation = await explain(scene, `${name}/web`);
+    return note(explanation.verdict).outcome === 'served' ? explanation : undefined;
+  });
+}
+
 describe('before the mistakes', () => {
   test.each(allCases.filter(isServedBefore))('explain says that the Service of $one.name is served, and it is', async ({ one }) => {
-    await scene.lab.until(
-      `${one.name} is served`,
-      async (note) => note((await explain(scene, `${one.name}/web`)).explanation.verdict).outcome === 'served',
-    );
-    await expectTrue(scene, await observe(scene), await explain(scene, `${one.name}/web`));
+    await expectTrue(scene, await observe(scene), await untilServed(one.name));
   });
 });
 
@@ -62,15 +65,16 @@ describe('after the mistakes', () => {
 
   describe.each(allCases)('$one.mistake', ({ one }) => {
     const service = `${one.name}/web`;
+    let explanation: Explained | undefined;
 
     test(`the verdict names ${one.code}`, async () => {
-      const { firstLine, explanation } = await explain(scene, service);
-      expect(firstLine).toBe(one.verdict);
+      expect(await firstLine(scene, service)).toBe(one.verdict);
+      explanation = await explain(scene, service);
       expect(explanation.verdict).toMatchObject({ line: one.verdict, code: one.code });
     });
 
     test('explain agrees with kernel, router and client', async () => {
-      await expectTrue(scene, facts, await explain(scene, service));
+      await expectTrue(scene, facts, explanation ?? (await explain(scene, service)));
     });
 
     test('condition, Event, metric and status carry the code and the line', async () => {
@@ -91,10 +95,6 @@ describe('after the fixes', () => {
   beforeAll(() => repair(scene, allCases));
 
   test.each(allCases.filter(isServedBefore))('the Service of $one.name is served again', async ({ one }) => {
-    await scene.lab.until(
-      `${one.name} is served`,
-      async (note) => note((await explain(scene, `${one.name}/web`)).explanation.verdict).outcome === 'served',
-    );
-    await expectTrue(scene, await observe(scene), await explain(scene, `${one.name}/web`));
+    await expectTrue(scene, await observe(scene), await untilServed(one.name));
   });
 });

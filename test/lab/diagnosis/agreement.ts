@@ -7,7 +7,7 @@ import type { Facts } from './facts.ts';
 import type { Scene } from './misconfiguration.ts';
 
 /** Compares every sentence of an explanation about clients, routers and kernels with what these show. */
-export async function expectTrue({ lab }: Scene, facts: Facts, { explanation }: Explained): Promise<void> {
+export async function expectTrue({ lab }: Scene, facts: Facts, explanation: Explained): Promise<void> {
   for (const client of explanation.clients ?? []) await expectClient(lab, client);
   for (const node of explanation.nodes) expectRules(facts, node, explanation.status ?? []);
   for (const router of ['tor1', 'tor2'] as const) {

@@ -7,11 +7,8 @@ import { samplesOf } from '../../unit/telemetry/scrape.ts';
 import type { Scene } from './misconfiguration.ts';
 import { nodes } from './fabric.ts';
 
-/** An explanation as a script reads it, and the first line that a person reads. */
-export interface Explained {
-  readonly firstLine: string;
-  readonly explanation: ServiceExplanation & { readonly verdict: Verdict };
-}
+/** An explanation as a script reads it. */
+export type Explained = ServiceExplanation & { readonly verdict: Verdict };
 
 export interface Verdict {
   readonly outcome: 'served' | 'partly' | 'notServed' | 'unknown';
@@ -26,11 +23,15 @@ export interface Problem {
   readonly line: string;
 }
 
-/** Asks for a Service's explanation twice: as lines and as JSON. */
 export async function explain({ herald }: Scene, service: string): Promise<Explained> {
-  const command = ['explain', 'service', service, '--source', herald.directory, ...sockets(herald)];
-  const [lines, json] = [await herald.run(...command), await herald.run(...command, '-o', 'json')];
-  return { firstLine: lines.stdout.split('\n')[0] ?? '', explanation: JSON.parse(json.stdout) as Explained['explanation'] };
+  const { stdout } = await herald.run(...explainCommand(herald, service), '-o', 'json');
+  return JSON.parse(stdout) as Explained;
+}
+
+/** Returns the first line that a person reads. */
+export async function firstLine({ herald }: Scene, service: string): Promise<string> {
+  const { stdout } = await herald.run(...explainCommand(herald, service));
+  return stdout.split('\n')[0] ?? '';
 }
 
 export async function problems({ herald }: Scene): Promise<{ readonly code: number; readonly problems: readonly Problem[] }> {
@@ -55,6 +56,7 @@ export async function conditionCounts({ lab }: Scene): Promise<(condition: strin
     samples.get(`herald_service_conditions{condition="${condition}",status="${status}",reason="${reason}"}`) ?? 0;
 }
 
-function sockets(herald: Scene['herald']): string[] {
-  return ['controller', ...nodes].flatMap((of) => ['--socket', herald.socket(of)]);
+function explainCommand(herald: Scene['herald'], service: string): string[] {
+  const sockets = ['controller', ...nodes].flatMap((of) => ['--socket', herald.socket(of)]);
+  return ['explain', 'service', service, '--source', herald.directory, ...sockets];
 }
