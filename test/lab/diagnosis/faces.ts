@@ -1,8 +1,10 @@
 import { text } from 'node:stream/consumers';
 import process from 'node:process';
+import { explainServiceCommand } from '../../../src/cli/commands/explain-service.ts';
 import type { ServiceExplanation } from '../../../src/explain/service/service.ts';
 import type { HistoryEntry, Page } from '../../../src/live/contract.ts';
 import { requestLocal } from '../../../src/system/http/local-socket.ts';
+import { inProcess } from '../../unit/cli/in-process.ts';
 import { samplesOf } from '../../unit/telemetry/scrape.ts';
 import type { Scene } from './misconfiguration.ts';
 import { nodes } from './fabric.ts';
@@ -24,13 +26,13 @@ export interface Problem {
 }
 
 export async function explain({ herald }: Scene, service: string): Promise<Explained> {
-  const { stdout } = await herald.run(...explainCommand(herald, service), '-o', 'json');
+  const { stdout } = await inProcess(explainServiceCommand, [...explainWords(herald, service), '-o', 'json']);
   return JSON.parse(stdout) as Explained;
 }
 
 /** Returns the first line that a person reads. */
 export async function firstLine({ herald }: Scene, service: string): Promise<string> {
-  const { stdout } = await herald.run(...explainCommand(herald, service));
+  const { stdout } = await inProcess(explainServiceCommand, explainWords(herald, service));
   return stdout.split('\n')[0] ?? '';
 }
 
@@ -56,7 +58,7 @@ export async function conditionCounts({ lab }: Scene): Promise<(condition: strin
     samples.get(`herald_service_conditions{condition="${condition}",status="${status}",reason="${reason}"}`) ?? 0;
 }
 
-function explainCommand(herald: Scene['herald'], service: string): string[] {
+function explainWords(herald: Scene['herald'], service: string): string[] {
   const sockets = ['controller', ...nodes].flatMap((of) => ['--socket', herald.socket(of)]);
-  return ['explain', 'service', service, '--source', herald.directory, ...sockets];
+  return [service, '--source', herald.directory, ...sockets];
 }
