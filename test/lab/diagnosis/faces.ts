@@ -30,10 +30,10 @@ export async function explain({ herald }: Scene, service: string): Promise<Expla
   return JSON.parse(stdout) as Explained;
 }
 
-/** Returns the first line that a person reads. */
+/** Returns the verdict that a person reads: the first line, or the line after those about broken files. */
 export async function firstLine({ herald }: Scene, service: string): Promise<string> {
   const { stdout } = await inProcess(explainServiceCommand, explainWords(herald, service));
-  return stdout.split('\n')[0] ?? '';
+  return stdout.split('\n').find((line) => !/^(problem|warning): /.test(line)) ?? '';
 }
 
 export async function problems({ herald }: Scene): Promise<{ readonly code: number; readonly problems: readonly Problem[] }> {

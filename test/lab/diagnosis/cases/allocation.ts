@@ -265,6 +265,7 @@ export const allocationCases: readonly Misconfiguration[] = [
     name: 'other-class',
     mistake: 'The Service has the class of another load balancer controller.',
     code: 'OtherLoadBalancerClass',
+    isOthers: true,
     verdict:
       'Not served by Herald: spec.loadBalancerClass is "example.com/other"; Herald\'s is "herald.dev/herald". Set spec.loadBalancerClass: herald.dev/herald (the field is immutable: create the Service anew).',
     before: withoutService,

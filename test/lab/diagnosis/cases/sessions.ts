@@ -1,5 +1,5 @@
 import type { Misconfiguration, Scene } from '../misconfiguration.ts';
-import { advertisement, herald, namespace, pool, service, type Change, type Manifest } from '../objects.ts';
+import { advertisement, herald, ipv4Only, namespace, pool, service, type Change, type Manifest } from '../objects.ts';
 import type { Place } from '../place.ts';
 
 const condition = 'Announced';
@@ -121,7 +121,8 @@ const mistakes: readonly Misconfiguration[] = [
     condition,
     verdict:
       'Not served: the session with "family-not-carried" does not carry IPv6 (on node3). Set dualStackAddressFamily: true on BGPPeer "family-not-carried", or add a BGPPeer with an IPv6 address.',
-    before: (place) => overSession(place, {}, ipv6Only(place)),
+    isBrokenBefore: true,
+    before: (place) => overSession(place, { adminDown: true }, ipv6Only(place)),
     after: (place) => overSession(place, { dualStackAddressFamily: false }, ipv6Only(place)),
   },
 ];
@@ -133,7 +134,8 @@ export const sessionCases: readonly Misconfiguration[] = mistakes.map((one) => (
   ...one,
 }));
 
-function overSession(place: Place, peer: Change = {}, spec: Change = {}): Manifest[] {
+/** The Service is IPv4 only: a router that is not told otherwise uses no IPv6 next hop that is beyond its own link. */
+function overSession(place: Place, peer: Change = {}, spec: Change = ipv4Only(place)): Manifest[] {
   const { name } = place;
   const usual = {
     myASN: 64512,
