@@ -5,7 +5,7 @@ const head = `# Diagnosis
 Mistakes that were made for real, and the first line of \`herald explain service\` for the Service that suffers from each. \`npm run test:lab\` makes them in network
 namespaces with real routers and clients (\`test/lab/diagnosis.test.ts\`). For each row it checks that
 
-- clients reached the Service before the mistake, and reach it again after the fix, unless the Service is new;
+- clients reached the Service before the mistake, and reach it again after the fix, unless the Service or its session is new;
 - the verdict is the sentence below, and the verdict, the condition, the Event, the metric \`herald_service_conditions\` and the row of \`herald status --problems\` carry the same code;
 - every sentence of the explanation agrees with the rules in the nodes' kernels, the routes of the routers and the answers that a client gets, over IPv4 and IPv6.
 
