@@ -33,7 +33,7 @@ export async function explain({ herald }: Scene, service: string): Promise<Expla
 /** Returns the verdict that a person reads: the first line, or the line after those about broken files. */
 export async function firstLine({ herald }: Scene, service: string): Promise<string> {
   const { stdout } = await inProcess(explainServiceCommand, explainWords(herald, service));
-  return stdout.split('\n').find((line) => !/^(problem|warning): /.test(line)) ?? '';
+  return stdout.split('\n').find((line) => line !== '' && !/^(problem|warning): /.test(line)) ?? '';
 }
 
 export async function problems({ herald }: Scene): Promise<{ readonly code: number; readonly problems: readonly Problem[] }> {
