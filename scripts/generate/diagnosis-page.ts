@@ -10,7 +10,7 @@ namespaces with real routers and clients (\`test/lab/diagnosis.test.ts\`). For e
 - every sentence of the explanation agrees with the rules in the nodes' kernels, the routes of the routers and the answers that a client gets, over IPv4 and IPv6.
 
 The objects of a row have its name. \`npm test\` checks the rows without routers and hosts in a short form. \`npm run generate\` writes this page from
-\`test/lab/diagnosis/cases/\`. [Reasons](reasons.md) has every code with its fix.
+\`test/lab/diagnosis/cases/\`. [reasons.md](reasons.md) has every code with its fix.
 
 `;
 
