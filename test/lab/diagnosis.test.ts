@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectTrue } from './diagnosis/agreement.ts';
-import { allCases, type PlacedCase } from './diagnosis/all-cases.ts';
+import { allCases, manifestsBefore, type PlacedCase } from './diagnosis/all-cases.ts';
 import { conditionCounts, eventReasons, explain, firstLine, problems, type Explained, type Problem } from './diagnosis/faces.ts';
 import { observe, type Facts } from './diagnosis/facts.ts';
 import type { Scene } from './diagnosis/misconfiguration.ts';
@@ -16,8 +16,8 @@ afterAll(async () => {
   await scene?.lab.stop();
 });
 
-const isServedBefore = ({ one, place }: PlacedCase): boolean =>
-  one.isBrokenBefore === undefined && (one.before?.(place) ?? [{ kind: 'Service', metadata: { name: 'web' } }]).some(isJudgedService);
+const isServedBefore = (placed: PlacedCase): boolean =>
+  placed.one.isBrokenBefore === undefined && manifestsBefore(placed).some(isJudgedService);
 
 const isJudgedService = ({ kind, metadata, spec }: Readonly<Record<string, unknown>>): boolean =>
   kind === 'Service' &&

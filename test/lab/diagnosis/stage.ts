@@ -2,10 +2,10 @@ import { stringify } from 'yaml';
 import { HeraldInLab } from '../herald.ts';
 import { Lab } from '../lab.ts';
 import { standardTopology } from '../standard-topology.ts';
-import type { PlacedCase } from './all-cases.ts';
+import { manifestsBefore, type PlacedCase } from './all-cases.ts';
 import type { Scene } from './misconfiguration.ts';
 import { fabric, nodes } from './fabric.ts';
-import { healthy, type Manifest } from './objects.ts';
+import type { Manifest } from './objects.ts';
 
 /** Starts a lab with the cases before their mistakes: every Service that exists is served. */
 export async function startStage(cases: readonly PlacedCase[]): Promise<Scene> {
@@ -14,9 +14,10 @@ export async function startStage(cases: readonly PlacedCase[]): Promise<Scene> {
   const herald = await HeraldInLab.empty(lab);
   const scene = { lab, herald };
   await herald.write('00-fabric.yaml', yamlOf(fabric()));
-  for (const { one, place } of cases) {
+  for (const placed of cases) {
+    const { one, place } = placed;
     await one.prepare?.(scene, place);
-    await herald.write(`${one.name}.yaml`, yamlOf((one.before ?? healthy)(place)));
+    await herald.write(`${one.name}.yaml`, yamlOf(manifestsBefore(placed)));
   }
   await herald.start(nodes);
   return scene;
@@ -32,8 +33,9 @@ export async function makeMistakes(scene: Scene, cases: readonly PlacedCase[]): 
 
 /** Undoes the mistakes of all cases. */
 export async function repair(scene: Scene, cases: readonly PlacedCase[]): Promise<void> {
-  for (const { one, place } of cases) {
-    if (one.after !== undefined) await scene.herald.write(`${one.name}.yaml`, yamlOf((one.before ?? healthy)(place)));
+  for (const placed of cases) {
+    const { one, place } = placed;
+    if (one.after !== undefined) await scene.herald.write(`${one.name}.yaml`, yamlOf(manifestsBefore(placed)));
     await one.undo?.(scene, place);
   }
 }

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fabric } from '../../lab/diagnosis/fabric.ts';
-import { allCases } from '../../lab/diagnosis/all-cases.ts';
-import { healthy } from '../../lab/diagnosis/objects.ts';
+import { allCases, manifestsBefore } from '../../lab/diagnosis/all-cases.ts';
 import { explainService } from '../../../src/explain/service/service.ts';
 import { Cluster } from './cluster.ts';
 
@@ -13,7 +12,7 @@ describe('mistakes in manifests', () => {
 
   beforeAll(async () => {
     cluster.write('fabric', fabric());
-    for (const { one, place } of cases) cluster.write(one.name, (one.before ?? healthy)(place));
+    for (const placed of cases) cluster.write(placed.one.name, manifestsBefore(placed));
     await cluster.start();
     for (const { one, place } of cases) cluster.write(one.name, one.after?.(place) ?? []);
     await cluster.advance(60_000);
