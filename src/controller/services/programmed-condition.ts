@@ -20,7 +20,7 @@ export function assessProgrammed({ snapshot, service, now }: Judgement): Assessm
   const type = conditionTypes.programmed;
   const reports = liveReports(snapshot, now);
   if (reports.length === 0) return { type, status: 'Unknown', reason: 'NoAgentReports', message: 'No agent reports' };
-  // What concerns this Service comes before what concerns every Service of a node.
+  // A reason of this Service comes before a problem that a node has with every Service.
   const [difference] = [
     ...reports.flatMap((state) => notProgrammedOn(state, service) ?? []),
     ...reports.flatMap(({ problem }) => problem ?? []),

@@ -7,7 +7,7 @@ import { assignedAddresses, type Service } from '../../model/objects/service.ts'
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Condition } from '../status-writer.ts';
 
-/** What the conditions of one Service are decided from. Nodes are viewed when they are needed: most Services need one. */
+/** The input of a Service's conditions. It computes the view of a node when a condition asks for it: most Services need one node. */
 export interface Judgement {
   readonly snapshot: Snapshot;
   readonly service: Service;

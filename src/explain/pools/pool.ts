@@ -26,7 +26,7 @@ interface PoolExplanation {
   readonly usage: readonly { readonly family: string; readonly assigned: number; readonly free: string; readonly total: string }[];
   /** Why no Service of any namespace would get an address from the pool. */
   readonly reason?: Reason;
-  /** What is wrong with a pool that gives addresses. */
+  /** The problem of a pool that nevertheless gives addresses. */
   readonly warning?: Reason;
   /** BGPAdvertisements that announce addresses of the pool. */
   readonly advertisements: readonly string[];

@@ -22,7 +22,7 @@ interface Comparison extends Explanation {
   readonly cases: readonly Case[];
 }
 
-/** What a seed has shown. */
+/** The result of one seed. */
 export interface SeedResult {
   /** Outcomes of Services that were compared: one a change, and one for each Service that differed. */
   readonly compared: number;

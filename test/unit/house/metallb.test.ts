@@ -91,7 +91,7 @@ describe("intended differences from MetalLB's controller", () => {
     expect(explain([about])).toEqual({ intended: [], unexplained: new Set([about]) });
   });
 
-  test('a Service that got what another one has on the other side only has the row of that one', () => {
+  test('a Service has the row of the Service that got its address from the other controller', () => {
     const asks = { annotations: { 'metallb.io/loadBalancerIPs': '203.0.113.1' } };
     const cause = one(service('s', asks), [], ['192.0.2.1'], ['192.0.2.1']);
     const gained = one(service('t'), ['192.0.2.1'], []);

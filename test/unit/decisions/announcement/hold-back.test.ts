@@ -130,7 +130,7 @@ describe('a drain beside a node that cannot forward', () => {
   });
 });
 
-test('with any mix of held back, drained and silent nodes, an address that was announced stays announced by a node', () => {
+test('some node keeps announcing an announced address when any nodes are held back, drained or silent', () => {
   const name = fc.constantFrom<string>('a', 'b', 'c', 'd');
   const mix = fc.record({
     settled: fc.uniqueArray(name),

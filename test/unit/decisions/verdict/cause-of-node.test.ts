@@ -31,7 +31,7 @@ function peersOf(...more: readonly HeraldObject[]): readonly { readonly peer: st
   return (address?.peers ?? []).map(({ peer: name, reason: because }) => ({ peer: name, code: because?.code }));
 }
 
-describe('why a node does not announce', () => {
+describe('the reason why a node does not announce', () => {
   test('leaves out a BGPPeer without its Secret when no advertisement names that peer', () => {
     const broken = peer({ name: 'tor2', peerAddress: '10.0.0.253', passwordSecret: { name: 'gone', namespace: 'n' } });
     const codes = peersOf(broken, advertisement({ name: 'all', peers: ['tor1'] }), report({}));

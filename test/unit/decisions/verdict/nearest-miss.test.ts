@@ -33,7 +33,7 @@ describe('the causes of an address that no node announces', () => {
     expect(causesOf(nodes, address)).toEqual([{ reason: drained, nodes: ['n1'] }]);
   });
 
-  test('are the failures when a node fails and others do what they should', () => {
+  test('contain only failures when one node fails and the others do as configured', () => {
     const failure = reason('NodeNetworkUnavailable', { node: 'n2' });
     const nodes = [view('n1', reason('NoLocalEndpoints', { node: 'n1', policy: 'externalTrafficPolicy' })), view('n2', failure)];
     expect(causesOf(nodes, address)).toEqual([{ reason: failure, nodes: ['n2'] }]);

@@ -120,7 +120,7 @@ describe('the first line of herald explain peer', () => {
     ).toMatch(/^Up on node n1: 1 of 1 sessions, but nodes "n1" and "n2" both use router ID/);
   });
 
-  test('is about the whole peer when nodeSelectors do not select the node that is asked for', () => {
+  test('covers all nodes of the peer when its nodeSelectors do not match the requested node', () => {
     const elsewhere = { name: 'tor1-v4', nodeSelectors: [{ matchLabels: { 'kubernetes.io/hostname': 'n2' }, matchExpressions: [] }] };
     expect(
       lines(

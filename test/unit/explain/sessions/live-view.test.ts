@@ -81,8 +81,8 @@ const explained = (snapshot: Snapshot, live: LiveNodes) => {
   return { explanation, text: renderService(explanation).join('\n') };
 };
 
-describe('a node whose agent answers', () => {
-  test('has the sessions of the answer, whatever the report says', () => {
+describe('the view of a node whose agent answers', () => {
+  test('contains the sessions of the answer when the report has others', () => {
     const { explanation, text } = explained(read({ sessions: [idle] }), answer());
     expect(text).toContain('tor (10.0.0.254, AS 64513): Established for 2 h');
     expect(text).not.toMatch(/Idle|hold timer/);
@@ -96,7 +96,7 @@ describe('a node whose agent answers', () => {
     expect(explanation.clients?.map(({ outcome }) => outcome)).toEqual(['answered', 'answered']);
   });
 
-  test('is down when the answer says so, although the report says Established', () => {
+  test('shows a session as down when the agent answers so and its report says Established', () => {
     const { explanation, text } = explained(read({}), answer({ sessions: [idle], routes: [] }));
     expect(text).toContain('Idle for 32 s');
     expect(text).not.toContain('Established');
@@ -142,8 +142,8 @@ describe('a node whose agent answers', () => {
   });
 });
 
-describe('a node whose agent does not answer', () => {
-  test('is shown by its report alone', () => {
+describe('the view of a node whose agent does not answer', () => {
+  test('contains only what its agent reported', () => {
     const { explanation, text } = explained(read({ sessions: [idle] }), none);
     expect(text).toContain('Node n1  (reported 12 s ago)');
     expect(text).toContain('Idle for 32 s');

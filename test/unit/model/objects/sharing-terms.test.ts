@@ -19,7 +19,7 @@ describe('the message of condition AddressAssigned', () => {
     }
   });
 
-  test('stays short when the sharing key is long', () => {
+  test('has a bounded length when the sharing key is long', () => {
     expect(assignedMessage(sharer(['80'], 'k'.repeat(100_000))).length).toBeLessThan(1100);
   });
 });

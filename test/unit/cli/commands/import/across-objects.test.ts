@@ -64,7 +64,7 @@ describe('import across objects', () => {
     expect(found?.remarks[0]?.fix).not.toBe('');
   });
 
-  test('an aggregate is compared with each block of a range: MetalLB refuses the configuration if all are smaller', () => {
+  test('import reports an aggregate that is shorter than every block of a range, as MetalLB refuses it', () => {
     const of = (length: number): string[] => report([pool(['198.51.100.1-198.51.100.6']), advertisement({ aggregationLength: length })]);
     expect(of(31).at(-1)).toContain('Herald does not announce that block, and MetalLB announces it nevertheless');
     expect(of(30).at(-1)).toContain('MetalLB accepts no configuration');

@@ -40,8 +40,8 @@ function objectsWith(states: readonly NodeState[]): string[] {
 
 const tor1 = ['tor1-v4', 'tor1-v6'];
 
-describe('problems', () => {
-  test('of a router that is down are one line for all its nodes and families', () => {
+describe('the list of problems', () => {
+  test('has one line for a router that is down, for all its nodes and families', () => {
     expect(objectsWith(names.map((name) => state(name, tor1)))).toEqual([
       expect.stringMatching(
         /^BGPPeer\/tor1-v4: Every session with tor1-v4 and tor1-v6 \(10\.0\.0\.1 and fd00:1::1\) is down, on 3 nodes: /,
@@ -49,7 +49,7 @@ describe('problems', () => {
     ]);
   });
 
-  test('of a node without any session are one line', () => {
+  test('has one line for a node that has no session', () => {
     expect(
       objectsWith([
         state('n1'),
@@ -62,17 +62,17 @@ describe('problems', () => {
     ).toEqual([expect.stringMatching(/^Node\/n3: Every session of node n3 is down: /)]);
   });
 
-  test('of single sessions are one line for each BGPPeer', () => {
+  test('has one line for each BGPPeer when single sessions are down', () => {
     expect(objectsWith([state('n1', ['tor1-v4']), state('n2', ['tor1-v4']), state('n3')])).toEqual([
       expect.stringMatching(/^BGPPeer\/tor1-v4: The session with tor1-v4 is down on n1 and n2: /),
     ]);
   });
 
-  test('of nodes whose agents are silent are one line, without their sessions', () => {
+  test('has one line for all nodes whose agents are silent, and none for their sessions', () => {
     expect(objectsWith([state('n1')])).toEqual([expect.stringMatching(/^Node\/n2: No agent reports for node "n2"\. Start the agent/)]);
   });
 
-  test('of a full pool are one line when a Service waits for it, and two when it is another cause', () => {
+  test('leaves out a full pool when a Service waits for it, and lists it when the Service has another cause', () => {
     const full = { object: 'IPAddressPool/tiny', reason: reason('PoolFull', { pool: 'tiny', family: 'IPv4', total: '1' }) };
     const overview = { ...overviewOf({ snapshot: cluster({}), conditions: new Map(), objects: [], now }), objects: [full] };
     const objectsFor = (problem: ServiceProblem): string[] =>
