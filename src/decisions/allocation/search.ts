@@ -9,7 +9,7 @@ import { whyPoolUnavailable } from './pools/address-space.ts';
 import { refusalOf, type PoolRefusal } from './pools/pools.ts';
 import { whyOverQuota } from './ledger/quota.ts';
 import type { AllocationRequest } from './request.ts';
-import { noPoolFits } from './pools/nearest-pool.ts';
+import { summaryOf } from './pools/nearest-pool.ts';
 import { whyInvalid, whyNotRequested } from './requested-addresses.ts';
 
 type Found = { readonly addresses: readonly Address[] } | { readonly reason: Reason; readonly pools: readonly PoolRefusal[] };
@@ -27,9 +27,10 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
   const candidates = candidatePools(ledger, request);
   if (candidates.length === 0) {
     const { requestedPool } = request;
-    const refusals = ledger.space.refused.map(refusalOf);
     const named = requestedPool === undefined ? undefined : whyPoolUnavailable(ledger.space, requestedPool);
-    return { reason: named ?? refusals[0]?.reason ?? reason('NoPools', undefined), pools: named === undefined ? refusals : [] };
+    if (named !== undefined) return { reason: named, pools: [] };
+    const refusals = refusedPools(ledger, request);
+    return { reason: summaryOf(refusals), pools: refusals };
   }
   const refusals = new Map<string, Reason>();
   for (const pool of candidates) {
@@ -50,11 +51,16 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
     const why = refusals.get(name);
     return why === undefined ? [] : [{ pool: name, reason: why }];
   });
-  if (request.requestedPool === undefined) refused.push(...ledger.space.refused.map(refusalOf));
-  const [only, ...others] = refused;
-  // With a single candidate, the pool's own reason says more than "no pool fits".
-  const summary = only !== undefined && others.length === 0 ? only.reason : noPoolFits(refused);
-  return { reason: summary, pools: refused };
+  if (request.requestedPool === undefined) refused.push(...refusedPools(ledger, request));
+  return { reason: summaryOf(refused), pools: refused };
+}
+
+/** Why each refused pool gives nothing: it is for others, or it would serve the Service if it were not refused. */
+function refusedPools({ space }: Ledger, request: AllocationRequest): PoolRefusal[] {
+  return space.refused.map((refused) => {
+    const why = whyPoolRefuses(refused.pool, request);
+    return why === undefined ? refusalOf(refused) : { pool: refused.pool.metadata.name, reason: why };
+  });
 }
 
 /** Returns for each pool, in the order of trial, why it would not give an address; no reason when it would. */
@@ -63,7 +69,7 @@ export function surveyPools(ledger: Ledger, request: AllocationRequest): { reado
     const why = whyPoolWouldNotGive(ledger, pool, request);
     return why === undefined ? { pool: pool.metadata.name } : { pool: pool.metadata.name, reason: why };
   });
-  return [...tried, ...ledger.space.refused.map(refusalOf)];
+  return [...tried, ...refusedPools(ledger, request)];
 }
 
 /**

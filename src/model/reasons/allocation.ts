@@ -56,10 +56,9 @@ export const allocationReasons = {
     fix: () => 'create an IPAddressPool',
   }),
   NoPoolFits: lastingReason({
-    brief: 'No IPAddressPool can give this Service an address',
+    brief: 'Several IPAddressPools serve this Service, and each has another reason to give it no address',
     // The pool that came nearest to giving an address, its reason, and the fix of that reason.
-    says: (d: { readonly pools: number; readonly pool: string; readonly because: string; readonly remedy: string }) =>
-      `${d.because}${d.pools === 1 ? '' : ', and no other pool fits'}`,
+    says: (d: OfPool & { readonly because: string; readonly remedy: string }) => `${d.because}, and no other pool fits`,
     fix: (d) => d.remedy,
   }),
   PoolNotFound: lastingReason({

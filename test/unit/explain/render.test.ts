@@ -70,7 +70,7 @@ describe('renderService', () => {
     const text = rendered({
       allocation: {
         addresses: [],
-        reason: reason('NoPoolFits', { pools: 2, pool: 'a', because: 'pool a is full', remedy: 'add addresses' }),
+        reason: reason('NoPoolFits', { pool: 'a', because: 'pool a is full', remedy: 'add addresses' }),
         pools: [
           { pool: 'a', reason: reason('PoolFull', { pool: 'a', family: 'IPv6', total: '16' }) },
           { pool: 'b', reason: reason('PoolNotAutoAssigned', { pool: 'b' }) },

@@ -12,10 +12,10 @@ export const allocationCases: readonly Misconfiguration[] = [
   {
     name: 'pool-full',
     mistake: 'The pool has one address, and another Service holds it.',
-    code: 'NoPoolFits',
+    code: 'PoolFull',
     condition,
     verdict:
-      'Not served: pool pool-full is full (1 of 1 IPv4 addresses), and no other pool fits. Add addresses to IPAddressPool pool-full, or delete a Service that holds one.',
+      'Not served: pool pool-full is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool pool-full, or delete a Service that holds one.',
     before: (place) => [
       namespace(place),
       onlyOne(place),
@@ -43,10 +43,10 @@ export const allocationCases: readonly Misconfiguration[] = [
   {
     name: 'pool-on-request',
     mistake: 'The only pool has autoAssign: false, and the Service does not ask for it.',
-    code: 'NoPoolFits',
+    code: 'PoolNotAutoAssigned',
     condition,
     verdict:
-      'Not served: pool "pool-on-request" has autoAssign: false, and no other pool fits. Annotate the Service with herald.dev/address-pool: pool-on-request.',
+      'Not served: pool "pool-on-request" has autoAssign: false. Annotate the Service with herald.dev/address-pool: pool-on-request.',
     before: (place) => [namespace(place), pool(place, { spec: { autoAssign: false } }), advertisement(place)],
     after: (place) => [namespace(place), pool(place, { spec: { autoAssign: false } }), advertisement(place), ...service(place)],
   },
@@ -68,40 +68,40 @@ export const allocationCases: readonly Misconfiguration[] = [
   {
     name: 'pool-other-labels',
     mistake: 'The pool selects Services by a label that the Service lacks.',
-    code: 'NoPoolFits',
+    code: 'PoolServiceNotSelected',
     condition,
     verdict:
-      'Not served: no serviceSelector of pool "pool-other-labels" matches the Service\'s labels, and no other pool fits. Label the Service, or change serviceSelectors of IPAddressPool "pool-other-labels".',
+      'Not served: no serviceSelector of pool "pool-other-labels" matches the Service\'s labels. Label the Service, or change serviceSelectors of IPAddressPool "pool-other-labels".',
     before: (place) => [namespace(place), labelled(place), advertisement(place)],
     after: (place) => [namespace(place), labelled(place), advertisement(place), ...service(place)],
   },
   {
     name: 'pool-one-family',
     mistake: 'The Service requires both families, and the pool has IPv4 only.',
-    code: 'NoPoolFits',
+    code: 'PoolHasNoFamily',
     condition,
     verdict:
-      'Not served: pool "pool-one-family" has no IPv6 addresses, and no other pool fits. Add IPv6 addresses to IPAddressPool "pool-one-family", or change spec.ipFamilyPolicy.',
+      'Not served: pool "pool-one-family" has no IPv6 addresses. Add IPv6 addresses to IPAddressPool "pool-one-family", or change spec.ipFamilyPolicy.',
     before: (place) => [namespace(place), ipv4Pool(place), advertisement(place)],
     after: (place) => [namespace(place), ipv4Pool(place), advertisement(place), ...service(place)],
   },
   {
     name: 'pool-draining',
     mistake: 'The only pool drains.',
-    code: 'NoPoolFits',
+    code: 'PoolDraining',
     condition,
     verdict:
-      'Not served: pool "pool-draining" is draining: assigned addresses stay, and it gives no new ones, and no other pool fits. Use another pool, or set draining: false on IPAddressPool "pool-draining".',
+      'Not served: pool "pool-draining" is draining: assigned addresses stay, and it gives no new ones. Use another pool, or set draining: false on IPAddressPool "pool-draining".',
     before: (place) => [namespace(place), pool(place, { spec: { draining: true } }), advertisement(place)],
     after: (place) => [namespace(place), pool(place, { spec: { draining: true } }), advertisement(place), ...service(place)],
   },
   {
     name: 'quota-reached',
     mistake: 'The quota of the pool allows the namespace two addresses, and another Service holds them.',
-    code: 'NoPoolFits',
+    code: 'QuotaReached',
     condition,
     verdict:
-      'Not served: the quota of pool quota-reached for namespace quota-reached (2 addresses) has no room for 2 more, and no other pool fits. Raise spec.quota[0].addresses of IPAddressPool quota-reached, or delete a Service of namespace quota-reached that holds one.',
+      'Not served: the quota of pool quota-reached for namespace quota-reached (2 addresses) has no room for 2 more. Raise spec.quota[0].addresses of IPAddressPool quota-reached, or delete a Service of namespace quota-reached that holds one.',
     before: (place) => [namespace(place), withQuota(place), advertisement(place), ...service(place, {}, { name: 'first', ordinal: 1 })],
     after: (place) => [
       namespace(place),

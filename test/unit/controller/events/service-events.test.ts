@@ -195,13 +195,13 @@ describe('Events of addresses', () => {
     await start();
     await put(service({ name: 'shop/a' }), service({ name: 'shop/b' }), service({ name: 'shop/c' }));
     const warning = events.find(({ type }) => type === 'Warning');
-    expect(warning).toMatchObject({ reason: 'NoPoolFits', action: 'AssignAddress', regarding: { name: 'c' } });
-    expect(warning?.note).toContain('pool main is full (2 of 2 IPv4 addresses), and no other pool fits');
+    expect(warning).toMatchObject({ reason: 'PoolFull', action: 'AssignAddress', regarding: { name: 'c' } });
+    expect(warning?.note).toContain('pool main is full (2 of 2 IPv4 addresses)');
     const [condition] = records.statuses.get('shop/c')?.conditions ?? [];
-    expect(condition?.reason).toBe('NoPoolFits');
+    expect(condition?.reason).toBe('PoolFull');
     expect(warning?.note).toBe(condition?.message);
     await put(pool({ name: 'more', addresses: ['203.0.113.0/30'] }));
-    expect(codes()).toEqual(['AddressAssigned', 'AddressAssigned', 'NoPoolFits', 'AddressAssigned']);
+    expect(codes()).toEqual(['AddressAssigned', 'AddressAssigned', 'PoolFull', 'AddressAssigned']);
   });
 
   test.each([

@@ -51,7 +51,7 @@ describe('the order in which pools are tried', () => {
       '192.0.3.1',
       '192.0.4.1',
       '192.0.9.1',
-      '(NoPoolFits)',
+      '(PoolFull)',
     ]);
   });
 
@@ -94,7 +94,7 @@ describe('the order in which pools are tried', () => {
     );
     allocator.allocate(request('holder'));
     const { reason, pools } = allocator.allocate(request('web'));
-    expect(reason?.code).toBe('NoPoolFits');
+    expect(reason?.code).toBe('PoolFull');
     expect(pools.map(({ pool, reason: { code } }) => `${pool} ${code}`)).toEqual([
       'full PoolFull',
       'manual PoolNotAutoAssigned',
@@ -105,6 +105,52 @@ describe('the order in which pools are tried', () => {
       'manual PoolNotAutoAssigned',
       'six PoolHasNoFamily',
     ]);
+  });
+  const full: PoolLiteral = { name: 'full', addresses: ['192.0.2.1-192.0.2.1'], reserved: { '192.0.2.1': 'default/owner' } };
+  const foreign: PoolLiteral = { name: 'foreign', addresses: ['198.51.100.0/24'], serviceAllocation: { namespaces: ['other'] } };
+  const six: PoolLiteral = { name: 'six', addresses: ['2001:db8::/64'] };
+  const manual: PoolLiteral = { name: 'manual', addresses: ['192.0.3.0/24'], autoAssign: false };
+  const retired: PoolLiteral = { name: 'retired', addresses: ['192.0.4.0/24'], draining: true };
+  const labelled: PoolLiteral = {
+    name: 'labelled',
+    addresses: ['192.0.5.0/24'],
+    serviceAllocation: { serviceSelectors: [matching({ app: 'db' })] },
+  };
+  const limited: PoolLiteral = { name: 'limited', addresses: ['192.0.6.0/24'], quota: [{ namespaceSelector: matching({}), addresses: 0 }] };
+  const overlaps: PoolLiteral = { name: 'overlaps', addresses: ['192.0.2.1-192.0.2.9'] };
+
+  test.each<[string, PoolLiteral[], string, string]>([
+    ['that is full beside pools for others', [foreign, full, labelled, manual, six], 'PoolFull', 'full'],
+    ['of one family beside pools for others', [foreign, labelled, manual, six], 'PoolHasNoFamily', 'six'],
+    ['with autoAssign: false beside pools for others', [foreign, labelled, manual], 'PoolNotAutoAssigned', 'manual'],
+    ['with a selector beside a pool for another namespace', [foreign, labelled], 'PoolServiceNotSelected', 'labelled'],
+    ['for another namespace', [foreign], 'PoolNamespaceNotSelected', 'foreign'],
+    ['that drains', [foreign, retired], 'PoolDraining', 'retired'],
+    ['with a quota', [foreign, limited], 'QuotaReached', 'limited'],
+    [
+      'first of two that are full',
+      [{ ...full, name: 'b', addresses: ['192.0.2.2/32'], reserved: { '192.0.2.2': 'default/owner' } }, full],
+      'PoolFull',
+      'b',
+    ],
+    ['that is full beside one that drains', [full, retired], 'NoPoolFits', 'full'],
+    [
+      'that is refused beside a pool for another namespace',
+      [foreign, { ...full, serviceAllocation: { namespaces: ['other'] } }, overlaps],
+      'PoolRefused',
+      'overlaps',
+    ],
+    [
+      'that is full beside a refused one for another namespace',
+      [full, { ...overlaps, serviceAllocation: { namespaces: ['other'] } }],
+      'PoolFull',
+      'full',
+    ],
+  ])('a Service without an address gets the reason of the pool %s', (_, literals, code, name) => {
+    const { pools, refused } = effectivePools(new Map(literals.map((literal) => [literal.name, pool(literal)])));
+    const allocator = createAllocator(pools, [...refused.values()]);
+    const { reason } = allocator.decide(request('web'));
+    expect(reason).toMatchObject({ code, details: { pool: name } });
   });
 });
 

@@ -291,7 +291,7 @@ describe('the line of a verdict', () => {
           ],
         },
       ),
-      'Not served: pool b is full (1 of 1 IPv4 addresses), and no other pool fits. Add addresses to IPAddressPool b, or delete a Service that holds one.',
+      'Not served: pool b is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool b, or delete a Service that holds one.',
     ],
   ])('names object, field and edit when %s', (_, literal, line) => {
     expect(verdict(literal).line).toBe(line);

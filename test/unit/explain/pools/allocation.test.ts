@@ -45,7 +45,7 @@ describe('explainAllocation', () => {
       ],
     });
     expect(addresses).toEqual([]);
-    expect(reason?.code).toBe('NoPoolFits');
+    expect(reason?.code).toBe('PoolFull');
     expect(Object.fromEntries(pools.map(({ pool, reason: refusal }) => [pool, refusal?.code]))).toEqual({
       full: 'PoolFull',
       foreign: 'PoolNamespaceNotSelected',

@@ -166,13 +166,11 @@ describe('the explanation tree of a Service', () => {
     ];
     expect(tree({ ...withService({ assigned: [] }), pools }, both)).toMatchInlineSnapshot(`
       "
-      Not served: pool full is full (1 of 1 IPv4 addresses), and no other pool fits. Add addresses to IPAddressPool full, or delete a Service that holds one.
+      Not served: pool full is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool full, or delete a Service that holds one.
 
       Service shop/web (LoadBalancer)
 
       Address    none
-                 pool full is full (1 of 1 IPv4 addresses), and no other pool fits
-                 fix: add addresses to IPAddressPool full, or delete a Service that holds one
                  pool full: pool full is full (1 of 1 IPv4 addresses)
                      fix: add addresses to IPAddressPool full, or delete a Service that holds one
                  pool manual: pool "manual" has autoAssign: false
