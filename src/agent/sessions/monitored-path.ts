@@ -26,9 +26,8 @@ export class MonitoredPath {
   #status: BfdStatus;
   #state: SessionState = 'Down';
   #remoteState: SessionState = 'Down';
-  #failed = false;
-  /** Valid while `#failed` is true. */
-  #lostAt = 0;
+  /** Milliseconds of the clock when BFD began to send, or lost the path. Undefined: it has not begun. */
+  #waitsSince: number | undefined;
 
   constructor(way: string, request: number, since: Date) {
     this.sessionKey = way;
@@ -52,6 +51,11 @@ export class MonitoredPath {
     return this.fault ?? this.refusal;
   }
 
+  /** Records that BFD has sent its first packet, if it has a session for the path. */
+  begin(now: number): void {
+    if (this.sessionKey !== '' && this.sessionKey !== noProfile) this.#waitsSince ??= now;
+  }
+
   /** Applies a transition of BFD. Returns true if the path was up and is lost. */
   step(transition: Transition, now: number): boolean {
     const { to, remoteState } = transition;
@@ -59,8 +63,7 @@ export class MonitoredPath {
     this.#status = statusOf(transition);
     this.#state = to;
     this.#remoteState = remoteState;
-    this.#failed = to !== 'Up' && (this.#failed || lost);
-    if (lost) this.#lostAt = now;
+    if (lost) this.#waitsSince = now;
     return lost;
   }
 
@@ -70,13 +73,16 @@ export class MonitoredPath {
   }
 
   mayEstablish(now: number): boolean {
-    const path = { state: this.#state, remoteState: this.#remoteState, failed: this.#failed };
-    return mayEstablish(path, { strict: this.strict, holdTime: this.#holdTime }, now - this.#lostAt);
+    // BFD that cannot run here is not worth a wait.
+    if (!this.strict && this.problem !== undefined) return true;
+    const waited = this.#waitsSince === undefined ? 0 : now - this.#waitsSince;
+    return mayEstablish({ state: this.#state, remoteState: this.#remoteState }, waited, this.#holdTime);
   }
 
   /** Returns the milliseconds until BGP may retry without BFD. Undefined: BGP waits until BFD allows it. */
   holdRemaining(now: number): number | undefined {
-    return this.#holdTime === Infinity ? undefined : Math.max(0, this.#lostAt + this.#holdTime - now);
+    if (this.strict || this.#waitsSince === undefined) return undefined;
+    return Math.max(0, this.#waitsSince + this.#holdTime - now);
   }
 
   /** Returns why BGP waits. */
