@@ -89,7 +89,7 @@ export const loadBalancerAnnotations = {
     difference: 'if not set, it follows spec.ipFamilies',
   }),
   subnets: both('subnets', texts('subnet ids or Name tags'), {
-    default: 'found by tags; an existing load balancer keeps its subnets',
+    default: 'found by tags, once: an existing load balancer keeps what was found',
     description: 'One subnet for each availability zone.',
     lbc: 'yes',
     cpa: 'differs',

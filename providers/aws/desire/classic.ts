@@ -13,7 +13,7 @@ import { portEncryption, portsNamed, type BackendProtocol, type PortEncryption }
 import { checkName, checkQuota, type Issues } from '../model/issues.ts';
 import { effectiveScheme } from './scheme.ts';
 import { checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
-import { chooseSubnets } from './subnets.ts';
+import { chooseSubnets } from './subnets/choose-subnets.ts';
 import { checkTagQuota } from './tag-quota.ts';
 import { classicInstances, departingInstances } from './targets.ts';
 
@@ -25,7 +25,8 @@ export function desireClassic(
   issues: Issues,
 ): DesiredClassic {
   const scheme = effectiveScheme(values, existing.classic, upstreamIsPublic(service), settings);
-  const subnets = chooseSubnets(values, scheme, 'ipv4', settings.clusterName, facts, existing.classic, issues);
+  const present = existing.classic?.scheme === scheme ? existing.classic : undefined;
+  const { subnets } = chooseSubnets(values, scheme, 'ipv4', settings.clusterName, facts, present, issues);
   const encryption = portEncryption(service, values, facts, settings, issues);
   const listeners = service.ports.flatMap((port) => classicListener(port, encryption(port), issues) ?? []);
   const instances = classicInstances(nodes, values);

@@ -16,7 +16,8 @@ import { checkTargetGroupAttributes, loadBalancerAttributes, targetGroupAttribut
 import { nlbHealthCheck } from './nlb-health-check.ts';
 import { checkListenerAttributes, listenerAttributes, nlbPorts, type NlbPort } from './nlb-listeners.ts';
 import { checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
-import { chooseSubnets, mapSubnets } from './subnets.ts';
+import { chooseSubnets } from './subnets/choose-subnets.ts';
+import { mapSubnets } from './subnets/map-subnets.ts';
 import { checkTagQuota } from './tag-quota.ts';
 import { departingInstances, departingPods, instanceTargets, podTargets } from './targets.ts';
 
@@ -39,15 +40,10 @@ export function nlbShell(
   const current = adopted ?? existing.nlb;
   const scheme = adopted?.scheme ?? effectiveScheme(values, existing.nlb, upstreamIsPublic(service), settings);
   const ipAddressType = adopted?.ipAddressType ?? effectiveAddressType(service, values);
-  const subnets =
-    adopted?.subnets ??
-    mapSubnets(
-      chooseSubnets(values, scheme, ipAddressType, settings.clusterName, facts, existing.nlb, issues),
-      values,
-      scheme,
-      ipAddressType,
-      issues,
-    );
+  const present = existing.nlb?.scheme === scheme ? existing.nlb : existing.nlbs?.find((one) => one.scheme === scheme);
+  const chosen =
+    adopted === undefined ? chooseSubnets(values, scheme, ipAddressType, settings.clusterName, facts, present, issues) : undefined;
+  const subnets = chosen === undefined ? (adopted?.subnets ?? []) : mapSubnets(chosen.subnets, values, scheme, ipAddressType, issues);
   const generated = resourceName(stack.namespace, stack.name, settings.clusterName, stack.key, 'nlb', scheme);
   // A name remains taken until the old load balancer is deleted, so its replacement needs another name.
   const replaces = existing.nlb !== undefined && existing.nlb.scheme !== scheme;
@@ -65,6 +61,7 @@ export function nlbShell(
       [tagKeys.cluster]: settings.clusterName,
       [tagKeys.stack]: stack.key,
       [tagKeys.resource]: resources.loadBalancer,
+      ...defined({ [tagKeys.subnets]: chosen?.record }),
       ...(adopted === undefined ? {} : { [tagKeys.adopted]: 'true' }),
     },
     attributes: loadBalancerAttributes(values, issues),

@@ -42,7 +42,10 @@ export interface Existing {
   /** Absent when it does not matter. */
   readonly name?: string;
   readonly scheme: Scheme;
+  /** With their addresses, as far as AWS shows them. */
   readonly subnets: readonly SubnetMapping[];
+  /** The choice of subnets that a tag records: "named", or the address type and the ids. */
+  readonly recordedSubnets?: string;
   readonly ipAddressType: IpAddressType;
   readonly hasSecurityGroups: boolean;
 }
@@ -50,6 +53,8 @@ export interface Existing {
 /** The existing load balancers, by kind and scheme. Where there are several, the one that is used first. */
 export interface ExistingStack {
   readonly nlb?: Existing;
+  /** All NLBs of the stack, including `nlb`. */
+  readonly nlbs?: readonly Existing[];
   readonly classic?: Existing;
   /** The adopted NLB, with its ARN. */
   readonly adopted?: Existing & { readonly arn: string };

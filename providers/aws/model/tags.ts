@@ -13,6 +13,8 @@ export const tagKeys = {
   service: 'herald.dev/service',
   /** On a load balancer that the user made and Herald has adopted. */
   adopted: 'herald.dev/adopted',
+  /** The choice of subnets. It stays while zones change one after the other. */
+  subnets: 'herald.dev/subnets',
   /** Since when a replacement serves, RFC 3339. Deleted `retireSeconds` later. */
   retired: 'herald.dev/retired-at',
   /** Since when it has had no Service, RFC 3339. */

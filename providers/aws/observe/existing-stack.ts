@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import type { Existing, ExistingStack } from '../model/facts.ts';
 import type { Observed, ObservedLoadBalancer } from '../model/observed.ts';
 import { ownObserved } from '../model/own-resources.ts';
@@ -6,14 +7,15 @@ import { tagKeys } from '../model/tags.ts';
 /** Returns the properties of existing load balancers that influence the desired state. A load balancer that is not retired is preferred. */
 export function existingStack(observed: Observed, cluster: string, stack: string, adopt: string | undefined): ExistingStack {
   const own = ownObserved(observed, cluster, stack);
-  const [nlb] = own.loadBalancers.filter(({ tags }) => tags[tagKeys.adopted] === undefined).toSorted((a, b) => retired(a) - retired(b));
+  const nlbs = own.loadBalancers.filter(({ tags }) => tags[tagKeys.adopted] === undefined).toSorted((a, b) => retired(a) - retired(b));
+  const [nlb] = nlbs;
   const [classic] = own.classic.toSorted((a, b) => retired(a) - retired(b));
   const adopted = observed.loadBalancers.find(
     ({ loadBalancer }) =>
       loadBalancer.Type === 'network' && (loadBalancer.LoadBalancerArn === adopt || loadBalancer.LoadBalancerName === adopt),
   );
   return {
-    ...(nlb === undefined ? {} : { nlb: existing(nlb) }),
+    ...(nlb === undefined ? {} : { nlb: existing(nlb), nlbs: nlbs.map(existing) }),
     ...(classic === undefined
       ? {}
       : {
@@ -35,8 +37,9 @@ function retired({ tags }: { readonly tags: Readonly<Record<string, string>> }):
   return tags[tagKeys.retired] === undefined ? 0 : 1;
 }
 
-function existing({ loadBalancer }: ObservedLoadBalancer): Existing {
+function existing({ loadBalancer, tags }: ObservedLoadBalancer): Existing {
   return {
+    ...defined({ recordedSubnets: tags[tagKeys.subnets] }),
     name: loadBalancer.LoadBalancerName,
     scheme: loadBalancer.Scheme,
     subnets: loadBalancer.AvailabilityZones.map(({ SubnetId }) => ({ SubnetId })),

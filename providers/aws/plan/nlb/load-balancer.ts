@@ -87,7 +87,7 @@ function update(
       needs: groups.needs,
     });
   }
-  if (desired.adopted === undefined) planSubnets(steps, input, current);
+  if (desired.adopted === undefined) planSubnets(steps, input, current, tagged);
   const { Code, Reason = 'AWS does not say why' } = loadBalancer.State;
   if (Code === 'provisioning') steps.waitAndReport('the load balancer to become active');
   if (Code === 'failed') steps.addProblem(reason('AwsLoadBalancerFailed', { name: loadBalancer.LoadBalancerName, why: Reason }));

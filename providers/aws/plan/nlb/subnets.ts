@@ -4,28 +4,35 @@ import type { DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedLoadBalancer } from '../../model/observed.ts';
 import type { Steps } from '../steps/steps.ts';
-import { canLeaveZones, type ZoneChange } from './zone-readiness.ts';
+import { ZoneReadiness } from './zone-readiness.ts';
 
 /** The zones of a load balancer, grouped by the change that they need. */
 interface Zones {
   /** Zones that stay, except for changes that AWS makes in place. */
   readonly staying: readonly SubnetMapping[];
-  readonly added: readonly SubnetMapping[];
+  /** Desired zones that the load balancer does not have. */
+  readonly missing: readonly SubnetMapping[];
   /**
    * Zones with another subnet or other addresses. AWS does not change these in place, so the zone is removed and added again in a later
    * reconcile.
    */
-  readonly exchanged: readonly { readonly wanted: SubnetMapping; readonly present: SubnetMapping }[];
-  readonly surplus: readonly AvailabilityZone[];
+  readonly exchanged: readonly Exchange[];
+  readonly surplus: readonly SubnetMapping[];
   /** True if AWS must change a setting in place. */
   readonly changed: boolean;
 }
 
+interface Exchange {
+  readonly wanted: SubnetMapping;
+  readonly present: SubnetMapping;
+}
+
 /**
- * Plans subnets and addresses. A zone has one subnet with its addresses. Zones change one after the other, so that one always serves. This
- * is impossible if the load balancer has only one zone.
+ * Plans subnets and addresses. A zone has one subnet with its addresses. Zones are added before others are removed. A zone with other
+ * addresses is removed and added again, one zone after the other, each when all other zones serve. This is impossible if the load balancer
+ * has only one zone. `needs`: the action that records the choice of subnets.
  */
-export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current: ObservedLoadBalancer): void {
+export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current: ObservedLoadBalancer, needs: string | undefined): void {
   const { desired, zones } = input;
   const { loadBalancer } = current;
   const { ipAddressType, enablePrefixForIpv6SourceNat: sourceNat = 'off' } = desired;
@@ -42,56 +49,57 @@ export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current:
   };
   const turnsOff = sourceNat === 'off' && loadBalancer.EnablePrefixForIpv6SourceNat === 'on';
   const natDiffers = turnsOff || (sourceNat === 'on' && loadBalancer.EnablePrefixForIpv6SourceNat !== 'on');
-  const sorted = sortZones(desired.subnets, loadBalancer, zones);
-  const next = nextMappings(steps, sorted, (change) => canLeaveZones(input, current, change), zones);
+  const sorted = sortZones(desired.subnets, loadBalancer, zones, setsIPv6Addresses);
+  const step = nextStep(steps, sorted, new ZoneReadiness(input, current), zones);
   // Source NAT requires dual stack. It is switched off before dual stack ends, and on after dual stack begins.
   if (!turnsOff) setType();
-  if (next !== undefined && (hasOtherSubnets(next, loadBalancer) || sorted.changed || setsIPv6Addresses || natDiffers)) {
+  if (step !== undefined && (step.why !== undefined || sorted.changed || setsIPv6Addresses || natDiffers)) {
     steps.addAction('load balancer: subnets', 'elbv2:SetSubnets', {
       input: {
         LoadBalancerArn,
-        SubnetMappings: next,
+        SubnetMappings: step.mappings,
         ...(setsIPv6Addresses ? { IpAddressType: ipAddressType } : {}),
         ...(natDiffers ? { EnablePrefixForIpv6SourceNat: sourceNat } : {}),
       },
-      reason:
-        sorted.exchanged.length === 0
-          ? 'its subnets or their settings differ'
-          : `the zone of ${sorted.exchanged.map(({ wanted }) => wanted.SubnetId).join(', ')} must be removed before it is added with its new settings`,
+      reason: step.why ?? 'its subnets or their settings differ',
+      needs: [needs],
     });
   }
   if (turnsOff) setType();
 }
 
-function hasOtherSubnets(next: readonly SubnetMapping[], { AvailabilityZones }: LoadBalancer): boolean {
-  const ids = new Set(AvailabilityZones.map(({ SubnetId }) => SubnetId));
-  return next.length !== ids.size || next.some(({ SubnetId }) => !ids.has(SubnetId));
-}
-
-function sortZones(wanted: readonly SubnetMapping[], loadBalancer: LoadBalancer, zones: ReadonlyMap<string, string>): Zones {
+function sortZones(
+  wanted: readonly SubnetMapping[],
+  loadBalancer: LoadBalancer,
+  zones: ReadonlyMap<string, string>,
+  setsIPv6Addresses: boolean,
+): Zones {
   const present = new Map(loadBalancer.AvailabilityZones.map((one) => [one.ZoneName, one]));
   const staying: SubnetMapping[] = [];
-  const added: SubnetMapping[] = [];
-  const exchanged: { wanted: SubnetMapping; present: SubnetMapping }[] = [];
+  const missing: SubnetMapping[] = [];
+  const exchanged: Exchange[] = [];
   let changed = false;
   const kept = new Set<AvailabilityZone>();
   for (const mapping of wanted) {
     const same = loadBalancer.AvailabilityZones.find(({ SubnetId }) => SubnetId === mapping.SubnetId);
     const zone = same ?? present.get(zones.get(mapping.SubnetId) ?? '');
     if (zone === undefined) {
-      added.push(mapping);
+      missing.push(mapping);
       continue;
     }
     kept.add(zone);
     if (zone.SubnetId !== mapping.SubnetId || hasOtherAddresses(zone, mapping, loadBalancer.IpAddressType !== 'ipv4')) {
-      exchanged.push({ wanted: mapping, present: presentMapping(zone) });
+      const { IPv6Address } = mapping;
+      const six = setsIPv6Addresses && zone.SubnetId === mapping.SubnetId && IPv6Address !== undefined ? { IPv6Address } : {};
+      exchanged.push({ wanted: mapping, present: { ...presentMapping(zone), ...six } });
       continue;
     }
     staying.push({ ...presentMapping(zone), ...mapping });
     const { SourceNatIpv6Prefix: prefix } = mapping;
     if (prefix !== undefined && prefix !== 'auto_assigned' && zone.SourceNatIpv6Prefixes?.includes(prefix) !== true) changed = true;
   }
-  return { staying, added, exchanged, surplus: loadBalancer.AvailabilityZones.filter((zone) => !kept.has(zone)), changed };
+  const surplus = loadBalancer.AvailabilityZones.filter((zone) => !kept.has(zone)).map(presentMapping);
+  return { staying, missing, exchanged, surplus, changed };
 }
 
 /**
@@ -117,55 +125,88 @@ function presentMapping({ SubnetId, LoadBalancerAddresses = [] }: AvailabilityZo
 
 const needsFurtherZone = 'AWS allows only if the load balancer has a further zone';
 
-/** Returns the subnets for the next step towards the desired ones. Undefined: no step is possible, and the problem is reported. */
-function nextMappings(
-  steps: Steps,
-  { staying, added, exchanged, surplus }: Zones,
-  isReady: (change: ZoneChange) => boolean,
-  zones: ReadonlyMap<string, string>,
-): readonly SubnetMapping[] | undefined {
-  const leaving = [...surplus.map(presentMapping), ...exchanged.map(({ present }) => present)];
-  const named = (mappings: readonly SubnetMapping[]): string[] => mappings.flatMap(({ SubnetId }) => zones.get(SubnetId) ?? []);
-  // Zones that leave, except those whose Elastic IP one of `mappings` uses.
-  const without = (mappings: readonly SubnetMapping[]): readonly SubnetMapping[] => {
-    const taken = new Set(mappings.flatMap(({ AllocationId }) => AllocationId ?? []));
-    return leaving.filter(({ AllocationId }) => AllocationId === undefined || !taken.has(AllocationId));
+interface Step {
+  /** All zones after the step. */
+  readonly mappings: readonly SubnetMapping[];
+  /** Why zones change. Absent: they do not. */
+  readonly why?: string;
+}
+
+/** Returns the next step towards the desired zones. Undefined: they cannot be reached, and the problem is reported. */
+function nextStep(steps: Steps, sorted: Zones, readiness: ZoneReadiness, zones: ReadonlyMap<string, string>): Step | undefined {
+  const { staying, missing, exchanged, surplus } = sorted;
+  const present = [...staying, ...exchanged.map((one) => one.present), ...surplus];
+  const problems = findObstacles(sorted);
+  if (problems.length > 0) {
+    for (const problem of problems) steps.addProblem(problem);
+    return undefined;
+  }
+  const zoneOf = ({ SubnetId }: SubnetMapping): string => zones.get(SubnetId) ?? SubnetId;
+  // An Elastic IP is in one zone at a time. A new zone waits for one that a surplus zone has, and begins without one that an exchanged
+  // zone has, because that zone waits for the new one.
+  const late = missing.filter((one) => hasHolder(one, surplus));
+  const now = missing.filter((one) => !late.includes(one)).map((one) => (hasHolder(one, present) ? withoutElasticIp(one) : one));
+  if (now.length > 0) return { mappings: [...present, ...now], why: `zones ${now.map(zoneOf).join(', ')} are missing` };
+  if (exchanged.length + late.length + surplus.length === 0) return { mappings: present };
+
+  const leave = (leaving: readonly SubnetMapping[], why: string): Step | undefined => {
+    const rest = present.filter((one) => !leaving.includes(one));
+    const isReady =
+      rest.length > 0 &&
+      readiness.canLeave(leaving.map(zoneOf), rest.map(zoneOf), late.concat(leaving.filter((one) => !surplus.includes(one))).map(zoneOf));
+    return isReady ? { mappings: rest, why } : undefined;
   };
-  if (leaving.length === 0) return [...staying, ...added];
-  const had = new Set(leaving.flatMap(({ AllocationId }) => AllocationId ?? []));
-  // AWS does not move an Elastic IP from one zone to another in one call.
-  const later = added.filter(({ AllocationId = '' }) => had.has(AllocationId));
-  const next = [...staying, ...added.filter((one) => !later.includes(one))];
-  const others = [...later, ...exchanged.map(({ wanted }) => wanted)];
-  const coming = named([...added, ...others]);
-  const waitForOthers = (): void => {
-    if (others.length > 0) steps.wait('zones to be removed before they are added again');
-  };
-  if (staying.length > 0 && isReady({ leaving: named(leaving), staying: named(staying), coming })) {
-    waitForOthers();
-    return next;
+  const free = exchanged.filter(
+    ({ wanted, present: own }) =>
+      !hasHolder(
+        wanted,
+        present.filter((one) => one !== own),
+      ),
+  );
+  const holders = surplus.filter((one) => [...late, ...exchanged.map(({ wanted }) => wanted)].some((wanted) => hasHolder(wanted, [one])));
+  // Every Elastic IP that a zone waits for is in another such zone. One of these zones begins anew without one.
+  const next = free.length + holders.length > 0 ? free : exchanged;
+  const candidates = [
+    ...next.map((one) =>
+      leave([one.present], `the zone of ${one.wanted.SubnetId} must be removed before it is added with its new settings`),
+    ),
+    ...holders.map((one) => leave([one], `another zone gets the Elastic IP of ${one.SubnetId}`)),
+    ...(exchanged.length + late.length > 0
+      ? []
+      : [leave(surplus, `subnets ${surplus.map(({ SubnetId }) => SubnetId).join(', ')} are no longer wanted`)]),
+  ];
+  const found = candidates.find((one) => one !== undefined);
+  steps.wait(
+    found === undefined
+      ? 'healthy targets in the remaining zones before others are removed'
+      : 'zones to be removed before they are added again',
+  );
+  return found ?? { mappings: present };
+}
+
+function hasHolder({ AllocationId }: SubnetMapping, among: readonly SubnetMapping[]): boolean {
+  return AllocationId !== undefined && among.some((one) => one.AllocationId === AllocationId);
+}
+
+function withoutElasticIp({ AllocationId: _, ...mapping }: SubnetMapping): SubnetMapping {
+  return mapping;
+}
+
+/**
+ * Returns why the desired zones cannot be reached: the only desired zone must leave, or an Elastic IP must leave the only present zone, and
+ * no other zone could serve meanwhile.
+ */
+function findObstacles({ staying, missing, exchanged, surplus }: Zones): ReturnType<typeof reason>[] {
+  if (staying.length + missing.length + exchanged.length > 1) return [];
+  for (const { wanted, present } of exchanged) {
+    const others = surplus.filter((one) => !hasHolder(wanted, [one]));
+    if (others.length === 0) return [surplus.length === 0 ? blocked(wanted, present) : elsewhere(wanted)];
   }
-  // One zone must remain until another is ready. It must not be the last one to be exchanged, because that zone could not leave afterwards.
-  const last = exchanged.length === 1 ? exchanged[0]?.present : undefined;
-  const candidates = without(others).filter((one) => one !== last);
-  const remaining = candidates.find((one) => {
-    const gone = leaving.filter((other) => other !== one);
-    return isReady({ leaving: named(gone), staying: named([...staying, one]), coming });
-  });
-  if (others.length > 0 && leaving.length > 1 && remaining !== undefined) {
-    waitForOthers();
-    return [...next, remaining];
-  }
-  if (next.length > 0 || candidates.length > 0) {
-    steps.wait('healthy targets in the remaining zones before others are removed');
-    return [...next, ...leaving];
-  }
-  for (const { SubnetId: subnet, AllocationId = '' } of later)
-    steps.addProblem(
-      reason('AwsSubnetUnusable', { subnet, why: `would take ${AllocationId} from another zone, which ${needsFurtherZone}` }),
-    );
-  for (const { wanted, present } of exchanged) steps.addProblem(blocked(wanted, present));
-  return undefined;
+  return surplus.length === 1 ? missing.filter((one) => hasHolder(one, surplus)).map(elsewhere) : [];
+}
+
+function elsewhere({ SubnetId: subnet, AllocationId = '' }: SubnetMapping): ReturnType<typeof reason> {
+  return reason('AwsSubnetUnusable', { subnet, why: `would take ${AllocationId} from another zone, which ${needsFurtherZone}` });
 }
 
 function blocked(wanted: SubnetMapping, present: SubnetMapping): ReturnType<typeof reason> {

@@ -2,36 +2,47 @@ import type { DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedLoadBalancer, ObservedTargetGroup } from '../../model/observed.ts';
 
-/** A change of zones, by zone names. */
-export interface ZoneChange {
-  readonly leaving: readonly string[];
-  readonly staying: readonly string[];
-  /** New zones, and zones that return with another subnet or address. */
-  readonly coming: readonly string[];
-}
-
 type State = 'healthy' | 'pending';
+type StatesByZone = ReadonlyMap<string, ReadonlySet<State>>;
 
 /**
- * True if zones can be removed without leaving a port without healthy targets. Unless cross-zone load balancing is on, each zone sends only
- * to its own targets, and AWS takes minutes to check those of a new zone. A port waits as long as a target in the remaining zones may still
- * become healthy.
+ * Decides which zones may be removed. Unless cross-zone load balancing is on, each zone sends only to its own targets, and AWS takes minutes
+ * to check those of a new zone.
  */
-export function canLeaveZones(input: PlanInput<DesiredNlb>, { listeners }: ObservedLoadBalancer, change: ZoneChange): boolean {
-  const { desired } = input;
-  // Checks all existing listeners, including those of Services with errors.
-  return listeners.every(({ listener: { Port, DefaultActions } }) => {
-    const arn = DefaultActions[0]?.TargetGroupArn;
-    const group = input.observed.targetGroups.find(({ targetGroup }) => targetGroup.TargetGroupArn === arn);
-    if (group === undefined) return true;
-    const key = desired.listeners.find(({ port }) => port === Port)?.targetGroup;
-    const wanted = desired.targetGroups.find((one) => one.key === key)?.targets ?? [];
-    const states = statesByZone(input, group, wanted);
-    const has = (zones: readonly string[], state: State): boolean =>
-      zones.some((zone) => states.get(zone)?.has(state) === true) || states.get('all')?.has(state) === true;
-    if (!has(change.leaving, 'healthy') || has(change.staying, 'healthy')) return true;
-    return !has([...change.staying, ...change.coming], 'pending') && !has(change.coming, 'healthy');
-  });
+export class ZoneReadiness {
+  readonly #isActive: boolean;
+  /** By port. */
+  readonly #ports: readonly StatesByZone[];
+
+  constructor(input: PlanInput<DesiredNlb>, { loadBalancer, listeners }: ObservedLoadBalancer) {
+    const { desired, observed } = input;
+    this.#isActive = loadBalancer.State.Code === 'active' || loadBalancer.State.Code === 'active_impaired';
+    // Includes all existing listeners, also those of Services with errors.
+    this.#ports = listeners.flatMap(({ listener: { Port, DefaultActions } }) => {
+      const arn = DefaultActions[0]?.TargetGroupArn;
+      const group = observed.targetGroups.find(({ targetGroup }) => targetGroup.TargetGroupArn === arn);
+      const key = desired.listeners.find(({ port }) => port === Port)?.targetGroup;
+      const wanted = desired.targetGroups.find((one) => one.key === key)?.targets ?? [];
+      return group === undefined ? [] : [statesByZone(input, group, wanted)];
+    });
+  }
+
+  /**
+   * True if zones can be removed so that at most they stop serving. Every other zone must have healthy targets, or none that may become
+   * healthy. A port keeps at least one zone with healthy targets. If no other zone can ever serve a port, the zones may be removed only if
+   * they do not come back, because then the Service asks for it. `coming`: zones that are added afterwards.
+   */
+  canLeave(leaving: readonly string[], staying: readonly string[], coming: readonly string[]): boolean {
+    if (!this.#isActive) return false;
+    return this.#ports.every((states) => {
+      const isServedIn = (zone: string): boolean => states.get(zone)?.has('healthy') === true;
+      const isPendingIn = (zone: string): boolean => !isServedIn(zone) && states.get(zone)?.has('pending') === true;
+      const isServedInAll = states.get('all')?.has('healthy') === true;
+      if (isServedInAll || !leaving.some(isServedIn)) return true;
+      if (staying.some(isPendingIn) || isPendingIn('all')) return false;
+      return staying.some(isServedIn) || !coming.some((zone) => isServedIn(zone) || isPendingIn(zone));
+    });
+  }
 }
 
 /** Groups target states by zone. A target is pending if its health is unknown, also if it is not registered yet. */

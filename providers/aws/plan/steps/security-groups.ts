@@ -86,8 +86,10 @@ function planFrontGroup(
   return { id: group.GroupId, needs: [], narrow };
 }
 
+const ofLoadBalancer: ReadonlySet<string> = new Set([tagKeys.resource, tagKeys.adopted, tagKeys.subnets]);
+
 function withoutResource(tags: Desired['tags']): Record<string, string> {
-  return Object.fromEntries(Object.entries(tags).filter(([key]) => key !== tagKeys.resource && key !== tagKeys.adopted));
+  return Object.fromEntries(Object.entries(tags).filter(([key]) => !ofLoadBalancer.has(key)));
 }
 
 function planTags(steps: Steps, group: SecurityGroup, desired: Readonly<Record<string, string>>): void {

@@ -60,6 +60,7 @@ const both = {
 const cases: Readonly<Record<BalancerKind, Partial<Readonly<Record<AnnotationName, Case>>>>> = {
   nlb: {
     ...both,
+    subnets: { set: 'subnet-private-1,subnet-private-2' },
     targetType: { set: 'ip' },
     ipAddressType: { set: 'dualstack' },
     eipAllocations: { because: 'removing the annotation is no reason to change addresses' },

@@ -62,6 +62,12 @@ describe('changes of subnets and addresses', () => {
       ['subnet-public-0 eipalloc-2', 'subnet-public-1 eipalloc-1', 'subnet-public-2 eipalloc-3'],
     ],
     [
+      'two zones swap their Elastic IPs',
+      facing(two, 'eipalloc-1,eipalloc-2'),
+      facing(two, 'eipalloc-2,eipalloc-1'),
+      ['subnet-public-0 eipalloc-2', 'subnet-public-1 eipalloc-1'],
+    ],
+    [
       'an Elastic IP moves to another existing zone',
       facing(two, 'eipalloc-1,eipalloc-2'),
       facing(two, 'eipalloc-3,eipalloc-1'),
@@ -97,25 +103,19 @@ describe('changes of subnets and addresses', () => {
     expect(fewest()).toBeGreaterThan(0);
   });
 
-  test.each([
-    ['one zone only', facing('subnet-public-0', 'eipalloc-1'), facing('subnet-public-0', 'eipalloc-2')],
-    ['two zones would swap their addresses', facing(two, 'eipalloc-1,eipalloc-2'), facing(two, 'eipalloc-2,eipalloc-1')],
-  ])('%s: the change is reported as impossible until a further zone is added', async (_, before, after) => {
+  test('a change of the only zone is reported as impossible until a further zone is added', async () => {
     const account = new StackFixture();
-    await account.settle(stack, [before]);
+    await account.settle(stack, [facing('subnet-public-0', 'eipalloc-1')]);
     const had = addressesOf(account);
     const writes = account.cloud.writes.length;
-    const { errors } = await account.reconcile(stack, [after]);
+    const { errors } = await account.reconcile(stack, [facing('subnet-public-0', 'eipalloc-2')]);
     expect(errors.get('')?.[0]).toMatchObject({
       code: 'AwsAddressesFixed',
       details: { subnet: 'subnet-public-0', wanted: 'eipalloc-2', present: 'eipalloc-1' },
     });
     expect([account.cloud.writes.length, addressesOf(account)]).toEqual([writes, had]);
-    const names = new Set(addressesOf(account).map((text) => text.split(' ')[0]));
-    const more = [...names, 'subnet-public-2'].join();
-    const eips = names.size === 1 ? 'eipalloc-2,eipalloc-3' : 'eipalloc-2,eipalloc-1,eipalloc-3';
-    await account.settle(stack, [facing(more, eips)]);
-    expect(addressesOf(account).map((text) => text.split(' ')[1])).toEqual(eips.split(','));
+    await account.settle(stack, [facing(two, 'eipalloc-2,eipalloc-3')]);
+    expect(addressesOf(account)).toEqual(['subnet-public-0 eipalloc-2', 'subnet-public-1 eipalloc-3']);
   });
 
   test('both subnets of two zones: zones change one after the other', async () => {

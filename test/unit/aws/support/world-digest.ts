@@ -35,6 +35,7 @@ export function worldDigest(world: World): string {
   const loadBalancers = [...world.loadBalancers].map(([arn, { value, attributes }]) => ({
     ...value,
     State: undefined,
+    AvailabilityZones: value.AvailabilityZones.toSorted((a, b) => (a.ZoneName < b.ZoneName ? -1 : 1)),
     SecurityGroups: (value.SecurityGroups ?? []).toSorted((a, b) => ((names.get(a) ?? a) < (names.get(b) ?? b) ? -1 : 1)),
     attributes: sortedPairs(attributes).filter(([key]) => attributes.get('access_logs.s3.enabled') === 'true' || !key.endsWith('.bucket')),
     tags: tagsOf(world, arn),
