@@ -188,8 +188,8 @@ function hasHolder({ AllocationId }: SubnetMapping, among: readonly SubnetMappin
   return AllocationId !== undefined && among.some((one) => one.AllocationId === AllocationId);
 }
 
-function withoutElasticIp({ AllocationId: _, ...mapping }: SubnetMapping): SubnetMapping {
-  return mapping;
+function withoutElasticIp(mapping: SubnetMapping): SubnetMapping {
+  return Object.fromEntries(Object.entries(mapping).filter(([key]) => key !== 'AllocationId')) as unknown as SubnetMapping;
 }
 
 /**
