@@ -13,6 +13,8 @@ export interface Ec2Operations {
   /** Instances that do not exist are omitted, because the edge filters by instance-id instead of passing ids. */
   DescribeInstances: { input: { readonly InstanceIds: readonly string[] }; output: { readonly Instances: readonly Instance[] } };
   DescribeNetworkInterfaces: { input: Filtered; output: { readonly NetworkInterfaces: readonly NetworkInterface[] } };
+  /** Elastic IPs. A filter without a match returns an empty list. */
+  DescribeAddresses: { input: Filtered; output: { readonly Addresses: readonly ElasticIp[] } };
   CreateSecurityGroup: {
     input: {
       readonly GroupName: string;
@@ -110,8 +112,16 @@ export interface Instance {
   readonly SecurityGroups: readonly { readonly GroupId: string }[];
 }
 
+export interface ElasticIp {
+  readonly AllocationId: string;
+  /** The network interface that has it. */
+  readonly NetworkInterfaceId?: string;
+}
+
 export interface NetworkInterface {
   readonly NetworkInterfaceId: string;
+  /** Of an NLB: "ELB net/NAME/ID". */
+  readonly Description?: string;
   readonly VpcId: string;
   readonly Groups: readonly { readonly GroupId: string }[];
   readonly PrivateIpAddresses: readonly { readonly PrivateIpAddress: string }[];

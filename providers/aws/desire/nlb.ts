@@ -17,6 +17,7 @@ import { nlbHealthCheck } from './nlb-health-check.ts';
 import { checkListenerAttributes, listenerAttributes, nlbPorts, type NlbPort } from './nlb-listeners.ts';
 import { checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
 import { chooseSubnets } from './subnets/choose-subnets.ts';
+import { checkAddresses } from './subnets/check-addresses.ts';
 import { mapSubnets } from './subnets/map-subnets.ts';
 import { checkTagQuota } from './tag-quota.ts';
 import { departingInstances, departingPods, instanceTargets, podTargets } from './targets.ts';
@@ -44,6 +45,7 @@ export function nlbShell(
   const chosen =
     adopted === undefined ? chooseSubnets(values, scheme, ipAddressType, settings.clusterName, facts, present, issues) : undefined;
   const subnets = chosen === undefined ? (adopted?.subnets ?? []) : mapSubnets(chosen.subnets, values, scheme, ipAddressType, issues);
+  if (chosen !== undefined) checkAddresses(subnets, facts, present, issues);
   const generated = resourceName(stack.namespace, stack.name, settings.clusterName, stack.key, 'nlb', scheme);
   // A name remains taken until the old load balancer is deleted, so its replacement needs another name.
   const replaces = existing.nlb !== undefined && existing.nlb.scheme !== scheme;

@@ -1,5 +1,6 @@
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Certificate } from '../cloud/acm.ts';
+import type { AddressFacts } from './addresses.ts';
 import type { IpAddressType, Scheme, SubnetMapping } from '../cloud/elbv2.ts';
 
 /** The state of the account that is the same for all Services. Read periodically. */
@@ -14,6 +15,8 @@ export interface Facts {
   readonly certificates: readonly Certificate[];
   /** Why the certificates could not be read. */
   readonly certificatesRefused?: Reason;
+  /** Absent: no Service names addresses, or AWS does not permit to read them. */
+  readonly addresses?: AddressFacts;
   /** Keys of ACM certificates that Services name, by ARN. Absent: none was asked for. */
   readonly keys?: ReadonlyMap<string, CertificateKey>;
 }

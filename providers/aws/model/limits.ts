@@ -38,6 +38,8 @@ export const limits = {
   certificateKeysRefusedSeconds: 3600,
   /** A wait of this length is reported. Most end earlier. */
   longWaitSeconds: 600,
+  /** Lists of addresses whose state is cached. */
+  addressLists: 1000,
   /** How long the facts about subnets, security groups and certificates are cached. */
   factsSeconds: 60,
   /** Time between two scans of the account for orphans. */

@@ -2,7 +2,9 @@ import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import { AwsError } from '../cloud/error.ts';
 import type { Certificate } from '../cloud/acm.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
+import { observeAddresses, type NamedAddresses } from './addresses.ts';
 import { CertificateKeys } from './certificate-keys.ts';
+import type { AddressFacts } from '../model/addresses.ts';
 import type { Facts } from '../model/facts.ts';
 import { limits } from '../model/limits.ts';
 import { observeCertificates, observeFacts } from './facts.ts';
@@ -28,6 +30,8 @@ export class AccountFacts {
   readonly #network: CachedRead<Omit<Facts, 'certificates' | 'certificatesRefused'>>;
   readonly #certificates: CachedRead<Pick<Facts, 'certificates' | 'certificatesRefused'>>;
   readonly #keys: CertificateKeys;
+  /** By the addresses that a stack names. */
+  readonly #addresses = new Map<string, CachedRead<AddressFacts | undefined>>();
   readonly #described = new Map<string, Certificate>();
 
   constructor(now: () => number) {
@@ -35,6 +39,15 @@ export class AccountFacts {
     this.#network = new CachedRead(now);
     this.#certificates = new CachedRead(now);
     this.#keys = new CertificateKeys(now);
+  }
+
+  /** Resolves to the state of the addresses that one stack names. */
+  async readAddresses(cloud: ReadOnlyCloud, settings: AwsSettings, named: NamedAddresses): Promise<AddressFacts | undefined> {
+    const key = JSON.stringify(named);
+    const read = this.#addresses.get(key) ?? new CachedRead(this.#now);
+    if (this.#addresses.size >= limits.addressLists) this.#addresses.clear();
+    this.#addresses.set(key, read);
+    return read.read(() => observeAddresses(cloud, settings, named));
   }
 
   /** `written`: ARNs of certificates that Services name. `waits`: true if the result must wait for the keys of these certificates. */
@@ -59,6 +72,7 @@ export class AccountFacts {
     if (![...errors].some(({ code }) => codesDependingOnFacts.has(code))) return;
     this.#network.invalidateBefore(this.#now());
     this.#certificates.invalidateBefore(this.#now());
+    for (const read of this.#addresses.values()) read.invalidateBefore(this.#now());
   }
 
   /** A missing permission to read certificates is stored as a reason, so it does not block Services without certificates. */

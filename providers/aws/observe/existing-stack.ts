@@ -1,4 +1,5 @@
 import { defined } from '../../../src/lang/defined.ts';
+import { mappingOf } from '../model/addresses.ts';
 import type { Existing, ExistingStack } from '../model/facts.ts';
 import type { Observed, ObservedLoadBalancer } from '../model/observed.ts';
 import { ownObserved } from '../model/own-resources.ts';
@@ -42,7 +43,7 @@ function existing({ loadBalancer, tags }: ObservedLoadBalancer): Existing {
     ...defined({ recordedSubnets: tags[tagKeys.subnets] }),
     name: loadBalancer.LoadBalancerName,
     scheme: loadBalancer.Scheme,
-    subnets: loadBalancer.AvailabilityZones.map(({ SubnetId }) => ({ SubnetId })),
+    subnets: loadBalancer.AvailabilityZones.map(mappingOf),
     ipAddressType: loadBalancer.IpAddressType === 'ipv4' ? 'ipv4' : 'dualstack',
     hasSecurityGroups: (loadBalancer.SecurityGroups ?? []).length > 0,
   };

@@ -4,6 +4,7 @@ import {
   CreateTagsCommand,
   DeleteSecurityGroupCommand,
   DeleteTagsCommand,
+  DescribeAddressesCommand,
   DescribeInstancesCommand,
   DescribeNetworkInterfacesCommand,
   DescribeRouteTablesCommand,
@@ -16,7 +17,7 @@ import {
 import { defined } from '../../../src/lang/defined.ts';
 import type { Filter } from '../cloud/ec2.ts';
 import { changeable, list, required } from './answers/answer.ts';
-import { toInstance, toNetworkInterface, toRouteTable, toSecurityGroup, toSubnet, toVpc } from './answers/ec2.ts';
+import { toElasticIp, toInstance, toNetworkInterface, toRouteTable, toSecurityGroup, toSubnet, toVpc } from './answers/ec2.ts';
 import { limits } from './limits.ts';
 import { allPages, inBatches, type OperationsOf } from './send.ts';
 
@@ -76,6 +77,11 @@ export const ec2: OperationsOf<'ec2'> = {
     });
     return { NetworkInterfaces: onlyOnce(all.map(toNetworkInterface), ({ NetworkInterfaceId }) => NetworkInterfaceId) };
   },
+
+  // The answer has no pages.
+  DescribeAddresses: async ({ Filters }, send) => ({
+    Addresses: list((await send(new DescribeAddressesCommand({ Filters: changeable(Filters) }))).Addresses).map(toElasticIp),
+  }),
 
   CreateSecurityGroup: async (input, send) => ({
     GroupId: required((await send(new CreateSecurityGroupCommand(changeable(input)))).GroupId, 'GroupId'),

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import type { Node } from '../../../src/model/objects/cluster.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
@@ -7,6 +8,7 @@ import type { Member } from '../desire/stack.ts';
 import type { Circumstances } from '../model/circumstances.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { AccountFacts } from '../observe/account-facts.ts';
+import { namedAddresses } from '../observe/addresses.ts';
 
 export interface Connection {
   readonly cloud: Cloud;
@@ -47,8 +49,9 @@ export class AwsAccount {
   ): Promise<Omit<Circumstances, 'existing'>> {
     const needsCertificates = members.some(({ values }) => values.certificateHosts !== undefined);
     const written = members.flatMap(({ kind, values }) => (kind === 'nlb' ? writtenCertificates(values) : []));
+    const addresses = await this.#facts.readAddresses(cloud, settings, namedAddresses(members));
     return {
-      facts: await this.#facts.read(cloud, settings, needsCertificates, written, waits),
+      facts: { ...(await this.#facts.read(cloud, settings, needsCertificates, written, waits)), ...defined({ addresses }) },
       settings,
       nodes: [...snapshot.nodes.values()],
       slices: (key) => snapshot.endpointSlices(key),

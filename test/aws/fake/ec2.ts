@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import type { Filter, IpPermission, SecurityGroup } from '../../../providers/aws/cloud/ec2.ts';
 import type { Operation } from '../../../providers/aws/cloud/operations.ts';
 import { permission, ruleKey, rulesOf } from '../../../providers/aws/plan/steps/ingress-rules.ts';
@@ -52,14 +53,15 @@ export const ec2Handlers: Pick<Handlers, Own> = {
   },
   'ec2:DescribeInstances': (world, { InstanceIds }) => ({ Instances: InstanceIds.flatMap((id) => world.instances.get(id) ?? []) }),
   'ec2:DescribeNetworkInterfaces': ({ podInterfaces }, { Filters }) => {
-    const known = new Set(['vpc-id', 'addresses.private-ip-address', 'ipv6-addresses.ipv6-address']);
+    const known = new Set(['vpc-id', 'network-interface-id', 'addresses.private-ip-address', 'ipv6-addresses.ipv6-address']);
     for (const { Name } of Filters) if (!known.has(Name)) refuse('ec2:DescribeNetworkInterfaces', 'invalid', 'InvalidParameterValue', Name);
     const has = (name: string, values: readonly string[]): boolean => {
       const wanted = value(Filters, name);
       return wanted === undefined || values.some((one) => wanted.includes(one));
     };
-    const fits = ({ VpcId, PrivateIpAddresses, Ipv6Addresses }: (typeof podInterfaces)[number]): boolean =>
+    const fits = ({ NetworkInterfaceId, VpcId, PrivateIpAddresses, Ipv6Addresses }: (typeof podInterfaces)[number]): boolean =>
       has('vpc-id', [VpcId]) &&
+      has('network-interface-id', [NetworkInterfaceId]) &&
       has(
         'addresses.private-ip-address',
         PrivateIpAddresses.map(({ PrivateIpAddress }) => PrivateIpAddress),
@@ -69,6 +71,15 @@ export const ec2Handlers: Pick<Handlers, Own> = {
         Ipv6Addresses.map(({ Ipv6Address }) => Ipv6Address),
       );
     return { NetworkInterfaces: podInterfaces.filter(fits) };
+  },
+  'ec2:DescribeAddresses': ({ allocations, associated }, { Filters }) => {
+    for (const { Name } of Filters) if (Name !== 'allocation-id') refuse('ec2:DescribeAddresses', 'invalid', 'InvalidParameterValue', Name);
+    const wanted = value(Filters, 'allocation-id') ?? [];
+    return {
+      Addresses: [...allocations]
+        .filter((id) => wanted.includes(id))
+        .map((AllocationId) => ({ AllocationId, ...defined({ NetworkInterfaceId: associated.get(AllocationId) }) })),
+    };
   },
   'ec2:CreateSecurityGroup': (world, { GroupName, Description, VpcId, TagSpecifications }) => {
     const operation = 'ec2:CreateSecurityGroup';

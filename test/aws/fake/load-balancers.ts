@@ -69,6 +69,14 @@ function prefixes({ SourceNatIpv6Prefix: prefix }: SubnetMapping): { SourceNatIp
 
 /** An Elastic IP is in one place only, also while its zone is being removed. */
 function checkFree(operation: Operation, world: World, mappings: readonly SubnetMapping[], arn?: string): void {
+  for (const { AllocationId = '', PrivateIPv4Address, IPv6Address } of mappings) {
+    const isHeld = world.podInterfaces.some(
+      ({ PrivateIpAddresses, Ipv6Addresses }) =>
+        PrivateIpAddresses.some((one) => one.PrivateIpAddress === PrivateIPv4Address) ||
+        Ipv6Addresses.some((one) => one.Ipv6Address === IPv6Address),
+    );
+    if (world.associated.has(AllocationId) || isHeld) refuse(operation, 'inUse', 'ResourceInUse', AllocationId);
+  }
   for (const { value } of world.loadBalancers.values())
     for (const { SubnetId, LoadBalancerAddresses = [] } of value.AvailabilityZones)
       for (const { AllocationId } of LoadBalancerAddresses) {

@@ -69,6 +69,8 @@ export class World {
   readonly routeTables: RouteTable[] = [];
   readonly instances = new Map<string, Instance>();
   readonly allocations = new Set<string>();
+  /** By Elastic IP: the network interface that has it, except those of load balancers. */
+  readonly associated = new Map<string, string>();
   readonly certificates = new Map<string, Certificate>();
   /** Instances and addresses whose health checks fail. */
   readonly unhealthy = new Set<string>();

@@ -5,7 +5,7 @@ import type { Existing, Facts, SubnetFact } from '../../model/facts.ts';
 import type { Issues } from '../../model/issues.ts';
 
 /** AWS requires this many free addresses in each subnet. */
-const neededAddresses = 8;
+export const neededAddresses = 8;
 
 const roleTag = (scheme: Scheme): string => (scheme === 'internet-facing' ? 'kubernetes.io/role/elb' : 'kubernetes.io/role/internal-elb');
 

@@ -1,5 +1,6 @@
 import { reason } from '../../../../src/model/reasons.ts';
 import type { AvailabilityZone, LoadBalancer, SubnetMapping } from '../../cloud/elbv2.ts';
+import { mappingOf } from '../../model/addresses.ts';
 import type { DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedLoadBalancer } from '../../model/observed.ts';
@@ -91,14 +92,14 @@ function sortZones(
     if (zone.SubnetId !== mapping.SubnetId || hasOtherAddresses(zone, mapping, loadBalancer.IpAddressType !== 'ipv4')) {
       const { IPv6Address } = mapping;
       const six = setsIPv6Addresses && zone.SubnetId === mapping.SubnetId && IPv6Address !== undefined ? { IPv6Address } : {};
-      exchanged.push({ wanted: mapping, present: { ...presentMapping(zone), ...six } });
+      exchanged.push({ wanted: mapping, present: { ...mappingOf(zone), ...six } });
       continue;
     }
-    staying.push({ ...presentMapping(zone), ...mapping });
+    staying.push({ ...mappingOf(zone), ...mapping });
     const { SourceNatIpv6Prefix: prefix } = mapping;
     if (prefix !== undefined && prefix !== 'auto_assigned' && zone.SourceNatIpv6Prefixes?.includes(prefix) !== true) changed = true;
   }
-  const surplus = loadBalancer.AvailabilityZones.filter((zone) => !kept.has(zone)).map(presentMapping);
+  const surplus = loadBalancer.AvailabilityZones.filter((zone) => !kept.has(zone)).map(mappingOf);
   return { staying, missing, exchanged, surplus, changed };
 }
 
@@ -111,16 +112,6 @@ function hasOtherAddresses({ LoadBalancerAddresses: shown }: AvailabilityZone, w
   const differs = (key: 'AllocationId' | 'PrivateIPv4Address' | 'IPv6Address'): boolean =>
     wanted[key] !== undefined && !shown.some((address) => address[key] === wanted[key]);
   return differs('AllocationId') || differs('PrivateIPv4Address') || (hasSix && differs('IPv6Address'));
-}
-
-function presentMapping({ SubnetId, LoadBalancerAddresses = [] }: AvailabilityZone): SubnetMapping {
-  const mapping: { -readonly [K in keyof SubnetMapping]: SubnetMapping[K] } = { SubnetId };
-  for (const { AllocationId, PrivateIPv4Address, IPv6Address } of LoadBalancerAddresses) {
-    if (AllocationId !== undefined) mapping.AllocationId = AllocationId;
-    if (PrivateIPv4Address !== undefined) mapping.PrivateIPv4Address = PrivateIPv4Address;
-    if (IPv6Address !== undefined) mapping.IPv6Address = IPv6Address;
-  }
-  return mapping;
 }
 
 const needsFurtherZone = 'AWS allows only if the load balancer has a further zone';

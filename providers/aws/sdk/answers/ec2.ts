@@ -1,5 +1,5 @@
 import type * as Sdk from '@aws-sdk/client-ec2';
-import type { Instance, IpPermission, NetworkInterface, RouteTable, SecurityGroup, Subnet, Vpc } from '../../cloud/ec2.ts';
+import type { ElasticIp, Instance, IpPermission, NetworkInterface, RouteTable, SecurityGroup, Subnet, Vpc } from '../../cloud/ec2.ts';
 import { list, required, present } from './answer.ts';
 import { toTags } from './elbv2.ts';
 
@@ -97,13 +97,21 @@ export function toInstance(one: Sdk.Instance): Instance[] {
 }
 
 export function toNetworkInterface(one: Sdk.NetworkInterface): NetworkInterface {
-  return {
+  return present({
     NetworkInterfaceId: required(one.NetworkInterfaceId, 'NetworkInterfaceId'),
+    Description: one.Description,
     VpcId: required(one.VpcId, 'VpcId'),
     Groups: list(one.Groups).map(({ GroupId }) => ({ GroupId: required(GroupId, 'GroupId') })),
     PrivateIpAddresses: list(one.PrivateIpAddresses).map(({ PrivateIpAddress }) => ({
       PrivateIpAddress: required(PrivateIpAddress, 'PrivateIpAddress'),
     })),
     Ipv6Addresses: list(one.Ipv6Addresses).map(({ Ipv6Address }) => ({ Ipv6Address: required(Ipv6Address, 'Ipv6Address') })),
-  };
+  });
+}
+
+export function toElasticIp(one: Sdk.Address): ElasticIp {
+  return present({
+    AllocationId: required(one.AllocationId, 'AllocationId'),
+    NetworkInterfaceId: one.NetworkInterfaceId === '' ? undefined : one.NetworkInterfaceId,
+  });
 }

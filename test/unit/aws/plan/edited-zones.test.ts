@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
+import { reasonText } from '../../../../src/model/reasons.ts';
 import { awsMember } from '../support/stack-fixture.ts';
 import {
   accountFor,
@@ -69,6 +70,45 @@ describe.each(choices)('a load balancer with subnets by %s', (choice) => {
     expect(account.cloud.writes.slice(writes)).toEqual([]);
     await account.settle(stack, [before]);
     expect(servingZones(account)).toBe(3);
+  });
+
+  test.each([
+    ['an Elastic IP does not exist', facing(edit('none')), facing(edit('fixed', [1, 2, 9])), 'eipalloc-9 does not exist'],
+    ['another network interface has an Elastic IP', facing(edit('none')), facing(edit('fixed', [1, 2, 6])), 'eipalloc-6 is in use'],
+    [
+      'another network interface has a private address',
+      internal(edit('none')),
+      internal(edit('fixed', [1, 2, 9])),
+      '10.0.102.19 is in use',
+    ],
+    ['another network interface has an IPv6 address', facing(edit('none')), facing(edit('six', [1, 2, 9])), '2001:db8:0:2::19 is in use'],
+  ])('stays as it is, with an error, when %s', async (_, before, after, why) => {
+    const account = accountFor(choice);
+    account.world.associated.set('eipalloc-6', 'eni-1');
+    account.world.podInterfaces.push({
+      NetworkInterfaceId: 'eni-1',
+      Description: 'database',
+      VpcId: 'vpc-1',
+      Groups: [],
+      PrivateIpAddresses: [{ PrivateIpAddress: '10.0.102.19' }],
+      Ipv6Addresses: [{ Ipv6Address: '2001:db8:0:2::19' }],
+    });
+    await account.settle(stack, [before]);
+    const writes = account.cloud.writes.length;
+    const { errors } = await account.reconcile(stack, [after]);
+    expect([...errors.values()].flat().map(reasonText).join()).toContain(why);
+    expect(account.cloud.writes.slice(writes)).toEqual([]);
+  });
+
+  test('stays as it is, with an error, when a subnet has too few free addresses to leave and join it', async () => {
+    const account = accountFor(choice);
+    await account.settle(stack, [facing(edit('none'))]);
+    const subnet = account.world.subnets.get('subnet-public-1');
+    if (subnet !== undefined) account.world.subnets.set('subnet-public-1', { ...subnet, AvailableIpAddressCount: 6 });
+    const writes = account.cloud.writes.length;
+    const { errors } = await account.reconcile(stack, [facing(edit('fixed', [1, 2, 3]))]);
+    expect([...errors.values()].flat().map(reasonText)).toEqual(['subnet subnet-public-1 has 7 free addresses, and AWS needs 8']);
+    expect(account.cloud.writes.slice(writes)).toEqual([]);
   });
 
   test('gets all its zones back when addresses are removed while they are being exchanged', async () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert';
+import { defined } from '../../../../src/lang/defined.ts';
 import { KnownResources } from '../../../../providers/aws/observe/known-resources.ts';
+import { namedAddresses, observeAddresses } from '../../../../providers/aws/observe/addresses.ts';
 import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/facts.ts';
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
 import { reconcileStack, type StackResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
@@ -72,7 +74,8 @@ export class StackFixture {
 
   async reconcile(stack: StackIdentity, members: readonly Member[], disown = false): Promise<StackResult> {
     const certificates = this.settings.certificateDiscovery ? await observeCertificates(this.cloud) : [];
-    const facts = { ...(await observeFacts(this.cloud, this.settings)), certificates };
+    const addresses = await observeAddresses(this.cloud, this.settings, namedAddresses(members));
+    const facts = { ...(await observeFacts(this.cloud, this.settings)), certificates, ...defined({ addresses }) };
     const circumstances = {
       facts,
       settings: this.settings,
