@@ -32,7 +32,6 @@ const implied: Readonly<Record<string, string>> = {
   'iam:CreateServiceLinkedRole': 'made by AWS in our name with the first load balancer of an account',
   'ec2:DescribeAccountAttributes': 'CreateLoadBalancer asks it of the caller where the service-linked role is not there yet',
   'ec2:DescribeInternetGateways': 'CreateLoadBalancer asks it of the caller, likewise',
-  'ec2:DescribeAddresses': 'CreateLoadBalancer and SetSubnets ask it of the caller where Elastic IPs are given',
 };
 
 /** The commands that a file imports, as IAM actions. The type checker refuses unused imports. */
