@@ -30,6 +30,8 @@ export const limits = {
   /** Reads per second that checks for drift may use of AWS' ten, and roughly how many one load balancer needs. */
   driftReadsPerSecond: 4,
   driftReadsPerStack: 12,
+  /** How many times the same write is made, while AWS does not show its effect. */
+  sameWrites: 3,
   /** Load balancers that the annotation of a Service may name. Two are usual while one replaces the other. */
   keptIds: 10,
   /** Certificates whose keys are cached. */

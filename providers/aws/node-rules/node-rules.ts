@@ -8,6 +8,7 @@ import type { Cloud } from '../cloud/cloud.ts';
 import type { Operation } from '../cloud/operations.ts';
 import { membersOf } from '../desire/stack.ts';
 import { worstFailure, type Execution } from '../stacks/execute.ts';
+import { RepeatedWrites } from '../stacks/repeated-writes.ts';
 import { DeletionWatch } from '../stacks/deletion-watch.ts';
 import { limits } from '../model/limits.ts';
 import type { PodHosts, StackTargets } from '../model/stack-targets.ts';
@@ -48,6 +49,7 @@ export class NodeRules {
   #last: { readonly until: number; readonly text: string; readonly problems: readonly Reason[] } | undefined;
   readonly #backoff: Backoff;
   readonly #deletionWatch = new DeletionWatch();
+  readonly #repeated = new RepeatedWrites();
   #blockedDeletion: Reason | undefined;
   /** When refused rules are tried again, in milliseconds since the epoch. */
   #retryAt = 0;
@@ -139,7 +141,7 @@ export class NodeRules {
     this.#pending = true;
     this.#awaitsSurvey = !this.#isSurveyed;
     const hosts = this.#hosts(snapshot, settings);
-    const { execution, problems } = await reconcileNodeRules(cloud, settings, targets, hosts, mayRevoke, (outcome) =>
+    const { execution, problems } = await reconcileNodeRules(cloud, settings, targets, hosts, mayRevoke, this.#repeated, (outcome) =>
       logOutcome(log, '', outcome),
     ).catch((error: unknown) => {
       this.#retryAt = now + this.#backoff.recordFailure(nodeRulesKey, 'transient') * 1000;

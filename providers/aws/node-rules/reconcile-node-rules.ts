@@ -2,6 +2,7 @@ import type { Reason } from '../../../src/model/reasons.ts';
 import type { Cloud, ReadOnlyCloud } from '../cloud/cloud.ts';
 import type { Filter, SecurityGroup } from '../cloud/ec2.ts';
 import { execute, type Execution, type Outcome } from '../stacks/execute.ts';
+import type { RepeatedWrites } from '../stacks/repeated-writes.ts';
 import type { Plan } from '../plan/steps/action.ts';
 import type { PodHosts, StackTargets } from '../model/stack-targets.ts';
 import { groupToOpen, planNodeRules, type TargetAccess } from './plan-node-rules.ts';
@@ -20,10 +21,14 @@ export async function reconcileNodeRules(
   stacks: readonly StackTargets[],
   hosts: PodHosts,
   mayRevoke: boolean,
+  repeated: RepeatedWrites,
   onOutcome?: (outcome: Outcome) => void,
 ): Promise<NodeRulesResult> {
   const { plan, problems } = await decideNodeRules(cloud, settings, stacks, hosts, mayRevoke);
-  return { execution: await execute(cloud, plan.actions, onOutcome), problems };
+  const { actions, reasons } = repeated.admit(plan.actions, '');
+  const execution = await execute(cloud, actions, onOutcome);
+  repeated.record(execution.outcomes, '');
+  return { execution, problems: [...problems, ...reasons] };
 }
 
 /**

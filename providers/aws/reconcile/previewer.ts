@@ -57,7 +57,7 @@ export class Previewer {
       isVanished: departed.isVanished(snapshot),
       now: now(),
     };
-    const inputOf = (stack: StackIdentity): StackInput => {
+    const inputOf = (stack: StackIdentity): PreviewInput => {
       const members = membersOf(stack.key, snapshot, settings);
       const isServing = member !== undefined && stack.key === own.key;
       const intent = intentOf(key, isServing, member?.values.disown === true && members.length === 0);
@@ -69,6 +69,9 @@ export class Previewer {
   }
 }
 
+/** A preview makes no writes. */
+type PreviewInput = Omit<StackInput, 'repeated'>;
+
 function intentOf(key: ServiceKey, isServing: boolean, isDisown: boolean): StackIntent {
   if (isDisown) return { kind: 'disown', service: isServing ? undefined : key };
   return isServing ? { kind: 'serve' } : { kind: 'release', service: key };
@@ -79,8 +82,8 @@ async function previewStacks(
   connection: Connection,
   key: ServiceKey,
   snapshot: Snapshot,
-  input: StackInput,
-  previous: readonly StackInput[],
+  input: PreviewInput,
+  previous: readonly PreviewInput[],
 ): Promise<Preview> {
   const own = await previewStack(connection, input);
   const { planInput, outcome, mayPlan, plan } = own;
@@ -110,7 +113,7 @@ async function previewStacks(
 }
 
 /** Decides and plans one stack, as `reconcileStack` would. */
-async function previewStack({ cloud, settings }: Connection, input: StackInput) {
+async function previewStack({ cloud, settings }: Connection, input: PreviewInput) {
   const decision = await decideStack(cloud, settings, input);
   return { ...decision, mayPlan: decision.unsettled === undefined, plan: planOf(input, decision, keptOf(input, decision)) };
 }
@@ -128,7 +131,7 @@ function waitsForOthers({ planInput, movedMembers, outcome }: StackPreview): str
 async function previewRules(
   { cloud, settings }: Connection,
   snapshot: Snapshot,
-  input: StackInput,
+  input: PreviewInput,
   { planInput, outcome, mayPlan, plan }: StackPreview,
 ): Promise<NodeRulesDecision | undefined> {
   const { actions, problems } = plan;

@@ -114,8 +114,9 @@ export class ServiceReconciler {
     this.#pollIntervals.forgetService(key);
   }
 
-  /** Polls often again: the Service asks for something else now. */
+  /** Polls often and repeats writes again: the Service asks for something else now. */
   resetPolling(key: ServiceKey): void {
+    for (const { repeated } of this.#components.registry.stacksWith(key)) repeated.forget();
     this.#pollIntervals.forgetService(key);
   }
 

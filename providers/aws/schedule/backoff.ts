@@ -22,7 +22,7 @@ const waits: Readonly<Record<RetryClass, { readonly first: number; readonly long
 export function retryClassOf({ code }: Reason): RetryClass | undefined {
   if (code === 'AwsCallFailed' || code === 'AwsCredentials' || code === 'AwsPlaceUnknown') return 'transient';
   if (code === 'AwsThrottled') return 'throttled';
-  return code === 'AwsRefused' || code === 'AwsDeletionProtected' ? 'permanent' : undefined;
+  return code === 'AwsRefused' || code === 'AwsWithoutEffect' || code === 'AwsDeletionProtected' ? 'permanent' : undefined;
 }
 
 /** The wait before the next attempt for a Service. It doubles with each failure, up to a limit. */

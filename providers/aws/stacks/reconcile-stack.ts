@@ -18,9 +18,11 @@ import type { StackTargets } from '../model/stack-targets.ts';
 import { vanishedServices } from './orphans.ts';
 import { planRelease } from '../plan/plan-release.ts';
 import type { Desired } from '../model/desired.ts';
+import type { Observed } from '../model/observed.ts';
 import type { PlanInput } from '../plan/steps/input.ts';
 import { exceptRemoved, planKeptTargets, replacedResources, type KeptTargets } from '../plan/kept-targets.ts';
 import { ownObserved } from '../model/own-resources.ts';
+import type { RepeatedWrites } from './repeated-writes.ts';
 import { planDisown, planStack, type StackPlan } from '../plan/plan.ts';
 import { servingStatusOf, type ServingStatus } from '../plan/serving-status.ts';
 import { tagKeys } from '../model/tags.ts';
@@ -43,6 +45,7 @@ export interface StackInput {
   /** The Services that the stack serves. Empty: nothing is desired. */
   readonly members: readonly Member[];
   readonly known: KnownResources;
+  readonly repeated: RepeatedWrites;
   readonly circumstances: Omit<Circumstances, 'existing'>;
   /** True when a Service is gone without a deletion that Herald saw. */
   readonly isVanished: (service: ServiceKey) => boolean;
@@ -77,7 +80,7 @@ export interface StackResult {
 }
 
 /**
- * Reconciles one stack once: observes, desires, plans, executes. Keeps no memory besides `known`. Rejects with AwsError when AWS cannot be
+ * Reconciles one stack once: observes, desires, plans, executes. Keeps no memory besides `known` and `repeated`. Rejects with AwsError when AWS cannot be
  * read.
  */
 export async function reconcileStack(
@@ -89,8 +92,13 @@ export async function reconcileStack(
   const decision = await decideStack(cloud, settings, input);
   const { planInput, outcome, unsettled, movedMembers } = decision;
   const kept = keptOf(input, decision);
-  const plan = planOf(input, decision, kept);
-  const execution = await execute(cloud, plan.actions, onOutcome);
+  const planned = planOf(input, decision, kept);
+  const observed = lastingState(planInput.observed);
+  // While AWS does not list all that was created, nothing is planned, which says nothing about earlier writes.
+  const { actions, reasons } = unsettled === undefined ? input.repeated.admit(planned.actions, observed) : { actions: [], reasons: [] };
+  const plan = { ...planned, actions, problems: [...planned.problems, ...reasons] };
+  const execution = await execute(cloud, actions, onOutcome);
+  input.repeated.record(execution.outcomes, observed);
   remember(input.known, execution, input.now);
 
   const { desired } = planInput;
@@ -109,6 +117,11 @@ export async function reconcileStack(
     ...(desired === undefined ? {} : { desired, targets: allTargets(desired, planInput) }),
     ...(desired === undefined && (outcome !== undefined || movedMembers.length > 0) ? { kept: keptStackTargets(kept) } : {}),
   };
+}
+
+/** What AWS shows, without health and progress, which change by themselves. */
+function lastingState(observed: Observed): string {
+  return JSON.stringify(observed, (key, value: unknown) => (key === 'health' || key === 'State' ? undefined : value));
 }
 
 function servingStatuses(members: readonly Member[], { desired, ...planInput }: PlanInput): ReadonlyMap<ServiceKey, ServingStatus> {
@@ -220,7 +233,7 @@ interface StackDecision {
 export async function decideStack(
   cloud: Parameters<typeof observeStack>[0],
   settings: AwsSettings,
-  { stack, members, known, circumstances, isVanished, movedAway, now }: Omit<StackInput, 'intent'>,
+  { stack, members, known, circumstances, isVanished, movedAway, now }: Omit<StackInput, 'intent' | 'repeated'>,
 ): Promise<StackDecision> {
   const { clusterName: cluster, vpcId, retireSeconds, orphanSeconds } = settings;
   const [first] = members;

@@ -5,6 +5,7 @@ import type { StackIdentity } from '../model/circumstances.ts';
 import { DeletionWatch } from './deletion-watch.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import { KnownResources } from '../observe/known-resources.ts';
+import { RepeatedWrites } from './repeated-writes.ts';
 import type { Owned } from '../observe/scan.ts';
 import type { StackResult } from './reconcile-stack.ts';
 import { limits } from '../model/limits.ts';
@@ -26,6 +27,7 @@ export interface StackState {
    */
   readonly queue: SerialQueue;
   readonly deletionWatch: DeletionWatch;
+  readonly repeated: RepeatedWrites;
   /** The deletion that AWS has refused for a long time, because something uses the resource. */
   blockedDeletion?: Reason | undefined;
   /** The targets that node rules must admit it to. Undefined: not read yet. */
@@ -61,6 +63,7 @@ export class StackRegistry {
       servingSince: new Map<ServiceKey, number>(),
       queue: new SerialQueue(),
       deletionWatch: new DeletionWatch(),
+      repeated: new RepeatedWrites(),
     };
     this.#states.set(identity.key, state);
     return state;

@@ -243,6 +243,13 @@ export const awsReasons = {
     fix: (d) =>
       `${remedies[d.kind] ?? 'correct what the Service asks for'}; Herald retries when the Service changes, and at least every 10 minutes`,
   }),
+  AwsWithoutEffect: reasonEntry({
+    brief: 'AWS does not show the effect of a change',
+    says: (d: { readonly operation: string; readonly what: string; readonly object: string; readonly times: number }) =>
+      `${d.operation} (${d.what}${d.object === '' ? '' : `: ${d.object}`}) succeeded ${d.times} times in a row, and AWS does not show its effect`,
+    fix: (d) =>
+      `${/:Create/.test(d.operation) ? 'the resource exists without the tag herald.dev/cluster: restore the tag, or delete the resource' : 'another program changes it back, or AWS does not support it: stop the program, or change the setting'}; Herald tries again when the Service or the resource changes`,
+  }),
   AwsKeptForeign: reasonEntry({
     brief: "The annotation with the ARN of the load balancer names one that is not the Service's",
     says: (d: { readonly id: string; readonly why: string }) =>

@@ -27,6 +27,19 @@ export type Fault =
   | { readonly kind: 'lost' }
   | { readonly kind: 'crash'; readonly when: 'before' | 'after' };
 
+/** Returns the answer to an ignored creation: the ids of resources that do not exist. */
+function ignoredOutput(input: unknown): object {
+  const { Name = '', Port = 0 } = input as { readonly Name?: string; readonly Port?: number };
+  const arnOf = (kind: string): string => `arn:aws:elasticloadbalancing:us-east-1:123456789012:${kind}/ignored-${Name}-${Port}/1`;
+  return {
+    LoadBalancers: [{ LoadBalancerArn: arnOf('loadbalancer/net') }],
+    TargetGroups: [{ TargetGroupArn: arnOf('targetgroup') }],
+    Listeners: [{ ListenerArn: arnOf('listener/net') }],
+    DNSName: 'ignored.elb.amazonaws.com',
+    GroupId: 'sg-ignored',
+  };
+}
+
 export class Crash extends Error {}
 
 export interface Call {
@@ -43,6 +56,8 @@ export class FakeCloud implements Cloud {
   /** All calls, including failed ones. */
   readonly calls: Call[] = [];
   fault: (call: Call, number: number) => Fault | undefined = () => undefined;
+  /** True: writes succeed and change nothing, as if another program undid them at once. Deletions are effective. */
+  ignoresWrites = false;
   /** Awaited before and after each call, so that concurrent calls can arrive in any order. */
   latency: () => Promise<unknown> = () => Promise.resolve();
 
@@ -68,7 +83,8 @@ export class FakeCloud implements Cloud {
       });
     if (fault?.kind === 'crash' && fault.when === 'before') throw new Crash(operation);
     const handler = handlers[operation] as Handler<O>;
-    const output = structuredClone(handler(this.world, call.input as Input<O>));
+    const isIgnored = this.ignoresWrites && isWrite(operation) && !/:(?:Delete|Deregister)/.test(operation);
+    const output = isIgnored ? (ignoredOutput(input) as Output<O>) : structuredClone(handler(this.world, call.input as Input<O>));
     await this.latency();
     if (fault?.kind === 'crash') throw new Crash(operation);
     if (fault?.kind === 'lost') throw new AwsError({ code: 'unreachable', operation, awsCode: '', requestId: '', message: 'no answer' });

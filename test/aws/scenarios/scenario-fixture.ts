@@ -6,6 +6,7 @@ import { membersOf } from '../../../providers/aws/desire/stack.ts';
 import { observeCertificates, observeFacts } from '../../../providers/aws/observe/facts.ts';
 import { KnownResources } from '../../../providers/aws/observe/known-resources.ts';
 import { reconcileStack, type StackResult } from '../../../providers/aws/stacks/reconcile-stack.ts';
+import { RepeatedWrites } from '../../../providers/aws/stacks/repeated-writes.ts';
 import { defaultSettings, type AwsSettings } from '../../../providers/aws/model/settings.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { parseObject } from '../../../src/model/parse.ts';
@@ -41,6 +42,7 @@ export class ScenarioFixture {
   readonly #time: Pick<AwsBackend, 'now' | 'wait'>;
   readonly #store = new Store();
   readonly #known = new Map<string, KnownResources>();
+  readonly #repeated = new Map<string, RepeatedWrites>();
   readonly #mostPasses: number;
   readonly #disowned = new Set<string>();
   #throttled = 0;
@@ -113,6 +115,12 @@ export class ScenarioFixture {
     this.#throttled = requests;
   }
 
+  #repeatedOf(key: string): RepeatedWrites {
+    const repeated = this.#repeated.get(key) ?? new RepeatedWrites();
+    this.#repeated.set(key, repeated);
+    return repeated;
+  }
+
   /** Reconciles all stacks once. */
   async pass(): Promise<ReadonlyMap<string, StackResult>> {
     const cloud = this.#watched();
@@ -132,6 +140,7 @@ export class ScenarioFixture {
         members: membersOf(key, this.#store, this.settings),
         intent: { kind: this.#disowned.has(key) ? 'disown' : 'serve' } as const,
         known,
+        repeated: this.#repeatedOf(key),
         circumstances,
         isVanished: () => false,
         now: this.#time.now(),

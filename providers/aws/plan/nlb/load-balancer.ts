@@ -76,9 +76,16 @@ function update(
   // AWS cannot attach security groups to a load balancer that was created without, and does not detach the last one.
   const usable = actual.length > 0 ? groups.ids : [];
   const next = nextGroups(steps, actual, usable);
-  const enforced = { Key: privateLink, Value: loadBalancer.EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic ?? 'on' };
+  const shown = loadBalancer.EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic;
+  const enforced = { Key: privateLink, Value: shown ?? 'on' };
   const desiredAttributes = wantedAttributes(desired, usable);
-  const subject = { actual: [...attributes, enforced], tags, desired: desiredAttributes, needs: undefined };
+  const subject = {
+    actual: [...attributes, enforced],
+    tags,
+    desired: desiredAttributes,
+    needs: undefined,
+    isUnverifiable: shown === undefined,
+  };
   setAttributes(steps, arn, { ...groups, ids: next }, subject);
   if (!sameSet(actual, next)) {
     steps.addAction('load balancer: security groups', 'elbv2:SetSecurityGroups', {
@@ -103,7 +110,7 @@ function setAttributes(
   steps: Steps,
   arn: string,
   groups: UsableSecurityGroups,
-  subject: Pick<Parameters<typeof planAttributes>[1], 'actual' | 'tags' | 'desired' | 'needs'>,
+  subject: Pick<Parameters<typeof planAttributes>[1], 'actual' | 'tags' | 'desired' | 'needs'> & { readonly isUnverifiable?: boolean },
 ): void {
   const write = (id: string, all: Tags, reason: string, needs: readonly (string | undefined)[]): string[] => {
     const { [privateLink]: enforce, ...attributes } = all;
@@ -124,6 +131,7 @@ function setAttributes(
         input,
         reason: why,
         needs: [...needs, ...groups.needs],
+        ...(subject.isUnverifiable === true ? { isUnverifiable: true } : {}),
       }),
     );
     return ids;

@@ -50,6 +50,8 @@ export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current:
   };
   const turnsOff = sourceNat === 'off' && loadBalancer.EnablePrefixForIpv6SourceNat === 'on';
   const natDiffers = turnsOff || (sourceNat === 'on' && loadBalancer.EnablePrefixForIpv6SourceNat !== 'on');
+  // An absent field is unknown, not different.
+  const isUnknown = natDiffers && loadBalancer.EnablePrefixForIpv6SourceNat === undefined;
   const sorted = sortZones(desired.subnets, loadBalancer, zones, setsIPv6Addresses);
   const step = nextStep(steps, sorted, new ZoneReadiness(input, current), zones);
   // Source NAT requires dual stack. It is switched off before dual stack ends, and on after dual stack begins.
@@ -64,6 +66,7 @@ export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current:
       },
       reason: step.why ?? 'its subnets or their settings differ',
       needs: [needs],
+      ...(isUnknown && step.why === undefined && !sorted.changed && !setsIPv6Addresses ? { isUnverifiable: true } : {}),
     });
   }
   if (turnsOff) setType();

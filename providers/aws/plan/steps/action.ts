@@ -19,6 +19,8 @@ export interface ActionOf<O extends WriteOperation> {
   readonly creates?: string;
   /** Calls that run at once, in order, if this action fails. They restore what an earlier action removed. */
   readonly otherwise?: readonly Remedy[];
+  /** True if AWS does not show the setting that the action writes. Then it is written once. */
+  readonly isUnverifiable?: true;
   /** True if other resources may still refer to this one for a while. That error is then no failure, and the next reconcile tries again. */
   readonly mayBeInUse?: true;
 }

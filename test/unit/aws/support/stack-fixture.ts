@@ -4,6 +4,7 @@ import { KnownResources } from '../../../../providers/aws/observe/known-resource
 import { namedAddresses, observeAddresses } from '../../../../providers/aws/observe/addresses.ts';
 import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/facts.ts';
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
+import { RepeatedWrites } from '../../../../providers/aws/stacks/repeated-writes.ts';
 import { reconcileStack, type StackResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
 import { memberOf, stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
 import type { StackIdentity } from '../../../../providers/aws/model/circumstances.ts';
@@ -55,6 +56,7 @@ export function node(index: number, overrides: Partial<Node> = {}): Node {
 export class StackFixture {
   readonly cloud = new FakeCloud();
   known = new KnownResources();
+  repeated = new RepeatedWrites();
   nodes: Node[] = [0, 1, 2].map((index) => node(index));
   slices: EndpointSlice[] = [];
   settings = settings;
@@ -68,6 +70,7 @@ export class StackFixture {
   }
 
   async restart(stack: StackIdentity): Promise<void> {
+    this.repeated = new RepeatedWrites();
     const owned = await scanOwned(this.cloud, this.settings);
     this.known = new KnownResources((owned.get(stack.key) ?? []).map(({ id }) => id));
   }
@@ -87,6 +90,7 @@ export class StackFixture {
       members,
       intent: { kind: disown ? 'disown' : 'serve' },
       known: this.known,
+      repeated: this.repeated,
       circumstances,
       isVanished: () => false,
       now: this.world.clock.date().getTime(),
