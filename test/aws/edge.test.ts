@@ -7,6 +7,7 @@ import { ec2 } from '../../providers/aws/sdk/ec2.ts';
 import { elb } from '../../providers/aws/sdk/elb.ts';
 import { elbv2 } from '../../providers/aws/sdk/elbv2.ts';
 import { reconcileNodeRules } from '../../providers/aws/node-rules/reconcile-node-rules.ts';
+import { RepeatedWrites } from '../../providers/aws/stacks/repeated-writes.ts';
 import { ruleKey, rulesOf } from '../../providers/aws/plan/steps/ingress-rules.ts';
 import { defaultSettings } from '../../providers/aws/model/settings.ts';
 import { clusterName, region, type Account } from './account.ts';
@@ -107,11 +108,11 @@ describe('operations of the AWS port, over HTTP', () => {
       return rulesOf(SecurityGroups.flatMap(({ IpPermissions }) => IpPermissions)).map(ruleKey);
     };
     const before = await rules();
-    const opened = await reconcileNodeRules(cloud, settings, stacks, new Map(), true);
+    const opened = await reconcileNodeRules(cloud, settings, stacks, new Map(), true, new RepeatedWrites());
     expect([opened.problems, opened.execution.outcomes.map(({ result }) => result)]).toEqual([[], ['done']]);
     expect(await rules()).toEqual(expect.arrayContaining([`tcp 30080 30080 ${backend}`, `udp 53 53 ${backend}`]));
-    expect((await reconcileNodeRules(cloud, settings, stacks, new Map(), true)).execution.outcomes).toEqual([]);
-    const closed = await reconcileNodeRules(cloud, settings, [], new Map(), true);
+    expect((await reconcileNodeRules(cloud, settings, stacks, new Map(), true, new RepeatedWrites())).execution.outcomes).toEqual([]);
+    const closed = await reconcileNodeRules(cloud, settings, [], new Map(), true, new RepeatedWrites());
     expect(closed.execution.outcomes.map(({ action, result }) => [action.operation, result])).toEqual([
       ['ec2:RevokeSecurityGroupIngress', 'done'],
       ['ec2:DeleteSecurityGroup', 'done'],
