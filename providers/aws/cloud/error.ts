@@ -66,3 +66,16 @@ export class AwsError extends Error {
 export function isTransient(code: AwsErrorCode): boolean {
   return code === 'throttled' || code === 'unreachable' || code === 'inUse' || code === 'credentials' || code === 'place';
 }
+
+/**
+ * A call was not made, because this controller is stopping or leads no more. That is no failure of AWS, so it is reported nowhere: the next
+ * controller makes the call.
+ */
+export class StoppedError extends Error {
+  readonly code = 'stopping';
+
+  constructor(message: string) {
+    super(message);
+    this.name = 'StoppedError';
+  }
+}

@@ -1,3 +1,4 @@
+import { StoppedError } from '../cloud/error.ts';
 import type { Log } from '../../../src/system/log.ts';
 import { limits } from '../model/limits.ts';
 
@@ -44,7 +45,9 @@ export class BackgroundWork {
       await (isSweepDue ? sweepOrphans : retryNodeRules)?.();
     };
     round()
-      .catch((error: unknown) => this.#log.warn({ error }, 'background work for AWS failed'))
+      .catch((error: unknown) => {
+        if (!(error instanceof StoppedError)) this.#log.warn({ error }, 'background work for AWS failed');
+      })
       .finally(() => (this.#running = false))
       .catch(() => undefined);
   }

@@ -1,4 +1,4 @@
-import { AwsError, type AwsErrorCode } from '../cloud/error.ts';
+import { AwsError, StoppedError, type AwsErrorCode } from '../cloud/error.ts';
 import type { Operation } from '../cloud/operations.ts';
 import { limits } from './limits.ts';
 import { QueueFullError } from './token-bucket.ts';
@@ -95,8 +95,9 @@ const byOperation: Readonly<Partial<Record<Operation, Readonly<Record<string, Aw
 const notSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 const lost = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED', 'EPROTO', 'CERT_HAS_EXPIRED']);
 
-/** Converts any error of the SDK to AwsError. */
+/** Converts any error of the SDK to AwsError. A request that was not sent because Herald is stopping is no failure: throws its error again. */
 export function classify(operation: Operation, thrown: unknown): AwsError {
+  if (thrown instanceof StoppedError) throw thrown;
   if (thrown instanceof AwsError) return thrown;
   const { name, Code, message, $metadata, $response } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as Thrown;
   const status = $metadata?.httpStatusCode ?? $response?.statusCode;

@@ -1,3 +1,4 @@
+import { StoppedError } from '../cloud/error.ts';
 import { isWrite, type Operation } from '../cloud/operations.ts';
 
 /**
@@ -12,16 +13,10 @@ export class Fence {
   }
 
   /**
-   * Throws if a write is not allowed. Must be called immediately before the request, with no await between. The error is classified as
-   * unreachable, because the next leader will make the change.
+   * Throws if a write is not allowed. Must be called immediately before the request, with no await between.
    */
   assertMayWrite(operation: Operation): void {
     if (!isWrite(operation) || this.#mayWrite()) return;
-    throw abortedError('request not sent: the Lease was not renewed in time');
+    throw new StoppedError('request not sent: the Lease was not renewed in time');
   }
-}
-
-/** The error of a request that was not sent because this controller must not send any more. */
-export function abortedError(message: string): Error {
-  return Object.assign(new Error(message), { code: 'ECONNABORTED' });
 }

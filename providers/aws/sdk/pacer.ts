@@ -1,10 +1,10 @@
 import { sleep, type Clock } from '../../../src/system/clock.ts';
 import type { Log } from '../../../src/system/log.ts';
 import type { Random } from '../../../src/system/random.ts';
-import type { AwsError } from '../cloud/error.ts';
+import { StoppedError, type AwsError } from '../cloud/error.ts';
 import { isWrite, type Operation } from '../cloud/operations.ts';
 import { classify, wasNotSent } from './classify.ts';
-import { abortedError, Fence } from './fence.ts';
+import { Fence } from './fence.ts';
 import { limits } from './limits.ts';
 import { classOf, rates, type RequestClass } from './rates.ts';
 import { TokenBucket } from './token-bucket.ts';
@@ -48,7 +48,7 @@ export class Pacer {
     });
   }
 
-  /** Rejects only with AwsError. `about`: fields for the log, without secrets. */
+  /** Rejects only with AwsError, and with StoppedError when the request may not be sent. `about`: fields for the log, without secrets. */
   async send<T>(operation: Operation, about: object, request: () => Promise<T>): Promise<T> {
     const { clock, log, observer } = this.#components;
     for (let attempt = 1; ; attempt++) {
@@ -119,7 +119,6 @@ function mayBeRepeated(error: AwsError): boolean {
   return error.code === 'unreachable' && (!isWrite(error.operation) || wasNotSent(error));
 }
 
-/** The error is classified as unreachable, because the next controller will make the request. */
-function stoppedError({ reason }: AbortSignal): Error {
-  return abortedError(reason instanceof Error ? reason.message : 'Herald is stopping');
+function stoppedError({ reason }: AbortSignal): StoppedError {
+  return new StoppedError(reason instanceof Error ? reason.message : 'Herald is stopping');
 }

@@ -7,6 +7,7 @@ import { writtenCertificates } from '../desire/certificates.ts';
 import type { Member } from '../desire/stack.ts';
 import type { Circumstances } from '../model/circumstances.ts';
 import type { AwsSettings } from '../model/settings.ts';
+import { SharedCreations } from './shared-creations.ts';
 import { AccountFacts } from '../observe/account-facts.ts';
 import { namedAddresses } from '../observe/addresses.ts';
 
@@ -21,23 +22,30 @@ export type Connect = (nodes: readonly Node[]) => Promise<Connection>;
 /** The AWS account of the cluster: the connection, which is opened once, and cached facts that all stacks share. */
 export class AwsAccount {
   readonly #connect: Connect;
+  readonly #now: () => number;
   readonly #facts: AccountFacts;
   #connection: Promise<Connection> | undefined;
 
   /** `now`: milliseconds since the epoch. */
   constructor(connect: Connect, now: () => number) {
     this.#connect = connect;
+    this.#now = now;
     this.#facts = new AccountFacts(now);
   }
 
   /** Resolves to the connection. A failed attempt is repeated by the next call. */
   async open(snapshot: Snapshot): Promise<Connection> {
-    const opening = (this.#connection ??= this.#connect([...snapshot.nodes.values()]));
+    const opening = (this.#connection ??= this.#open([...snapshot.nodes.values()]));
     const connection = await opening.catch((error: unknown) => {
       if (this.#connection === opening) this.#connection = undefined;
       throw error;
     });
     return connection;
+  }
+
+  async #open(nodes: readonly Node[]): Promise<Connection> {
+    const { cloud, settings } = await this.#connect(nodes);
+    return { cloud: new SharedCreations(cloud, this.#now), settings };
   }
 
   /** Resolves to everything besides the Services that the desired state of these members depends on. `waits`: also waits for certificate keys. */

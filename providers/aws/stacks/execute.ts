@@ -1,7 +1,9 @@
 import assert from 'node:assert';
 import type { Cloud } from '../cloud/cloud.ts';
+import type { Filter, SecurityGroup } from '../cloud/ec2.ts';
 import { AwsError, isTransient, type AwsErrorCode } from '../cloud/error.ts';
 import type { Input, Output, WriteOperation } from '../cloud/operations.ts';
+import { tagKeys, tagMap } from '../model/tags.ts';
 import { placeholderName, type Action } from '../plan/steps/action.ts';
 
 export type Outcome =
@@ -22,8 +24,8 @@ export interface Execution {
 const fatalForPlan: ReadonlySet<AwsErrorCode> = new Set(['throttled', 'unreachable', 'credentials']);
 
 /**
- * Executes the actions of a plan in order. A failed action skips only the actions that need it. Rejects only for bugs. An interruption does
- * no harm: the next plan starts from what exists.
+ * Executes the actions of a plan in order. A failed action skips only the actions that need it. Rejects only for bugs, and with StoppedError
+ * when Herald is stopping. An interruption does no harm: the next plan starts from what exists.
  */
 export async function execute(
   cloud: Cloud,
@@ -56,7 +58,9 @@ async function attempt(cloud: Cloud, action: Action, created: Map<string, string
     // Deleting a resource that is gone succeeds.
     if (error.code === 'notFound' && /:(?:Delete|Deregister|Remove)/.test(action.operation)) return { action, result: 'done' };
     if (error.code === 'inUse' && action.mayBeInUse === true) return { action, result: 'inUse', error };
-    const existing = await createdConcurrently(cloud, action, error).catch(() => undefined);
+    const existing = await existingGroup(cloud, action, error);
+    // The name is taken, and AWS does not list the group yet. The next reconcile finds it.
+    if (existing === 'not listed') return { action, result: 'inUse', error };
     if (existing === undefined || action.creates === undefined) {
       await undo(cloud, action);
       return { action, result: 'failed', error };
@@ -79,20 +83,31 @@ async function undo(cloud: Cloud, { otherwise = [] }: Action): Promise<void> {
 }
 
 /**
- * Finds the security group that a concurrent reconcile has created under the same name. All stacks share the cluster's security group, so
- * several create it at once. It counts only with the same tags.
+ * Returns the id of the security group that exists under the name of a creation that AWS refuses. Another controller may have created it, or
+ * an earlier call whose answer was lost. It counts only if its tags are ours; the next reconcile corrects the other tags. Undefined: there
+ * is none, or it belongs to another owner.
  */
-async function createdConcurrently(cloud: Cloud, { operation, input }: Action, error: AwsError): Promise<string | undefined> {
+async function existingGroup(cloud: Cloud, { operation, input }: Action, error: AwsError): Promise<string | undefined> {
   if (operation !== 'ec2:CreateSecurityGroup' || error.code !== 'duplicate') return undefined;
   const Filters = [
     { Name: 'vpc-id', Values: [input.VpcId] },
     { Name: 'group-name', Values: [input.GroupName] },
   ];
-  const { SecurityGroups } = await cloud.call('ec2:DescribeSecurityGroups', { Filters });
-  const wanted = input.TagSpecifications.flatMap(({ Tags }) => Tags);
-  const has = ({ Tags }: (typeof SecurityGroups)[number]): boolean =>
-    wanted.every(({ Key, Value }) => Tags.some((tag) => tag.Key === Key && tag.Value === Value));
-  return SecurityGroups.find(has)?.GroupId;
+  const [found] = await listGroups(cloud, Filters);
+  if (found === undefined) return 'not listed';
+  const [actual, wanted] = [tagMap(found.Tags), tagMap(input.TagSpecifications.flatMap(({ Tags }) => Tags))];
+  const isOurs = [tagKeys.cluster, tagKeys.stack, tagKeys.resource].every((key) => actual[key] === wanted[key]);
+  return isOurs ? found.GroupId : undefined;
+}
+
+/** A failure leaves the answer to the creation as the one to report. */
+async function listGroups(cloud: Cloud, Filters: readonly Filter[]): Promise<readonly SecurityGroup[]> {
+  try {
+    return (await cloud.call('ec2:DescribeSecurityGroups', { Filters })).SecurityGroups;
+  } catch (error) {
+    if (error instanceof AwsError) return [];
+    throw error;
+  }
 }
 
 /** Replaces placeholders in the input by the ids of created resources. */

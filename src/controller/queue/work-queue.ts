@@ -233,12 +233,12 @@ export class WorkQueue<K extends string> {
 }
 
 /**
- * True for errors that mean nothing is wrong with the key: another client wrote meanwhile, or the Lease was lost, which is logged
- * elsewhere.
+ * True for errors that mean nothing is wrong with the key: another client wrote meanwhile, the Lease was lost, which is logged elsewhere, or
+ * Herald is stopping.
  */
 export function isExpected(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
-  return code === 'conflict' || code === 'notLeading';
+  return code === 'conflict' || code === 'notLeading' || code === 'stopping';
 }
 
 /** True when the file system of a directory takes no records, which is logged once for all of them. */

@@ -77,3 +77,75 @@ describe('concurrent reconciles', () => {
     );
   });
 });
+
+describe('the security group of the cluster', () => {
+  test('is created once when eight Services need it at the same time', async () => {
+    const fixture = new ProviderFixture();
+    for (let index = 0; index < 8; index++) fixture.apply({ name: `s${index}`, ports: [`p:80/TCP@${30_100 + index}`] });
+    fixture.cloud.latency = () => new Promise(setImmediate);
+    await Promise.all([...fixture.services.values()].map((service) => fixture.provider.reconcile(service, fixture.snapshot)));
+    const made = fixture.cloud.calls.filter(({ operation, input }) => {
+      return operation === 'ec2:CreateSecurityGroup' && JSON.stringify(input).includes('herald-backend-');
+    });
+    expect(made).toHaveLength(1);
+    fixture.cloud.latency = () => Promise.resolve();
+    await fixture.run(300);
+    expect(fixture.warnings).toEqual([]);
+  });
+
+  const literal = { name: 'web', ports: ['http:80/TCP@30080'] };
+  const groupsOf = ({ cloud }: ProviderFixture): string[] => [...cloud.world.securityGroups.values()].map(({ GroupName }) => GroupName);
+
+  test('is adopted when another controller creates it first', async () => {
+    const fixture = new ProviderFixture();
+    const other = new ProviderFixture();
+    other.apply(literal);
+    await other.run(30);
+    const [backend] = [...other.cloud.world.securityGroups.values()].filter(({ GroupName }) => GroupName.startsWith('herald-backend-'));
+    const key = fixture.apply(literal);
+    fixture.cloud.fault = ({ operation }) => {
+      const { world } = fixture.cloud;
+      if (operation !== 'ec2:CreateSecurityGroup' || backend === undefined || world.securityGroups.has(backend.GroupId)) return undefined;
+      world.securityGroups.set(backend.GroupId, backend);
+      world.recordCreated(backend.GroupId, other.cloud.world.tagsOf(backend.GroupId));
+      return undefined;
+    };
+    await fixture.run(300);
+    expect([fixture.results.get(key)?.reason, groupsOf(fixture).filter((name) => name.startsWith('herald-backend-'))]).toEqual([
+      undefined,
+      [backend?.GroupName],
+    ]);
+  });
+
+  test('causes no error when its creation succeeded without an answer and AWS does not list it yet', async () => {
+    const fixture = new ProviderFixture();
+    fixture.cloud.world.describeDelaySeconds = 20;
+    let isLost = false;
+    fixture.cloud.fault = ({ operation }) => {
+      if (isLost || operation !== 'ec2:CreateSecurityGroup') return undefined;
+      isLost = true;
+      return { kind: 'lost' };
+    };
+    const key = fixture.apply(literal);
+    await fixture.run(5);
+    expect(fixture.results.get(key)?.reason?.code).toBe('AwsCallFailed');
+    await fixture.run(10);
+    expect(fixture.results.get(key)?.reason?.code).not.toBe('AwsCallFailed');
+    await fixture.run(300);
+    expect(fixture.results.get(key)?.reason).toBe(undefined);
+  });
+
+  test('is left alone, and the refusal reported, when a group of its name belongs to another owner', async () => {
+    const fixture = new ProviderFixture();
+    const other = new ProviderFixture();
+    other.apply(literal);
+    await other.run(30);
+    for (const [id, group] of other.cloud.world.securityGroups)
+      if (group.GroupName.startsWith('herald-backend-')) fixture.cloud.world.securityGroups.set(id, { ...group, Tags: [] });
+    const key = fixture.apply(literal);
+    await fixture.run(30);
+    expect(fixture.results.get(key)?.reason).toMatchObject({
+      details: { operation: 'ec2:CreateSecurityGroup', awsCode: 'InvalidGroup.Duplicate' },
+    });
+  });
+});

@@ -2,6 +2,7 @@ import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import type { Cloud } from '../../../../providers/aws/cloud/cloud.ts';
 import { isWrite, type Input, type Operation, type Output } from '../../../../providers/aws/cloud/operations.ts';
 import { finalizer, type ServiceMetadata } from '../../../../providers/aws/model/service-metadata.ts';
+import type { Pacer } from '../../../../providers/aws/sdk/pacer.ts';
 import type { AwsSettings } from '../../../../providers/aws/model/settings.ts';
 import { SwitchedOffAws } from '../../../../providers/aws/switched-off.ts';
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
@@ -34,6 +35,8 @@ export class ControllerFixture {
   servesAws = true;
   /** AWS answers no call at all. */
   awsHangs = false;
+  /** Sends the calls at AWS' rates. Absent: at once. */
+  pacer: Pacer | undefined;
   /** As with an API server: what other controllers write to their Services stays. */
   leavesOthers = false;
   /** How many times the Service is changed just before the controller annotates it. */
@@ -88,6 +91,14 @@ export class ControllerFixture {
     // A dead process waits forever.
     void this.#controller?.stop();
     this.#controller = undefined;
+  }
+
+  /** Ends the running process as SIGTERM does: it waits for the work in progress. */
+  async stop(): Promise<void> {
+    const controller = this.#controller;
+    this.#controller = undefined;
+    await controller?.stop();
+    this.#process++;
   }
 
   get hasDied(): boolean {
@@ -171,6 +182,7 @@ export class ControllerFixture {
     return {
       call: async <O extends Operation>(operation: O, input: Input<O>): Promise<Output<O>> => {
         if (this.awsHangs) return new Promise<never>(() => undefined);
+        if (this.pacer !== undefined) return this.pacer.send(operation, {}, () => this.cloud.call(operation, input));
         if (isWrite(operation)) return this.#effect(process, () => this.cloud.call(operation, input));
         // A process that dies while it reads leaves the same state as after its last write.
         if (process !== this.#process || this.hasDied) await new Promise(() => undefined);
