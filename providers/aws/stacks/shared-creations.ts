@@ -2,8 +2,6 @@ import type { Cloud } from '../cloud/cloud.ts';
 import type { Input, Operation, Output } from '../cloud/operations.ts';
 import { limits } from '../model/limits.ts';
 
-type Created = Output<'ec2:CreateSecurityGroup'>;
-
 /**
  * Lets concurrent reconciles create a security group once. All load balancers share the group of the cluster, so the first reconciles all
  * find that it is missing. Each of them gets the answer of the first creation, for as long as AWS may not list the group.
@@ -12,7 +10,7 @@ export class SharedCreations implements Cloud {
   readonly #cloud: Cloud;
   readonly #now: () => number;
   /** By input. */
-  readonly #created = new Map<string, { readonly at: number; readonly answer: Promise<Created> }>();
+  readonly #created = new Map<string, { readonly at: number; readonly answer: Promise<unknown> }>();
 
   /** `now`: milliseconds since the epoch. */
   constructor(cloud: Cloud, now: () => number) {
@@ -21,19 +19,18 @@ export class SharedCreations implements Cloud {
   }
 
   async call<O extends Operation>(operation: O, input: Input<O>): Promise<Output<O>> {
-    if (operation === 'ec2:CreateSecurityGroup') return (await this.#create(input as Input<'ec2:CreateSecurityGroup'>)) as Output<O>;
     // A deleted group is created anew.
     if (operation === 'ec2:DeleteSecurityGroup') this.#created.clear();
-    return this.#cloud.call(operation, input);
+    const call = (): Promise<Output<O>> => this.#cloud.call(operation, input);
+    return operation === 'ec2:CreateSecurityGroup' ? (this.#once(JSON.stringify(input), call) as Promise<Output<O>>) : call();
   }
 
-  async #create(input: Input<'ec2:CreateSecurityGroup'>): Promise<Created> {
+  async #once(key: string, create: () => Promise<unknown>): Promise<unknown> {
     const now = this.#now();
     for (const [key, { at }] of this.#created) if (now - at >= limits.visibilitySeconds * 1000) this.#created.delete(key);
-    const key = JSON.stringify(input);
     const known = this.#created.get(key);
     if (known !== undefined) return known.answer;
-    const answer = this.#cloud.call('ec2:CreateSecurityGroup', input);
+    const answer = create();
     this.#created.set(key, { at: now, answer });
     answer.catch(() => this.#created.delete(key));
     return answer;
