@@ -22,14 +22,14 @@ export class SharedCreations implements Cloud {
     // A deleted group is created anew.
     if (operation === 'ec2:DeleteSecurityGroup') this.#created.clear();
     const call = (): Promise<Output<O>> => this.#cloud.call(operation, input);
-    return operation === 'ec2:CreateSecurityGroup' ? (this.#once(JSON.stringify(input), call) as Promise<Output<O>>) : call();
+    return operation === 'ec2:CreateSecurityGroup' ? this.#once(JSON.stringify(input), call) : call();
   }
 
-  async #once(key: string, create: () => Promise<unknown>): Promise<unknown> {
+  async #once<T>(key: string, create: () => Promise<T>): Promise<T> {
     const now = this.#now();
     for (const [key, { at }] of this.#created) if (now - at >= limits.visibilitySeconds * 1000) this.#created.delete(key);
     const known = this.#created.get(key);
-    if (known !== undefined) return known.answer;
+    if (known !== undefined) return (await known.answer) as T;
     const answer = create();
     this.#created.set(key, { at: now, answer });
     answer.catch(() => this.#created.delete(key));

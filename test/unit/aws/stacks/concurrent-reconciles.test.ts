@@ -101,7 +101,7 @@ describe('the security group of the cluster', () => {
     const other = new ProviderFixture();
     other.apply(literal);
     await other.run(30);
-    const [backend] = [...other.cloud.world.securityGroups.values()].filter(({ GroupName }) => GroupName.startsWith('herald-backend-'));
+    const backend = [...other.cloud.world.securityGroups.values()].find(({ GroupName }) => GroupName.startsWith('herald-backend-'));
     const key = fixture.apply(literal);
     fixture.cloud.fault = ({ operation }) => {
       const { world } = fixture.cloud;
