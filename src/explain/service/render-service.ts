@@ -113,9 +113,14 @@ function renderAllocation({ addresses, expected = [], reason, pools }: ServiceEx
   ];
 }
 
-function renderEndpoints({ ready, terminating, unusable, pods = [] }: ServiceExplanation['endpoints']): string[] {
-  const leaving = terminating === 0 ? '' : `, ${terminating} terminating but serving`;
-  return [`Endpoints  ${ready} ready${leaving}, ${unusable} not usable`, ...pods.flatMap((because) => withFix('           ', because))];
+function renderEndpoints(endpoints: ServiceExplanation['endpoints']): string[] {
+  const { byFamily, pods = [] } = endpoints;
+  const counts = byFamily?.map((one) => `${one.family}: ${countsText(one)}`).join('; ') ?? countsText(endpoints);
+  return [`Endpoints  ${counts}`, ...pods.flatMap((because) => withFix('           ', because))];
+}
+
+function countsText({ ready, terminating, unusable }: Omit<ServiceExplanation['endpoints'], 'byFamily' | 'pods'>): string {
+  return `${ready} ready${terminating === 0 ? '' : `, ${terminating} terminating but serving`}, ${unusable} not usable`;
 }
 
 function renderBalancing(balancing: BalancingExplanation): string {

@@ -1,5 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { chooseEndpoints, topologyOf, targetsOf, type Target } from '../../decisions/forwarding/endpoints.ts';
+import type { EndpointSlice } from '../../model/objects/endpoint-slice.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { Reason } from '../../model/reasons.ts';
@@ -8,11 +9,17 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { explainPods } from './pod-reasons.ts';
 
-export interface EndpointsExplanation {
+interface EndpointCounts {
   readonly ready: number;
   /** Endpoints that terminate but still serve. They are used when none is ready. */
   readonly terminating: number;
   readonly unusable: number;
+}
+
+/** The endpoints of the Service's first family. A pod of a dual-stack Service is an endpoint of each family, and counts once. */
+export interface EndpointsExplanation extends EndpointCounts {
+  /** The endpoints of each family. Absent: the families have the same counts. */
+  readonly byFamily?: readonly (EndpointCounts & { readonly family: string })[];
   /** Why Pods are not ready endpoints. Absent: Pods were not read. */
   readonly pods?: readonly Reason[];
 }
@@ -36,20 +43,26 @@ export function explainEndpoints(
   key: ServiceKey,
   pods: readonly Pod[] | undefined,
 ): EndpointsExplanation {
-  const states = new Map<string, 'ready' | 'terminating' | 'unusable'>();
-  for (const { endpoints } of snapshot.endpointSlices(key)) {
-    for (const { address, ready, serving, terminating } of endpoints) {
-      states.set(formatAddress(address), ready ? 'ready' : serving && terminating ? 'terminating' : 'unusable');
-    }
-  }
-  const count = (state: string): number => [...states.values()].filter((other) => other === state).length;
-  const told = pods === undefined || service.type === 'ExternalName' ? undefined : explainPods(service, pods, new Set(states.keys()));
-  return {
-    ready: count('ready'),
-    terminating: count('terminating'),
-    unusable: count('unusable'),
-    ...defined({ pods: told }),
-  };
+  const slices = snapshot.endpointSlices(key);
+  const byFamily = service.ipFamilies.map((family) => ({
+    family: `IPv${family}`,
+    ...countEndpoints(slices.filter((slice) => slice.family === family)),
+  }));
+  const [{ family: _, ...first } = { family: '', ready: 0, terminating: 0, unusable: 0 }] = byFamily;
+  const differ = byFamily.some(
+    ({ ready, terminating, unusable }) => ready !== first.ready || terminating !== first.terminating || unusable !== first.unusable,
+  );
+  const addresses = new Set(slices.flatMap(({ endpoints }) => endpoints.map(({ address }) => formatAddress(address))));
+  const told = pods === undefined || service.type === 'ExternalName' ? undefined : explainPods(service, pods, addresses);
+  return { ...first, ...(differ ? { byFamily } : {}), ...defined({ pods: told }) };
+}
+
+function countEndpoints(slices: readonly EndpointSlice[]): EndpointCounts {
+  const states = new Map<string, keyof EndpointCounts>();
+  for (const { address, ready, serving, terminating } of slices.flatMap(({ endpoints }) => endpoints))
+    states.set(formatAddress(address), ready ? 'ready' : serving && terminating ? 'terminating' : 'unusable');
+  const count = (state: keyof EndpointCounts): number => [...states.values()].filter((other) => other === state).length;
+  return { ready: count('ready'), terminating: count('terminating'), unusable: count('unusable') };
 }
 
 /** Uses the same function as the node. */

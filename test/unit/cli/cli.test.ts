@@ -173,7 +173,7 @@ describe('a copy of examples/fabric', () => {
     const { code, stdout } = await herald('explain', 'service', 'shop/ledger', '-o', 'wide', '--source', directory);
     expect(code).toBe(0);
     expect(stdout).toContain('Service shop/ledger (LoadBalancer)\n\nAddress    none yet: the controller has not assigned one');
-    expect(stdout).toContain('Endpoints  4 ready');
+    expect(stdout).toContain('Endpoints  2 ready');
     expect(stdout).toContain('Node node3\n  no agent reports for node "node3"\n  fix: start the agent: herald agent --node node3');
   });
 

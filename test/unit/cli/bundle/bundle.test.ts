@@ -158,7 +158,7 @@ describe('herald bundle of a cluster', patient, () => {
     const [objects = ''] = globSync(join(directory, 'unpacked/*/objects'));
     const { code, stdout, stderr } = await inProcess(explainCommand, ['service', 'shop/web', '-f', objects]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain('Endpoints  6 ready');
+    expect(stdout).toContain('Endpoints  3 ready');
   });
 
   test('a caller without the right to one part gets the other parts, and a note of what is missing', async () => {

@@ -25,7 +25,7 @@ describe('explain service of a cluster', patient, () => {
     const { code, stdout, stderr } = await explain(web);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('Service shop/web (LoadBalancer)');
-    expect(stdout).toContain('Endpoints  6 ready');
+    expect(stdout).toContain('Endpoints  3 ready');
     expect(cluster.server.methods).toEqual(new Set(['GET']));
     expect(new Set(cluster.server.requests)).toEqual(new Set(['list']));
     expect(cluster.server.paths).toHaveLength(new Set(cluster.server.paths).size);
@@ -70,7 +70,7 @@ describe('explain service of a cluster', patient, () => {
       cluster.server.forbidden.add(path);
     const { code, stdout } = await explain(web);
     expect(code).toBe(0);
-    expect(stdout).toContain('Endpoints  6 ready');
+    expect(stdout).toContain('Endpoints  3 ready');
     expect(stdout).toContain('not read: services outside of namespace shop: you may not list them');
     expect(stdout).toContain('not read: nodes: you may not list them; no node can be explained');
     expect(stdout).not.toContain('there is no Node object');

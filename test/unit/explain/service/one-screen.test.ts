@@ -89,7 +89,7 @@ describe('explain service on one screen', () => {
       Service shop/web (LoadBalancer)
 
       Address    192.0.2.10 (pool public), 2001:db8::10 (pool public)
-      Endpoints  6 ready, 0 not usable
+      Endpoints  3 ready, 0 not usable
       Balancing  random
 
       Node node3
@@ -130,7 +130,7 @@ describe('explain service on one screen', () => {
                  pool tiny is full (1 of 1 IPv4 addresses)
                  fix: add addresses to IPAddressPool tiny, or delete a Service that holds one
                  3 pools refuse it (-o wide lists them)
-      Endpoints  6 ready, 0 not usable
+      Endpoints  3 ready, 0 not usable
       Balancing  random
       Nodes      3, which announce nothing for it (-o wide lists them)
 

@@ -108,8 +108,30 @@ describe('explainService', () => {
     expect(node.forwarding.map(({ code }) => code)).toEqual(['AddressHeldTwice']);
   });
 
-  test('endpoints are counted: ready, terminating but serving, not usable', () => {
-    expect(explain(fabric, []).endpoints).toEqual({ ready: 3, terminating: 1, unusable: 1 });
+  test('endpoints are counted for each family when the families differ: ready, terminating but serving, not usable', () => {
+    const four = { ready: 2, terminating: 0, unusable: 1 };
+    const six = { ready: 1, terminating: 1, unusable: 0 };
+    const explanation = explain(fabric, []);
+    expect(explanation.endpoints).toEqual({
+      ...four,
+      byFamily: [
+        { family: 'IPv4', ...four },
+        { family: 'IPv6', ...six },
+      ],
+    });
+    expect(renderService(explanation)).toContain(
+      'Endpoints  IPv4: 2 ready, 1 not usable; IPv6: 1 ready, 1 terminating but serving, 0 not usable',
+    );
+  });
+
+  test('a pod of a dual-stack Service counts once, and slices of a family that the Service lacks do not count', () => {
+    const slices = [
+      { service: key, ports: ['http:8080/TCP'], endpoints: ['10.244.1.1@n1', '10.244.2.1@n2'] },
+      { service: key, name: 'web-6', ports: ['http:8080/TCP'], endpoints: ['fd00:1::1@n1', 'fd00:1::2@n2'] },
+    ];
+    expect(explain({ ...fabric, slices }, []).endpoints).toEqual({ ready: 2, terminating: 0, unusable: 0 });
+    const services = [{ name: key, clusterIPs: ['10.96.0.1'], ports: ['http:80/TCP'] }];
+    expect(explain({ ...fabric, services, slices: [...slices, ...slices.slice(1)] }, []).endpoints).toMatchObject({ ready: 2 });
   });
 
   test('the balancing of connections from outside is explained', () => {
