@@ -1,19 +1,18 @@
 import { parsed, invalid } from '../../../src/net/parsed.ts';
 import { both, legacyPrefix, nlb, own, unsupported, type AnnotationEntry } from './entry.ts';
-import { boolean, certificates, integer, list, map, text, texts, word, type ValueType } from './value-types.ts';
+import { attributeMap, boolean, certificates, integer, list, text, texts, word, type ValueType } from './value-types.ts';
 
 const star: ValueType<'*'> = { name: '`*`', read: (text) => (text.trim() === '*' ? parsed('*') : invalid('is not "*"')) };
 const portNumbers = list('port numbers', (text) =>
   /^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535 ? parsed(Number(text)) : invalid('is not a port number'),
 );
 const backendProtocols = ['tcp', 'ssl', 'http', 'https'] as const;
-const attributes: ValueType<Readonly<Record<string, string>>> = map;
 
 /** Checks target group attributes when the annotation is read, because AWS would refuse them only after other calls succeeded. */
-const targetGroupAttributes: typeof attributes = {
-  name: map.name,
+const targetGroupAttributes: typeof attributeMap = {
+  name: attributeMap.name,
   read(text) {
-    const result = map.read(text);
+    const result = attributeMap.read(text);
     if (!result.ok) return result;
     for (const key of ['preserve_client_ip.enabled', 'proxy_protocol_v2.enabled']) {
       const value = result.value[key];
@@ -94,7 +93,7 @@ export const listenerAnnotations = {
     description: 'Sends the PROXY protocol only to the targets of these ports.',
     lbc: 'yes',
   }),
-  listenerAttributes: nlb('listener-attributes', attributes, {
+  listenerAttributes: nlb('listener-attributes', attributeMap, {
     family: 'PROTOCOL-PORT',
     default: '-',
     description:
@@ -117,7 +116,7 @@ export const listenerAnnotations = {
     difference: restoredWhenRemoved,
   }),
   healthCheckProtocol: both('healthcheck-protocol', word('TCP', 'HTTP', 'HTTPS', 'SSL'), {
-    default: '`TCP`; `HTTP` with policy Local and instances; Classic with backend `https` or `ssl`: `SSL`',
+    default: '`TCP`; `HTTP` with policy Local and instances; Classic, if a port encrypts again: `SSL`, on the first such port',
     description: 'The protocol of health checks. `SSL` only on a Classic ELB.',
     lbc: 'yes',
     cpa: 'yes',

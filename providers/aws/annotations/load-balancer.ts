@@ -1,5 +1,5 @@
 import { both, classic, legacyPrefix, nlb, unsupported, type AnnotationEntry } from './entry.ts';
-import { addresses, boolean, cidrs, integer, labels, list, map, text, texts, word, type ValueType } from './value-types.ts';
+import { addresses, attributeMap, boolean, cidrs, integer, labels, list, map, text, texts, word, type ValueType } from './value-types.ts';
 import { parsed, invalid } from '../../../src/net/parsed.ts';
 import { isTaggable } from '../model/tags.ts';
 
@@ -125,7 +125,7 @@ export const loadBalancerAnnotations = {
     description: 'One for each subnet. Requires `enable-prefix-for-ipv6-source-nat: "on"`.',
     lbc: 'yes',
   }),
-  attributes: nlb('attributes', map, {
+  attributes: nlb('attributes', attributeMap, {
     default: '-',
     description:
       'Attributes of the load balancer, by AWS’ names. Only listed attributes are managed. An attribute that is no longer listed returns to its previous value.',
@@ -197,7 +197,8 @@ export const loadBalancerAnnotations = {
   }),
   manageBackendRules: nlb('manage-backend-security-group-rules', boolean, {
     default: '`false`',
-    description: 'With `security-groups`: nodes still admit the load balancer, by the security group of the cluster.',
+    description:
+      'With `security-groups`: nodes still admit the load balancer, by the security group of the cluster. `false` with `disable-nlb-sg`: the user opens the nodes.',
     lbc: 'yes',
   }),
   sourceRanges: {
@@ -227,9 +228,11 @@ export const loadBalancerAnnotations = {
   }),
   disableSecurityGroups: nlb('disable-nlb-sg', boolean, {
     default: '`false`',
-    description: 'The NLB is created without security groups and can never get any. Nodes must be opened by hand.',
+    description:
+      'The NLB is created without security groups and can never get any. Herald does not open nodes for it, so it also needs `manage-backend-security-group-rules: "false"` (or `--aws-node-rules=leave`).',
     lbc: 'differs',
-    difference: 'in this mode the user manages the rules of nodes',
+    difference:
+      'the user manages the rules of nodes, and must say so; LBC opens nodes for client addresses (the VPC if internal) and for the subnets of the NLB',
   }),
   targetNodeLabels: both('target-node-labels', labels, {
     default: '-',

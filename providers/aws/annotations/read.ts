@@ -31,6 +31,9 @@ export function readAnnotations(annotations: Readonly<Record<string, string>>, k
       continue;
     }
     const { name, entry, member } = found;
+    const text = annotations[key] ?? '';
+    // Templates render settings that are not set as empty values.
+    if (text.trim() === '') continue;
     if (!entry.kinds.includes(kind)) {
       warnings.push(
         entry.kinds.length === 0
@@ -39,7 +42,7 @@ export function readAnnotations(annotations: Readonly<Record<string, string>>, k
       );
       continue;
     }
-    const result = entry.type.read(annotations[key] ?? '');
+    const result = entry.type.read(text);
     if (!result.ok) errors.push(reason('AwsAnnotationInvalid', { key, problem: result.problem }));
     else if (member === undefined) values[name] = result.value;
     else (values[name] as Map<string, unknown>).set(member, result.value);

@@ -87,20 +87,25 @@ export const certificates: ValueType<readonly string[]> = list('ARNs', (text) =>
  * Reads "k=v,k2=v2" as upstream does. The first "=" separates key and value, "\" escapes the next character, and text after a comma without
  * a later "=" belongs to the previous value.
  */
-export const map: ValueType<Readonly<Record<string, string>>> = {
-  name: 'key=value list',
-  read(text) {
-    const result: Record<string, string> = Object.create(null) as Record<string, string>;
-    for (const part of splitMap(text)) {
-      const at = part.findIndex(({ char, plain }) => char === '=' && plain);
-      if (at <= 0) return invalid(`has ${JSON.stringify(asText(part))}, which is not key=value`);
-      const key = asText(part.slice(0, at)).trim();
-      if (key === '') return invalid('has a key that is empty');
-      result[key] = asText(part.slice(at + 1)).trim();
-    }
-    return Object.keys(result).length === 0 ? invalid('is empty') : parsed({ ...result });
-  },
+export const map: ValueType<Readonly<Record<string, string>>> = { name: 'key=value list', read: (text) => readMap(splitMap(text)) };
+
+/** Reads the same for attributes of AWS, whose values have no commas: each part between commas must be key=value. */
+export const attributeMap: ValueType<Readonly<Record<string, string>>> = {
+  name: map.name,
+  read: (text) => readMap(splitAtCommas(charactersOf(text))),
 };
+
+function readMap(parts: readonly Character[][]): Parsed<Readonly<Record<string, string>>> {
+  const result: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const part of parts) {
+    const at = part.findIndex(({ char, plain }) => char === '=' && plain);
+    if (at <= 0) return invalid(`has ${JSON.stringify(asText(part).trim())}, which is not key=value`);
+    const key = asText(part.slice(0, at)).trim();
+    if (key === '') return invalid('has a key that is empty');
+    result[key] = asText(part.slice(at + 1)).trim();
+  }
+  return Object.keys(result).length === 0 ? invalid('is empty') : parsed({ ...result });
+}
 
 /** Reads "k=v,k2" as node labels, as the cloud provider AWS does. A key without a value means that the label must be present. */
 export const labels: ValueType<Readonly<Record<string, string>>> = {
@@ -121,17 +126,29 @@ interface Character {
   readonly plain: boolean;
 }
 
-function splitMap(text: string): Character[][] {
+function charactersOf(text: string): Character[] {
   const characters: Character[] = [];
   for (let at = 0; at < text.length; at++) {
     const escaped = text[at] === '\\' && at + 1 < text.length;
     if (escaped) at++;
     characters.push({ char: text.charAt(at), plain: !escaped });
   }
-  const lastEquals = characters.findLastIndex(({ char, plain }) => char === '=' && plain);
+  return characters;
+}
+
+function splitMap(text: string): Character[][] {
+  const characters = charactersOf(text);
+  return splitAtCommas(
+    characters,
+    characters.findLastIndex(({ char, plain }) => char === '=' && plain),
+  );
+}
+
+/** Splits at commas before the index. */
+function splitAtCommas(characters: readonly Character[], before = Infinity): Character[][] {
   const parts: Character[][] = [[]];
   for (const [index, character] of characters.entries()) {
-    if (character.char === ',' && character.plain && index < lastEquals) parts.push([]);
+    if (character.char === ',' && character.plain && index < before) parts.push([]);
     else parts.at(-1)?.push(character);
   }
   return parts.filter((part) => asText(part).trim() !== '');

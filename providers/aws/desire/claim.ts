@@ -37,13 +37,19 @@ export function decideAwsClaim(service: Service, config: HeraldConfig, { classle
   // A Service with our finalizer stays ours when the flag changes. Otherwise its load balancer would never be deleted.
   const held = service.metadata.finalizers?.includes(finalizer) === true;
   if (classless === 'off' && !held) return other;
-  const legacyType = service.metadata.annotations[annotationTable.type.key];
+  const legacyType = legacyTypeOf(service);
   if (classless === 'legacy' && legacyType === undefined && !held) return other;
-  return { mine: true, kind: legacyType !== undefined && nlbTypes.has(legacyType.trim()) ? 'nlb' : 'classic' };
+  return { mine: true, kind: legacyType !== undefined && nlbTypes.has(legacyType) ? 'nlb' : 'classic' };
 }
 
 /** True if upstream's in-tree provider would have made the load balancer internet-facing by default. */
 export function upstreamIsPublic(service: Service): boolean {
-  const legacyType = service.metadata.annotations[annotationTable.type.key]?.trim();
+  const legacyType = legacyTypeOf(service);
   return service.loadBalancerClass === undefined && legacyType !== 'external' && legacyType !== 'nlb-ip';
+}
+
+/** An empty annotation counts as absent. */
+function legacyTypeOf({ metadata }: Service): string | undefined {
+  const text = metadata.annotations[annotationTable.type.key]?.trim();
+  return text === '' ? undefined : text;
 }

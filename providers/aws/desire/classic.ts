@@ -127,18 +127,26 @@ function classicListener(
   return { Protocol, LoadBalancerPort: port, InstanceProtocol, InstancePort: nodePort, SSLCertificateId: certificate };
 }
 
-/** Builds the health check that all ports share. It checks the first port, or healthCheckNodePort under policy Local. */
+/**
+ * Builds the health check that all ports share. It checks the first port, healthCheckNodePort under policy Local, or the first port that
+ * encrypts again if there is one: a check with SSL would fail on a port that does not speak it.
+ */
 function classicHealthCheck(
   service: Service,
   values: AnnotationValues,
   encryption: (port: ServicePort) => PortEncryption,
   issues: Issues,
 ): ClassicHealthCheck {
-  const [first] = service.ports;
+  const speaksTls = (port: ServicePort): boolean => {
+    const { certificates, backend } = encryption(port);
+    return certificates.length > 0 && (backend === 'https' || backend === 'ssl');
+  };
   const local = service.externalTrafficPolicy === 'Local' && service.healthCheckNodePort !== 0;
-  const backend = first === undefined ? undefined : encryption(first).backend;
-  const protocol = values.healthCheckProtocol ?? (local ? 'HTTP' : backend === 'https' || backend === 'ssl' ? 'SSL' : 'TCP');
-  const port = checkPort(service, values, issues) ?? (local ? service.healthCheckNodePort : (first?.nodePort ?? 0));
+  const encrypted = values.healthCheckProtocol === undefined && !local ? service.ports.find(speaksTls) : undefined;
+  const trafficPort = (encrypted ?? service.ports[0])?.nodePort ?? 0;
+  const port = checkPort(service, values, trafficPort, issues) ?? (local ? service.healthCheckNodePort : trafficPort);
+  const isTls = encrypted !== undefined && service.ports.some((one) => one.nodePort === port && speaksTls(one));
+  const protocol = values.healthCheckProtocol ?? (local ? 'HTTP' : isTls ? 'SSL' : 'TCP');
   const path = protocol === 'HTTP' || protocol === 'HTTPS' ? (values.healthCheckPath ?? (local ? '/healthz' : '/')) : '';
   const Interval = values.healthCheckInterval ?? 10;
   const Timeout = values.healthCheckTimeout ?? 5;
@@ -155,8 +163,9 @@ function classicHealthCheck(
   };
 }
 
-function checkPort(service: Service, { healthCheckPort: text }: AnnotationValues, issues: Issues): number | undefined {
-  if (text === undefined || text === 'traffic-port') return undefined;
+function checkPort(service: Service, { healthCheckPort: text }: AnnotationValues, trafficPort: number, issues: Issues): number | undefined {
+  if (text === undefined) return undefined;
+  if (text === 'traffic-port') return trafficPort;
   if (/^[0-9]+$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535) return Number(text);
   const nodePort = portsNamed(service, text)[0]?.nodePort ?? 0;
   if (nodePort !== 0) return nodePort;

@@ -70,7 +70,8 @@ function whyNotOne(tcp: ServicePort, udp: ServicePort, targetType: TargetType, e
   if (!allowed) return `${annotationTable.tcpUdp.key} is false`;
   if (encrypted) return 'the TCP port has a certificate';
   if (targetType === 'instance' && tcp.nodePort !== udp.nodePort) return `their NodePorts differ (${tcp.nodePort} and ${udp.nodePort})`;
-  if (tcp.targetPort !== udp.targetPort && typeof tcp.targetPort === 'number') return 'their targetPorts differ';
+  // Nodes forward each protocol of a NodePort to its own targetPort.
+  if (targetType === 'ip' && tcp.targetPort !== udp.targetPort && typeof tcp.targetPort === 'number') return 'their targetPorts differ';
   return undefined;
 }
 

@@ -122,6 +122,13 @@ export const awsReasons = {
     says: (d: { readonly what: string }) => d.what,
     fix: () => 'keep one of them',
   }),
+  AwsNodesNotOpened: userMistake({
+    brief: 'Nodes do not admit an NLB without security groups',
+    says: (_: { readonly key: string }) =>
+      'aws-load-balancer-disable-nlb-sg is set: nodes admit load balancers by their security group, so traffic of an NLB without one would not reach them',
+    fix: (d) =>
+      `remove aws-load-balancer-disable-nlb-sg; or open the security groups of the nodes for clients and for the health checks, which come from the subnets of the NLB, and set ${d.key}: "false"`,
+  }),
   AwsSecurityGroupNotFound: userMistake({
     brief: 'A security group does not exist',
     says: (d: { readonly group: string }) => `security group "${d.group}" was not found in the VPC, or several have that name`,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { balancerPrefix, legacyPrefix, type AnnotationEntry } from '../../../../providers/aws/annotations/entry.ts';
 import { readAnnotations } from '../../../../providers/aws/annotations/read.ts';
+import { map } from '../../../../providers/aws/annotations/value-types.ts';
 import { annotationTable, familyNames } from '../../../../providers/aws/annotations/table.ts';
 import { reasonText } from '../../../../src/model/reasons.ts';
 
@@ -16,35 +17,35 @@ const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, s
   internal: ['0.0.0.0/0', null],
   ipAddressType: ['dualstack', 'ipv6'],
   subnets: ['subnet-1, subnet-2', ' , '],
-  eipAllocations: ['eipalloc-1', ''],
+  eipAllocations: ['eipalloc-1', ','],
   privateIPv4: ['10.0.0.1,10.0.1.1', '10.0.0.300'],
   ipv6Addresses: ['2001:db8::1', '10.0.0.1'],
   ipv6SourceNat: ['on', 'yes'],
   sourceNatPrefixes: ['auto_assigned,2001:db8::/80', '2001:db8::/64'],
   attributes: ['load_balancing.cross_zone.enabled=true', 'load_balancing'],
   accessLog: ['true', 'yes'],
-  accessLogBucket: ['logs', ''],
-  accessLogPrefix: ['web', ''],
+  accessLogBucket: ['logs', null],
+  accessLogPrefix: ['web', null],
   accessLogInterval: ['60', '90'],
   crossZone: ['T', 'on'],
   drainingEnabled: ['1', '2'],
   drainingTimeout: ['300', '0'],
   idleTimeout: ['4000', '4001'],
   tags: ['team=a,cost=b', 'herald.dev/cluster=mine'],
-  securityGroups: ['sg-1,Name of one', ''],
+  securityGroups: ['sg-1,Name of one', ','],
   extraSecurityGroups: ['sg-1', ','],
   manageBackendRules: ['false', 'no'],
   sourceRanges: ['192.0.2.0/24, 2001:db8::/32', '192.0.2.0'],
   prefixLists: ['pl-1', 'sg-1'],
   privateLinkRules: ['off', 'false'],
   pathMtuDiscovery: ['on', '1'],
-  disableSecurityGroups: ['true', ''],
+  disableSecurityGroups: ['true', 'maybe'],
   targetNodeLabels: ['role=edge,zone=', '=edge'],
   multiCluster: ['true', 'yes'],
-  capacity: ['CapacityUnits=1', ''],
+  capacity: ['CapacityUnits=1', null],
   certificates: ['arn:aws:acm:us-east-1:123456789012:certificate/1,arn:aws:iam::123456789012:server-certificate/x', 'my-certificate'],
-  sslPorts: ['https, 8443', ''],
-  sslPolicy: ['ELBSecurityPolicy-2016-08', ' '],
+  sslPorts: ['https, 8443', ','],
+  sslPolicy: ['ELBSecurityPolicy-2016-08', null],
   backendProtocol: ['HTTPS', 'grpc'],
   alpnPolicy: ['http2preferred', 'h2'],
   tcpUdp: ['false', 'x'],
@@ -54,20 +55,20 @@ const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, s
   targetGroupAttributes: ['preserve_client_ip.enabled=false', 'preserve_client_ip.enabled=no'],
   targetGroupAttributesOfPort: ['stickiness.enabled=true', 'stickiness'],
   healthCheckProtocol: ['http', 'icmp'],
-  healthCheckPort: ['traffic-port', ''],
-  healthCheckPath: ['/ready', ''],
+  healthCheckPort: ['traffic-port', null],
+  healthCheckPath: ['/ready', null],
   healthCheckInterval: ['300', '4'],
   healthCheckTimeout: ['2', '1'],
   healthyThreshold: ['10', '11'],
   unhealthyThreshold: ['2', '1'],
-  successCodes: ['200-204', ''],
-  quicPorts: ['443', ''],
-  weightedActions: ['{}', ''],
+  successCodes: ['200-204', null],
+  quicPorts: ['443', ','],
+  weightedActions: ['{}', null],
   certificateOfPort: ['arn:aws:acm:eu-west-1:123456789012:certificate/1', 'one'],
   backendProtocolOfPort: ['ssl', 'tls'],
   certificateHosts: ['www.example.com, *.example.org', 'not a host'],
   sharedWith: ['edge', 'a b'],
-  adopt: ['my-nlb', ''],
+  adopt: ['my-nlb', null],
   disown: ['true', 'maybe'],
 };
 
@@ -134,7 +135,22 @@ test.each([
   ['k=a,b', { k: 'a,b' }],
   [String.raw`k=a\,b=c,d=e`, { k: 'a,b=c', d: 'e' }],
 ])('the key=value list %s is read as upstream reads it', (text, expected) => {
-  expect(annotationTable.attributes.type.read(text)).toEqual({ ok: true, value: expected });
+  expect(map.read(text)).toEqual({ ok: true, value: expected });
+});
+
+test.each(['target-group-attributes', 'attributes', 'listener-attributes.TCP-80', 'target-group-attributes.80'])(
+  'a part of %s without "=" is an error, and a comma can be escaped',
+  (key) => {
+    const read = (text: string): unknown =>
+      readAnnotations({ [`${balancerPrefix}${key}`]: text }, 'nlb').errors.map(({ details }) => (details as { problem: string }).problem);
+    expect(read('deregistration_delay.timeout_seconds=1, malformed')).toEqual(['has "malformed", which is not key=value']);
+    expect(read(String.raw`access_logs.s3.prefix=a\,b`)).toEqual([]);
+  },
+);
+
+test.each(['nlb', 'classic'] as const)('empty values of all annotations count as absent for kind %s', (kind) => {
+  const empty = Object.fromEntries(entries.map(([, { key, family }]) => [family === undefined ? key : `${key}.80`, ' ']));
+  expect(readAnnotations(empty, kind)).toEqual(readAnnotations({}, kind));
 });
 
 /** The keys of upstream without their common prefix, copied from upstream's documentation and not from the table. */

@@ -1,3 +1,4 @@
+import type { Member } from '../../../../providers/aws/desire/stack.ts';
 import { describe, expect, test } from 'vitest';
 import { defined } from '../../../../src/lang/defined.ts';
 import { acmCertificate, awsMember, otherCertificate, settings } from '../support/stack-fixture.ts';
@@ -56,7 +57,12 @@ describe('encryption on a Classic ELB', () => {
 
   test.each([
     [{}, 'Cluster', 'TCP:30443'],
-    [{ 'backend-protocol': 'https' }, 'Cluster', 'SSL:30443'],
+    [{ 'backend-protocol': 'https' }, 'Cluster', 'TCP:30443'],
+    [{ 'backend-protocol': 'https', 'ssl-cert': acmCertificate }, 'Cluster', 'SSL:30443'],
+    [{ 'backend-protocol': 'ssl', 'ssl-cert': acmCertificate, 'healthcheck-port': '9000' }, 'Cluster', 'TCP:9000'],
+    [{ 'backend-protocol': 'ssl', 'ssl-cert': acmCertificate, 'healthcheck-port': 'https' }, 'Cluster', 'SSL:30443'],
+    [{ 'healthcheck-port': 'traffic-port' }, 'Local', 'HTTP:30443/healthz'],
+    [{ 'healthcheck-port': 'traffic-port' }, 'Cluster', 'TCP:30443'],
     [{ 'healthcheck-protocol': 'HTTP' }, 'Cluster', 'HTTP:30443/'],
     [{ 'healthcheck-protocol': 'http', 'healthcheck-path': '/ready', 'healthcheck-port': '8080' }, 'Cluster', 'HTTP:8080/ready'],
     [{}, 'Local', 'HTTP:32000/healthz'],
@@ -72,6 +78,12 @@ describe('encryption on a Classic ELB', () => {
       }),
     );
     expect(classic.healthCheck).toEqual({ Target: target, Interval: 10, Timeout: 5, HealthyThreshold: 2, UnhealthyThreshold: 6 });
+  });
+
+  test('a health check with SSL uses a port that encrypts again, not a plain one before it', async () => {
+    const annotations = { 'ssl-cert': acmCertificate, 'ssl-ports': '443', 'backend-protocol': 'ssl' };
+    const { classic } = await desire(awsMember('classic', { name: 'web', ports: ['http:80/TCP@30080', ...https], annotations }));
+    expect(classic.healthCheck.Target).toBe('SSL:30443');
   });
 
   test('UDP ports and a second certificate are refused', async () => {
@@ -147,6 +159,13 @@ describe('encryption on an NLB', () => {
       annotations: { 'ssl-cert': acmCertificate, 'ssl-ports': '443' },
     });
     expect((await desire(beside)).nlb.listeners.map(({ protocol }) => protocol)).toEqual(['TCP_UDP', 'TLS']);
+    const split = (annotations: Record<string, string>): Member => {
+      const one = awsMember('nlb', { name: 'dns', ports: both, annotations });
+      const ports = one.service.ports.map((port, index) => ({ ...port, targetPort: 5353 + index }));
+      return { ...one, service: { ...one.service, ports } };
+    };
+    expect((await desire(split({}))).nlb.listeners).toMatchObject([{ port: 53, protocol: 'TCP_UDP' }]);
+    expect(codesOf((await desire(split({ 'nlb-target-type': 'ip' }))).errors)).toEqual(['AwsPortsCollide']);
     const apart = awsMember('nlb', { name: 'dns', ports: ['u:53/UDP@30053', 't:53/TCP@30054'] });
     expect(codesOf((await desire(apart)).errors)).toEqual(['AwsPortsCollide']);
   });

@@ -117,6 +117,24 @@ describe('NLB targets', () => {
   });
 });
 
+describe('an NLB without security groups', () => {
+  const without = { ...internal, 'disable-nlb-sg': 'true' };
+
+  test('is refused, because Herald would not open the nodes for it', async () => {
+    expect(codesOf((await desire(awsMember('nlb', { ...plain, annotations: without }))).errors)).toEqual(['AwsNodesNotOpened']);
+  });
+
+  test.each([
+    ['the Service says that its user opens the nodes', { 'manage-backend-security-group-rules': 'false' }, {}],
+    ['--aws-node-rules=leave leaves all nodes to the user', {}, { manageNodeRules: false }],
+  ])('is made when %s', async (_, more, changes) => {
+    const { errors, nlb } = await desire(awsMember('nlb', { ...plain, annotations: { ...without, ...more } }), {
+      settings: { ...settings, ...changes },
+    });
+    expect([errors, nlb.securityGroups]).toEqual([[], { kind: 'none' }]);
+  });
+});
+
 describe('NLB subnets', () => {
   const ids = ({ nlb }: Awaited<ReturnType<typeof desire>>): string[] => nlb.subnets.map(({ SubnetId }) => SubnetId);
 
