@@ -2,7 +2,7 @@ import { defined } from '../../../src/lang/defined.ts';
 import { reason } from '../../../src/model/reasons.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
-import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
+import type { AnnotationValues } from '../annotations/table.ts';
 import type { IpAddressType, NlbProtocol, Scheme } from '../cloud/elbv2.ts';
 import { limits } from '../model/limits.ts';
 import { resourceName } from '../model/resource-names.ts';
@@ -83,7 +83,7 @@ function securityGroups(
   const stays = current !== undefined && (current.scheme === scheme || existing.adopted !== undefined);
   if (values.disableSecurityGroups === true) {
     if (settings.manageNodeRules && values.manageBackendRules !== false && existing.adopted === undefined)
-      issues.error(reason('AwsNodesNotOpened', { key: annotationTable.manageBackendRules.key }));
+      issues.error(reason('AwsNodesNotOpened', undefined));
     if (stays && current.hasSecurityGroups) {
       issues.error(
         reason('AwsSettingsConflict', {

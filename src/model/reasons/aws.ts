@@ -124,10 +124,10 @@ export const awsReasons = {
   }),
   AwsNodesNotOpened: userMistake({
     brief: 'Nodes do not admit an NLB without security groups',
-    says: (_: { readonly key: string }) =>
+    says: () =>
       'aws-load-balancer-disable-nlb-sg is set: nodes admit load balancers by their security group, so traffic of an NLB without one would not reach them',
-    fix: (d) =>
-      `remove aws-load-balancer-disable-nlb-sg; or open the security groups of the nodes for clients and for the health checks, which come from the subnets of the NLB, and set ${d.key}: "false"`,
+    fix: () =>
+      'remove aws-load-balancer-disable-nlb-sg; or open the security groups of the nodes for clients and for health checks, which come from the subnets of the NLB, and set aws-load-balancer-manage-backend-security-group-rules: "false"',
   }),
   AwsSecurityGroupNotFound: userMistake({
     brief: 'A security group does not exist',
