@@ -1,56 +1,13 @@
-import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../until.ts';
-import { TwoNodes } from './two-nodes.ts';
+import { labWithClientBackend, webServer } from './client-backend.ts';
+import type { TwoNodes } from './two-nodes.ts';
 
-/** The client itself is the backend: its requests go to the node, are translated there, and come back to it. */
-const manifests = `apiVersion: herald.dev/v1alpha1
-kind: HeraldConfig
-metadata: { name: default }
-spec: { masqueradeAll: true }
----
-apiVersion: v1
-kind: Node
-metadata: { name: node1 }
-status: { addresses: [{ type: InternalIP, address: 10.71.1.1 }, { type: InternalIP, address: "fd71:1::1" }] }
----
-apiVersion: v1
-kind: Service
-metadata: { namespace: shop, name: web }
-spec:
-  ipFamilyPolicy: RequireDualStack
-  ipFamilies: [IPv4, IPv6]
-  clusterIPs: [10.96.0.20, "fd00:96::20"]
-  ports: [{ name: http, port: 80, targetPort: 8080 }]
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: web-v4, labels: { kubernetes.io/service-name: web } }
-addressType: IPv4
-ports: [{ name: http, port: 8080 }]
-endpoints: [{ addresses: [10.71.1.2], nodeName: elsewhere, conditions: { ready: true } }]
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: web-v6, labels: { kubernetes.io/service-name: web } }
-addressType: IPv6
-ports: [{ name: http, port: 8080 }]
-endpoints: [{ addresses: ["fd71:1::2"], nodeName: elsewhere, conditions: { ready: true } }]
-`;
 let lab: TwoNodes;
 
 beforeAll(async () => {
-  lab = await TwoNodes.build();
-  await lab.write('10-all.yaml', manifests);
-  await lab.exec('client', ['ip', 'route', 'add', '10.96.0.20/32', 'via', '10.71.1.1']);
-  await lab.exec('client', ['ip', 'route', 'add', 'fd00:96::20/128', 'via', 'fd71:1::1']);
-  const server = lab.spawn('client', [
-    process.execPath,
-    '-e',
-    `const { createServer } = require('node:http');
-     createServer((_, r) => r.end('web')).listen(8080, '::', () => createServer((_, r) => r.end('other')).listen(9090, '::', () => console.log('up')))`,
-  ]);
-  if (server.stdout !== null) await once(server.stdout, 'data');
+  const other = webServer.replace("'web'", "'other'");
+  lab = await labWithClientBackend(`${other}.listen(9090, '::'); ${webServer}`);
   await lab.startAgent('node1');
 });
 

@@ -1,41 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../until.ts';
-import { nodeAddresses, nodeObjects, TwoNodes, type HttpReply } from './two-nodes.ts';
+import { documents, dualStackService, endpointSlices, heraldConfig, type Manifest } from './objects.ts';
+import { nodeAddresses, nodeManifest, TwoNodes, type HttpReply } from './two-nodes.ts';
 
 const port = 32_100;
 let lab: TwoNodes;
 
 /** A Service of policy Local whose endpoints, one of each family, are on `node`. */
-const ledger = (node: string): string => `apiVersion: v1
-kind: Service
-metadata: { namespace: shop, name: ledger }
-spec:
-  type: LoadBalancer
-  externalTrafficPolicy: Local
-  healthCheckNodePort: ${port}
-  ipFamilyPolicy: RequireDualStack
-  ipFamilies: [IPv4, IPv6]
-  clusterIPs: [10.96.0.20, "fd00:96::20"]
-  ports: [{ name: http, port: 80, targetPort: 8080 }]
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: ledger-v4, labels: { kubernetes.io/service-name: ledger } }
-addressType: IPv4
-ports: [{ name: http, port: 8080 }]
-endpoints: [{ addresses: [10.244.1.11], nodeName: ${node}, conditions: { ready: true } }]
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: ledger-v6, labels: { kubernetes.io/service-name: ledger } }
-addressType: IPv6
-ports: [{ name: http, port: 8080 }]
-endpoints: [{ addresses: ["fd00:244:1::11"], nodeName: ${node}, conditions: { ready: true } }]
-`;
+function ledger(node: string, more: Manifest = { healthCheckNodePort: port }, externalTrafficPolicy = 'Local'): string {
+  const spec = { type: 'LoadBalancer', externalTrafficPolicy, ...more };
+  const service = dualStackService('ledger', { 4: '10.96.0.20', 6: 'fd00:96::20' }, spec);
+  return documents(service, ...endpointSlices('ledger', { 4: '10.244.1.11', 6: 'fd00:244:1::11' }, node));
+}
+
+const nodes = (more: Manifest = {}): string => documents(nodeManifest('node1'), nodeManifest('node2', more));
 
 beforeAll(async () => {
   lab = await TwoNodes.build();
-  await lab.write('10-nodes.yaml', nodeObjects);
+  await lab.write('10-nodes.yaml', nodes());
   await lab.write('20-ledger.yaml', ledger('node1'));
   await Promise.all([lab.startAgent('node1'), lab.startAgent('node2')]);
 });
@@ -85,11 +67,11 @@ describe.each([4, 6] as const)('a health-check node port over IPv%d', (family) =
 });
 
 test('a node that the autoscaler is about to remove fails /healthz but not /livez', async () => {
-  const taint = 'spec: { taints: [{ key: ToBeDeletedByClusterAutoscaler, effect: NoSchedule }] }';
-  await lab.write('10-nodes.yaml', nodeObjects.replace('metadata: { name: node2 }', `metadata: { name: node2 }\n${taint}`));
+  const taints = [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' }];
+  await lab.write('10-nodes.yaml', nodes({ spec: { taints } }));
   await until('/healthz answers 503', async (note) => note(await lab.get(url('node2', 4, 10_256, 'healthz')))?.status === 503);
   expect((await lab.get(url('node2', 4, 10_256, 'livez')))?.status).toBe(200);
-  await lab.write('10-nodes.yaml', nodeObjects);
+  await lab.write('10-nodes.yaml', nodes());
   await until('/healthz answers 200', async (note) => note(await lab.get(url('node2', 4, 10_256, 'healthz')))?.status === 200);
 });
 
@@ -97,7 +79,7 @@ test('an occupied port is reported with a fix, and served once it is free', asyn
   const other = `require('node:http').createServer((_, r) => r.end('other')).listen({ port: 32101, host: '0.0.0.0' }, () => console.log('up'))`;
   const holder = lab.spawn('node1', [process.execPath, '-e', other]);
   await new Promise((resolve) => holder.stdout?.once('data', resolve));
-  await lab.write('20-ledger.yaml', ledger('node1').replace(`healthCheckNodePort: ${port}`, 'healthCheckNodePort: 32101'));
+  await lab.write('20-ledger.yaml', ledger('node1', { healthCheckNodePort: 32_101 }));
   await until('node1 reports the occupied port', async (note) => {
     const [difference] = note((await lab.report('node1')).differing);
     return difference?.aspect === 'HealthCheck' && difference.reason.code === 'HealthCheckNotServed';
@@ -122,24 +104,18 @@ test('nodePortAddresses limits the port to those addresses, but not /healthz', a
   const statuses = (at: number, path = ''): Promise<(number | undefined)[]> =>
     Promise.all(others.map(async (address) => (await lab.get(`http://${address}:${at}/${path}`))?.status));
   await until('every address answers', async (note) => note(await statuses(port)).join() === '200,200');
-  const config = (list: string): string =>
-    `apiVersion: herald.dev/v1alpha1\nkind: HeraldConfig\nmetadata: { name: default }\nspec: { nodePortAddresses: [${list}] }\n`;
-  await lab.write('05-config.yaml', config('10.71.1.1/32, "fd71:1::1/128"'));
+  const config = (...nodePortAddresses: string[]): string => documents(heraldConfig({ nodePortAddresses }));
+  await lab.write('05-config.yaml', config('10.71.1.1/32', 'fd71:1::1/128'));
   await until('the other addresses do not answer', async (note) => note(await statuses(port)).join() === ',');
   for (const family of [4, 6] as const) expect((await lab.get(url('node1', family, port)))?.status).toBe(200);
   expect(await statuses(10_256, 'healthz')).toEqual([200, 200]);
   expect(await lab.get(url('node2', 4, port))).toBeUndefined();
-  await lab.write('05-config.yaml', config('0.0.0.0/0, "::/0"'));
+  await lab.write('05-config.yaml', config('0.0.0.0/0', '::/0'));
   await until('every address answers again', async (note) => note(await statuses(port)).join() === '200,200');
 });
 
 test('the port is closed when the Service is no longer Local', async () => {
-  await lab.write(
-    '20-ledger.yaml',
-    ledger('node1')
-      .replace('externalTrafficPolicy: Local', '')
-      .replace(/ +healthCheckNodePort.*\n/, ''),
-  );
+  await lab.write('20-ledger.yaml', ledger('node1', {}, 'Cluster'));
   for (const family of [4, 6] as const)
     await until('no node listens', async (note) => note(await lab.get(url('node1', family, port))) === undefined);
 });

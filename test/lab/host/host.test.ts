@@ -1,46 +1,10 @@
-import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listHostFilters } from '../../../src/dataplane/host/filter-commands.ts';
 import { judgeFilters } from '../../../src/decisions/host/filters.ts';
 import { inNamespace } from '../namespace.ts';
 import { until } from '../until.ts';
-import { namespaceOf, TwoNodes } from './two-nodes.ts';
-
-/** The client itself is the backend: its requests go to the node, are translated there, and come back to it. */
-const manifests = `apiVersion: herald.dev/v1alpha1
-kind: HeraldConfig
-metadata: { name: default }
-spec: { masqueradeAll: true }
----
-apiVersion: v1
-kind: Node
-metadata: { name: node1 }
-status: { addresses: [{ type: InternalIP, address: 10.71.1.1 }, { type: InternalIP, address: "fd71:1::1" }] }
----
-apiVersion: v1
-kind: Service
-metadata: { namespace: shop, name: web }
-spec:
-  ipFamilyPolicy: RequireDualStack
-  ipFamilies: [IPv4, IPv6]
-  clusterIPs: [10.96.0.20, "fd00:96::20"]
-  ports: [{ name: http, port: 80, targetPort: 8080 }]
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: web-v4, labels: { kubernetes.io/service-name: web } }
-addressType: IPv4
-ports: [{ name: http, port: 8080 }]
-endpoints: [{ addresses: [10.71.1.2], nodeName: elsewhere, conditions: { ready: true } }]
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: web-v6, labels: { kubernetes.io/service-name: web } }
-addressType: IPv6
-ports: [{ name: http, port: 8080 }]
-endpoints: [{ addresses: ["fd71:1::2"], nodeName: elsewhere, conditions: { ready: true } }]
-`;
-const urls = ['http://10.96.0.20/', 'http://[fd00:96::20]/'];
+import { clientBackend, labWithClientBackend, webUrls } from './client-backend.ts';
+import { namespaceOf, type TwoNodes } from './two-nodes.ts';
 
 /** The kernel settings with their wrong values at the start of each test, and the right values. */
 const settings: readonly (readonly [name: string, wrong: string, right: string])[] = [
@@ -56,16 +20,7 @@ const settings: readonly (readonly [name: string, wrong: string, right: string])
 let lab: TwoNodes;
 
 beforeEach(async () => {
-  lab = await TwoNodes.build();
-  await lab.write('10-all.yaml', manifests);
-  await lab.exec('client', ['ip', 'route', 'add', '10.96.0.20/32', 'via', '10.71.1.1']);
-  await lab.exec('client', ['ip', 'route', 'add', 'fd00:96::20/128', 'via', 'fd71:1::1']);
-  const server = lab.spawn('client', [
-    process.execPath,
-    '-e',
-    `require('node:http').createServer((_, r) => r.end('web')).listen(8080, '::', () => console.log('up'))`,
-  ]);
-  if (server.stdout !== null) await once(server.stdout, 'data');
+  lab = await labWithClientBackend();
   await lab.exec('node1', ['sysctl', '-qw', ...settings.map(([name, wrong]) => `${name}=${wrong}`)]);
 });
 
@@ -75,7 +30,7 @@ afterEach(async () => {
 
 const valueOf = async (name: string): Promise<string> => (await lab.exec('node1', ['sysctl', '-n', name])).stdout.trim();
 const answers = async (milliseconds?: number): Promise<(number | undefined)[]> =>
-  Promise.all(urls.map(async (url) => (await lab.get(url, milliseconds))?.status));
+  Promise.all(webUrls.map(async (url) => (await lab.get(url, milliseconds))?.status));
 /** Milliseconds to wait for an answer that should not come. */
 const shortTimeout = 2_000;
 const untilReported = (code: string, count: number): Promise<readonly unknown[]> =>
@@ -157,8 +112,7 @@ describe('a chain of another program on the forward hook', () => {
 });
 
 describe('a chain of another program on the input hook', () => {
-  const checked =
-    'metadata: { namespace: shop, name: web }\nspec:\n  type: LoadBalancer\n  externalTrafficPolicy: Local\n  healthCheckNodePort: 32100\n';
+  const checked = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 32_100 };
   const health = async (milliseconds?: number): Promise<(number | undefined)[]> =>
     Promise.all(['10.71.1.1', '[fd71:1::1]'].map(async (address) => (await lab.get(`http://${address}:32100/`, milliseconds))?.status));
 
@@ -174,7 +128,7 @@ describe('a chain of another program on the input hook', () => {
       'a rule for all packets rejects them',
     ],
   ])('%s: the problem names the ports, and the command in its fix lets health checks through', async (_, chain, how) => {
-    await lab.write('10-all.yaml', manifests.replace('metadata: { namespace: shop, name: web }\nspec:\n', checked));
+    await lab.write('10-web.yaml', clientBackend(checked));
     await lab.exec('node1', ['nft', '-f', '-'], { input: `table inet filter {\n chain input { ${chain}\n }\n}\n` });
     await lab.startAgent('node1');
     await untilReported('InputFilterDrops', 1);

@@ -1,56 +1,24 @@
 import { once } from 'node:events';
+import process from 'node:process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inNamespace } from '../namespace.ts';
 import { run } from '../command.ts';
 import { until } from '../until.ts';
-import { namespaceOf, TwoNodes } from './two-nodes.ts';
+import { clientBackend, labWithClientBackend } from './client-backend.ts';
+import { documents, heraldConfig } from './objects.ts';
+import { namespaceOf, type TwoNodes } from './two-nodes.ts';
 
-/** The endpoint is on a node without an agent, and policy Local still lets the node itself use every endpoint. */
-const web = (policy: 'Cluster' | 'Local', nodePort: number, ready: boolean): string => `apiVersion: v1
-kind: Node
-metadata: { name: node1 }
-status: { addresses: [{ type: InternalIP, address: 10.71.1.1 }, { type: InternalIP, address: "fd71:1::1" }] }
----
-apiVersion: v1
-kind: Service
-metadata: { namespace: shop, name: web }
-spec:
-  type: NodePort
-  externalTrafficPolicy: ${policy}
-  ipFamilyPolicy: RequireDualStack
-  ipFamilies: [IPv4, IPv6]
-  clusterIPs: [10.96.0.20, "fd00:96::20"]
-  ports: [{ name: http, port: 80, targetPort: 8080, nodePort: ${nodePort} }]
-${[
-  ['v4', 'IPv4', '10.71.1.2'],
-  ['v6', 'IPv6', '"fd71:1::2"'],
-]
-  .map(
-    ([name, type, address]) => `---
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: web-${name}, labels: { kubernetes.io/service-name: web } }
-addressType: ${type}
-ports: [{ name: http, port: 8080 }]
-endpoints: [{ addresses: [${address}], nodeName: elsewhere, conditions: { ready: ${ready} } }]
-`,
-  )
-  .join('')}`;
-const config = (localhostNodePorts: boolean): string =>
-  `apiVersion: herald.dev/v1alpha1\nkind: HeraldConfig\nmetadata: { name: default }\nspec: { localhostNodePorts: ${localhostNodePorts} }\n`;
+/** Policy Local lets the node itself use every endpoint. */
+const web = (externalTrafficPolicy: 'Cluster' | 'Local', nodePort: number, ready: boolean): string =>
+  clientBackend({ type: 'NodePort', externalTrafficPolicy, port: { nodePort } }, ready);
+const config = (localhostNodePorts: boolean): string => documents(heraldConfig({ localhostNodePorts }));
 
 let lab: TwoNodes;
 
 beforeAll(async () => {
-  lab = await TwoNodes.build();
+  lab = await labWithClientBackend("require('node:http').createServer((q, r) => r.end('web sees ' + q.socket.remoteAddress))");
   await lab.write('05-config.yaml', config(true));
   await lab.write('10-web.yaml', web('Cluster', 30_080, true));
-  const server = lab.spawn('client', [
-    process.execPath,
-    '-e',
-    `require('node:http').createServer((q, r) => r.end('web sees ' + q.socket.remoteAddress)).listen(8080, '::', () => console.log('up'))`,
-  ]);
-  if (server.stdout !== null) await once(server.stdout, 'data');
   await lab.startAgent('node1');
 });
 

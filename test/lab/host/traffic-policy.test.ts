@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { until } from '../until.ts';
-import { nodeAddresses, nodeObjects, TwoNodes, type Place } from './two-nodes.ts';
+import { documents, dualStackService, endpointSlices } from './objects.ts';
+import { nodeAddresses, nodeManifest, TwoNodes, type Place } from './two-nodes.ts';
 
 /** A host network pod on node1. Tests its NodePort and health check on both nodes while the traffic policy changes. */
 const families = [4, 6] as const;
@@ -14,33 +15,17 @@ let lab: TwoNodes;
 
 const clientAddresses = { node1: { 4: '10.71.1.2', 6: 'fd71:1::2' }, node2: { 4: '10.71.2.2', 6: 'fd71:2::2' } } as const;
 
-const objects = `${nodeObjects}---
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: till-v4, labels: { kubernetes.io/service-name: till } }
-addressType: IPv4
-ports: [{ name: http, port: 8080 }]
-endpoints: [{ addresses: [10.71.1.1], nodeName: node1, conditions: { ready: true } }]
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: till-v6, labels: { kubernetes.io/service-name: till } }
-addressType: IPv6
-ports: [{ name: http, port: 8080 }]
-endpoints: [{ addresses: ["fd71:1::1"], nodeName: node1, conditions: { ready: true } }]
-`;
+const objects = documents(
+  nodeManifest('node1'),
+  nodeManifest('node2'),
+  ...endpointSlices('till', { 4: nodeAddresses.node1[4], 6: nodeAddresses.node1[6] }, 'node1'),
+);
 
-const till = (policy: 'Cluster' | 'Local'): string => `apiVersion: v1
-kind: Service
-metadata: { namespace: shop, name: till }
-spec:
-  type: LoadBalancer
-  externalTrafficPolicy: ${policy}
-${policy === 'Local' ? `  healthCheckNodePort: ${healthPort}\n` : ''}  ipFamilyPolicy: RequireDualStack
-  ipFamilies: [IPv4, IPv6]
-  clusterIPs: [10.96.0.30, "fd00:96::30"]
-  ports: [{ name: http, port: 80, targetPort: 8080, nodePort: ${nodePort} }]
-`;
+function till(externalTrafficPolicy: 'Cluster' | 'Local'): string {
+  const checked = externalTrafficPolicy === 'Local' ? { healthCheckNodePort: healthPort } : {};
+  const spec = { type: 'LoadBalancer', externalTrafficPolicy, ...checked, port: { nodePort } };
+  return documents(dualStackService('till', { 4: '10.96.0.30', 6: 'fd00:96::30' }, spec));
+}
 
 beforeAll(async () => {
   lab = await TwoNodes.build();

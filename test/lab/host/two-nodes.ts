@@ -11,6 +11,7 @@ import { withoutDuplicateDetection } from '../dataplane/one-node.ts';
 import { inNamespace } from '../namespace.ts';
 import { run, type CommandOptions, type CommandResult } from '../command.ts';
 import { until } from '../until.ts';
+import type { Manifest } from './objects.ts';
 
 const program = join(import.meta.dirname, '../../../bin/herald');
 const start = promisify(execFile);
@@ -24,17 +25,14 @@ export const nodeAddresses = {
   node2: { 4: '10.71.2.1', 6: 'fd71:2::1' },
 } as const;
 
-/** Manifests of the Node objects. */
-export const nodeObjects = `apiVersion: v1
-kind: Node
-metadata: { name: node1 }
-status: { addresses: [{ type: InternalIP, address: 10.71.1.1 }, { type: InternalIP, address: "fd71:1::1" }] }
----
-apiVersion: v1
-kind: Node
-metadata: { name: node2 }
-status: { addresses: [{ type: InternalIP, address: 10.71.2.1 }, { type: InternalIP, address: "fd71:2::1" }] }
-`;
+/** Returns the Node object. `more` adds to it. */
+export const nodeManifest = (name: 'node1' | 'node2', more: Manifest = {}): Manifest => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name },
+  status: { addresses: Object.values(nodeAddresses[name]).map((address) => ({ type: 'InternalIP', address })) },
+  ...more,
+});
 
 export interface HttpReply {
   readonly status: number;

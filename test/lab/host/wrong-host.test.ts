@@ -5,45 +5,18 @@ import { examples, HeraldInLab } from '../herald.ts';
 import { Lab, type LabProcess } from '../lab.ts';
 import { untilNextHops, viaNodes } from '../routes.ts';
 import { standardTopology } from '../standard-topology.ts';
+import { documents, serviceOnNode1 } from './objects.ts';
 
 /** Starts an agent on node2 with the name of node1, beside the right agent of node1. */
 const program = join(import.meta.dirname, '../../../bin/herald');
 let lab: Lab;
 let herald: HeraldInLab;
 
-/** A Service whose only pod is on node1. */
-const local = `apiVersion: v1
-kind: Service
-metadata: { namespace: shop, name: local }
-spec:
-  type: LoadBalancer
-  externalTrafficPolicy: Local
-  ipFamilyPolicy: RequireDualStack
-  ipFamilies: [IPv4, IPv6]
-  clusterIPs: [10.96.0.60, "fd00:96::60"]
-  healthCheckNodePort: 30960
-  ports: [{ port: 80, targetPort: 8080, nodePort: 30961 }]
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: local-v4, labels: { kubernetes.io/service-name: local } }
-addressType: IPv4
-ports: [{ port: 8080 }]
-endpoints: [{ addresses: [10.244.1.10], nodeName: node1, conditions: { ready: true } }]
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: local-v6, labels: { kubernetes.io/service-name: local } }
-addressType: IPv6
-ports: [{ port: 8080 }]
-endpoints: [{ addresses: ["fd00:244:1::10"], nodeName: node1, conditions: { ready: true } }]
-`;
-
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ pods: [{ name: 'web-1', node: 'node1' }] }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml']);
   await herald.prolongHoldTimes();
-  await herald.write('60-local.yaml', local);
+  await herald.write('60-local.yaml', documents(...serviceOnNode1()));
   await herald.start(['node1']);
 });
 
