@@ -1,6 +1,7 @@
 import type { BlockedFamily } from '../../decisions/host/blocked-family.ts';
 import { blockedBySettings, forwardingPaths } from '../../decisions/host/blocked-by-settings.ts';
 import { blockedByFilters, judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
+import { connectionTablePaths, judgeConnectionTable } from '../../decisions/host/connection-table.ts';
 import { judgeNats } from '../../decisions/host/foreign-nat.ts';
 import { judgeListeners } from '../../decisions/host/node-port-listeners.ts';
 import { sysctlName, type KernelSetting } from '../../decisions/host/kernel-setting.ts';
@@ -59,6 +60,7 @@ export class HostCheck {
   #settings: readonly Reason[] = [];
   #filters: readonly Reason[] = [];
   #listeners: readonly Reason[] = [];
+  #connections: readonly Reason[] = [];
   #taken: ReturnType<typeof judgeNats> = [];
   #blockedBySettings: readonly BlockedFamily[] = [];
   #blockedByFilters: readonly BlockedFamily[] = [];
@@ -82,7 +84,7 @@ export class HostCheck {
   problems(): Reason[] {
     const unserved = this.#components.unservedLocalhost?.() ?? [];
     const localhost = unserved.map(({ family, port, why }) => reason('LocalhostNodePortNotServed', { port, family: `IPv${family}`, why }));
-    return [...this.#settings, ...this.#filters, ...this.#listeners, ...localhost];
+    return [...this.#settings, ...this.#filters, ...this.#listeners, ...this.#connections, ...localhost];
   }
 
   /** Returns the families that the host certainly does not forward, each with one problem that prevents it or several. */
@@ -158,6 +160,7 @@ export class HostCheck {
     await this.#checkFilters();
     await this.#checkNats();
     await this.#checkListeners();
+    await this.#checkConnections();
     if (this.#stopped) return;
     this.#options.onForwardingChecked();
     this.#options.onChecked();
@@ -165,7 +168,7 @@ export class HostCheck {
     this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => this.start());
   }
 
-  /** Checks between the full checks only what decides whether the host forwards at all. */
+  /** Checks between the full checks only whether the host forwards at all, and has room for connections. */
   #watchForwarding(): void {
     if (this.#stopped) return;
     this.#cancelWatch = this.#components.clock.after(limits.forwardingCheckMilliseconds, () => {
@@ -181,6 +184,7 @@ export class HostCheck {
       await this.#checkFilters();
       await this.#checkNats();
     }
+    await this.#checkConnections();
     if (this.#stopped) return;
     this.#options.onForwardingChecked();
     this.#watchForwarding();
@@ -188,6 +192,13 @@ export class HostCheck {
 
   async #readForwarding(): Promise<Map<string, string>> {
     return this.#read({ reads: forwardingPaths(this.#uplinks) });
+  }
+
+  /** In every scope: whoever forwards, new connections to this node need room. */
+  async #checkConnections(): Promise<void> {
+    const values = await this.#read({ reads: connectionTablePaths });
+    const because = judgeConnectionTable((path) => values.get(path), this.#connections.length > 0);
+    this.#update(() => (this.#connections = because === undefined ? [] : [because]));
   }
 
   async #checkListeners(): Promise<void> {

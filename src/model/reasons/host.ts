@@ -43,6 +43,12 @@ export const hostReasons = {
     }) => `${d.setting} is ${d.value} and should be ${d.wanted}: ${d.why}${d.error === '' ? '' : ` (it was not set: ${d.error})`}`,
     fix: (d) => `run on the node: sysctl -w ${d.setting}=${d.wanted}`,
   }),
+  ConntrackNearlyFull: reasonEntry({
+    brief: "The kernel's table of connections is nearly full",
+    says: (d: { readonly reached: number; readonly cleared: number; readonly maximum: number; readonly wanted: number }) =>
+      `the kernel's table of connections reached ${d.reached} % of net.netfilter.nf_conntrack_max (${d.maximum}) and has not fallen below ${d.cleared} %: when it is full, the kernel drops new connections`,
+    fix: (d) => `run on the node: sysctl -w net.netfilter.nf_conntrack_max=${d.wanted}, and keep the setting in /etc/sysctl.d`,
+  }),
   ForwardingNotSeen: reasonEntry({
     brief: 'Herald cannot see whether another program forwards',
     says: (d: { readonly scope: string; readonly why: string }) =>

@@ -48,6 +48,7 @@ const faults: Readonly<Record<string, readonly Series[]>> = {
   HeraldRulesChangedByOthers: [growing(`herald_dataplane_repairs_total{${agent}}`, 1)],
   HeraldServicesDiffer: [always(`herald_differing_services{aspect="Announced",reason="NotProgrammed",${agent}}`, 1)],
   HeraldHostProblem: [always(`herald_host_problems{reason="KernelSettingWrong",${agent}}`, 1)],
+  HeraldConntrackNearlyFull: [always(`herald_host_problems{reason="ConntrackNearlyFull",${agent}}`, 1)],
   HeraldChangesSlow: [
     growing(`herald_change_to_rule_duration_seconds_bucket{le="6.5536",kind="Service",${agent}}`, 0),
     growing(`herald_change_to_rule_duration_seconds_bucket{le="13.1072",kind="Service",${agent}}`, 5),

@@ -147,6 +147,39 @@ test('a local program on a NodePort is reported with the Service that owns the p
   expect(reported(bed)).toEqual([]);
 });
 
+test('a table of connections that is nearly full is reported within seconds, until it has room again', async () => {
+  const bed = await started();
+  const codes = async (count: number): Promise<unknown[]> => {
+    bed.host.settings.set('net/netfilter/nf_conntrack_count', String(count));
+    await bed.advance(limits.forwardingCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    return reported(bed);
+  };
+  expect(await codes(235_929)).toEqual([]);
+  const nearlyFull = [['ConntrackNearlyFull', { reached: 90, cleared: 80, maximum: 262_144, wanted: 524_288 }]];
+  expect(await codes(235_930)).toEqual(nearlyFull);
+  const writes = bed.states.length;
+  expect(await codes(262_144)).toEqual(nearlyFull);
+  expect(await codes(209_716)).toEqual(nearlyFull);
+  expect(bed.states).toHaveLength(writes);
+  expect(await codes(209_715)).toEqual([]);
+  expect(await codes(235_929)).toEqual([]);
+});
+
+test.each([
+  ['no maximum', [['net/netfilter/nf_conntrack_max', '0']]],
+  ['no settings', []],
+] as const)('a table of connections with %s is not reported', async (_, maximum) => {
+  const bed = await started(({ host }) => {
+    const path = 'net/netfilter/nf_conntrack_max';
+    host.refused.set(path, 'not permitted');
+    host.settings.delete(path);
+    host.settings.set('net/netfilter/nf_conntrack_count', '1000000');
+    for (const [name, value] of maximum) host.settings.set(name, value);
+  });
+  expect(reported(bed).join()).not.toContain('ConntrackNearlyFull');
+});
+
 test('a NodePort that is not served on localhost is reported', async () => {
   const bed = await started(({ host }) => (host.unserved = [{ family: 6, port: 30_080, why: 'the port is in use' }]));
   expect(reported(bed)).toEqual([['LocalhostNodePortNotServed', { port: 30_080, family: 'IPv6', why: 'the port is in use' }]]);
