@@ -62,7 +62,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   constructor(components: AwsProviderComponents) {
     const { classless, connect, random, log } = components;
     const now = (): number => this.#now();
-    const common = { account: new AwsAccount(connect, now), registry: this.#registry, departed: this.#departed, now, log };
+    const common = { account: new AwsAccount(connect, components.clock), registry: this.#registry, departed: this.#departed, now, log };
     const stacks = new StackReconciler(common);
     const rules = new NodeRules({ ...common, random });
     const previous = new PreviousStacks({ ...common, stacks, rules });

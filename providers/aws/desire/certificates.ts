@@ -41,6 +41,25 @@ export function checkKeys(certificates: readonly string[], keys: Facts['keys'], 
   }
 }
 
+/**
+ * Reports certificates of one port that AWS would refuse: those of another region, and, for a new load balancer, those that ACM does not
+ * know. So nothing is created before the whole Service is valid. Certificates of IAM have no region.
+ */
+export function checkUsable(
+  certificates: readonly string[],
+  port: number,
+  { region, keys, isNew }: { readonly region: string; readonly keys: Facts['keys']; readonly isNew: boolean },
+  issues: Issues,
+): void {
+  for (const certificate of certificates) {
+    const own = /^arn:[\w-]+:acm:([\w-]+):/.exec(certificate)?.[1];
+    const key = keys?.get(certificate);
+    const isMissing = isNew && key !== undefined && 'unknown' in key && key.isMissing === true;
+    const why = own !== undefined && own !== region ? 'region' : isMissing ? 'missing' : undefined;
+    if (why !== undefined) issues.error(reason('AwsCertificateUnusable', { certificate, region, port, why }));
+  }
+}
+
 /** 2 for an exact name, 1 for a wildcard (which stands for one label), 0 for no match. */
 function rank({ DomainName, SubjectAlternativeNames }: Certificate, host: string): number {
   const names = new Set([DomainName, ...SubjectAlternativeNames].map((name) => name.toLowerCase()));

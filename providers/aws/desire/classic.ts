@@ -8,6 +8,7 @@ import { resourceName } from '../model/resource-names.ts';
 import type { DesiredClassic, TargetPort } from '../model/desired.ts';
 import { askedTags, resources, tagKeys } from '../model/tags.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
+import { checkUsable } from './certificates.ts';
 import { upstreamIsPublic } from './claim.ts';
 import { portEncryption, portsNamed, type BackendProtocol, type PortEncryption } from './encryption.ts';
 import { checkName, checkQuota, type Issues } from '../model/issues.ts';
@@ -28,6 +29,8 @@ export function desireClassic(
   const present = existing.classic?.scheme === scheme ? existing.classic : undefined;
   const { subnets } = chooseSubnets(values, scheme, 'ipv4', settings.clusterName, facts, present, issues);
   const encryption = portEncryption(service, values, facts, settings, issues);
+  const certified = { region: settings.region, keys: facts.keys, isNew: present === undefined };
+  for (const port of service.ports) checkUsable(encryption(port).certificates, port.port, certified, issues);
   const listeners = service.ports.flatMap((port) => classicListener(port, encryption(port), issues) ?? []);
   const instances = classicInstances(nodes, values);
   const healthCheck = classicHealthCheck(service, values, encryption, issues);

@@ -4,7 +4,7 @@ import type { Service, ServicePort } from '../../../src/model/objects/service.ts
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
 import type { NlbProtocol, TargetType } from '../cloud/elbv2.ts';
 import type { AwsSettings } from '../model/settings.ts';
-import { checkKeys } from './certificates.ts';
+import { checkKeys, checkUsable } from './certificates.ts';
 import { portEncryption, type PortEncryption } from './encryption.ts';
 import type { Facts } from '../model/facts.ts';
 import type { Issues } from '../model/issues.ts';
@@ -18,19 +18,26 @@ export interface NlbPort {
   readonly certificates: readonly string[];
 }
 
-/** Returns the listener for each port number, with its protocol and that of its targets. TCP and UDP on one number become one listener. */
+/**
+ * Returns the listener for each port number, with its protocol and that of its targets. TCP and UDP on one number become one listener.
+ * `isNew`: the load balancer does not exist yet.
+ */
 export function nlbPorts(
   service: Service,
   values: AnnotationValues,
   targetType: TargetType,
   facts: Facts,
   settings: AwsSettings,
+  isNew: boolean,
   issues: Issues,
 ): NlbPort[] {
   const encryption = portEncryption(service, values, facts, settings, issues);
   const byNumber = Map.groupBy(service.ports, ({ port }) => port);
   const all = [...byNumber.values()].flatMap((ports) => onePort(ports, values, targetType, encryption, settings, issues) ?? []);
-  for (const { certificates } of all) checkKeys(certificates, facts.keys, issues);
+  for (const { certificates, servicePort } of all) {
+    checkUsable(certificates, servicePort.port, { region: settings.region, keys: facts.keys, isNew }, issues);
+    checkKeys(certificates, facts.keys, issues);
+  }
   return all;
 }
 

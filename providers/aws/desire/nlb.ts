@@ -129,7 +129,7 @@ export function nlbPart(
   { service, values }: { readonly service: Service; readonly values: AnnotationValues },
   stack: StackIdentity,
   shell: NlbShell,
-  { facts, settings, nodes, slices }: Circumstances,
+  { facts, settings, nodes, slices, existing }: Circumstances,
   issues: Issues,
 ): NlbPart {
   const key = serviceKey(service.metadata);
@@ -138,7 +138,8 @@ export function nlbPart(
   if (family === 6 && shell.ipAddressType === 'ipv4') {
     issues.error(reason('AwsSettingsConflict', { what: 'the Service is IPv6, but aws-load-balancer-ip-address-type is ipv4' }));
   }
-  const ports = nlbPorts(service, values, targetType, facts, settings, issues);
+  const isNew = shell.adopted === undefined && !hasNlb(existing, shell.scheme);
+  const ports = nlbPorts(service, values, targetType, facts, settings, isNew, issues);
   checkListenerAttributes(service, values, ports, issues);
   const departing = targetType === 'instance' ? departingInstances(nodes) : departingPods(slices(key));
   const instances = targetType === 'instance' ? instanceTargets(nodes, values) : [];
@@ -208,6 +209,10 @@ export function nlbPart(
     targetPorts: targetGroups.flatMap(targetPorts),
     rules: clientRules(open, sources, values.pathMtuDiscovery === 'on'),
   };
+}
+
+function hasNlb({ nlb, nlbs = [] }: Circumstances['existing'], scheme: Scheme): boolean {
+  return nlb?.scheme === scheme || nlbs.some((one) => one.scheme === scheme);
 }
 
 function isNlbIp({ type }: AnnotationValues): boolean {

@@ -22,7 +22,7 @@ export interface Facts {
 }
 
 /** The algorithm of a certificate's key, as ACM names it, or why it is unknown. */
-export type CertificateKey = { readonly algorithm: string } | { readonly unknown: string };
+export type CertificateKey = { readonly algorithm: string } | { readonly unknown: string; readonly isMissing?: true };
 
 export interface SubnetFact {
   readonly id: string;

@@ -36,6 +36,8 @@ export const limits = {
   keptIds: 10,
   /** Certificates whose keys are cached. */
   certificateKeys: 1000,
+  /** How long a new load balancer waits for ACM's answer about its certificates. */
+  certificateWaitSeconds: 10,
   /** How long ACM is not asked again after it has refused to describe certificates. */
   certificateKeysRefusedSeconds: 3600,
   /** A wait of this length is reported. Most end earlier. */

@@ -9,6 +9,7 @@ import type { Facts } from '../model/facts.ts';
 import { limits } from '../model/limits.ts';
 import { observeCertificates, observeFacts } from './facts.ts';
 import type { AwsSettings } from '../model/settings.ts';
+import type { Clock } from '../../../src/system/clock.ts';
 import type { Reason, ReasonCode } from '../../../src/model/reasons.ts';
 
 /** Reasons that may disappear when subnets, security groups and certificates are read again. */
@@ -34,11 +35,12 @@ export class AccountFacts {
   readonly #addresses = new Map<string, CachedRead<AddressFacts | undefined>>();
   readonly #described = new Map<string, Certificate>();
 
-  constructor(now: () => number) {
+  constructor(clock: Clock) {
+    const now = (): number => clock.date().getTime();
     this.#now = now;
     this.#network = new CachedRead(now);
     this.#certificates = new CachedRead(now);
-    this.#keys = new CertificateKeys(now);
+    this.#keys = new CertificateKeys(clock);
   }
 
   /** Resolves to the state of the addresses that one stack names. */

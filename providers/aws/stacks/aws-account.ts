@@ -1,6 +1,7 @@
 import { defined } from '../../../src/lang/defined.ts';
 import type { Node } from '../../../src/model/objects/cluster.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
+import type { Clock } from '../../../src/system/clock.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import { writtenCertificates } from '../desire/certificates.ts';
@@ -26,11 +27,10 @@ export class AwsAccount {
   readonly #facts: AccountFacts;
   #connection: Promise<Connection> | undefined;
 
-  /** `now`: milliseconds since the epoch. */
-  constructor(connect: Connect, now: () => number) {
+  constructor(connect: Connect, clock: Clock) {
     this.#connect = connect;
-    this.#now = now;
-    this.#facts = new AccountFacts(now);
+    this.#now = () => clock.date().getTime();
+    this.#facts = new AccountFacts(clock);
   }
 
   /** Resolves to the connection. A failed attempt is repeated by the next call. */
@@ -56,7 +56,7 @@ export class AwsAccount {
     waits = false,
   ): Promise<Omit<Circumstances, 'existing'>> {
     const needsCertificates = members.some(({ values }) => values.certificateHosts !== undefined);
-    const written = members.flatMap(({ kind, values }) => (kind === 'nlb' ? writtenCertificates(values) : []));
+    const written = members.flatMap(({ values }) => writtenCertificates(values));
     const addresses = await this.#facts.readAddresses(cloud, settings, namedAddresses(members));
     return {
       facts: { ...(await this.#facts.read(cloud, settings, needsCertificates, written, waits)), ...defined({ addresses }) },

@@ -6,6 +6,7 @@ import type { Log } from '../../../src/system/log.ts';
 import { memberOf, membersOf, stackOf } from '../desire/stack.ts';
 import type { StackIdentity } from '../model/circumstances.ts';
 import { logBlockedDeletion, logOutcome } from './action-log.ts';
+import { isClassicName, isLoadBalancerArn } from '../observe/known-resources.ts';
 import type { AwsAccount } from './aws-account.ts';
 import type { DepartedServices } from './departed-services.ts';
 import { reconcileStack, type StackIntent, type StackResult } from './reconcile-stack.ts';
@@ -81,7 +82,9 @@ export class StackReconciler {
     const isDisown = intent.kind === 'disown';
     const { result, members } = await state.queue.run(async () => {
       const members = isDisown ? [] : membersOf(stack.key, snapshot, settings);
-      const circumstances = await account.circumstances(connection, snapshot, members);
+      // Before anything is created, its certificates must be known to exist.
+      const isNew = !known.ids.some((id) => isLoadBalancerArn(id) || isClassicName(id));
+      const circumstances = await account.circumstances(connection, snapshot, members, isNew);
       const isVanished = departed.isVanished(snapshot);
       const releasing = intent.kind === 'release' ? intent.service : undefined;
       const movedAway = isDisown ? (): undefined => undefined : departed.movedAway(stack.key, settings, snapshot, releasing);

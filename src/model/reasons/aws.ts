@@ -139,6 +139,12 @@ export const awsReasons = {
     says: (d: { readonly host: string }) => `ACM has no issued certificate for ${d.host}`,
     fix: (d) => `request or import a certificate for ${d.host} in the region, or name its ARN in aws-load-balancer-ssl-cert`,
   }),
+  AwsCertificateUnusable: userMistake({
+    brief: 'A certificate cannot be used',
+    says: (d: { readonly certificate: string; readonly region: string; readonly port: number; readonly why: 'region' | 'missing' }) =>
+      `certificate ${d.certificate} of port ${d.port} ${d.why === 'region' ? `is not in region ${d.region}, where the load balancer is` : `does not exist in ACM of region ${d.region}`}`,
+    fix: (d) => `import or request the certificate in ACM of region ${d.region}, and name its ARN in aws-load-balancer-ssl-cert`,
+  }),
   AwsCertificateKey: reasonEntry({
     brief: 'A certificate has a key that an NLB may not support',
     says: (d: { readonly certificate: string; readonly algorithm: string }) =>

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { acmCertificate, otherCertificate } from '../support/stack-fixture.ts';
+import { reasonText } from '../../../../src/model/reasons.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';
 
 const hosts = { 'herald.dev/aws-certificate-hosts': 'a.example.com', 'ssl-ports': '443' };
@@ -23,6 +24,29 @@ function discovering(): ProviderFixture {
 
 const callsOf = ({ cloud }: ProviderFixture, operation: string): number =>
   cloud.calls.filter((call) => call.operation === operation).length;
+
+test.each(['herald.dev/aws', 'herald.dev/aws-classic'])(
+  'nothing is created for a new Service of class %s while a certificate is unusable',
+  async (loadBalancerClass) => {
+    const absent = acmCertificate.replace(/.$/, '9');
+    const foreign = acmCertificate.replace('us-east-1', 'eu-west-1');
+    for (const [certificate, text] of [
+      [absent, `certificate ${absent} of port 443 does not exist in ACM of region us-east-1`],
+      [foreign, `certificate ${foreign} of port 443 is not in region us-east-1, where the load balancer is`],
+    ] as const) {
+      const town = new ProviderFixture();
+      const literal = { name: 'web', ports: ['https:443/TCP@30443'], loadBalancerClass };
+      const key = town.apply({ ...literal, annotations: { 'ssl-cert': certificate } });
+      await town.run(120);
+      expect(town.cloud.writes).toEqual([]);
+      const found = town.results.get(key)?.reason;
+      expect(found === undefined ? '' : reasonText(found)).toBe(text);
+      town.apply({ ...literal, annotations: { 'ssl-cert': acmCertificate } });
+      await town.run(300);
+      expect([town.results.get(key)?.reason, town.results.get(key)?.ingress.length]).toEqual([undefined, 1]);
+    }
+  },
+);
 
 test('unreadable certificates are an error only for Services that request one by host name', async () => {
   const town = discovering();

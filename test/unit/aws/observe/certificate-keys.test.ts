@@ -38,13 +38,24 @@ test('usable keys, IAM certificates and Classic ELBs get no warning', async () =
   expect(keys.map((key) => one.results.get(key)?.warnings)).toEqual([[], [], []]);
 });
 
-test('a reconcile does not wait for ACM when ACM does not answer', async () => {
+test('a new load balancer waits ten seconds for ACM, and an existing one does not wait', async () => {
   const one = town('RSA_2048');
   const call = one.cloud.call.bind(one.cloud);
   const silent = (...[operation, input]: Parameters<typeof call>): Promise<unknown> =>
     operation === 'acm:DescribeCertificate' ? new Promise(() => undefined) : call(operation, input);
   one.cloud.call = silent as typeof call;
   const key = one.apply(web);
+  const { clock } = one.cloud.world;
+  const reconcile = async (seconds: number): Promise<unknown> => {
+    const service = one.services.get(key);
+    if (service === undefined) return undefined;
+    const result = one.provider.reconcile(service, one.snapshot);
+    await new Promise(setImmediate);
+    clock.advance(seconds * 1000);
+    return result;
+  };
+  await reconcile(limits.certificateWaitSeconds);
+  expect(one.cloud.world.loadBalancers.size).toBe(1);
   await one.run(300);
   expect(one.results.get(key)).toMatchObject({ ingress: [{ ipMode: 'VIP' }], warnings: [] });
 });
@@ -62,9 +73,11 @@ test('an unreachable ACM is asked once an hour for all certificates and Services
   for (const key of keys) expect(one.results.get(key)?.warnings?.map(({ code }) => code)).toEqual(['AwsCertificateKey']);
 });
 
-test('a certificate that ACM does not know gets a warning, and others are still read', async () => {
+test('a certificate that ACM does not know gets a warning on an existing load balancer, and others are still read', async () => {
   const one = town('RSA_4096');
   one.cloud.world.certificates.delete(acmCertificate);
+  one.apply({ ...web, annotations: {} });
+  await one.run(300);
   const key = one.apply({ ...web, annotations: { 'ssl-cert': `${acmCertificate},${otherCertificate}` } });
   one.cloud.fault = ({ operation }) => (operation === 'elbv2:CreateListener' ? { kind: 'error', code: 'certificate' } : undefined);
   await one.run(300);
