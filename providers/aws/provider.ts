@@ -1,4 +1,13 @@
-import type { ChangeListener, PeriodicWork, Preview, Previewable, Recovery, ResourceHolder } from '../../src/controller/provider-parts.ts';
+import type {
+  ChangeListener,
+  OrderedWork,
+  PeriodicWork,
+  Preview,
+  Previewable,
+  Recovery,
+  ResourceHolder,
+  Urgency,
+} from '../../src/controller/provider-parts.ts';
 import type { Claim, Provider, Reconciliation, Released } from '../../src/controller/provider.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/objects/metadata.ts';
 import type { Service } from '../../src/model/objects/service.ts';
@@ -9,6 +18,7 @@ import type { Log } from '../../src/system/log.ts';
 import type { Random } from '../../src/system/random.ts';
 import { reasonOfError } from './cloud/error-reason.ts';
 import { AwsError } from './cloud/error.ts';
+import { withUrgency } from './cloud/urgency.ts';
 import { decideAwsClaim } from './desire/claim.ts';
 import { memberOf, type Member } from './desire/stack.ts';
 import { limits } from './model/limits.ts';
@@ -45,7 +55,7 @@ interface AwsProviderComponents {
  * This class implements the provider contract: it caches results, and turns errors of AWS into reasons and retries. A reconcile continues in
  * ServiceReconciler (one Service), StackReconciler (one load balancer with all that belongs to it), `reconcileStack` (observe, desire, plan, execute).
  */
-export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeListener, PeriodicWork, Previewable {
+export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeListener, PeriodicWork, OrderedWork, Previewable {
   readonly name = 'aws';
   readonly remote = true;
   readonly #components: AwsProviderComponents;
@@ -94,7 +104,8 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
     const claim = decideAwsClaim(service, snapshot.config, this.#components);
     // The claim has changed since the controller asked for it. The controller will ask again.
     if (!claim.mine) return { ingress: service.ingress, reason: claim.reason };
-    const cached = this.#results.result(key, service);
+    const urgency = this.urgencyOf(key, service);
+    const cached = this.#results.result(key, service, this.#now());
     if (cached !== undefined && !this.#services.hasLostFinalizer(key, service)) return cached;
     // Earlier failures and waits do not delay a changed Service.
     if (this.#results.isChanged(key, service)) {
@@ -102,7 +113,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
       this.#services.resetPolling(key);
     }
     this.#results.startReconcile(key);
-    const reconciliation = await this.#reconcile(memberOf(service, claim.kind), key, snapshot);
+    const reconciliation = await withUrgency(urgency, () => this.#reconcile(memberOf(service, claim.kind), key, snapshot));
     this.#results.storeResult(key, service, reconciliation);
     return reconciliation;
   }
@@ -120,7 +131,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
       this.#forgetVanished(key);
       return {};
     }
-    const remaining = await this.#services.release(key, snapshot).catch(reasonOfAwsError);
+    const remaining = await withUrgency('change', () => this.#services.release(key, snapshot)).catch(reasonOfAwsError);
     if (remaining === undefined) {
       this.#forgetService(key);
       return {};
@@ -138,8 +149,17 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   }
 
   runDue(now: number): readonly ServiceKey[] {
-    if (this.#snapshot !== undefined) this.#background.startDue(this.#snapshot, now);
+    const snapshot = this.#snapshot;
+    if (snapshot !== undefined) withUrgency('reread', () => this.#background.startDue(snapshot, now));
     return this.#results.takeDue(now);
+  }
+
+  urgencyOf(key: ServiceKey, service: Service | undefined): Urgency {
+    if (service === undefined || service.metadata.deleting) return 'change';
+    if (this.#backoff.failuresOf(key) > 0 && !this.#results.isChanged(key, service)) return 'repair';
+    if (service.ingress.length === 0) return this.#results.isKnown(key) ? 'change' : 'new';
+    if (this.#results.isChanged(key, service)) return 'change';
+    return this.#results.isAffected(key) ? 'repair' : 'reread';
   }
 
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
@@ -183,11 +203,11 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
       else if (outcome.kind === 'blocked') this.#retry(key, outcome.remaining);
       else if (outcome.refusal !== undefined) this.#retry(key, outcome.refusal);
       else this.#poll(key, outcome.pollSeconds);
-      return outcome.reconciliation;
+      return { ...outcome.reconciliation, ...this.#again(key) };
     } catch (error) {
       const failed = reasonOfAwsError(error);
       this.#retry(key, failed);
-      return { ingress: member.service.ingress, reason: failed };
+      return { ingress: member.service.ingress, reason: failed, ...this.#again(key) };
     }
   }
 
@@ -206,6 +226,11 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
       'retrying with back-off',
     );
     this.#requeueAfter(key, seconds);
+  }
+
+  #again(key: ServiceKey): Pick<Reconciliation, 'againAfterMilliseconds'> {
+    const due = this.#results.dueAt(key);
+    return due === undefined ? {} : { againAfterMilliseconds: due - this.#now() };
   }
 
   #requeueAfter(key: ServiceKey, seconds: number): void {

@@ -4,10 +4,10 @@ import { serviceKey, type ServiceKey } from '../model/objects/metadata.ts';
 import type { Service } from '../model/objects/service.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { Provider, Reconciliation } from './provider.ts';
-import type { AddressPools, ChangeListener, PeriodicWork, Recovery, ResourceHolder } from './provider-parts.ts';
+import type { AddressPools, ChangeListener, OrderedWork, PeriodicWork, Recovery, ResourceHolder } from './provider-parts.ts';
 
 /** A provider with every part that the controller calls. */
-export type CompleteProvider = Provider & Recovery & ResourceHolder & ChangeListener & PeriodicWork & AddressPools;
+export type CompleteProvider = Provider & Recovery & ResourceHolder & ChangeListener & PeriodicWork & OrderedWork & AddressPools;
 
 /**
  * Fills in the optional parts that a provider does not have. Only this function knows that a part may be absent. Without ResourceHolder the
@@ -32,6 +32,7 @@ export function completeProvider(provider: Provider): CompleteProvider {
     adopt: (snapshot, recorded, uids) => provider.adopt?.(snapshot, recorded, uids),
     affected: (changes, snapshot) => provider.affected?.(changes, snapshot) ?? [],
     runDue: (now) => provider.runDue?.(now) ?? [],
+    urgencyOf: (key, service) => provider.urgencyOf?.(key, service) ?? 'change',
     adoptService: (service, addresses, snapshot, when) => provider.adoptService?.(service, addresses, snapshot, when) ?? [],
     suspendAllocation: (reason) => provider.suspendAllocation?.(reason),
     statusWritten: (key) => provider.statusWritten?.(key) ?? [],

@@ -2,7 +2,7 @@ import { defined } from '../lang/defined.ts';
 import { keepsAddress } from '../decisions/allocation/claim.ts';
 import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
-import type { ServiceKey } from '../model/objects/metadata.ts';
+import { serviceKey, type ServiceKey } from '../model/objects/metadata.ts';
 import { reason, reasonText, type Reason } from '../model/reasons.ts';
 import { assignedAddresses, type Service } from '../model/objects/service.ts';
 import type { Change, Snapshot } from '../model/store/snapshot.ts';
@@ -19,6 +19,7 @@ import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
 import { hasUnobservedGeneration, serviceConditions } from './services/service-conditions.ts';
+import { DelayedRequeue } from './queue/delayed-requeue.ts';
 import { InstrumentedReconciler } from './queue/instrumented-reconciler.ts';
 import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from './complete-provider.ts';
 import type { Provider, Reconciliation } from './provider.ts';
@@ -53,6 +54,8 @@ export class Controller {
   readonly #observer: ControllerObserver;
   readonly #work: InstrumentedReconciler<ServiceKey>;
   readonly #queue: WorkQueue<ServiceKey>;
+  /** Services whose provider asked to reconcile them again. */
+  readonly #again: DelayedRequeue<ServiceKey>;
   readonly #served: ServedServices;
   readonly #unreadable: UnreadableServices;
   readonly #unreleased: UnreleasedResources;
@@ -78,8 +81,9 @@ export class Controller {
     this.#queue = new WorkQueue(
       components,
       (key) => this.#work.run(key),
-      (key) => this.#served.isRemote(key, components.source.snapshot),
+      (key) => this.#served.remoteUrgency(key, components.source.snapshot),
     );
+    this.#again = new DelayedRequeue(clock, (key) => this.#queue.add(key), limits.requeueStepMilliseconds);
     this.#served = new ServedServices(providers);
     this.#unreadable = new UnreadableServices(components, {
       requeue: (key, when) => (when === 'first' ? this.#queue.addPriority(key) : this.#queue.add(key)),
@@ -145,6 +149,7 @@ export class Controller {
     this.#cancelTimeoutCheck?.();
     this.#statuses.stop();
     await Promise.all([this.#queue.stop(), this.#configuration.stop()]);
+    this.#again.stop();
   }
 
   /** Checks timeouts and silent agents periodically, because sources report changes only. */
@@ -223,6 +228,8 @@ export class Controller {
     let outcome: Reconciliation | undefined;
     try {
       outcome = await provider.reconcile(service, snapshot);
+      const { againAfterMilliseconds: wait } = outcome;
+      if (wait !== undefined) this.#again.requeueAt(serviceKey(service.metadata), clock.now() + wait);
       return outcome;
     } finally {
       this.#observer.reconciled(provider.name, outcome, clock.now() - began);

@@ -3,10 +3,16 @@ export const limits = {
   /** Services that are decided on, in order, before the status of the first is written. */
   keysAtWork: 16,
   /** Additional Services whose work waits for an API outside the cluster, which may be slow. */
-  remoteKeysAtWork: 8,
+  remoteKeysAtWork: 32,
+  /** Those of them that are not new, those that are neither new nor changed by their owner, and those that are only checked. */
+  remoteChangesAtWork: 28,
+  remoteRepairsAtWork: 20,
+  remoteRereadsAtWork: 8,
   /** First and longest wait before a Service whose reconciliation failed is retried. */
   retryMinimumMilliseconds: 100,
   retryMaximumMilliseconds: 60_000,
+  /** A Service that is reconciled again at a given time waits at most this much longer. */
+  requeueStepMilliseconds: 250,
   /** Interval at which the ages of agents' reports are checked and addresses kept long enough are freed. */
   reportWatchMilliseconds: 10_000,
   /** Characters of the message of a condition of a Service. */

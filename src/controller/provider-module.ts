@@ -10,6 +10,7 @@ export type { Claim, Provider, Reconciliation, Released } from './provider.ts';
 export type {
   AddressPools,
   ChangeListener,
+  OrderedWork,
   PartName,
   PeriodicWork,
   Preview,
@@ -17,6 +18,7 @@ export type {
   RecordedAddresses,
   Recovery,
   ResourceHolder,
+  Urgency,
 } from './provider-parts.ts';
 export type { ServiceKey } from '../model/objects/metadata.ts';
 export type { Ingress, Service, ServicePort } from '../model/objects/service.ts';

@@ -34,6 +34,22 @@ export interface ChangeListener {
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey>;
 }
 
+/**
+ * How urgent the work for a Service is.
+ *
+ * - new: it was just created, and waits for its first address
+ * - change: its owner has changed or deleted it, or what was made for it is not published yet
+ * - repair: something that it depends on has changed, or an earlier attempt has failed
+ * - reread: nothing has changed, and it is only checked
+ */
+export type Urgency = 'new' | 'change' | 'repair' | 'reread';
+
+/** For a remote provider some of whose work can wait. Without it, all work is equally urgent. */
+export interface OrderedWork {
+  /** Returns how urgent the next `reconcile` or `release` is. Reads only the object (undefined when the Service is gone) and memory. */
+  urgencyOf(key: ServiceKey, service: Service | undefined): Urgency;
+}
+
 /** For a provider with timeouts, retries or background work of its own. */
 export interface PeriodicWork {
   /** Starts the work that is due and returns the Services to requeue. Called every few seconds. `now`: milliseconds since the epoch. */
@@ -103,6 +119,7 @@ export interface OptionalParts
     Partial<ResourceHolder>,
     Partial<ChangeListener>,
     Partial<PeriodicWork>,
+    Partial<OrderedWork>,
     Partial<AddressPools>,
     Partial<Previewable> {}
 
@@ -112,6 +129,7 @@ export const partMethods = {
   ResourceHolder: ['holds'],
   ChangeListener: ['affected'],
   PeriodicWork: ['runDue'],
+  OrderedWork: ['urgencyOf'],
   AddressPools: ['adoptService', 'suspendAllocation', 'statusWritten', 'disown', 'restoreKept', 'keptAddresses', 'usage'],
   Previewable: ['preview'],
 } as const satisfies Readonly<Record<string, readonly (keyof OptionalParts)[]>>;

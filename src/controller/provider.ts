@@ -15,7 +15,7 @@ export interface Provider extends OptionalParts {
   readonly name: string;
   /**
    * True when the provider calls an API outside the cluster, which may be slow or never answer. The controller then gives its Services slots of
-   * their own in the work queue, so that they delay no Service of another provider.
+   * their own in the work queue, so that they delay no Service of another provider. The most urgent ones get a slot first (OrderedWork).
    */
   readonly remote?: true;
   /** Decides whether this provider serves the Service. Pure. At most one provider claims a Service. */
@@ -46,6 +46,8 @@ export interface Reconciliation {
   readonly warnings?: readonly Reason[];
   /** Changes by others that the provider corrected, each as a sentence. */
   readonly repaired?: readonly string[];
+  /** The controller calls `reconcile` again after this time, or earlier. */
+  readonly againAfterMilliseconds?: number;
 }
 
 export interface Released {

@@ -15,8 +15,9 @@ export const limits = {
   tagBatch: 20,
   /** How long a new resource may be missing from AWS' lists. */
   visibilitySeconds: 60,
-  /** Time between two polls of something that AWS is working on, and between two checks for drift. */
+  /** Time between two polls of something that AWS is working on, to the first of them, and between two checks for drift. */
   pollSeconds: 5,
+  firstPollSeconds: 1,
   driftSeconds: 300,
   /** The first wait after a refusal of AWS, which doubles each time, and the longest, by retry class. */
   transientRetrySeconds: 5,

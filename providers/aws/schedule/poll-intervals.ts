@@ -56,7 +56,10 @@ export class PollIntervals {
   /** Returns the seconds until the next poll. `what`: everything that is waited for, as text. */
   intervalSeconds(key: ServiceKey, what: string, now: number): number {
     if (this.#waiting.get(key)?.what !== what) this.#waiting.set(key, { what, since: now });
-    return Math.min(limits.driftSeconds, Math.max(limits.pollSeconds, this.#waited(key, now) / 8));
+    const waited = this.#waited(key, now);
+    // Some steps of AWS take no time.
+    const shortest = waited < limits.firstPollSeconds ? limits.firstPollSeconds : limits.pollSeconds;
+    return Math.min(limits.driftSeconds, Math.max(shortest, waited / 8));
   }
 
   /** The Service waits for nothing, or asks for something else. */

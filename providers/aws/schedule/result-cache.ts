@@ -6,7 +6,8 @@ import { finalizer, ownAnnotations } from '../model/service-metadata.ts';
 
 interface Entry {
   readonly service: Service;
-  readonly result: Reconciliation;
+  /** Undefined: it has to be determined again. */
+  result?: Reconciliation | undefined;
 }
 
 /**
@@ -16,15 +17,23 @@ interface Entry {
  */
 export class ResultCache {
   readonly #entries = new Map<ServiceKey, Entry>();
+  /** Services that depend on something that has changed since their last reconcile began. */
+  readonly #affected = new Set<ServiceKey>();
   /** Services whose reconcile is running, while nothing has changed since it started. */
   readonly #fresh = new Set<ServiceKey>();
   /** Milliseconds since the epoch. */
   readonly #due = new Map<ServiceKey, number>();
 
-  /** Returns the cached result, if it is valid. */
-  result(key: ServiceKey, service: Service): Reconciliation | undefined {
+  /** Returns the cached result, if it is valid. `now`: milliseconds since the epoch. */
+  result(key: ServiceKey, service: Service, now: number): Reconciliation | undefined {
+    if ((this.#due.get(key) ?? Infinity) <= now) this.#expire(key);
     const entry = this.#entries.get(key);
     return entry !== undefined && sameRequest(entry.service, service) ? entry.result : undefined;
+  }
+
+  /** True when the Service has been reconciled before. */
+  isKnown(key: ServiceKey): boolean {
+    return this.#entries.has(key);
   }
 
   /** True when the Service differs from the one that was reconciled last. */
@@ -33,14 +42,20 @@ export class ResultCache {
     return entry !== undefined && !sameRequest(entry.service, service);
   }
 
+  /** True when something that the load balancer of the Service depends on has changed. */
+  isAffected(key: ServiceKey): boolean {
+    return this.#affected.has(key);
+  }
+
   /** Something that the load balancer of the Service depends on has changed. */
   invalidate(key: ServiceKey): void {
-    this.#entries.delete(key);
-    this.#fresh.delete(key);
+    this.#drop(key);
+    this.#affected.add(key);
   }
 
   startReconcile(key: ServiceKey): void {
-    this.#entries.delete(key);
+    this.#drop(key);
+    this.#affected.delete(key);
     this.#fresh.add(key);
   }
 
@@ -49,26 +64,42 @@ export class ResultCache {
    * are reported once.
    */
   storeResult(key: ServiceKey, service: Service, result: Reconciliation): void {
-    if (this.#fresh.delete(key)) this.#entries.set(key, { service, result: { ...result, repaired: [] } });
+    const { repaired: _, againAfterMilliseconds: _again, ...kept } = result;
+    this.#entries.set(key, { service, result: this.#fresh.delete(key) ? kept : undefined });
   }
 
   requeueAt(key: ServiceKey, at: number): void {
     this.#due.set(key, at);
   }
 
+  /** Milliseconds since the epoch. Undefined: no reconcile is due. */
+  dueAt(key: ServiceKey): number | undefined {
+    return this.#due.get(key);
+  }
+
   /** Returns the Services whose time has come, each once, and drops their results. */
   takeDue(now: number): ServiceKey[] {
     const due = [...this.#due].filter(([, at]) => at <= now).map(([key]) => key);
-    for (const key of due) {
-      this.#due.delete(key);
-      this.invalidate(key);
-    }
+    for (const key of due) this.#expire(key);
     return due;
   }
 
   forgetService(key: ServiceKey): void {
-    this.invalidate(key);
+    this.#entries.delete(key);
+    this.#fresh.delete(key);
+    this.#affected.delete(key);
     this.#due.delete(key);
+  }
+
+  #expire(key: ServiceKey): void {
+    this.#due.delete(key);
+    this.#drop(key);
+  }
+
+  #drop(key: ServiceKey): void {
+    const entry = this.#entries.get(key);
+    if (entry !== undefined) entry.result = undefined;
+    this.#fresh.delete(key);
   }
 }
 

@@ -7,8 +7,12 @@ export const limits = {
    */
   retryMinimumMilliseconds: 500,
   retryMaximumMilliseconds: 20_000,
-  /** Requests of one class that may wait for their turn. */
+  /** Requests of one action that may wait for their turn. */
   queuedRequests: 10_000,
+  /** Requests of one action per second that are sent however often AWS throttles. */
+  slowestPerSecond: 0.5,
+  /** A rate that AWS has throttled grows from zero to the first rate in this time. */
+  recoverySeconds: 60,
   /** Time limit for opening a connection. */
   connectMilliseconds: 5000,
   /** Time limit for an answer. */

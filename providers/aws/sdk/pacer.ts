@@ -3,10 +3,11 @@ import type { Log } from '../../../src/system/log.ts';
 import type { Random } from '../../../src/system/random.ts';
 import { StoppedError, type AwsError } from '../cloud/error.ts';
 import { isWrite, type Operation } from '../cloud/operations.ts';
+import { currentUrgency, ranks } from '../cloud/urgency.ts';
 import { classify, wasNotSent } from './classify.ts';
 import { Fence } from './fence.ts';
 import { limits } from './limits.ts';
-import { classOf, rates, type RequestClass } from './rates.ts';
+import { firstRate } from './rates.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 /** Counts requests. Must be fast and must not throw. */
@@ -30,14 +31,14 @@ export interface PacerComponents {
 }
 
 /**
- * Sends requests at the rate that AWS allows, and repeats them where that is safe: a throttled request and a request that was never sent
+ * Sends requests at the rate that AWS allows, the most urgent first, and repeats them where that is safe: a throttled request and a request that was never sent
  * had no effect, and a read changes nothing. A write without an answer is not repeated, because it may have taken effect. A later reconcile
  * reads the actual state.
  */
 export class Pacer {
   readonly #components: PacerComponents;
   readonly #fence: Fence;
-  readonly #buckets = new Map<RequestClass, TokenBucket>();
+  readonly #buckets = new Map<Operation, TokenBucket>();
 
   constructor(components: PacerComponents) {
     this.#components = components;
@@ -67,7 +68,7 @@ export class Pacer {
         observer?.attempted(operation, code, clock.now() - begun);
         const milliseconds = Math.round(clock.now() - begun);
         log.debug({ operation, ...about, attempt, milliseconds, code, awsCode, requestId, problem: message }, 'AWS refused');
-        if (code === 'throttled') this.#bucket(operation).drain();
+        if (code === 'throttled') this.#bucket(operation).throttled(begun);
         if (attempt === limits.attempts || !mayBeRepeated(error)) throw error;
         await this.#pause(operation, attempt);
       }
@@ -83,7 +84,7 @@ export class Pacer {
     try {
       if (stopped.aborted) throw stoppedError(stopped);
       this.#fence.assertMayWrite(operation);
-      await this.#bucket(operation).take();
+      await this.#bucket(operation).take(ranks[currentUrgency()]);
       if (stopped.aborted) throw stoppedError(stopped);
       this.#fence.assertMayWrite(operation);
     } catch (thrown) {
@@ -103,13 +104,10 @@ export class Pacer {
   }
 
   #bucket(operation: Operation): TokenBucket {
-    const requestClass = classOf(operation);
-    const known = this.#buckets.get(requestClass);
+    const known = this.#buckets.get(operation);
     if (known !== undefined) return known;
-    const rate = rates[requestClass];
-    if (rate === undefined) throw new Error(`${requestClass} has no rate`);
-    const bucket = new TokenBucket(this.#components.clock, rate);
-    this.#buckets.set(requestClass, bucket);
+    const bucket = new TokenBucket(this.#components.clock, firstRate(operation));
+    this.#buckets.set(operation, bucket);
     return bucket;
   }
 }

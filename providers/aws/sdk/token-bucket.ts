@@ -22,70 +22,106 @@ export class QueueFullError extends Error {
   }
 }
 
-/** Lets requests pass at a fixed rate, in their order of arrival. AWS limits the whole account in the same way. */
+/**
+ * Lets requests pass at a rate: those of a lower rank first, those of one rank in their order of arrival. The rate adapts to AWS, because
+ * other programs in the account use the same limits: it halves when AWS throttles, and grows again by a fixed step per second until it is
+ * back at the first rate.
+ */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #rate: Rate;
-  readonly #waiting: Waiting[] = [];
+  /** By rank. */
+  readonly #waiting = new Map<number, Waiting[]>();
+  #queued = 0;
+  #perSecond: number;
   #tokens: number;
   #counted: number;
+  #halvedAt = Number.NEGATIVE_INFINITY;
   #cancel: Cancel | undefined;
 
   constructor(clock: Clock, rate: Rate) {
     this.#clock = clock;
     this.#rate = rate;
+    this.#perSecond = rate.perSecond;
     this.#tokens = rate.burst;
     this.#counted = clock.now();
   }
 
-  /** Resolves when a request may be sent. Rejects if too many requests wait. */
-  async take(): Promise<void> {
+  /** Requests per second at present. */
+  get perSecond(): number {
     this.#refill();
-    if (this.#waiting.length === 0 && this.#tokens >= 1) {
+    return this.#perSecond;
+  }
+
+  /** Resolves when a request may be sent. Rejects if too many requests wait. */
+  async take(rank = 0): Promise<void> {
+    this.#refill();
+    if (this.#queued === 0 && this.#tokens >= 1) {
       this.#tokens -= 1;
       return;
     }
-    if (this.#waiting.length >= limits.queuedRequests) throw new QueueFullError();
+    if (this.#queued >= limits.queuedRequests) throw new QueueFullError();
     await new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
+      const line = this.#waiting.get(rank) ?? [];
+      line.push({ resolve, reject });
+      this.#waiting.set(rank, line);
+      this.#queued++;
       this.#arm();
     });
   }
 
   /**
-   * Empties the bucket, because AWS reports that its own is empty: other programs in the account use it too. The next request waits until a
-   * token is available.
+   * AWS has throttled a request that was sent at `sentAt`: empties the bucket and halves the rate. Requests sent together are throttled
+   * together, so those that were sent before the last halving do not halve the rate again.
    */
-  drain(): void {
+  throttled(sentAt: number): void {
     this.#refill();
     this.#tokens = Math.min(this.#tokens, 0);
+    if (sentAt >= this.#halvedAt) {
+      this.#perSecond = Math.max(limits.slowestPerSecond, this.#perSecond / 2);
+      this.#halvedAt = this.#clock.now();
+    }
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#arm();
   }
 
   /** Rejects all waiting requests. */
   rejectWaiting(reason: Error): void {
     this.#cancel?.();
     this.#cancel = undefined;
-    for (const { reject } of this.#waiting.splice(0)) reject(reason);
+    const all = [...this.#waiting.values()].flat();
+    this.#waiting.clear();
+    this.#queued = 0;
+    for (const { reject } of all) reject(reason);
   }
 
   #refill(): void {
     const now = this.#clock.now();
-    this.#tokens = Math.min(this.#rate.burst, this.#tokens + ((now - this.#counted) / 1000) * this.#rate.perSecond);
+    const seconds = (now - this.#counted) / 1000;
+    this.#tokens = Math.min(this.#rate.burst, this.#tokens + seconds * this.#perSecond);
+    this.#perSecond = Math.min(this.#rate.perSecond, this.#perSecond + (seconds * this.#rate.perSecond) / limits.recoverySeconds);
     this.#counted = now;
   }
 
   #arm(): void {
-    if (this.#cancel !== undefined || this.#waiting.length === 0) return;
+    if (this.#cancel !== undefined || this.#queued === 0) return;
     // Rounded up, because a timer that fires a fraction of a millisecond early would find an incomplete token.
-    const missing = Math.ceil(((1 - this.#tokens) / this.#rate.perSecond) * 1000);
+    const missing = Math.ceil(((1 - this.#tokens) / this.#perSecond) * 1000);
     this.#cancel = this.#clock.after(Math.max(1, missing), () => {
       this.#cancel = undefined;
       this.#refill();
-      while (this.#tokens >= 1 && this.#waiting.length > 0) {
+      while (this.#tokens >= 1 && this.#queued > 0) {
         this.#tokens -= 1;
-        this.#waiting.shift()?.resolve();
+        this.#next()?.resolve();
       }
       this.#arm();
     });
+  }
+
+  #next(): Waiting | undefined {
+    const [first] = [...this.#waiting].filter(([, line]) => line.length > 0).toSorted(([a], [b]) => a - b);
+    if (first !== undefined) this.#queued--;
+    return first?.[1].shift();
   }
 }

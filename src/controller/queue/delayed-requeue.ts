@@ -1,32 +1,34 @@
 import type { Cancel, Clock } from '../../system/clock.ts';
 
-/** Requeues keys at given times, rounded up to the second: ten thousand keys of one second share one timer. */
+/** Requeues keys at given times, rounded up to a step: ten thousand keys of one step share one timer. */
 export class DelayedRequeue<K extends string> {
   readonly #clock: Clock;
   readonly #requeue: (key: K) => void;
-  readonly #seconds = new Map<number, { readonly keys: Set<K>; readonly cancel: Cancel }>();
+  readonly #step: number;
+  readonly #steps = new Map<number, { readonly keys: Set<K>; readonly cancel: Cancel }>();
 
-  constructor(clock: Clock, remind: (key: K) => void) {
+  constructor(clock: Clock, requeue: (key: K) => void, stepMilliseconds = 1000) {
     this.#clock = clock;
-    this.#requeue = remind;
+    this.#requeue = requeue;
+    this.#step = stepMilliseconds;
   }
 
-  /** `at` is on the scale of the clock's `now`. A time in the past means the next second. */
+  /** `at` is on the scale of the clock's `now`. A time in the past means the next step. */
   requeueAt(key: K, at: number): void {
     const now = this.#clock.now();
-    const second = Math.ceil(Math.max(at, now + 1) / 1000);
-    const slot = this.#seconds.get(second);
+    const step = Math.ceil(Math.max(at, now + 1) / this.#step);
+    const slot = this.#steps.get(step);
     if (slot !== undefined) return void slot.keys.add(key);
     const keys = new Set([key]);
-    const cancel = this.#clock.after(second * 1000 - now, () => {
-      this.#seconds.delete(second);
+    const cancel = this.#clock.after(step * this.#step - now, () => {
+      this.#steps.delete(step);
       for (const one of keys) this.#requeue(one);
     });
-    this.#seconds.set(second, { keys, cancel });
+    this.#steps.set(step, { keys, cancel });
   }
 
   stop(): void {
-    for (const { cancel } of this.#seconds.values()) cancel();
-    this.#seconds.clear();
+    for (const { cancel } of this.#steps.values()) cancel();
+    this.#steps.clear();
   }
 }

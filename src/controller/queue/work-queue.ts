@@ -4,6 +4,8 @@ import { timeSliceMilliseconds } from '../../system/limits.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 import { limits } from '../limits.ts';
+import type { Urgency } from '../provider-parts.ts';
+import { RemoteLine } from './remote-line.ts';
 
 interface WorkQueueComponents {
   readonly clock: Clock;
@@ -18,21 +20,19 @@ interface WorkQueueComponents {
  * error asks for a pause (Retry-After), no work starts before the pause ends.
  *
  * Remote keys, whose work waits for an API outside the cluster, have slots and a line of their own, so that a slow API delays no other key.
- * They start in the order in which their turn came.
+ * The most urgent ones start first, and equally urgent ones in the order in which their turn came.
  */
 export class WorkQueue<K extends string> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Log;
   readonly #work: (key: K) => Promise<void>;
-  readonly #isRemote: (key: K) => boolean;
+  readonly #remoteUrgency: (key: K) => Urgency | undefined;
   readonly #priorityKeys = new Set<K>();
   readonly #keys = new Set<K>();
   /** Remote keys whose turn has come and that wait for a remote slot. */
-  readonly #remoteKeys = new Set<K>();
+  readonly #remote = new RemoteLine<K>();
   readonly #atWork = new Set<K>();
-  /** The remote keys among those at work. */
-  readonly #remoteAtWork = new Set<K>();
   /** Keys that were added while at work; true: with priority. */
   readonly #requeued = new Map<K, boolean>();
   readonly #failures = new Map<K, number>();
@@ -45,22 +45,22 @@ export class WorkQueue<K extends string> {
   #endPause: (() => void) | undefined;
   #pauseEnds = 0;
 
-  /** `isRemote` is asked each time a key's turn comes, because the answer may change. */
+  /** `remoteUrgency` is asked each time a key's turn comes, because the answer may change. Undefined: the key is not remote. */
   constructor(
     { clock, random, log }: WorkQueueComponents,
     work: (key: K) => Promise<void>,
-    waitsOutside: (key: K) => boolean = () => false,
+    remoteUrgency: (key: K) => Urgency | undefined = () => undefined,
   ) {
     this.#clock = clock;
     this.#random = random;
     this.#log = log;
     this.#work = work;
-    this.#isRemote = waitsOutside;
+    this.#remoteUrgency = remoteUrgency;
   }
 
   /** Keys that wait and keys at work. */
   get length(): number {
-    return this.#priorityKeys.size + this.#keys.size + this.#remoteKeys.size + this.#atWork.size;
+    return this.#priorityKeys.size + this.#keys.size + this.#remote.waiting + this.#atWork.size;
   }
 
   /** Keys that failed and wait for a retry. */
@@ -106,7 +106,7 @@ export class WorkQueue<K extends string> {
     this.#retries.clear();
     this.#keys.clear();
     this.#priorityKeys.clear();
-    this.#remoteKeys.clear();
+    this.#remote.clear();
     this.#requeued.clear();
     await this.idle();
   }
@@ -132,23 +132,23 @@ export class WorkQueue<K extends string> {
   }
 
   #canBegin(): boolean {
-    return this.#endPause === undefined && (this.#canStartNext() || this.#canStartRemote());
+    return this.#endPause === undefined && (this.#canStartNext() || this.#remote.canStart());
   }
 
   #canStartNext(): boolean {
-    return this.#atWork.size - this.#remoteAtWork.size < limits.keysAtWork && this.#priorityKeys.size + this.#keys.size > 0;
+    return this.#atWork.size - this.#remote.atWork < limits.keysAtWork && this.#priorityKeys.size + this.#keys.size > 0;
   }
 
-  #canStartRemote(): boolean {
-    return this.#remoteAtWork.size < limits.remoteKeysAtWork && this.#remoteKeys.size > 0;
-  }
-
-  /** True when the key already waits for a remote slot; it keeps its place. A key that is no longer remote joins the others. */
+  /**
+   * True when the key already waits for a remote slot. It keeps its place, unless it has become more urgent. A key that is no longer remote
+   * joins the others.
+   */
   #isWaitingRemote(key: K): boolean {
-    if (!this.#remoteKeys.has(key)) return false;
-    if (this.#isRemote(key)) return true;
-    this.#remoteKeys.delete(key);
-    return false;
+    if (!this.#remote.has(key)) return false;
+    const urgency = this.#remoteUrgency(key);
+    if (urgency === undefined) this.#remote.delete(key);
+    else this.#remote.add(key, urgency);
+    return urgency !== undefined;
   }
 
   #begin(): void {
@@ -157,15 +157,12 @@ export class WorkQueue<K extends string> {
       assert(key !== undefined);
       this.#priorityKeys.delete(key);
       this.#keys.delete(key);
-      if (this.#isRemote(key)) this.#remoteKeys.add(key);
-      else this.#start(key);
+      const urgency = this.#remoteUrgency(key);
+      if (urgency === undefined) this.#start(key);
+      else this.#remote.add(key, urgency);
     }
-    if (!this.#canStartRemote()) return;
-    const [key] = this.#remoteKeys;
-    assert(key !== undefined);
-    this.#remoteKeys.delete(key);
-    this.#remoteAtWork.add(key);
-    this.#start(key);
+    const key = this.#remote.startNext();
+    if (key !== undefined) this.#start(key);
   }
 
   #start(key: K): void {
@@ -183,7 +180,7 @@ export class WorkQueue<K extends string> {
       this.#retry(key, error);
     }
     this.#atWork.delete(key);
-    this.#remoteAtWork.delete(key);
+    this.#remote.end(key);
     const ahead = this.#requeued.get(key);
     this.#requeued.delete(key);
     if (ahead === true) this.addPriority(key);

@@ -4,6 +4,7 @@ import type { Ingress, Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { sameAddress, type Address } from '../../net/address.ts';
 import type { CompleteProvider } from '../complete-provider.ts';
+import type { Urgency } from '../provider-parts.ts';
 import type { RecordedStatus } from '../status-writer.ts';
 
 /** A Service as it was when a provider last served it. */
@@ -83,13 +84,15 @@ export class ServedServices {
     return this.#providers.filter((provider) => provider.holds(key, service));
   }
 
-  /** Returns true when a reconcile of the Service may call an API outside the cluster. */
-  isRemote(key: ServiceKey, snapshot: Snapshot): boolean {
+  /** Returns how urgent a reconcile of the Service is when it may call an API outside the cluster; undefined when it calls none. */
+  remoteUrgency(key: ServiceKey, snapshot: Snapshot): Urgency | undefined {
     const service = snapshot.services.get(key);
-    return this.#providers.some(
-      (provider) =>
-        provider.remote === true && (provider.holds(key, service) || (service !== undefined && provider.claim(service, snapshot).mine)),
-    );
+    return this.#providers
+      .find(
+        (provider) =>
+          provider.remote === true && (provider.holds(key, service) || (service !== undefined && provider.claim(service, snapshot).mine)),
+      )
+      ?.urgencyOf(key, service);
   }
 
   /** The provider of a recorded Service: the one that claims it, or the one that would under another HeraldConfig. */

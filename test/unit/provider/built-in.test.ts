@@ -10,7 +10,7 @@ import { settings } from '../aws/support/stack-fixture.ts';
 /** Herald's own providers pass the checks that other providers must pass. */
 
 const cloud: ProviderSubject = {
-  parts: ['Recovery', 'ResourceHolder', 'ChangeListener', 'PeriodicWork', 'Previewable'],
+  parts: ['Recovery', 'ResourceHolder', 'ChangeListener', 'PeriodicWork', 'OrderedWork', 'Previewable'],
   service: service('herald.dev/aws'),
   objects: [0, 1].map((index) => ({
     apiVersion: 'v1',

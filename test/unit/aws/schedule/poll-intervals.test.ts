@@ -9,13 +9,13 @@ const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
 const a = { name: 'a', ports: ['http:80/TCP@30080'], createdAt: '2026-01-01T00:00:00Z' } as const;
 const b = { name: 'b', ports: ['http:81/TCP@31081'], createdAt: '2026-01-02T00:00:00Z' } as const;
 
-test('the poll interval is an eighth of the time waited for the same thing', () => {
+test('the first poll comes soon, and later intervals are an eighth of the time waited for the same thing', () => {
   const intervals = new PollIntervals();
   const waits = [0, 30, 80, 400, 2000, 100_000].map((seconds) => intervals.intervalSeconds(key, 'x', seconds * 1000));
-  expect(waits).toEqual([5, 5, 10, 50, 250, limits.driftSeconds]);
-  expect(intervals.intervalSeconds(key, 'y', 100_010_000)).toBe(limits.pollSeconds);
+  expect(waits).toEqual([1, 5, 10, 50, 250, limits.driftSeconds]);
+  expect(intervals.intervalSeconds(key, 'y', 100_010_000)).toBe(limits.firstPollSeconds);
   intervals.forgetService(key);
-  expect(intervals.intervalSeconds(key, 'y', 200_000_000)).toBe(limits.pollSeconds);
+  expect(intervals.intervalSeconds(key, 'y', 200_000_000)).toBe(limits.firstPollSeconds);
 });
 
 test("a wait caused by another Service's error is reported and polled rarely until the error is corrected", async () => {

@@ -3,7 +3,8 @@ import { StoppedError } from '../../../../providers/aws/cloud/error.ts';
 import type { Operation } from '../../../../providers/aws/cloud/operations.ts';
 import { limits } from '../../../../providers/aws/sdk/limits.ts';
 import { Pacer } from '../../../../providers/aws/sdk/pacer.ts';
-import { classOf, rates } from '../../../../providers/aws/sdk/rates.ts';
+import { withUrgency } from '../../../../providers/aws/cloud/urgency.ts';
+import { firstRate } from '../../../../providers/aws/sdk/rates.ts';
 import { silentLog, type Log } from '../../../../src/system/log.ts';
 import { seededRandom } from '../../../../src/system/random.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
@@ -51,15 +52,16 @@ const thrown = (error: unknown): unknown => error;
 const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
 
 describe('requests to AWS', () => {
-  test('a throttled request is sent again after a random pause, and its class slows down', async () => {
+  test('a throttled request is sent again after a random pause, and its action slows down', async () => {
     const bench = new PacerFixture();
     const answer = bench.send('elbv2:CreateListener', [throttled, throttled]);
     await bench.advance(5000);
     await expect(answer).resolves.toBe('answer');
     const [first = 0, second = 0, third = 0] = bench.sent;
-    // The bucket was emptied, and creating has a rate of 1.5 a second.
-    expect(second - first).toBeGreaterThan(600);
-    expect(third - second).toBeGreaterThan(600);
+    // The bucket was emptied, and its rate halved twice.
+    const { perSecond } = firstRate('elbv2:CreateListener');
+    expect(second - first).toBeGreaterThan(1000 / (perSecond / 2) - 10);
+    expect(third - second).toBeGreaterThan(1000 / (perSecond / 4) - 40);
     const attempt = (code: string): string[] => ['elbv2:CreateListener waited', `elbv2:CreateListener ${code}`];
     expect(bench.counted).toEqual([...attempt('throttled'), ...attempt('throttled'), ...attempt('ok')]);
   });
@@ -112,20 +114,40 @@ describe('requests to AWS', () => {
     expect(bench.sent).toHaveLength(1);
   });
 
-  test('creations, registrations, other writes and reads do not wait for each other', async () => {
+  test('actions do not wait for each other', async () => {
     const bench = new PacerFixture();
-    const operations = ['elbv2:CreateListener', 'elbv2:RegisterTargets', 'elbv2:DeleteListener', 'elbv2:DescribeTags'] as const;
+    const operations = [
+      'elbv2:CreateListener',
+      'elbv2:CreateLoadBalancer',
+      'elbv2:RegisterTargets',
+      'elbv2:DeleteListener',
+      'elbv2:DescribeTags',
+    ] as const;
     for (const operation of operations) {
-      const burst = rates[classOf(operation)]?.burst ?? 0;
+      const { burst } = firstRate(operation);
       const before = bench.sent.length;
       for (let i = 0; i < burst + 5; i++) void bench.send(operation);
       await new Promise((resolve) => setImmediate(resolve));
       expect(bench.sent.length - before).toBe(burst);
     }
     await bench.advance(10_000);
-    // Five requests of each class waited.
-    const all = operations.map((operation) => (rates[classOf(operation)]?.burst ?? 0) + 5);
+    // Five requests of each action waited.
+    const all = operations.map((operation) => firstRate(operation).burst + 5);
     expect(bench.sent).toHaveLength(all.reduce((sum, one) => sum + one));
+  });
+
+  test('a request for a new Service passes those of re-reads that came before it', async () => {
+    const bench = new PacerFixture();
+    const { burst } = firstRate('elbv2:DescribeListeners');
+    const order: string[] = [];
+    const send = (urgency: 'new' | 'reread'): void =>
+      void withUrgency(urgency, () => bench.send('elbv2:DescribeListeners').then(() => order.push(urgency)));
+    for (let index = 0; index < burst + 20; index++) send('reread');
+    await bench.advance(10);
+    send('new');
+    await bench.advance(2000);
+    expect(order.indexOf('new')).toBe(burst);
+    expect(order).toHaveLength(burst + 21);
   });
 
   test('waiting requests are refused when Herald stops, and nothing more is sent', async () => {
@@ -173,7 +195,7 @@ describe('a controller that has lost its leadership', () => {
 
   test('a write that waited for its turn is not sent', async () => {
     const bench = new PacerFixture();
-    const burst = rates[classOf('elbv2:CreateListener')]?.burst ?? 0;
+    const { burst } = firstRate('elbv2:CreateListener');
     for (let i = 0; i < burst; i++) void bench.send('elbv2:CreateListener');
     const waiting = bench.send('elbv2:CreateListener').catch(thrown);
     await bench.advance(20);

@@ -48,18 +48,63 @@ describe('a token bucket', () => {
     expect([...taken.values()]).toEqual([0, 0, 60_000, 60_000, 60_250]);
   });
 
-  test('a drained bucket gives nothing until a token is available', async () => {
+  test('a throttled bucket gives nothing until a token is available at half the rate', async () => {
     const clock = new VirtualClock();
-    const bucket = new TokenBucket(clock, { burst: 10, perSecond: 2 });
+    const bucket = new TokenBucket(clock, { burst: 10, perSecond: 4 });
     const { take, taken } = taker(clock, bucket);
-    bucket.drain();
+    bucket.throttled(0);
     take('a');
     take('b');
     await advance(clock, 1100);
     expect([...taken]).toEqual([
       ['a', 500],
-      ['b', 1000],
+      ['b', 992],
     ]);
+  });
+
+  test('requests that were throttled together halve the rate once, and it never falls below the slowest', () => {
+    const clock = new VirtualClock();
+    const bucket = new TokenBucket(clock, { burst: 16, perSecond: 16 });
+    clock.advance(10);
+    bucket.throttled(5);
+    clock.advance(10);
+    for (const sentAt of [6, 7, 8]) bucket.throttled(sentAt);
+    expect(bucket.perSecond).toBeCloseTo(8, 1);
+    bucket.throttled(15);
+    expect(bucket.perSecond).toBeCloseTo(4, 1);
+    for (let round = 0; round < 20; round++) {
+      clock.advance(1);
+      bucket.throttled(clock.now());
+    }
+    expect(bucket.perSecond).toBeCloseTo(limits.slowestPerSecond, 1);
+  });
+
+  test('the rate recovers by equal steps, up to the first rate', () => {
+    const clock = new VirtualClock();
+    const bucket = new TokenBucket(clock, { burst: 16, perSecond: 16 });
+    bucket.throttled(0);
+    const rates = [0.25, 0.25, 0.25, 0.25].map((part) => {
+      clock.advance(part * limits.recoverySeconds * 1000);
+      return bucket.perSecond;
+    });
+    expect(rates).toEqual([12, 16, 16, 16]);
+  });
+
+  test('requests of a lower rank pass first, however long the others have waited', async () => {
+    const clock = new VirtualClock();
+    const bucket = new TokenBucket(clock, { burst: 1, perSecond: 10 });
+    await bucket.take();
+    const passed: string[] = [];
+    for (const [name, rank] of [
+      ['reread', 3],
+      ['repair', 2],
+      ['new', 0],
+      ['newer', 0],
+      ['change', 1],
+    ] as const)
+      void bucket.take(rank).then(() => passed.push(name));
+    await advance(clock, 600);
+    expect(passed).toEqual(['new', 'newer', 'change', 'repair', 'reread']);
   });
 
   test('a full queue refuses requests, and rejectWaiting rejects all waiting ones', async () => {

@@ -2,6 +2,17 @@ import { expect, test } from 'vitest';
 import { DelayedRequeue } from '../../../../src/controller/queue/delayed-requeue.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
+test('a requeue comes at most one step after its time', () => {
+  const clock = new VirtualClock();
+  const came: string[] = [];
+  const requeues = new DelayedRequeue<string>(clock, (key) => came.push(key), 250);
+  requeues.requeueAt('a', 1100);
+  clock.advance(1249);
+  expect(came).toEqual([]);
+  clock.advance(1);
+  expect(came).toEqual(['a']);
+});
+
 test('ten thousand requeues in the same second share one timer, and each key comes once', () => {
   const clock = new VirtualClock();
   const came: string[] = [];

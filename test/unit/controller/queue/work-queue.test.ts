@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../src/controller/limits.ts';
+import type { Urgency } from '../../../../src/controller/provider-parts.ts';
 import { WorkQueue } from '../../../../src/controller/queue/work-queue.ts';
 import { answerError } from '../../../../src/kube/error.ts';
 import { systemClock, type Clock } from '../../../../src/system/clock.ts';
@@ -179,7 +180,12 @@ describe('the work queue', () => {
   });
 
   describe('remote keys', () => {
-    function makeWaiting(): { queue: WorkQueue<string>; begun: string[]; end: (key: string) => Promise<void>; outside: Set<string> } {
+    function makeWaiting(urgencyOf: (key: string) => Urgency = () => 'new'): {
+      queue: WorkQueue<string>;
+      begun: string[];
+      end: (key: string) => Promise<void>;
+      outside: Set<string>;
+    } {
       const begun: string[] = [];
       const gates = new Map<string, PromiseWithResolvers<undefined>>();
       const outside = new Set<string>();
@@ -190,7 +196,9 @@ describe('the work queue', () => {
         gates.set(key, gate);
         await gate.promise;
       };
-      const queue = new WorkQueue<string>({ clock: new VirtualClock(), random: () => 1, log: silentLog }, work, (key) => outside.has(key));
+      const queue = new WorkQueue<string>({ clock: new VirtualClock(), random: () => 1, log: silentLog }, work, (key) =>
+        outside.has(key) ? urgencyOf(key) : undefined,
+      );
       const end = async (key: string): Promise<void> => {
         gates.get(key)?.resolve(undefined);
         await new Promise(setImmediate);
@@ -228,6 +236,48 @@ describe('the work queue', () => {
       await end('far1');
       await end('far0');
       expect(begun).toEqual(far.slice(0, limits.remoteKeysAtWork + 2));
+    });
+
+    test('the most urgent remote keys get a slot first, and less urgent ones never take all slots', async () => {
+      const urgencies: readonly Urgency[] = ['new', 'change', 'repair', 'reread'];
+      const count = 2 * limits.remoteKeysAtWork;
+      const { queue, begun, end, outside } = makeWaiting((key) => key.split(' ')[0] as Urgency);
+      const keysOf = (urgency: Urgency): string[] => Array.from({ length: count }, (_, index) => `${urgency} ${index}`);
+      const add = async (urgency: Urgency): Promise<void> => {
+        for (const key of keysOf(urgency)) outside.add(key);
+        for (const key of keysOf(urgency)) queue.add(key);
+        await new Promise(setImmediate);
+      };
+      queue.start();
+      for (const urgency of urgencies.toReversed()) await add(urgency);
+      const begunOf = (urgency: Urgency): number => begun.filter((key) => key.startsWith(urgency)).length;
+      const { remoteKeysAtWork, remoteChangesAtWork, remoteRepairsAtWork, remoteRereadsAtWork } = limits;
+      expect(urgencies.map(begunOf)).toEqual([
+        remoteKeysAtWork - remoteChangesAtWork,
+        remoteChangesAtWork - remoteRepairsAtWork,
+        remoteRepairsAtWork - remoteRereadsAtWork,
+        remoteRereadsAtWork,
+      ]);
+      await end('reread 0');
+      await end('reread 1');
+      // Each slot that becomes free goes to the most urgent key that waits.
+      expect(begun.slice(-2)).toEqual([4, 5].map((index) => `new ${index}`));
+    });
+
+    test('a waiting remote key that has become more urgent starts before the others', async () => {
+      const urgent = new Set<string>();
+      const { queue, begun, end, outside } = makeWaiting((key) => (urgent.has(key) ? 'new' : 'reread'));
+      for (const key of far) outside.add(key);
+      for (const key of far) queue.add(key);
+      queue.start();
+      await new Promise(setImmediate);
+      expect(begun).toHaveLength(limits.remoteRereadsAtWork);
+      urgent.add('far40');
+      queue.add('far40');
+      await new Promise(setImmediate);
+      expect(begun.at(-1)).toBe('far40');
+      await end('far40');
+      expect(begun).toHaveLength(limits.remoteRereadsAtWork + 1);
     });
 
     test('a key that is no longer remote runs with the others', async () => {
