@@ -4,7 +4,7 @@ import { silentLog } from '../../../../src/system/log.ts';
 import { service } from '../../decisions/fixtures.ts';
 import { ControllerFixture } from '../support/controller-fixture.ts';
 
-const services = Array.from({ length: 12 }, (_, index) => `web-${index}`);
+const services = Array.from({ length: 40 }, (_, index) => `web-${index}`);
 
 /** A controller whose requests wait for AWS' rates, with more Services than the rates allow at once. */
 async function busyController(): Promise<{ town: ControllerFixture; stopped: AbortController }> {
@@ -14,7 +14,7 @@ async function busyController(): Promise<{ town: ControllerFixture; stopped: Abo
   town.pacer = new Pacer({ clock, random: () => 0.5, log: silentLog, stopped: stopped.signal });
   await town.start();
   for (const name of services) town.apply(service({ name, ports: ['http:80/TCP@30080'], loadBalancerClass: 'herald.dev/aws' }));
-  await town.run(10);
+  await town.run(3);
   return { town, stopped };
 }
 
