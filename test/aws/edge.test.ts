@@ -57,6 +57,13 @@ describe('operations of the AWS port, over HTTP', () => {
     ]);
   });
 
+  test('a missing Elastic IP is omitted', async () => {
+    const { Addresses } = await cloud.call('ec2:DescribeAddresses', {
+      Filters: [{ Name: 'allocation-id', Values: ['eipalloc-0123456789'] }],
+    });
+    expect(Addresses).toEqual([]);
+  });
+
   test('instances are read without missing ones, and interfaces by address', async () => {
     const [node] = account.nodes;
     const { Instances } = await cloud.call('ec2:DescribeInstances', { InstanceIds: [node?.instance ?? '', 'i-00000000000000000'] });

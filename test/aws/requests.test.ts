@@ -86,7 +86,7 @@ describe('requests to AWS', () => {
     const components = { clock: systemClock, random: () => 0, log: silentLog, stopped: new AbortController().signal, mayWrite };
     const cloud = new SdkCloud(components, { region, endpoint: aws.endpoint, credentials, version: '1.2.3' });
     const refused = cloud.call('elbv2:DeleteTargetGroup', { TargetGroupArn: arn('a') });
-    await expect(refused).rejects.toMatchObject({ code: 'unreachable', message: expect.stringContaining('Lease') as string });
+    await expect(refused).rejects.toMatchObject({ code: 'stopping', message: expect.stringContaining('Lease') as string });
     expect([asked, aws.requests]).toEqual([3, []]);
     await cloud.call('elbv2:DescribeTargetGroups', {});
     expect([asked, aws.requests.length]).toEqual([3, 1]);

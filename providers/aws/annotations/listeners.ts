@@ -210,6 +210,12 @@ export const listenerAnnotations = {
     description:
       'Name or ARN of an existing NLB to use. Its owner must have tagged it `herald.dev/cluster: CLUSTER-NAME`. Herald neither creates nor deletes it, keeps its scheme, subnets and (without `security-groups`) security groups, and changes only its own listeners.',
   }),
+  foreignListeners: own('foreign-listeners', word('keep', 'remove'), {
+    kinds: ['nlb'],
+    default: '`keep`',
+    description:
+      'Listeners on Herald’s own NLB that Herald did not make, on ports that no Service has: they stay, or are deleted. A warning lists them. The oldest Service decides.',
+  }),
   disown: own('disown', boolean, {
     kinds: ['nlb', 'classic'],
     default: '`false`',

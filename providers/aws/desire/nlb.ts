@@ -67,6 +67,7 @@ export function nlbShell(
       ...(adopted === undefined ? {} : { [tagKeys.adopted]: 'true' }),
     },
     attributes: loadBalancerAttributes(values, issues),
+    removesForeignListeners: values.foreignListeners === 'remove',
     ...(adopted === undefined ? {} : { adopted: adopted.arn }),
     ...defined({ enforcePrivateLink: values.privateLinkRules, enablePrefixForIpv6SourceNat: values.ipv6SourceNat }),
   };

@@ -65,6 +65,8 @@ export interface DesiredNlb extends DesiredBase {
   /** At most one per port. */
   readonly listeners: readonly DesiredListener[];
   readonly targetGroups: readonly DesiredTargetGroup[];
+  /** Deletes listeners that Herald did not make. */
+  readonly removesForeignListeners: boolean;
   /** Services that share it and have errors: their parts stay unchanged. */
   readonly untouched: readonly ServiceKey[];
 }

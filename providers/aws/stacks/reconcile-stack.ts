@@ -1,6 +1,6 @@
 import { defined } from '../../../src/lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
-import type { Reason } from '../../../src/model/reasons.ts';
+import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
@@ -23,6 +23,8 @@ import type { PlanInput } from '../plan/steps/input.ts';
 import { exceptRemoved, planKeptTargets, replacedResources, type KeptTargets } from '../plan/kept-targets.ts';
 import { ownObserved } from '../model/own-resources.ts';
 import type { RepeatedWrites } from './repeated-writes.ts';
+import { foreignListeners } from '../plan/nlb/listeners.ts';
+import { currentNlb } from '../plan/nlb/nlb.ts';
 import { planDisown, planStack, type StackPlan } from '../plan/plan.ts';
 import { servingStatusOf, type ServingStatus } from '../plan/serving-status.ts';
 import { tagKeys } from '../model/tags.ts';
@@ -109,7 +111,7 @@ export async function reconcileStack(
     plan,
     execution,
     errors: errorsOf(plan, execution, outcome),
-    warnings: outcome?.warnings ?? new Map(),
+    warnings: withForeignListeners(outcome?.warnings ?? new Map(), input.members, planInput),
     requeueSeconds: requeueSeconds(plan, execution, isSettled),
     unsettled: !isSettled,
     gone: isEmpty && isSettled && plan.actions.length === 0 && plan.problems.length === 0,
@@ -133,6 +135,22 @@ function servingStatuses(members: readonly Member[], { desired, ...planInput }: 
       return [key, servingStatusOf({ ...planInput, desired }, key, published)];
     }),
   );
+}
+
+/** Adds a warning about listeners that Herald did not make, for the Service that decides about the load balancer. */
+function withForeignListeners(
+  warnings: StackResult['warnings'],
+  [first]: readonly Member[],
+  { desired, ...planInput }: PlanInput,
+): StackResult['warnings'] {
+  if (first === undefined || desired?.kind !== 'nlb') return warnings;
+  const current = currentNlb({ ...planInput, desired });
+  const ports = foreignListeners(desired, current, planInput.cluster).map(({ listener }) => listener.Port);
+  if (current === undefined || ports.length === 0) return warnings;
+  const { LoadBalancerName: name } = current.loadBalancer;
+  const key = serviceKey(first.service.metadata);
+  const warning = reason('AwsListenersUnknown', { name, ports: ports.toSorted((a, b) => a - b), removed: desired.removesForeignListeners });
+  return new Map([...warnings, [key, [...(warnings.get(key) ?? []), warning]]]);
 }
 
 /** The errors of each Service, and under "" those of the plan and its execution. */

@@ -214,6 +214,15 @@ export const awsReasons = {
     says: (d: { readonly port: number }) => `the load balancer already has a listener on port ${d.port} that Herald did not make`,
     fix: () => 'delete that listener, or use another port',
   }),
+  AwsListenersUnknown: reasonEntry({
+    brief: 'The load balancer has listeners that Herald did not make',
+    says: (d: { readonly name: string; readonly ports: readonly number[]; readonly removed: boolean }) =>
+      `load balancer ${d.name} has listeners that Herald did not make, on ${d.ports.length === 1 ? 'port' : 'ports'} ${d.ports.join(', ')}: ${d.removed ? 'they are deleted' : 'they stay'}`,
+    fix: (d) =>
+      d.removed
+        ? 'stop the program that makes them; or set herald.dev/aws-foreign-listeners: keep'
+        : 'delete them; or set herald.dev/aws-foreign-listeners: remove, and Herald deletes them',
+  }),
   AwsDeletionProtected: userMistake({
     brief: 'The load balancer is protected against deletion',
     says: (d: { readonly name: string }) => `load balancer ${d.name} has deletion protection, which Herald respects`,

@@ -33,6 +33,7 @@ export function planListeners(
   const wanted = new Set(desired.listeners.map(({ port }) => port));
   const detached: string[] = [];
   const serving = new Set<string>();
+  const foreign = foreignListeners(desired, loadBalancer.observed, cluster);
   const surplus = [...existing.values()].filter(({ listener, tags }) => {
     const isUntouched = desired.untouched.includes(tags[tagKeys.service] as ServiceKey);
     return !wanted.has(listener.Port) && isOurs(tags, cluster) && !isUntouched;
@@ -42,6 +43,8 @@ export function planListeners(
     steps.addAction(`listener ${Port}: delete`, 'elbv2:DeleteListener', { input: { ListenerArn }, reason, needs });
   for (const one of surplus.filter((one) => !warmUps.includes(one)))
     detached.push(remove(one, `no Service has port ${one.listener.Port} any more`));
+  for (const one of desired.removesForeignListeners ? foreign : [])
+    detached.push(remove(one, 'Herald did not make it, and herald.dev/aws-foreign-listeners is remove'));
   const taken = new Set([...wanted, ...existing.keys()]);
   const warming = new Set<string>();
   const switched = new Map<string, readonly string[]>();
@@ -77,6 +80,17 @@ export function planListeners(
   for (const one of warmUps.filter((one) => !warming.has(forwardsTo(one))))
     detached.push(remove(one, 'its targets are checked, so it is no longer needed', switched.get(forwardsTo(one))));
   return { detached, serving };
+}
+
+/** Returns the listeners on our own load balancer that Herald did not make, on ports that no Service has. */
+export function foreignListeners(
+  { adopted, listeners }: Pick<DesiredNlb, 'adopted' | 'listeners'>,
+  loadBalancer: ObservedLoadBalancer | undefined,
+  cluster: string,
+): readonly ObservedListener[] {
+  if (adopted !== undefined) return [];
+  const wanted = new Set(listeners.map(({ port }) => port));
+  return (loadBalancer?.listeners ?? []).filter(({ listener, tags }) => !wanted.has(listener.Port) && !isOurs(tags, cluster));
 }
 
 function forwardsTo({ listener }: ObservedListener): string {

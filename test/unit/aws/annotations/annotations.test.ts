@@ -69,6 +69,7 @@ const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, s
   certificateHosts: ['www.example.com, *.example.org', 'not a host'],
   sharedWith: ['edge', 'a b'],
   adopt: ['my-nlb', null],
+  foreignListeners: ['remove', 'delete'],
   disown: ['true', 'maybe'],
 };
 

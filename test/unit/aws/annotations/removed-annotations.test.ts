@@ -77,6 +77,7 @@ const cases: Readonly<Record<BalancerKind, Partial<Readonly<Record<AnnotationNam
     sslPolicy: { set: 'ELBSecurityPolicy-2016-08', beside: tls },
     alpnPolicy: { set: 'HTTP2Preferred', beside: tls },
     tcpUdp: { because: 'false only refuses' },
+    foreignListeners: { because: 'a listener that was deleted does not return' },
     proxyProtocol: { set: '*' },
     proxyProtocolPorts: { set: '443' },
     listenerAttributes: { set: 'tcp.idle_timeout.seconds=400', member: 'TCP-80' },

@@ -131,3 +131,44 @@ describe('foreign resources', () => {
     expect(account.cloud.writes.length).toBe(writes);
   });
 });
+
+describe('a listener that Herald did not make, on its own NLB', () => {
+  const web = { name: 'web', ports: ['http:80/TCP@30080'] };
+  const removing = awsMember('nlb', { ...web, annotations: { 'herald.dev/aws-foreign-listeners': 'remove' } });
+
+  async function withForeignListener(): Promise<StackFixture> {
+    const account = new StackFixture();
+    await account.settle(stack, [awsMember('nlb', web)]);
+    const [arn = ''] = account.world.loadBalancers.keys();
+    const [group = ''] = account.world.targetGroups.keys();
+    const action = { Type: 'forward', TargetGroupArn: group } as const;
+    await account.cloud.call('elbv2:CreateListener', {
+      LoadBalancerArn: arn,
+      Port: 8443,
+      Protocol: 'TCP',
+      DefaultActions: [action],
+      Tags: [],
+    });
+    return account;
+  }
+
+  const portsOf = ({ world }: StackFixture): number[] =>
+    [...world.listeners.values()].map(({ value }) => value.Port).toSorted((a, b) => a - b);
+
+  test('stays and is reported by default', async () => {
+    const account = await withForeignListener();
+    const { warnings, errors } = await account.settle(stack, [awsMember('nlb', web)]);
+    expect([...errors]).toEqual([]);
+    expect([...warnings.values()].flat()).toMatchObject([{ code: 'AwsListenersUnknown', details: { ports: [8443], removed: false } }]);
+    expect(portsOf(account)).toEqual([80, 8443]);
+  });
+
+  test('is deleted and reported when the Service says so', async () => {
+    const account = await withForeignListener();
+    const { warnings } = await account.reconcile(stack, [removing]);
+    expect([...warnings.values()].flat()).toMatchObject([{ code: 'AwsListenersUnknown', details: { ports: [8443], removed: true } }]);
+    expect(portsOf(account)).toEqual([80]);
+    const { warnings: later } = await account.settle(stack, [removing]);
+    expect([...later.values()].flat()).toEqual([]);
+  });
+});
