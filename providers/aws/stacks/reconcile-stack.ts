@@ -149,7 +149,11 @@ function withForeignListeners(
   if (current === undefined || ports.length === 0) return warnings;
   const { LoadBalancerName: name } = current.loadBalancer;
   const key = serviceKey(first.service.metadata);
-  const warning = reason('AwsListenersUnknown', { name, ports: ports.toSorted((a, b) => a - b), removed: desired.removesForeignListeners });
+  const warning = reason('AwsListenersUnknown', {
+    name,
+    ports: ports.toSorted((a, b) => a - b).join(', '),
+    removed: desired.removesForeignListeners,
+  });
   return new Map([...warnings, [key, [...(warnings.get(key) ?? []), warning]]]);
 }
 

@@ -216,8 +216,8 @@ export const awsReasons = {
   }),
   AwsListenersUnknown: reasonEntry({
     brief: 'The load balancer has listeners that Herald did not make',
-    says: (d: { readonly name: string; readonly ports: readonly number[]; readonly removed: boolean }) =>
-      `load balancer ${d.name} has listeners that Herald did not make, on ${d.ports.length === 1 ? 'port' : 'ports'} ${d.ports.join(', ')}: ${d.removed ? 'they are deleted' : 'they stay'}`,
+    says: (d: { readonly name: string; readonly ports: string; readonly removed: boolean }) =>
+      `load balancer ${d.name} has listeners that Herald did not make, on ports ${d.ports}: ${d.removed ? 'they are deleted' : 'they stay'}`,
     fix: (d) =>
       d.removed
         ? 'stop the program that makes them; or set herald.dev/aws-foreign-listeners: keep'

@@ -159,14 +159,14 @@ describe('a listener that Herald did not make, on its own NLB', () => {
     const account = await withForeignListener();
     const { warnings, errors } = await account.settle(stack, [awsMember('nlb', web)]);
     expect([...errors]).toEqual([]);
-    expect([...warnings.values()].flat()).toMatchObject([{ code: 'AwsListenersUnknown', details: { ports: [8443], removed: false } }]);
+    expect([...warnings.values()].flat()).toMatchObject([{ code: 'AwsListenersUnknown', details: { ports: '8443', removed: false } }]);
     expect(portsOf(account)).toEqual([80, 8443]);
   });
 
   test('is deleted and reported when the Service says so', async () => {
     const account = await withForeignListener();
     const { warnings } = await account.reconcile(stack, [removing]);
-    expect([...warnings.values()].flat()).toMatchObject([{ code: 'AwsListenersUnknown', details: { ports: [8443], removed: true } }]);
+    expect([...warnings.values()].flat()).toMatchObject([{ code: 'AwsListenersUnknown', details: { ports: '8443', removed: true } }]);
     expect(portsOf(account)).toEqual([80]);
     const { warnings: later } = await account.settle(stack, [removing]);
     expect([...later.values()].flat()).toEqual([]);
