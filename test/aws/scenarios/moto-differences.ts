@@ -12,7 +12,7 @@ export const differences: readonly Difference[] = [
     scenario: 'a new certificate on an NLB keeps the listener',
     versions: ['5.1.1', '5.2.5'],
     what: 'ModifyListener without a protocol ignores certificates, so the old one stays',
-    shows: /its certificate|no end after/,
+    shows: /its certificate|to match object/,
   },
   {
     scenario: 'a port gets its first certificate',
