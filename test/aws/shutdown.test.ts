@@ -4,13 +4,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../lab/until.ts';
 import { DirectoryFixture } from './directory-fixture.ts';
 
-/** More than the controller creates before it stops: AWS' rates allow ten creations at once, and each Service needs three. */
-const services = Array.from({ length: 20 }, (_, index) => ({
+/** More than the controller can create until the first load balancer is seen. */
+const services = Array.from({ length: 100 }, (_, index) => ({
   apiVersion: 'v1',
   kind: 'Service',
   metadata: { name: `web-${index}`, namespace: 'default' },
   spec: {
-    clusterIP: `10.96.0.${20 + index}`,
+    clusterIP: `10.96.1.${index + 1}`,
     type: 'LoadBalancer',
     loadBalancerClass: 'herald.dev/aws',
     ports: [{ name: 'http', port: 80, nodePort: 31_080 + index }],
