@@ -32,6 +32,7 @@ import { ServiceMetadataWriter } from './reconcile/service-metadata-writer.ts';
 import { ServiceReconciler } from './reconcile/service-reconciler.ts';
 import { Backoff, retryClassOf } from './schedule/backoff.ts';
 import { emptyFingerprint, fingerprintNodes, type NodeFingerprint } from './schedule/node-fingerprint.ts';
+import { DriftIntervals } from './schedule/drift-intervals.ts';
 import { ResultCache } from './schedule/result-cache.ts';
 import { AwsAccount, type Connect } from './stacks/aws-account.ts';
 import { DepartedServices } from './stacks/departed-services.ts';
@@ -65,6 +66,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   readonly #background: BackgroundReconciler;
   readonly #previewer: Previewer;
   readonly #results = new ResultCache();
+  readonly #driftIntervals = new DriftIntervals();
   readonly #backoff: Backoff;
   #nodes: NodeFingerprint = emptyFingerprint;
   #snapshot: Snapshot | undefined;
@@ -151,7 +153,9 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   runDue(now: number): readonly ServiceKey[] {
     const snapshot = this.#snapshot;
     if (snapshot !== undefined) withUrgency('reread', () => this.#background.startDue(snapshot, now));
-    return this.#results.takeDue(now);
+    const drifted = this.#background.takeDrifted();
+    for (const key of drifted) this.#results.invalidate(key);
+    return [...new Set([...drifted, ...this.#results.takeDue(now)])];
   }
 
   urgencyOf(key: ServiceKey, service: Service | undefined): Urgency {
@@ -202,7 +206,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
       else if (outcome.kind === 'foreign') this.#results.invalidate(key);
       else if (outcome.kind === 'blocked') this.#retry(key, outcome.remaining);
       else if (outcome.refusal !== undefined) this.#retry(key, outcome.refusal);
-      else this.#poll(key, outcome.pollSeconds);
+      else this.#poll(key, outcome.pollSeconds, outcome.reconciliation);
       return { ...outcome.reconciliation, ...this.#again(key) };
     } catch (error) {
       const failed = reasonOfAwsError(error);
@@ -212,9 +216,11 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   }
 
   /** Requeues the Service after a reconcile without a refusal. When nothing is waited for, it is checked for drift. */
-  #poll(key: ServiceKey, seconds: number): void {
+  #poll(key: ServiceKey, seconds: number, { reason, warnings = [], repaired = [] }: Reconciliation): void {
     this.#backoff.forgetFailures(key);
-    this.#requeueAfter(key, seconds < limits.driftSeconds ? seconds : this.#registry.driftSeconds);
+    const isQuiet = seconds >= limits.driftSeconds && reason === undefined && warnings.length === 0 && repaired.length === 0;
+    const drift = this.#driftIntervals.next(key, isQuiet, this.#registry.driftSeconds);
+    this.#requeueAfter(key, seconds < limits.driftSeconds ? seconds : drift);
   }
 
   /** Requeues the Service with back-off. A reason without a retry class counts as transient. */
@@ -250,6 +256,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   #forgetService(key: ServiceKey): void {
     this.#services.forgetService(key);
     this.#results.forgetService(key);
+    this.#driftIntervals.forgetService(key);
     this.#backoff.forgetFailures(key);
   }
 

@@ -19,6 +19,8 @@ export const limits = {
   pollSeconds: 5,
   firstPollSeconds: 1,
   driftSeconds: 300,
+  /** Longest time between two checks for drift. A check costs some twelve reads, so this is about one read per hour. */
+  driftMaximumSeconds: 43_200,
   /** The first wait after a refusal of AWS, which doubles each time, and the longest, by retry class. */
   transientRetrySeconds: 5,
   transientRetryMaximumSeconds: 120,

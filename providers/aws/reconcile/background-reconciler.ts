@@ -1,3 +1,4 @@
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reasonText, type Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Log } from '../../../src/system/log.ts';
@@ -5,7 +6,7 @@ import { reasonOfError } from '../cloud/error-reason.ts';
 import { AwsError } from '../cloud/error.ts';
 import type { ClasslessMode } from '../model/settings.ts';
 import type { NodeRules } from '../node-rules/node-rules.ts';
-import { scanOwned } from '../observe/scan.ts';
+import { scanOwned, type Owned } from '../observe/scan.ts';
 import { BackgroundWork } from '../schedule/background-work.ts';
 import { logOutcome } from '../stacks/action-log.ts';
 import type { AwsAccount } from '../stacks/aws-account.ts';
@@ -33,6 +34,9 @@ interface BackgroundReconcilerComponents {
 export class BackgroundReconciler {
   readonly #components: BackgroundReconcilerComponents;
   readonly #work: BackgroundWork;
+  /** The resources and tags of each stack at the last scan of the account. */
+  #scanned: ReadonlyMap<string, string> = new Map();
+  readonly #drifted = new Set<ServiceKey>();
 
   constructor(components: BackgroundReconcilerComponents) {
     this.#components = components;
@@ -54,11 +58,29 @@ export class BackgroundReconciler {
     });
   }
 
+  /** Returns, once, the Services whose resources or tags have changed between the last two scans of the account. */
+  takeDrifted(): ServiceKey[] {
+    const drifted = [...this.#drifted];
+    this.#drifted.clear();
+    return drifted;
+  }
+
+  /** Compares a scan with the one before. This finds lost resources and tags without a read for each load balancer. */
+  #recordDrifted(owned: ReadonlyMap<string, readonly Owned[]>): void {
+    const before = this.#scanned;
+    this.#scanned = new Map([...owned].map(([stack, resources]) => [stack, JSON.stringify(resources)]));
+    for (const [stack, text] of before) {
+      if (this.#scanned.get(stack) === text) continue;
+      for (const key of this.#components.registry.get(stack)?.services ?? []) this.#drifted.add(key);
+    }
+  }
+
   /** Marks resources that have our tags but no Service, and deletes those whose mark is older than `orphanSeconds`. Then retries node rules. */
   async #sweepOrphans(snapshot: Snapshot): Promise<void> {
     const { account, registry, departed, rules, now, log } = this.#components;
     const { cloud, settings } = await account.open(snapshot);
     const owned = await scanOwned(cloud, settings);
+    this.#recordDrifted(owned);
     const inUse = stacksInUse(snapshot, settings);
     const isUsed = (stack: string): boolean => {
       const state = registry.get(stack);
