@@ -26,6 +26,8 @@ export const limits = {
   liveHistory: 5000,
   liveRoutes: 100_000,
   liveSessions: 1000,
+  /** Most objects whose earlier version is in force that are read from one process. */
+  liveKept: 1000,
   /** Default interval of `--watch`. */
   watchSeconds: 5,
   /** Longest interval of `--watch`. */

@@ -7,6 +7,7 @@
  *     GET /live/v1/sessions     Page of LiveSession                     agents   ?peer=
  *     GET /live/v1/routes       Page of LiveRoute                       agents   ?peer= &family=IPv4|IPv6 &service=NS/NAME
  *     GET /live/v1/history      Page of HistoryEntry, oldest first      all      ?kind=Service|BGPPeer &namespace= &name= &since=RFC 3339
+ *     GET /live/v1/kept         Page of LiveKept                        all
  *
  * Every list takes `limit` (1 to 5000; default 1000; a page at the port has up to 500) and `after`: the `next` of the previous page. A page
  * shows one moment; entries that change between two pages may be missing or appear twice. Errors are LiveProblem: 400 for a wrong
@@ -17,7 +18,13 @@
  */
 import type { SessionStatus } from '../model/objects/node-state.ts';
 
-export const livePaths = { index: '/live', sessions: '/live/v1/sessions', routes: '/live/v1/routes', history: '/live/v1/history' } as const;
+export const livePaths = {
+  index: '/live',
+  sessions: '/live/v1/sessions',
+  routes: '/live/v1/routes',
+  history: '/live/v1/history',
+  kept: '/live/v1/kept',
+} as const;
 
 /**
  * Paths that only the Unix socket serves, to its owner; no port ever does.
@@ -84,6 +91,34 @@ export interface LiveRoute {
   readonly moreServices?: number;
   /** True while a withdrawal or a new version of the route waits to be sent because the router does not read. */
   readonly changing?: true;
+}
+
+/** An object whose present version the process cannot use, so that an earlier version is in force in it. */
+export interface LiveKept {
+  /** "IPAddressPool", or "BGPPeer.metallb.io" for a kind of MetalLB. */
+  readonly kind: string;
+  /** "namespace/name", or the name of a cluster-scoped object. */
+  readonly name: string;
+  /** The first error of the present version. */
+  readonly problem: KeptProblem;
+  /** When the process first refused the object, RFC 3339. */
+  readonly since: string;
+  /**
+   * The version in force as it was written, without passwords and managedFields. Absent: the process does not have it as written, or it is
+   * very long.
+   */
+  readonly inForce?: unknown;
+}
+
+interface KeptProblem {
+  /** Relative to the directory of the process. Absent in a cluster. */
+  readonly file?: string;
+  readonly line?: number;
+  readonly column?: number;
+  /** "spec.addresses[0]". Absent: the object as a whole. */
+  readonly field?: string;
+  readonly message: string;
+  readonly fix: string;
 }
 
 export const historyKinds = ['Service', 'BGPPeer'] as const;

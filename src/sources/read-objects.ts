@@ -1,6 +1,6 @@
 import { clusterConfig } from '../model/kinds/default-config.ts';
 import { MergedObjects } from '../model/metallb/merge.ts';
-import { readingModeOf, parseAnyObject } from '../model/metallb/read.ts';
+import { readingModeOf, parseAnyObject, type ReadingMode } from '../model/metallb/read.ts';
 import type { ParseOptions, ParseResult } from '../model/parse.ts';
 import { identityText } from '../model/parse/result.ts';
 import { Store } from '../model/store/store.ts';
@@ -21,22 +21,37 @@ interface ReadObjects {
 
 /**
  * Builds a snapshot of objects that were read once, or of proposed ones. Of several objects of one name the last counts. A broken object is
- * a problem and not in the snapshot.
+ * a problem. The snapshot has its version in `inForce` if there is one: objects as written, by the names that problems use.
  */
-export function readObjects(entries: readonly RawEntry[]): ReadObjects {
+export function readObjects(entries: readonly RawEntry[], inForce: ReadonlyMap<string, unknown> = new Map()): ReadObjects {
   const store = new Store(clusterConfig);
   const objects = new MergedObjects(store);
   const plain = readingModeOf(undefined);
-  const configs = entries.flatMap(({ raw }) => (kindOf(raw) === 'HeraldConfig' ? [parseAnyObject(raw, plain).object] : []));
+  const configs = entries.flatMap(({ raw }) =>
+    kindOf(raw) === 'HeraldConfig' ? [usable(parseAnyObject(raw, plain), plain, inForce).object] : [],
+  );
   const config = configs.findLast((object) => object?.kind === 'HeraldConfig');
   const mode = readingModeOf(config);
   const problems: SourceProblem[] = [];
   for (const entry of entries) {
     const result = parseAnyObject(entry.raw, mode, optionsFor(entry));
-    problems.push(...problemsOf(result, entry.where));
-    for (const object of result.object === undefined ? [] : [result.object, ...result.companions]) objects.upsert(object);
+    const { object, companions } = usable(result, mode, inForce);
+    const isKept = result.object === undefined && object !== undefined;
+    problems.push(...problemsOf(result, entry.where).map((problem, index) => (isKept && index === 0 ? keeping(problem) : problem)));
+    for (const one of object === undefined ? [] : [object, ...companions]) objects.upsert(one);
   }
   return { snapshot: store, problems: [...problems, ...shadowProblems(objects)] };
+}
+
+/** Returns the result of the version in force when the present version is broken. */
+function usable(result: ParseResult, mode: ReadingMode, inForce: ReadonlyMap<string, unknown>): ParseResult {
+  const { object, identity } = result;
+  const earlier = object === undefined && identity !== undefined ? inForce.get(identityText(identity)) : undefined;
+  return earlier === undefined ? result : parseAnyObject(earlier, mode, { unknownFields: 'warned of' });
+}
+
+function keeping(problem: SourceProblem): SourceProblem {
+  return { ...problem, ...(problem.object === undefined ? {} : { keeps: [problem.object] }) };
 }
 
 /**

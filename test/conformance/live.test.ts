@@ -190,3 +190,25 @@ test('a user without rights in the namespace cannot reach the live API', async (
   const token = await cluster.serviceAccountToken('default', 'stranger');
   await expect(cluster.request({ method: 'GET', path }, token)).rejects.toThrow(/403|forbidden/);
 });
+
+test('a mistake in a pool that the API server accepts is named first, and the explanation follows from the version that the agent has in force', async () => {
+  const path = '/apis/herald.dev/v1alpha1/ipaddresspools/main';
+  const write = (addresses: readonly string[]): Promise<unknown> =>
+    cluster.request({ method: 'PATCH', path, body: { spec: { addresses } }, contentType: 'application/merge-patch+json' });
+  // The API server cannot compare the ranges of a pool with each other.
+  await write(['198.51.100.0/24', '198.51.100.0/25']);
+  const explained = async (...words: readonly string[]): Promise<string> =>
+    (await herald('asker', 'explain', 'service', 'default/web', ...words)).stdout;
+  await until('the agent keeps the earlier version', async (note) => String(note(await explained())).includes('in force: the last good'), 30_000);
+  const lines = (await explained()).split('\n');
+  expect(lines[0]).toMatch(/^problem: IPAddressPool\/main: spec\.addresses: /);
+  expect(lines[1]).toMatch(
+    /^in force: the last good version of IPAddressPool\/main, for \d+ s, in the agent of node1: what follows is decided from it$/,
+  );
+  expect(lines.join('\n')).toContain('Address    198.51.100.1 (pool main)');
+  // Without the right to query the agent nothing is known of earlier versions.
+  const { stdout: unknown } = await herald('stranger', 'explain', 'service', 'default/web');
+  expect(unknown).toContain('an earlier version of IPAddressPool/main may be in force there');
+  await write(['198.51.100.0/24']);
+  await until('no object is broken', async (note) => !String(note(await explained())).includes('problem: '), 30_000);
+});

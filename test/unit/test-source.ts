@@ -4,7 +4,7 @@ import type { Condition } from '../../src/model/objects/condition.ts';
 import type { Ingress } from '../../src/model/objects/service.ts';
 import { readPrecedence } from '../../src/model/parse/service/service-record.ts';
 import type { ServiceKey } from '../../src/model/objects/metadata.ts';
-import type { Source, SourceProblem } from '../../src/sources/source.ts';
+import type { KeptObject, Source, SourceProblem } from '../../src/sources/source.ts';
 
 /** A source that holds the objects of a test and reports each change at once. */
 export class TestSource implements Source {
@@ -13,6 +13,7 @@ export class TestSource implements Source {
   readonly #problemListeners = new Set<(problems: readonly SourceProblem[]) => void>();
   #batch: Change[] | undefined;
   #problems: readonly SourceProblem[] = [];
+  #kept: readonly KeptObject[] = [];
 
   constructor(...objects: readonly HeraldObject[]) {
     for (const object of objects) this.store.upsert(object);
@@ -75,6 +76,15 @@ export class TestSource implements Source {
 
   problems(): readonly SourceProblem[] {
     return this.#problems;
+  }
+
+  kept(): readonly KeptObject[] {
+    return this.#kept;
+  }
+
+  /** Reports objects whose earlier version is in force. */
+  keep(...objects: readonly KeptObject[]): void {
+    this.#kept = objects;
   }
 
   async close(): Promise<void> {

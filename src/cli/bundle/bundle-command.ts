@@ -18,7 +18,7 @@ import { defaultNamespace, addCallerOptions, sourceOption } from '../options/sha
 import type { Reading } from '../reading/reading.ts';
 import { version } from '../version.ts';
 
-interface Options extends ReadingOptions {
+interface Options extends Omit<ReadingOptions, 'socket'> {
   readonly output?: string;
   readonly host: 'auto' | 'always' | 'never';
   readonly socket: string;
@@ -101,7 +101,9 @@ async function collect(context: CommandContext, options: Options): Promise<void>
 /** Reads the objects. A cluster that does not answer is a reason for a bundle, but a bundle of nothing at all is an error. */
 async function readAll(bundle: Bundle, context: CommandContext, options: Options, withHost: boolean): Promise<Reading | undefined> {
   try {
-    return await openReading(context, options);
+    // The option names the socket of the agent of this host, not the processes of the cluster.
+    const { socket: _, ...where } = options;
+    return await openReading(context, where);
   } catch (error) {
     if (!withHost) throw error;
     bundle.recordFailure('objects', error);

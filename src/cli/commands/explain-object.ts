@@ -5,19 +5,19 @@ import { explainPool, renderPool } from '../../explain/pools/pool.ts';
 import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { problemText } from '../../sources/source.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
-import { addFindProcessesOptions } from '../live/find-processes.ts';
 import { withoutSelfReference } from '../../explain/text/self-reference.ts';
-import { askedView, noAskOption, type QueryOptions } from '../live/query-nodes.ts';
+import { askedView } from '../reading/query-nodes.ts';
 import type { UnreachableProcess } from '../live/live-client.ts';
 import { sourcesOf, type NodeSources } from '../../explain/sessions/block-source.ts';
-import { addReadingOptions, openReading } from '../reading/open-reading.ts';
+import { addReadingOptions, openReading, type ReadingOptions } from '../reading/open-reading.ts';
+import { inForceJson } from '../reading/in-force.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { outputOption, type OutputOptions } from '../options/shared-options.ts';
 import type { Reading } from '../reading/reading.ts';
 import { kindWords } from '../context/object-words.ts';
 import { unknownNameError } from '../context/unknown-name.ts';
 
-interface Options extends OutputOptions, QueryOptions {
+interface Options extends OutputOptions, ReadingOptions {
   readonly node?: string;
 }
 
@@ -104,8 +104,7 @@ export function explainObjectCommand(context: CommandContext, subject: Subject):
       print(context, reading, { subject, known, unasked: view.unasked }, name, options);
     });
   if (subject === peerSubject) command.option('--node <name>', 'only this node, with every route');
-  addReadingOptions(command);
-  return subject.asksAgents === true ? addFindProcessesOptions(command.addOption(noAskOption())) : command;
+  return addReadingOptions(command);
 }
 
 interface Asked {
@@ -126,7 +125,13 @@ function print(context: CommandContext, reading: Reading, { subject, known, unas
   }
   const data = markUndecided(found.data, unread, '');
   if (options.output === 'json') {
-    context.print(JSON.stringify({ ...data, problems: about, unread, ...(subject.asksAgents === true ? { unasked } : {}) }, undefined, 2));
+    context.print(
+      JSON.stringify(
+        { ...data, problems: about, ...inForceJson(reading), unread, ...(subject.asksAgents === true ? { unasked } : {}) },
+        undefined,
+        2,
+      ),
+    );
     return;
   }
   const warnings = problemLines(about.filter(({ severity }) => severity === 'warning'));

@@ -19,11 +19,12 @@ import { silentLog } from '../../system/log.ts';
 import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
 import { UsageError, type CommandContext, type ClaimingProvider } from '../context/command-context.ts';
 import { forecastService } from '../../explain/service/forecast.ts';
+import { alikeUnqueried } from '../../explain/text/unqueried.ts';
 import { withoutSelfReference } from '../../explain/text/self-reference.ts';
 import { explainLiveService } from '../../explain/service/live-service.ts';
-import { queryNodes, noAskOption, type QueryOptions } from '../live/query-nodes.ts';
-import { addFindProcessesOptions } from '../live/find-processes.ts';
-import { addReadingOptions, openReading } from '../reading/open-reading.ts';
+import { queryNodes } from '../reading/query-nodes.ts';
+import { addReadingOptions, openReading, type ReadingOptions } from '../reading/open-reading.ts';
+import { inForceJson } from '../reading/in-force.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { detailOption, type DetailOptions } from '../options/shared-options.ts';
 import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
@@ -32,7 +33,7 @@ import { previewBy } from './provider-preview.ts';
 import type { Reading } from '../reading/reading.ts';
 import { similarServices, knownNamesText, suggestion } from '../context/unknown-name.ts';
 
-interface Options extends DetailOptions, NamespaceOption, QueryOptions, AwsFlags, ProviderFlag {
+interface Options extends DetailOptions, NamespaceOption, ReadingOptions, AwsFlags, ProviderFlag {
   readonly node?: string;
   readonly peer?: string;
 }
@@ -47,7 +48,6 @@ export function explainServiceCommand(context: CommandContext): Command {
     .addOption(namespaceOption())
     .option('--node <name>', 'only this node')
     .option('--peer <name>', 'only what is announced to this BGPPeer')
-    .addOption(noAskOption())
     .addOption(providerOption())
     .addOption(detailOption())
     .addHelpText(
@@ -64,7 +64,7 @@ export function explainServiceCommand(context: CommandContext): Command {
         reading.close();
       }
     });
-  return addAwsOptions(addFindProcessesOptions(addReadingOptions(command)));
+  return addAwsOptions(addReadingOptions(command));
 }
 
 async function explain(context: CommandContext, reading: Reading, key: ServiceKey, options: Options): Promise<void> {
@@ -91,11 +91,11 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   const judged = { ...concluded, ...defined({ verdict: providerVerdict(concluded) }) };
   const explanation = narrowToNodeAndPeer(judged, options);
   if (options.output === 'json') {
-    context.print(JSON.stringify({ ...explanation, problems: about, unread, unasked }, undefined, 2));
+    context.print(JSON.stringify({ ...explanation, problems: about, ...inForceJson(reading), unread, unasked }, undefined, 2));
     return;
   }
   const isWhole = options.output === 'wide' || options.node !== undefined || options.peer !== undefined;
-  const untold = unasked.map(({ who, why }) => `not queried, so shown as decided and reported: ${who}: ${why}`);
+  const untold = alikeUnqueried(unasked).map(({ who, why }) => `not queried, so shown as decided and reported: ${who}: ${why}`);
   const warnings = problemLines(about.filter(({ severity }) => severity === 'warning'));
   const lines = [
     ...linesAbove(about, reading),

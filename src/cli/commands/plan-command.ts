@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { defined } from '../../lang/defined.ts';
 import { sessionChange } from '../../agent/sessions/session-change.ts';
 import { failureKinds, findFailures, type FailureKind } from '../../explain/plan/fail-on.ts';
 import { isEmptyPlan, planChanges } from '../../explain/plan/plan.ts';
@@ -12,7 +13,8 @@ import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import { silentLog } from '../../system/log.ts';
 import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
 import type { CommandContext, ClaimingProvider } from '../context/command-context.ts';
-import { manifestsOption } from '../reading/open-reading.ts';
+import { addAskOptions, manifestsOption } from '../reading/open-reading.ts';
+import { inForceJson } from '../reading/in-force.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { addCallerOptions, outputOption, type OutputOptions } from '../options/shared-options.ts';
 import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
@@ -62,12 +64,12 @@ export function planCommand(context: CommandContext): Command {
       '\nExample:\n  herald plan -f manifests/                                 applied to the cluster of $KUBECONFIG; nothing is written\n  herald plan -f manifests/ --fail-on moved-address,session-reset\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald\n  herald plan -f manifests/ --aws-cluster-name production    with the AWS calls; calls that change something are not made\n  herald plan -f manifests/ --provider /opt/acme/provider.ts     and which Services that provider would serve',
     )
     .action((options: Options) => plan(context, options));
-  return addAwsOptions(addCallerOptions(command));
+  return addAwsOptions(addAskOptions(addCallerOptions(command)));
 }
 
 async function plan(context: CommandContext, options: Options): Promise<void> {
   const proposal = await readProposal(context, options);
-  const { current, proposed, problems, currentErrors, unread } = proposal;
+  const { current, proposed, problems, currentErrors, inForce, unread } = proposal;
   const changes = planChanges(current, proposed, sessionChange);
   const outside = await previewProviders(context, options, proposal);
   const { previews, providers } = outside;
@@ -78,10 +80,12 @@ async function plan(context: CommandContext, options: Options): Promise<void> {
   if (options.output === 'json') {
     const told = outside.telling.length === 0 ? {} : { previews };
     const served = options.provider === undefined ? {} : { providers, untold: outside.silent };
-    context.print(JSON.stringify({ ...changes, ...told, ...served, failures, problems, currentErrors, unread }, undefined, 2));
+    context.print(
+      JSON.stringify({ ...changes, ...told, ...served, failures, problems, currentErrors, ...inForceJson(proposal), unread }, undefined, 2),
+    );
   } else {
     for (const line of [
-      ...linesAbove(currentErrors, { snapshot: current, kind: options.source === undefined ? 'cluster' : 'directory' }).map((line) =>
+      ...linesAbove(currentErrors, { snapshot: current, now: context.clock.date().getTime(), ...defined({ inForce }) }).map((line) =>
         line === '' ? line : `now: ${line}`,
       ),
       ...problemLines(problems),

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { defined } from '../../lang/defined.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { Store } from '../../model/store/store.ts';
 import { clusterConfig } from '../../model/kinds/default-config.ts';
@@ -9,12 +10,12 @@ import type { SourceProblem } from '../../sources/source.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { exitStatus } from '../context/exit-status.ts';
-import type { CallerOptions } from '../options/shared-options.ts';
+import type { AskOptions, InForce } from '../reading/in-force.ts';
 import { addPlaceholderSecrets, readCluster } from '../reading/read-cluster.ts';
 import { readDirectory } from '../reading/read-directory.ts';
 import { readFiles, readManifestFiles } from '../reading/read-manifests.ts';
 
-export interface ProposalOptions extends CallerOptions {
+export interface ProposalOptions extends AskOptions {
   readonly file: readonly string[];
   /** The current directory, or "none" to compare with no objects. Absent: the manifests are for a cluster. */
   readonly source?: string;
@@ -32,6 +33,8 @@ export interface Proposal {
   readonly problems: readonly SourceProblem[];
   /** Errors of the current objects. Their last good versions, where there are any, are in `current`. */
   readonly currentErrors: readonly SourceProblem[];
+  /** Only of a cluster with broken objects. */
+  readonly inForce?: InForce;
   readonly unread: readonly UnreadableKind[];
 }
 
@@ -92,7 +95,7 @@ async function ofCluster(context: CommandContext, options: ProposalOptions): Pro
   const reading = await readCluster(context, options);
   reading.close();
   const { entries, problems } = previewApply(reading.objects, files.objects, { prune: options.prune === true });
-  const proposed = readObjects(entries);
+  const proposed = readObjects(entries, reading.inForce?.versions);
   addPlaceholderSecrets(proposed.snapshot, reading.unread);
   const ofFiles = proposed.problems.filter(({ file }) => file !== undefined);
   return {
@@ -100,6 +103,7 @@ async function ofCluster(context: CommandContext, options: ProposalOptions): Pro
     proposed: proposed.snapshot,
     problems: [...files.problems, ...problems, ...ofFiles],
     currentErrors: errorsIn(reading.problems),
+    ...defined({ inForce: reading.inForce }),
     unread: reading.unread,
   };
 }

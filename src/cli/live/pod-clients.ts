@@ -80,7 +80,7 @@ export async function findPodClients(
     }
   });
   const clients = found.filter((one) => 'ask' in one);
-  unasked.push(...grouped(found.filter((one): one is UnreachableProcess => 'why' in one)));
+  unasked.push(...found.filter((one): one is UnreachableProcess => 'why' in one));
   return { clients, unasked, close };
 }
 
@@ -171,15 +171,6 @@ function refusalOf(error: KubeError, namespace: string, pod: string, port: numbe
 
 const reachFix = (port: number): string =>
   `check that the API server reaches port ${port} of the pod: --metrics-address, NetworkPolicies, the filter of the node`;
-
-/** Merges more than three processes that have the same problem into one entry. */
-function grouped(unasked: readonly UnreachableProcess[]): UnreachableProcess[] {
-  return [...Map.groupBy(unasked, ({ why, fix }) => `${why} ${fix}`).values()].flatMap((alike) => {
-    const [first] = alike;
-    if (first === undefined || alike.length <= 3) return alike;
-    return [{ who: `${first.who} and ${alike.length - 1} others`, why: first.why, fix: first.fix }];
-  });
-}
 
 async function atMost<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];

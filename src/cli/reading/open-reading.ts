@@ -1,20 +1,32 @@
 import { Option, type Command } from 'commander';
 import type { CommandContext } from '../context/command-context.ts';
-import { addCallerOptions, sourceOption, type CallerOptions } from '../options/shared-options.ts';
+import { addFindProcessesOptions } from '../live/find-processes.ts';
+import { addCallerOptions, sourceOption } from '../options/shared-options.ts';
+import type { AskOptions } from './in-force.ts';
 import { readCluster } from './read-cluster.ts';
 import { readDirectory } from './read-directory.ts';
 import { readManifestFiles } from './read-manifests.ts';
 import type { Reading } from './reading.ts';
 
-export interface ReadingOptions extends CallerOptions {
-  readonly source?: string;
+export interface ReadingOptions extends AskOptions {
   readonly file?: readonly string[];
 }
 
-/** Adds the options that choose where to read objects. The default is a cluster. */
+/** Adds the options that choose where to read objects, and which processes to query. The default is a cluster. */
 export function addReadingOptions(command: Command): Command {
-  return addCallerOptions(
-    command.addOption(sourceOption()).addOption(manifestsOption().conflicts(['source', 'kubeconfig', 'apiserver', 'context'])),
+  return addAskOptions(
+    addCallerOptions(
+      command.addOption(sourceOption()).addOption(manifestsOption().conflicts(['source', 'kubeconfig', 'apiserver', 'context'])),
+    ),
+  );
+}
+
+/** Adds the options that choose the processes to query. */
+export function addAskOptions(command: Command): Command {
+  return addFindProcessesOptions(
+    command.addOption(
+      new Option('--no-ask', 'do not query running processes: show only what is decided from the objects and what nodes report'),
+    ),
   );
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { isRecord } from '../../lang/is-record.ts';
 import { KubeClient } from '../../kube/client/client.ts';
 import { limits as kubeLimits } from '../../kube/limits.ts';
@@ -14,7 +15,7 @@ import { readObjects, type RawEntry } from '../../sources/read-objects.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
-import type { CallerOptions } from '../options/shared-options.ts';
+import { askInForce, type AskOptions } from './in-force.ts';
 import { leadershipIn } from './read-leadership.ts';
 import { recordedConditions } from './recorded-conditions.ts';
 import { isUnavailable } from '../storage/access-refused.ts';
@@ -24,20 +25,27 @@ import type { PastEvent, Reading, RecordedService } from './reading.ts';
  * Reads once, from a cluster, everything that the caller may read. A caller without the right to read all namespaces reads only
  * `namespace`.
  */
-export async function readCluster(context: CommandContext, options: CallerOptions, namespace?: string): Promise<Reading> {
+export async function readCluster(context: CommandContext, options: AskOptions, namespace?: string): Promise<Reading> {
   const { clock, stopped: signal } = context;
   const client = new KubeClient(await connectAsCaller(context, options), { clock });
   try {
     const within = namespace === undefined ? {} : { namespace };
-    const { objects, unread } = await listObjects(client, { ...within, signal });
-    const entries = objects.map((raw): RawEntry => ({ raw }));
-    const { snapshot, problems } = readObjects(entries);
+    const list = async (config?: unknown) => {
+      const { objects, unread } = await listObjects(client, { ...within, signal, ...defined({ config }) });
+      return { objects, unread, entries: objects.map((raw): RawEntry => ({ raw })) };
+    };
+    const asWritten = await list();
+    const inForce = await askInForce(context, options, readObjects(asWritten.entries).problems, asWritten.entries);
+    const config = inForce?.versions.get('HeraldConfig/default');
+    const { objects, unread, entries } = config === undefined ? asWritten : await list(config);
+    const { snapshot, problems } = readObjects(entries, inForce?.versions);
     addPlaceholderSecrets(snapshot, unread);
     return {
       kind: 'cluster',
       from: `the cluster at ${client.server}`,
       snapshot,
       problems,
+      ...defined({ inForce }),
       unread,
       now: clock.date().getTime(),
       ...(Math.abs(client.clockSkew.seconds) * 1000 > kubeLimits.skewMilliseconds ? { clockSkewSeconds: client.clockSkew.seconds } : {}),

@@ -6,6 +6,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import type { RawEntry } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
+import type { InForce } from './in-force.ts';
 
 /**
  * Everything that a command has read once, at one moment: from a cluster, from a directory with Herald's records, or from manifests alone.
@@ -20,6 +21,10 @@ export interface Reading {
   readonly from: string;
   readonly snapshot: Snapshot;
   readonly problems: readonly SourceProblem[];
+  /**
+   * Versions in force of the broken objects of a cluster: the snapshot has them. Absent: no object is broken, or no cluster was read.
+   */
+  readonly inForce?: InForce & { readonly versions: ReadonlyMap<string, unknown> };
   /** Kinds that the caller may not read or the cluster does not have. Decisions that rest on their absence are unknown. */
   readonly unread: readonly UnreadableKind[];
   /** The time by which the age of node reports is measured, in milliseconds since the epoch. */

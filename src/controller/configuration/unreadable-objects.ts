@@ -15,9 +15,11 @@ export interface Unreadable {
 /** Returns the first error of each configuration object. */
 export function unreadableObjects(problems: readonly SourceProblem[], snapshot: Snapshot): ReadonlyMap<ObjectKey, Unreadable> {
   const found = new Map<ObjectKey, Unreadable>();
-  for (const { severity, object = '', about, field = '', message, fix } of problems) {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const named = errors.flatMap((problem) => [problem.object ?? '', ...(problem.keeps ?? [])].map((object) => ({ ...problem, object })));
+  for (const { object, about, field = '', message, fix } of named) {
     const [kind = '', name = '', ...further] = object.split('/');
-    if (severity !== 'error' || !isConfigurationKind(kind) || name === '' || further.length > 0) continue;
+    if (!isConfigurationKind(kind) || name === '' || further.length > 0) continue;
     const key = objectKeyOf(kind, name);
     if (found.has(key)) continue;
     const inForce = configurationObject(snapshot, key) !== undefined;

@@ -155,6 +155,10 @@ export class InMemoryCluster implements Source {
     return () => undefined;
   }
 
+  kept(): readonly [] {
+    return [];
+  }
+
   problems(): readonly [] {
     return [];
   }

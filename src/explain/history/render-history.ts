@@ -1,3 +1,4 @@
+import { alikeUnqueried } from '../text/unqueried.ts';
 import type { HistoryCause, HistoryRoute } from '../../live/contract.ts';
 import type { MergedHistory, HistorySource, AttributedEntry, UnreachableProcess } from './merged-history.ts';
 
@@ -11,7 +12,7 @@ export function renderHistory(history: MergedHistory, wide: boolean): string[] {
     ...(entries.length > 0 ? entries : [nothingText(history)]),
     '',
     ...told.map((teller) => tellerText(teller, wide)),
-    ...unasked.flatMap(renderUnasked),
+    ...alikeUnqueried(unasked).flatMap(renderUnasked),
   ];
 }
 
@@ -54,7 +55,7 @@ function tellerText({ who, since, version }: HistorySource, wide: boolean): stri
   return `${who}${wide ? `, Herald ${version},` : ''} knows what happened since ${since}, the latest of each object`;
 }
 
-function renderUnasked({ who, why, fix }: UnreachableProcess): string[] {
+function renderUnasked({ who, why, fix }: Pick<UnreachableProcess, 'who' | 'why' | 'fix'>): string[] {
   return [`not queried: ${who}: ${why}`, ...(fix === '' ? [] : [`    fix: ${fix}`])];
 }
 

@@ -1,3 +1,4 @@
+import { alikeUnqueried } from '../text/unqueried.ts';
 import { reasonText } from '../../model/reasons.ts';
 import { tableLines } from '../text/table-text.ts';
 import type { RouteRow, RouteReport } from './route-report.ts';
@@ -20,7 +21,9 @@ const wideTitles = [
 
 /** Returns one row for each route to each peer. `wide` adds all attributes, and why a peer does not have the route. */
 export function renderRoutes({ routes, more, unasked = [] }: RouteReport, wide: boolean): string[] {
-  const untold = unasked.map(({ who, why }) => `${who} could not be queried, so routes are as decided and reported: ${why}`);
+  const untold = alikeUnqueried(unasked).map(
+    ({ who, why }) => `${who} could not be queried, so routes are as decided and reported: ${why}`,
+  );
   const beside = untold.length === 0 ? [] : ['', ...untold];
   if (routes.length === 0) return ['There are no routes.', ...beside];
   return [

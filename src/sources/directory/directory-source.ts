@@ -7,7 +7,9 @@ import { Store } from '../../model/store/store.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { shadowProblems } from '../shadow-problems.ts';
-import { SourceError, type Source, type SourceProblem } from '../source.ts';
+import { withoutPasswords } from '../without-passwords.ts';
+import { defined } from '../../lang/defined.ts';
+import { SourceError, type KeptObject, type Source, type SourceProblem } from '../source.ts';
 import { PathBatch } from './watch/path-batch.ts';
 import { limits } from './limits.ts';
 import { roleOf } from './layout.ts';
@@ -50,6 +52,8 @@ export class DirectorySource implements Source {
   /** The mode in which all current manifests were read. */
   #mode = readingModeOf(undefined);
   #problems: readonly SourceProblem[] = [];
+  /** Objects whose earlier version is in force, with the time of the first refusal. */
+  #keptSince: ReadonlyMap<string, number> = new Map();
   /** Problems of the first directory, after replaceBy() read another one: its unreadable folders. */
   #replaced: readonly SourceProblem[] = [];
   #closed = false;
@@ -125,6 +129,13 @@ export class DirectorySource implements Source {
 
   problems(): readonly SourceProblem[] {
     return this.#problems;
+  }
+
+  kept(): readonly KeptObject[] {
+    return this.#manifests.keptObjects().map(({ object, problem, raw }) => {
+      const since = this.#keptSince.get(object) ?? this.#clock.date().getTime();
+      return { object, problem, since, ...defined({ inForce: withoutPasswords(raw) }) };
+    });
   }
 
   async close(): Promise<void> {
@@ -245,6 +256,8 @@ export class DirectorySource implements Source {
   }
 
   #notify(changes: readonly Change[]): void {
+    const now = this.#clock.date().getTime();
+    this.#keptSince = new Map(this.#manifests.keptObjects().map(({ object }) => [object, this.#keptSince.get(object) ?? now]));
     const problems = [
       ...this.#replaced,
       ...unreadableFolders(this.#watch),

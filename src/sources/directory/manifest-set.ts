@@ -57,6 +57,17 @@ export class ManifestSet {
     return new Map(files);
   }
 
+  /** Returns the objects whose earlier version is in force, with the problem of the present one and the earlier one as written. */
+  keptObjects(): { readonly object: string; readonly problem: SourceProblem; readonly raw: unknown }[] {
+    return [...this.#broken].flatMap(([file, part]) => {
+      const errors = (this.#problems.get(file) ?? []).filter(({ severity }) => severity === 'error');
+      return [...(this.#files.get(file) ?? [])].flatMap(([object, { raw, good, objects }]) => {
+        const problem = errors.find(({ object: named, keeps }) => named === object || keeps?.includes(object)) ?? errors[0];
+        return problem === undefined || objects.length === 0 || (part === 'objects' && good) ? [] : [{ object, problem, raw }];
+      });
+    });
+  }
+
   /** Returns the files for which there are recorded versions. */
   recorded(): Iterable<string> {
     return this.#recorded.keys();
@@ -84,17 +95,13 @@ export class ManifestSet {
       for (const [id, held] of [...before, ...recorded]) if (!after.has(id)) after.set(id, { ...held, good: false });
     }
     const broken = [...after].filter(([, { good }]) => !good);
-    for (const [id, { objects, at }] of broken) {
-      if (objects.length > 0)
-        problems.push(problemAt(file, at, id, 'is broken; the last good version stays in force', 'see the other problem of this file'));
-    }
     this.#claim(file, before, after);
     if (manifests === undefined) this.#files.delete(file);
     else this.#files.set(file, after);
     if (broken.length > 0 || manifests?.unidentified === true) this.#broken.set(file, 'objects');
     else this.#broken.delete(file);
     if (problems.length === 0) this.#problems.delete(file);
-    else this.#problems.set(file, problems.slice(0, limits.problemsPerFile));
+    else this.#problems.set(file, withKept(problems, broken).slice(0, limits.problemsPerFile));
     return new Set([...before.keys(), ...after.keys()]);
   }
 
@@ -197,6 +204,17 @@ function emptyProblem(file: string, empty: Manifests['empty']): SourceProblem[] 
   const fix = 'write its manifests again, or delete the file';
   if (empty === 'blank') return [{ severity: 'error', file, message: 'is empty: nothing is read from it', fix }];
   return [{ severity: 'warning', file, message: 'holds only comments: nothing is read from it', fix }];
+}
+
+/** Adds the objects whose last good version stays in force to the problems that broke them: their own first error, or one of the file. */
+function withKept(problems: readonly SourceProblem[], broken: readonly (readonly [string, Held])[]): SourceProblem[] {
+  const kept = broken.flatMap(([id, { objects }]) => (objects.length > 0 ? [id] : []));
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const causes = Map.groupBy(kept, (id) => errors.find(({ object }) => object === id) ?? errors.find(({ object }) => object === undefined));
+  return problems.map((problem) => {
+    const keeps = causes.get(problem);
+    return keeps === undefined ? problem : { ...problem, keeps };
+  });
 }
 
 function problemAt(file: string, { line, column }: Position, object: string, message: string, fix: string): SourceProblem {

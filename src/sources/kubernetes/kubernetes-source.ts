@@ -9,7 +9,7 @@ import type { ParseResult } from '../../model/parse.ts';
 import type { Change, KindName, Snapshot } from '../../model/store/snapshot.ts';
 import { Store } from '../../model/store/store.ts';
 import { shadowProblems } from '../shadow-problems.ts';
-import { problemText, type Source, type SourceProblem } from '../source.ts';
+import { problemText, type KeptObject, type Source, type SourceProblem } from '../source.ts';
 import { Subscribers } from '../subscribers.ts';
 import { Collection, type CollectionEvents } from './collections/collection.ts';
 import { CompatModeSwitch } from './collections/compat-mode-switch.ts';
@@ -72,6 +72,7 @@ export class KubernetesSource implements Source {
     this.#components = components;
     this.#node = node;
     this.#events = {
+      now: () => components.clock.date().getTime(),
       changed: (changes) => this.#changed(changes),
       problemsChanged: () => this.#problemListeners.notify(this.problems()),
     };
@@ -141,6 +142,10 @@ export class KubernetesSource implements Source {
     // Errors come first, so that many warnings do not hide an unusable object.
     const errorsFirst = [...once.values()].toSorted((a, b) => Number(a.severity === 'warning') - Number(b.severity === 'warning'));
     return errorsFirst.slice(0, limits.problems);
+  }
+
+  kept(): readonly KeptObject[] {
+    return this.#followed().flatMap(({ collection }) => collection.kept());
   }
 
   async close(): Promise<void> {

@@ -18,6 +18,8 @@ interface ListedObjects {
 interface ListOptions {
   /** The namespace to list when the caller may not list all. */
   readonly namespace?: string;
+  /** The HeraldConfig in force. It decides which kinds of MetalLB are read. Absent: the one that is listed. */
+  readonly config?: unknown;
   readonly signal: AbortSignal;
 }
 
@@ -30,7 +32,7 @@ const namespaced: ReadonlySet<KindName> = new Set<KindName>(['Service', 'Endpoin
  */
 export async function listObjects(client: Pick<KubeClient, 'get'>, options: ListOptions): Promise<ListedObjects> {
   const configs = await listKind(client, configKind, options);
-  const mode = modeIn(configs.objects);
+  const mode = modeIn(options.config === undefined ? configs.objects : [options.config]);
   const metallb = mode.compat === 'none' ? [] : kindsOfMetalLB(mode.namespace);
   const kinds = [serviceKind, ...kindsOfController, ...metallb];
   const listed = [configs, ...(await Promise.all(kinds.map((kind) => listKind(client, kind, options))))];
@@ -40,7 +42,7 @@ export async function listObjects(client: Pick<KubeClient, 'get'>, options: List
 }
 
 /** Returns the mode in which other kinds are read. */
-function modeIn(configs: readonly RawObject[]): ReadingMode {
+function modeIn(configs: readonly unknown[]): ReadingMode {
   const config = configs.map((raw) => parseObject(raw, { unknownFields: 'warned of' }).object).find((one) => one?.kind === 'HeraldConfig');
   return readingModeOf(config);
 }

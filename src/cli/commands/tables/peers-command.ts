@@ -2,13 +2,12 @@ import type { Command } from 'commander';
 import { renderSessions } from '../../../explain/sessions/render-sessions.ts';
 import { sessionReport, type SessionReport } from '../../../explain/sessions/session-report.ts';
 import type { CommandContext } from '../../context/command-context.ts';
-import { addFindProcessesOptions } from '../../live/find-processes.ts';
-import { askedView, noAskOption, type QueryOptions } from '../../live/query-nodes.ts';
+import { askedView } from '../../reading/query-nodes.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 
 export function peersCommand(context: CommandContext): Command {
-  const command = tableCommand<TableOptions & NameOptions & QueryOptions, SessionReport>(context, {
+  const command = tableCommand<TableOptions & NameOptions, SessionReport>(context, {
     command: 'peers',
     alias: 'peer',
     description: 'show the BGP sessions of all nodes: state, uptime, and routes received and advertised by family',
@@ -18,7 +17,7 @@ export function peersCommand(context: CommandContext): Command {
       'herald peers --peer tor1 --watch           again whenever it changes',
       'herald peers --source /etc/herald -o json  a directory',
     ],
-    options: [nodeOption(), peerOption(), noAskOption()],
+    options: [nodeOption(), peerOption()],
     async data(reading, options) {
       const { now } = reading;
       requireKnownNames(reading.snapshot, options);
@@ -27,5 +26,5 @@ export function peersCommand(context: CommandContext): Command {
     },
     lines: renderSessions,
   });
-  return addFindProcessesOptions(command);
+  return command;
 }

@@ -6,12 +6,11 @@ import type { CommandContext } from '../../context/command-context.ts';
 import { namedService, namespaceOption, type NamespaceOption } from '../../context/object-words.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { withLiveRoutes } from '../../../explain/service/live-routes.ts';
-import { askedView, noAskOption, type QueryOptions } from '../../live/query-nodes.ts';
-import { addFindProcessesOptions } from '../../live/find-processes.ts';
+import { askedView } from '../../reading/query-nodes.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 import { unknownNameError } from '../../context/unknown-name.ts';
 
-interface Options extends NamespaceOption, TableOptions, NameOptions, QueryOptions {
+interface Options extends NamespaceOption, TableOptions, NameOptions {
   readonly service?: string;
 }
 
@@ -26,7 +25,7 @@ export function routesCommand(context: CommandContext): Command {
       'herald routes --service shop/web --watch        again whenever it changes',
       'herald routes -f manifests/                     routes that manifests would announce',
     ],
-    options: [nodeOption(), peerOption(), new Option('--service <namespace/name>', 'only this Service'), namespaceOption(), noAskOption()],
+    options: [nodeOption(), peerOption(), new Option('--service <namespace/name>', 'only this Service'), namespaceOption()],
     async data({ snapshot, now }, options) {
       const { node, peer, service } = options;
       requireKnownNames(snapshot, { ...defined({ node, peer }) });
@@ -44,5 +43,5 @@ export function routesCommand(context: CommandContext): Command {
     },
     lines: renderRoutes,
   });
-  return addFindProcessesOptions(command);
+  return command;
 }

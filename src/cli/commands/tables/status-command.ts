@@ -10,14 +10,13 @@ import { sessionReport } from '../../../explain/sessions/session-report.ts';
 import { problemText, type SourceProblem } from '../../../sources/source.ts';
 import { defaultNamespace } from '../../options/shared-options.ts';
 import type { CommandContext } from '../../context/command-context.ts';
-import { addFindProcessesOptions } from '../../live/find-processes.ts';
-import { askedView, noAskOption, type QueryOptions } from '../../live/query-nodes.ts';
+import { askedView } from '../../reading/query-nodes.ts';
 import type { Reading } from '../../reading/reading.ts';
 import { currentConditions, currentStates } from './current-conditions.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 import { unhealthyObjects } from './unhealthy-objects.ts';
 
-interface Options extends TableOptions, QueryOptions {
+interface Options extends TableOptions {
   readonly leaderElectNamespace?: string;
   readonly problems?: boolean;
 }
@@ -39,7 +38,6 @@ export function statusCommand(context: CommandContext): Command {
     ],
     options: [
       new Option('--problems', 'show only problems, each once, with its cause and the fix; exit status 3 if there are any, 0 if none'),
-      noAskOption(),
       new Option('--leader-elect-namespace <name>', `namespace of the Lease of the controllers (default: ${defaultNamespace})`).conflicts([
         'source',
         'file',
@@ -55,7 +53,7 @@ export function statusCommand(context: CommandContext): Command {
     },
     lines: (data, wide) => ('problems' in data ? renderProblems(data, wide) : renderOverview(data, wide)),
   });
-  return addFindProcessesOptions(command);
+  return command;
 }
 
 async function readOverview(

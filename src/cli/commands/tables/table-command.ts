@@ -2,6 +2,7 @@ import { Command, type Option } from 'commander';
 import { unreadLines, markUndecided } from '../../../explain/unread-objects.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import { addReadingOptions, openReading, type ReadingOptions } from '../../reading/open-reading.ts';
+import { inForceJson } from '../../reading/in-force.ts';
 import { linesAbove } from '../../reading/problem-lines.ts';
 import type { Reading } from '../../reading/reading.ts';
 import { asDocument, tableOutputOption, type TableOutputOptions } from './output-format.ts';
@@ -42,7 +43,7 @@ async function answerOf<O extends TableOptions, D extends object>(
   try {
     const { problems, unread } = reading;
     const data = markUndecided(await table.data(reading, options), unread, '');
-    const document = asDocument(options, { problems, unread, ...data });
+    const document = asDocument(options, { problems, ...inForceJson(reading), unread, ...data });
     if (document !== undefined) return document;
     const beside = unreadLines(unread);
     const lines = [

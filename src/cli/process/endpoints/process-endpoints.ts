@@ -1,13 +1,15 @@
+import { defined } from '../../../lang/defined.ts';
 import { retryingHttpListener, type ListenerComponents, type ListenerOptions } from '../../../agent/host/retrying-http-listener.ts';
 import type { ClockSkew } from '../../../kube/client/clock-skew.ts';
 import { History } from '../../../live/history.ts';
+import { keptList } from '../../../live/kept-list.ts';
 import { LiveApi } from '../../../live/live-api.ts';
 import { LivePortHandler } from '../../../live/live-port.ts';
-import { livePaths, type LiveProcess } from '../../../live/contract.ts';
+import { livePaths, type LiveKept, type LiveProcess } from '../../../live/contract.ts';
 import { formatAddress } from '../../../net/address.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
 import type { RecordHealth } from '../../../sources/directory/records/record-health.ts';
-import type { Source } from '../../../sources/source.ts';
+import type { KeptObject, Source } from '../../../sources/source.ts';
 import { listenLocal, type AnswerLocal } from '../../../system/http/local-socket.ts';
 import { listenHttp, type AnswerHttp, type ListenHttp } from '../../../system/http/http-listener.ts';
 import { RetryingListener } from '../../../system/http/retrying-listener.ts';
@@ -84,8 +86,12 @@ export class ProcessEndpoints {
     });
   }
 
-  /** Exposes as metrics how many objects and problems a source has read. */
+  /** Exposes how many objects and problems a source has read, and of which objects an earlier version is in force. */
   follow(source: Source): void {
+    this.live.addList(
+      livePaths.kept,
+      keptList(() => source.kept().map(toldKept)),
+    );
     const problems = { error: 0, warning: 0 };
     const count = (): void => {
       const all = source.problems();
@@ -124,6 +130,19 @@ export class ProcessEndpoints {
     };
     return retryingHttpListener(this.#components, { ...options, answer, bounds, onStatusChanged: () => undefined });
   }
+}
+
+function toldKept({ object, problem, since, inForce }: KeptObject): LiveKept {
+  const slash = object.indexOf('/');
+  const { file, line, column, field, message, fix } = problem;
+  return {
+    kind: object.slice(0, slash),
+    name: object.slice(slash + 1),
+    problem: { ...defined({ file, line, column, field }), message, fix },
+    // oxlint-disable-next-line no-restricted-globals -- writing a date as text is pure
+    since: new Date(since).toISOString(),
+    ...defined({ inForce }),
+  };
 }
 
 /** Listens on a Unix socket and tries again while the previous process holds it. The process works without its socket too. */

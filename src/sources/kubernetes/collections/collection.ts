@@ -1,12 +1,16 @@
+import { defined } from '../../../lang/defined.ts';
 import type { KubeError, KubeErrorCode } from '../../../kube/error.ts';
 import type { RawObject } from '../../../kube/raw-object.ts';
 import type { ReflectorSink } from '../../../kube/reflector/reflector.ts';
 import { parseObject, type FieldProblem, type ParseResult } from '../../../model/parse.ts';
 import { sameContent } from '../../../model/store/same-content.ts';
 import type { Change, HeraldObject, KindName } from '../../../model/store/snapshot.ts';
-import type { SourceProblem } from '../../source.ts';
+import type { KeptObject, SourceProblem } from '../../source.ts';
+import { withoutPasswords } from '../../without-passwords.ts';
 
 export interface CollectionEvents {
+  /** The present time in milliseconds since the epoch. */
+  readonly now: () => number;
   readonly changed: (changes: readonly Change[]) => void;
   readonly problemsChanged: () => void;
 }
@@ -22,6 +26,17 @@ export interface CollectionKind {
   readonly apiVersion: string;
   /** Replaces the kind in messages. */
   readonly label?: string;
+  /**
+   * True for kinds of which the version in force is also kept as written, for callers that ask for it. Only kinds with few objects: what the
+   * API server accepts of the others, Herald can use.
+   */
+  readonly isKeptAsWritten?: true;
+}
+
+/** An object in the store. */
+interface Good {
+  readonly uid: unknown;
+  readonly written?: unknown;
 }
 
 /**
@@ -35,8 +50,10 @@ export class Collection implements ReflectorSink {
   readonly #destination: Destination;
   readonly #parse: (raw: RawObject) => ParseResult;
   readonly #events: CollectionEvents;
-  /** The UID of each object in the store. */
-  readonly #good = new Map<string, unknown>();
+  readonly #isKeptAsWritten: boolean;
+  readonly #good = new Map<string, Good>();
+  /** Objects whose present version cannot be used while an earlier one is in the store, with the time of their first refusal. */
+  readonly #kept = new Map<string, number>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
   /** Objects from before a relist that the new list has not confirmed yet. */
   readonly #unconfirmed = new Set<string>();
@@ -47,7 +64,7 @@ export class Collection implements ReflectorSink {
   #trouble: SourceProblem | undefined;
 
   constructor(
-    { kind, apiVersion, label = kind }: CollectionKind,
+    { kind, apiVersion, label = kind, isKeptAsWritten }: CollectionKind,
     destination: Destination,
     events: CollectionEvents,
     parse: (raw: RawObject) => ParseResult = (raw) => parseObject(raw, { unknownFields: 'warned of' }),
@@ -55,6 +72,7 @@ export class Collection implements ReflectorSink {
     this.#kind = kind;
     this.#apiVersion = apiVersion;
     this.#label = label;
+    this.#isKeptAsWritten = isKeptAsWritten === true;
     this.#destination = destination;
     this.#parse = parse;
     this.#events = events;
@@ -76,19 +94,36 @@ export class Collection implements ReflectorSink {
     return [...(this.#trouble === undefined ? [] : [this.#trouble]), ...[...this.#problems.values()].flat()];
   }
 
+  /** Returns the objects of which an earlier version is in force. */
+  kept(): KeptObject[] {
+    return [...this.#kept].flatMap(([key, since]) => {
+      const problem = this.#problems.get(key)?.find(({ severity }) => severity === 'error');
+      const written = this.#good.get(key)?.written;
+      return problem === undefined ? [] : [{ object: this.#nameOf(key), problem, since, ...defined({ inForce: written }) }];
+    });
+  }
+
   present(key: string, raw: RawObject): void {
     const { uid } = raw.metadata;
     this.#unconfirmed.delete(key);
     // Elements of a list lack apiVersion and kind.
-    const { object, problems, warnings } = this.#parse({ ...raw, apiVersion: this.#apiVersion, kind: this.#kind });
+    const whole = { ...raw, apiVersion: this.#apiVersion, kind: this.#kind };
+    const { object, problems, warnings } = this.#parse(whole);
+    const earlier = this.#good.get(key);
+    const isKept = object === undefined && problems.length > 0 && earlier?.uid === uid && earlier !== undefined;
+    if (!isKept) this.#kept.delete(key);
+    else if (!this.#kept.has(key)) this.#kept.set(key, this.#events.now());
     this.#note(key, [
-      ...problems.map((problem) => this.#located('error', key, raw, problem)),
+      ...problems.map((problem, index) => ({
+        ...this.#located('error', key, raw, problem),
+        ...(isKept && index === 0 ? { keeps: [this.#nameOf(key)] } : {}),
+      })),
       ...warnings.map((warning) => this.#located('warning', key, raw, warning)),
     ]);
     if (object !== undefined) {
-      this.#good.set(key, uid);
+      this.#good.set(key, this.#isKeptAsWritten ? { uid, written: withoutPasswords(whole) } : { uid });
       this.#changes.push(...this.#destination.upsert(object));
-    } else if (this.#good.has(key) && this.#good.get(key) !== uid) this.#remove(key);
+    } else if (earlier !== undefined && earlier.uid !== uid) this.#remove(key);
   }
 
   deleted(key: string): void {
@@ -124,6 +159,7 @@ export class Collection implements ReflectorSink {
   }
 
   #remove(key: string): void {
+    this.#kept.delete(key);
     // An object that was never good is not in the store.
     if (!this.#good.delete(key)) return;
     this.#changes.push(...this.#destination.remove(this.#kind, key));
@@ -150,7 +186,11 @@ export class Collection implements ReflectorSink {
       resourceVersion,
       ...(typeof generation === 'number' ? { generation } : {}),
     };
-    return { severity, object: `${this.#label}/${key}`, about, field, message, fix };
+    return { severity, object: this.#nameOf(key), about, field, message, fix };
+  }
+
+  #nameOf(key: string): string {
+    return `${this.#label}/${key}`;
   }
 }
 

@@ -18,7 +18,9 @@ const grouped = (kind: KindName, apiVersion: string, plural: string, optional: b
 });
 
 /** Herald's kinds exist after their CRDs are installed, which may happen after a start. */
-const ours = (kind: KindName): WatchedKind => grouped(kind, heraldApiVersion, pluralOf(kind), true);
+const optional = (kind: KindName): WatchedKind => grouped(kind, heraldApiVersion, pluralOf(kind), true);
+
+const ours = (kind: KindName): WatchedKind => ({ ...optional(kind), isKeptAsWritten: true });
 
 /** HeraldConfig decides how other kinds are read and is read before them. */
 export const configKind = ours('HeraldConfig');
@@ -44,7 +46,7 @@ const common: readonly WatchedKind[] = [
 export const kindsOfAgent = common;
 
 /** Agents' reports. The controller reads them; agents only while they need to know the abilities of other nodes. */
-export const reports = ours('NodeState');
+export const reports = optional('NodeState');
 
 export const kindsOfController: readonly WatchedKind[] = [...common, reports];
 
@@ -54,5 +56,6 @@ export const kindsOfMetalLB = (namespace: string): WatchedKind[] =>
     kind: kind as KindName,
     apiVersion,
     label,
+    isKeptAsWritten: true,
     resource: { path: `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/${plural}`, optional: true },
   }));

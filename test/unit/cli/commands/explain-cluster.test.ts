@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FabricCluster, listPath } from '../fabric-cluster.ts';
 import { explainCommand } from '../../../../src/cli/commands/explain-command.ts';
+import { livePaths } from '../../../../src/live/contract.ts';
 import { inProcess } from '../in-process.ts';
 import type { Outcome } from '../program.ts';
 
@@ -40,12 +41,70 @@ describe('explain service of a cluster', patient, () => {
     expect(stderr).toContain('has no context "c" (it has: a, b)');
   });
 
-  test('explain says that the last good version of an object that is broken in the cluster is not known', async () => {
-    cluster.server.put(ours('IPAddressPool'), 'public', { spec: { addresses: ['198.51.100.999'] } });
-    const { stdout } = await explain(web);
-    expect(stdout).toMatch(/^problem: IPAddressPool\/public: spec\.addresses\[0\]: "198\.51\.100\.999"/);
-    expect(stdout).toContain('an earlier good version of IPAddressPool/public may be in force in processes that read it');
-    expect(stdout).not.toContain('nothing of IPAddressPool/public is in force');
+  describe('of which a pool cannot be used as it is written', () => {
+    const pods = '/api/v1/namespaces/herald-system/pods';
+    const wrong = { spec: { addresses: ['198.51.100.999'] } };
+    const metadata = { name: 'public', uid: '1', resourceVersion: '7' };
+    const earlier = {
+      apiVersion: 'herald.dev/v1alpha1',
+      kind: 'IPAddressPool',
+      metadata,
+      spec: { addresses: ['198.51.100.10-198.51.100.99'] },
+    };
+    const problem = { field: 'spec.addresses[0]', message: 'octet 999 is above 255', fix: 'correct the address' };
+
+    /** A pod of Herald whose process has these earlier versions in force. */
+    function addProcess(name: string, command: 'agent' | 'controller', port: number, kept: readonly object[]): void {
+      const metadata = { labels: { 'app.kubernetes.io/name': 'herald', 'app.kubernetes.io/component': command } };
+      cluster.server.put('/api/v1/pods', name, { metadata, spec: { nodeName: 'node1' }, status: { phase: 'Running' } }, 'herald-system');
+      const process = { command, ...(command === 'agent' ? { node: 'node1' } : {}), version: '1.2.3', started: '2026-01-01T00:00:00.000Z' };
+      const answer = (path: string, body: object): void =>
+        void cluster.server.texts.set(`${pods}/${name}:${port}/proxy${path}`, JSON.stringify(body));
+      answer(livePaths.index, { process });
+      answer(livePaths.kept, { process, items: kept });
+      answer(livePaths.sessions, { process, items: [] });
+      answer(livePaths.routes, { process, items: [] });
+    }
+    const keeps = { kind: 'IPAddressPool', name: 'public', problem, since: '2026-01-01T00:00:00.000Z', inForce: earlier };
+
+    beforeEach(() => {
+      cluster.server.put(ours('IPAddressPool'), 'public', wrong);
+      cluster.edit('web', (service) => ({ ...service, status: { loadBalancer: { ingress: [{ ip: '198.51.100.10' }] } } }));
+    });
+
+    test('explain decides from the version that a process has in force, and names the mistake first', async () => {
+      addProcess('controller-1', 'controller', 10_292, [keeps]);
+      addProcess('agent-1', 'agent', 10_290, [keeps]);
+      const { stdout } = await explain(web);
+      const lines = stdout.split('\n');
+      expect(lines[0]).toMatch(/^problem: IPAddressPool\/public: spec\.addresses\[0\]: "198\.51\.100\.999"/);
+      expect(lines[1]).toMatch(
+        /^in force: the last good version of IPAddressPool\/public, for .+ in the controller .+: what follows is decided from it$/,
+      );
+      expect(stdout).toContain('Address    198.51.100.10 (pool public)');
+      const { stdout: json } = await explain(web, '-o', 'json');
+      expect((JSON.parse(json) as { inForce: { kept: object[] } }).inForce.kept).toMatchObject([
+        { object: 'IPAddressPool/public', since: keeps.since, others: [], without: [] },
+      ]);
+    });
+
+    test('explain names the processes that started after the mistake and have no version of the pool', async () => {
+      addProcess('controller-1', 'controller', 10_292, [keeps]);
+      addProcess('agent-1', 'agent', 10_290, []);
+      const { stdout } = await explain(web);
+      expect(stdout).toContain(
+        'problem: nothing of IPAddressPool/public is in force in the agent of node1: no earlier good version is known there',
+      );
+      expect(stdout).toContain('Address    198.51.100.10 (pool public)');
+    });
+
+    test('explain says which processes were not queried, and what may be wrong for this reason', async () => {
+      const { stdout } = await explain(web, '--no-ask');
+      expect(stdout).toContain(
+        'not queried: agents and controllers: --no-ask: an earlier version of IPAddressPool/public may be in force there, and what follows may then be wrong wherever it depends on IPAddressPool/public',
+      );
+      expect(stdout).not.toContain('nothing of IPAddressPool/public is in force');
+    });
   });
 
   test('explain names kinds that the caller may not list, and concludes nothing from their absence', async () => {

@@ -92,8 +92,12 @@ describe('a directory as a source', () => {
     await bench.write('a.yaml', `${poolYaml('one', '192.0.2.300/32')}---\n${poolYaml('two', '203.0.113.0/24')}`);
     await bench.until(() => rangesOf(bench, 'two')?.[0] === '203.0.113.0/24');
     expect(rangesOf(bench, 'one')).toEqual(['192.0.2.0/24']);
-    expect(bench.problems.join('\n')).toMatch(/a.yaml:7:5: IPAddressPool\/one: spec.addresses\[0\]: .*above 255/);
-    expect(bench.problems.join('\n')).toContain('the last good version stays in force');
+    expect(bench.problems).toEqual([
+      expect.stringMatching(/^a.yaml:7:5: IPAddressPool\/one: spec.addresses\[0\]: .*above 255.*; its last good version stays in force$/),
+    ]);
+    expect(bench.source.kept()).toMatchObject([
+      { object: 'IPAddressPool/one', problem: { field: 'spec.addresses[0]', line: 7 }, inForce: { spec: { addresses: ['192.0.2.0/24'] } } },
+    ]);
     await bench.write('a.yaml', `${poolYaml('one', '192.0.2.128/25')}---\n${poolYaml('two', '203.0.113.0/24')}`);
     await bench.until(() => rangesOf(bench, 'one')?.[0] === '192.0.2.128/25');
     expect(bench.problems).toEqual([]);
@@ -166,10 +170,20 @@ describe('a directory as a source', () => {
     await bench.until(() => bench.problems.length > 0);
     expect(bench.source.snapshot.pools.get('same')).toBe(earlier);
     await bench.write('b.yaml', poolYaml('same', '192.0.2.301'));
-    await bench.until(() => bench.problems.some((problem) => problem.includes('the last good version stays')));
+    await bench.until(() => bench.problems.some((problem) => problem.includes('its last good version stays')));
     expect(bench.source.snapshot.pools.get('same')).toBe(earlier);
     await bench.remove('b.yaml');
     await bench.until(() => bench.source.snapshot.pools.size === 0);
+  });
+
+  test('a file that is not YAML has one problem, which names the objects that stay in force', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': `${poolYaml('one')}---\n${poolYaml('two', '198.51.100.0/24')}` });
+    await bench.write('a.yaml', `${poolYaml('one')}---\n${poolYaml('two', '198.51.100.0/24')}  bad: [\n`);
+    await bench.until(() => bench.problems.length > 0);
+    expect(bench.problems).toEqual([
+      expect.stringMatching(/^a\.yaml:\d+:\d+: .*; the last good version of IPAddressPool\/two stays in force$/),
+    ]);
+    expect(rangesOf(bench, 'two')).toEqual(['198.51.100.0/24']);
   });
 
   test('an object that is twice in one file comes from the first document', async () => {

@@ -1,21 +1,12 @@
-import { Option } from 'commander';
 import { liveView, type LiveNode, type LiveNodes, type LiveView } from '../../explain/sessions/live-view.ts';
 import { livePaths, type LiveRoute, type LiveSession } from '../../live/contract.ts';
 import { KubeError } from '../../kube/error.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
-import type { ReadingOptions } from '../reading/open-reading.ts';
-import type { Reading } from '../reading/reading.ts';
-import { findProcesses, type FindProcessesOptions } from './find-processes.ts';
-import { fetchAllPages, LiveError, type FoundProcesses, type LiveClient, type UnreachableProcess } from './live-client.ts';
-
-export interface QueryOptions extends ReadingOptions, FindProcessesOptions {
-  /** False: --no-ask. */
-  readonly ask?: boolean;
-}
-
-export const noAskOption = (): Option =>
-  new Option('--no-ask', 'do not query running agents: show only what is decided and what nodes report');
+import { findProcesses } from '../live/find-processes.ts';
+import { fetchAllPages, LiveError, type FoundProcesses, type LiveClient, type UnreachableProcess } from '../live/live-client.ts';
+import type { ReadingOptions } from './open-reading.ts';
+import type { Reading } from './reading.ts';
 
 interface AskedNodes {
   readonly live: LiveNodes;
@@ -34,7 +25,7 @@ interface NodeQuery {
  * Queries agents for their sessions and the routes that they have sent. A command works without any agent, from decisions and reports. The
  * answer of an agent counts only as a whole, so that no node is shown from two sources.
  */
-export async function queryNodes(context: CommandContext, options: QueryOptions, query: NodeQuery): Promise<AskedNodes> {
+export async function queryNodes(context: CommandContext, options: ReadingOptions, query: NodeQuery): Promise<AskedNodes> {
   // Manifests have no running processes.
   if (options.ask === false || options.file !== undefined) return { live: new Map(), unasked: [] };
   let found: FoundProcesses;
@@ -71,7 +62,7 @@ export async function queryNodes(context: CommandContext, options: QueryOptions,
 /** Queries agents for their sessions and puts the answers in place of the reports. */
 export async function askedView(
   context: CommandContext,
-  options: QueryOptions,
+  options: ReadingOptions,
   { snapshot, now }: Pick<Reading, 'snapshot' | 'now'>,
   query: NodeQuery = {},
 ): Promise<LiveView & Pick<AskedNodes, 'unasked'>> {
