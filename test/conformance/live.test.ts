@@ -199,7 +199,11 @@ test('a mistake in a pool that the API server accepts is named first, and the ex
   await write(['198.51.100.0/24', '198.51.100.0/25']);
   const explained = async (...words: readonly string[]): Promise<string> =>
     (await herald('asker', 'explain', 'service', 'default/web', ...words)).stdout;
-  await until('the agent keeps the earlier version', async (note) => String(note(await explained())).includes('in force: the last good'), 30_000);
+  await until(
+    'the agent keeps the earlier version',
+    async (note) => String(note(await explained())).includes('in force: the last good'),
+    30_000,
+  );
   const lines = (await explained()).split('\n');
   expect(lines[0]).toMatch(/^problem: IPAddressPool\/main: spec\.addresses: /);
   expect(lines[1]).toMatch(
