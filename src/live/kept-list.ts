@@ -7,9 +7,9 @@ import { pageOf } from './query.ts';
 export function keptList(kept: () => readonly LiveKept[]): LiveList {
   return {
     parameters: [],
-    items: (query) => {
+    items: ({ limit, after }) => {
       const sorted = kept().toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-      const { items, ...rest } = pageOf(sorted, keyOf, { ...query, limit: Math.min(query.limit, limits.keptObjects) });
+      const { items, ...rest } = pageOf(sorted, keyOf, { limit: Math.min(limit, limits.keptObjects), after });
       return { items: items.map(bounded), ...rest };
     },
   };

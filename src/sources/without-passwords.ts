@@ -17,8 +17,10 @@ export function withoutPasswords(raw: unknown): Readonly<Record<string, unknown>
   };
 }
 
-function withoutCopies({ managedFields: _, annotations, ...metadata }: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  if (!isRecord(annotations)) return metadata;
-  const kept = Object.entries(annotations).filter(([name]) => !name.endsWith('/last-applied-configuration'));
-  return { ...metadata, annotations: Object.fromEntries(kept) };
+function withoutCopies(metadata: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const kept = Object.fromEntries(Object.entries(metadata).filter(([name]) => name !== 'managedFields'));
+  const { annotations } = kept;
+  if (!isRecord(annotations)) return kept;
+  const own = Object.entries(annotations).filter(([name]) => !name.endsWith('/last-applied-configuration'));
+  return { ...kept, annotations: Object.fromEntries(own) };
 }

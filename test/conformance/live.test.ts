@@ -199,11 +199,7 @@ test('a mistake in a pool that the API server accepts is named first, and the ex
   await write(['198.51.100.0/24', '198.51.100.0/25']);
   const explained = async (...words: readonly string[]): Promise<string> =>
     (await herald('asker', 'explain', 'service', 'default/web', ...words)).stdout;
-  await until(
-    'the agent keeps the earlier version',
-    async (note) => String(note(await explained())).includes('in force: the last good'),
-    30_000,
-  );
+  await until('the agent keeps the earlier version', async (note) => note(await explained()).includes('in force: the last good'), 30_000);
   const lines = (await explained()).split('\n');
   expect(lines[0]).toMatch(/^problem: IPAddressPool\/main: spec\.addresses: /);
   expect(lines[1]).toMatch(
@@ -214,5 +210,5 @@ test('a mistake in a pool that the API server accepts is named first, and the ex
   const { stdout: unknown } = await herald('stranger', 'explain', 'service', 'default/web');
   expect(unknown).toContain('an earlier version of IPAddressPool/main may be in force there');
   await write(['198.51.100.0/24']);
-  await until('no object is broken', async (note) => !String(note(await explained())).includes('problem: '), 30_000);
+  await until('no object is broken', async (note) => !note(await explained()).includes('problem: '), 30_000);
 });
