@@ -11,13 +11,13 @@ import type {
 import type { Claim, Provider, Reconciliation, Released } from '../../src/controller/provider.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/objects/metadata.ts';
 import type { Service } from '../../src/model/objects/service.ts';
-import type { Reason } from '../../src/model/reasons.ts';
+import { reason, type Reason } from '../../src/model/reasons.ts';
 import type { Change, Snapshot } from '../../src/model/store/snapshot.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import type { Log } from '../../src/system/log.ts';
 import type { Random } from '../../src/system/random.ts';
 import { reasonOfError } from './cloud/error-reason.ts';
-import { AwsError } from './cloud/error.ts';
+import { AwsError, StoppedError } from './cloud/error.ts';
 import { withUrgency } from './cloud/urgency.ts';
 import { decideAwsClaim } from './desire/claim.ts';
 import { memberOf, type Member } from './desire/stack.ts';
@@ -145,7 +145,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
 
   async preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
     return this.#previewer.preview(key, snapshot).catch((error: unknown) => {
-      const failed = reasonOfAwsError(error);
+      const failed = error instanceof StoppedError ? interrupted(error) : reasonOfAwsError(error);
       return { observed: [], desired: [], actions: [], waits: [], reasons: [failed], failed };
     });
   }
@@ -263,6 +263,11 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   #now(): number {
     return this.#components.clock.date().getTime();
   }
+}
+
+/** A preview changes nothing and is shown to the user who has stopped it. */
+function interrupted({ message }: StoppedError): Reason {
+  return reason('AwsCallFailed', { operation: 'the preview', awsCode: '', message, requestId: '' });
 }
 
 /** Returns the reason for an AwsError, and throws every other error again. */

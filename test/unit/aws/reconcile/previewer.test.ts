@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { StoppedError } from '../../../../providers/aws/cloud/error.ts';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import { arnAnnotation } from '../../../../providers/aws/model/service-metadata.ts';
 import type { Preview } from '../../../../src/controller/provider-parts.ts';
@@ -106,4 +107,11 @@ test('a preview of a Service that leaves Services with errors deletes only its o
     'elbv2:DeleteListener',
     'elbv2:DeleteTargetGroup',
   ]);
+});
+
+test('a preview that its user stops is reported as failed', async () => {
+  const cluster = new ControllerFixture(a());
+  cluster.cloud.call = () => Promise.reject(new StoppedError('Herald is stopping'));
+  const { failed } = await previewOf(cluster, serviceKey(a().metadata));
+  expect(failed).toMatchObject({ code: 'AwsCallFailed', details: { message: 'Herald is stopping' } });
 });
