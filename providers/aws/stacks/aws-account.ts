@@ -3,6 +3,7 @@ import type { Node } from '../../../src/model/objects/cluster.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Clock } from '../../../src/system/clock.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
+import { BatchedReads } from '../cloud/batched-reads.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import { writtenCertificates } from '../desire/certificates.ts';
 import type { Member } from '../desire/stack.ts';
@@ -45,7 +46,7 @@ export class AwsAccount {
 
   async #open(nodes: readonly Node[]): Promise<Connection> {
     const { cloud, settings } = await this.#connect(nodes);
-    return { cloud: new SharedCreations(cloud, this.#now), settings };
+    return { cloud: new SharedCreations(new BatchedReads(cloud), this.#now), settings };
   }
 
   /** Resolves to everything besides the Services that the desired state of these members depends on. `waits`: also waits for certificate keys. */
