@@ -16,6 +16,7 @@ import { HoldBack } from './host/hold-back.ts';
 import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
 import { hostFacts } from './host/host-facts.ts';
 import { HostIdentity } from './host/host-identity.ts';
+import { checkPodPaths, type FindHostPaths } from './host/pod-path-check.ts';
 import { NodeHealth } from './host/node-health.ts';
 import { AgentHistory } from './live/agent-history.ts';
 import { AnnouncedRoutes } from './reconcile/announced-routes.ts';
@@ -36,6 +37,8 @@ export interface AgentComponents
   readonly dataplane: Dataplane;
   readonly writeNodeState: (state: NodeState) => Promise<void>;
   readonly listenHttp: ListenHttp;
+  /** Absent: the sizes of the interfaces to pods are not checked. */
+  readonly hostPaths?: FindHostPaths;
   /** Absent: nothing is measured. */
   readonly observer?: AgentObserver;
   /** Absent: the agent keeps no history; the log still has its events. */
@@ -77,7 +80,7 @@ export interface AgentParts {
 
 /** Builds the agent's parts, each from the parts above it. `events` carries what a part tells the parts that are built later. */
 export function buildAgentParts(components: AgentComponents, options: AgentOptions, events: AgentEvents): AgentParts {
-  const { source, clock, host } = components;
+  const { source, clock, host, hostPaths } = components;
   const { node, kernelSettings = 'set', healthz = [] } = options;
   const snapshot = (): Snapshot => source.snapshot;
   const requeue = events.requeue.emit;
@@ -124,6 +127,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     facts: () => hostFacts(source.snapshot, node, plans.byService),
     services: () => source.snapshot.config.services,
     frontends: () => plans.frontends(),
+    podPaths: async () => (hostPaths === undefined ? [] : checkPodPaths(hostPaths, source.snapshot, node)),
     servedPorts: () => new Map([...health.ports(), ...sessions.passivePorts()]),
     onForwardingChecked: () => {
       holdBack.check();

@@ -40,6 +40,8 @@ interface HostCheckOptions {
   /** Where Herald forwards nothing, the check leaves the host to the program that forwards. */
   readonly services: () => ServicesScope;
   readonly servedPorts: () => ServedPorts;
+  /** Finds interfaces that are too narrow for packets to pods. Rejects if the kernel does not answer. */
+  readonly podPaths: () => Promise<readonly Reason[]>;
   /** The frontends that Herald forwards, by Service. */
   readonly frontends: () => Iterable<readonly [ServiceKey, readonly FrontendMatch[]]>;
   /** Called after each check that follows the start: addresses of the node may have changed as well. */
@@ -61,6 +63,7 @@ export class HostCheck {
   #filters: readonly Reason[] = [];
   #listeners: readonly Reason[] = [];
   #connections: readonly Reason[] = [];
+  #paths: readonly Reason[] = [];
   #taken: ReturnType<typeof judgeNats> = [];
   #blockedBySettings: readonly BlockedFamily[] = [];
   #blockedByFilters: readonly BlockedFamily[] = [];
@@ -84,7 +87,7 @@ export class HostCheck {
   problems(): Reason[] {
     const unserved = this.#components.unservedLocalhost?.() ?? [];
     const localhost = unserved.map(({ family, port, why }) => reason('LocalhostNodePortNotServed', { port, family: `IPv${family}`, why }));
-    return [...this.#settings, ...this.#filters, ...this.#listeners, ...this.#connections, ...localhost];
+    return [...this.#settings, ...this.#filters, ...this.#listeners, ...this.#connections, ...this.#paths, ...localhost];
   }
 
   /** Returns the families that the host certainly does not forward, each with one problem that prevents it or several. */
@@ -160,6 +163,7 @@ export class HostCheck {
     await this.#checkFilters();
     await this.#checkNats();
     await this.#checkListeners();
+    await this.#checkPaths();
     await this.#checkConnections();
     if (this.#stopped) return;
     this.#options.onForwardingChecked();
@@ -199,6 +203,16 @@ export class HostCheck {
     const values = await this.#read({ reads: connectionTablePaths });
     const because = judgeConnectionTable((path) => values.get(path), this.#connections.length > 0);
     this.#update(() => (this.#connections = because === undefined ? [] : [because]));
+  }
+
+  async #checkPaths(): Promise<void> {
+    try {
+      const reasons = await this.#options.podPaths();
+      this.#update(() => (this.#paths = reasons));
+    } catch (error) {
+      // The result of the last successful check stays valid.
+      this.#components.log.debug({ error }, 'the interfaces to pods cannot be read');
+    }
   }
 
   async #checkListeners(): Promise<void> {

@@ -10,6 +10,7 @@ import { measuredListener } from '../../agent/metrics/measured-listener.ts';
 import { Bfd } from '../../bfd/index.ts';
 import { Speaker } from '../../bgp/index.ts';
 import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts';
+import { findHostPaths } from '../../dataplane/host/host-paths.ts';
 import { listHostFilters, listHostNats } from '../../dataplane/host/filter-commands.ts';
 import { KubeProxyForwarding } from '../../dataplane/kube-proxy/kube-proxy.ts';
 import { limits as localhostLimits } from '../../dataplane/localhost/limits.ts';
@@ -78,6 +79,7 @@ export async function startAgent(
       host,
       foreign,
       hostNats: () => listHostNats(),
+      hostPaths: (targets) => findHostPaths(targets, clock),
       hostFilters: () => listHostFilters((family) => host.legacyTables(family)),
       clock,
       random,

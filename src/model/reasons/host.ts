@@ -49,6 +49,21 @@ export const hostReasons = {
       `the kernel's table of connections reached ${d.reached} % of net.netfilter.nf_conntrack_max (${d.maximum}) and has not fallen below ${d.cleared} %: when it is full, the kernel drops new connections`,
     fix: (d) => `run on the node: sysctl -w net.netfilter.nf_conntrack_max=${d.wanted}, and keep the setting in /etc/sysctl.d`,
   }),
+  PodPathNarrow: reasonEntry({
+    brief: 'An interface to pods takes smaller packets than clients send',
+    says: (d: {
+      readonly interface: string;
+      readonly others: number;
+      readonly mtu: number;
+      readonly uplink: string;
+      readonly uplinkMtu: number;
+      readonly podMtu: number;
+      readonly wanted: number;
+    }) =>
+      `packets of more than ${d.mtu} octets do not fit into ${d.interface}${d.others === 0 ? '' : ` and ${d.others} other ${d.others === 1 ? 'interface' : 'interfaces'}`}, the way to pods: unless they may be fragmented they are dropped, and arrive only if their sender accepts ICMP errors (fragmentation needed, packet too big). The MTU of ${d.uplink} is ${d.uplinkMtu}, and that of pods is ${d.podMtu}`,
+    fix: (d) =>
+      `give pods an MTU of ${d.mtu} in the configuration of the network plugin and start them again; or, where the links below carry it, run on the node: ip link set dev ${d.interface} mtu ${d.wanted}`,
+  }),
   ForwardingNotSeen: reasonEntry({
     brief: 'Herald cannot see whether another program forwards',
     says: (d: { readonly scope: string; readonly why: string }) =>

@@ -1,0 +1,55 @@
+import { peersOfNode } from '../../decisions/announcement/peers.ts';
+import { judgePodPaths } from '../../decisions/host/pod-paths.ts';
+import type { Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import { formatAddress, type Address } from '../../net/address.ts';
+import type { HostPath } from '../../net/host-path.ts';
+import { limits } from '../limits.ts';
+
+/** How the host sends packets to these addresses, in their order. Undefined: by no interface. Rejects if the kernel does not answer. */
+export type FindHostPaths = (targets: readonly (Address | NetworkInterface)[]) => Promise<readonly (HostPath | undefined)[]>;
+
+/** The name of an interface, for routers without a configured address (unnumbered). */
+interface NetworkInterface {
+  readonly interface: string;
+}
+
+/** Finds interfaces of this node that are too narrow for packets to pods. */
+export async function checkPodPaths(findPaths: FindHostPaths, snapshot: Snapshot, node: string): Promise<Reason[]> {
+  const { local, remote } = podsToCheck(snapshot, node);
+  const routers = peersOfNode(snapshot, node).flatMap(({ result }): (Address | NetworkInterface)[] => {
+    if (!('session' in result)) return [];
+    const { peerAddress, interface: name } = result.session;
+    return peerAddress === undefined ? (name === undefined ? [] : [{ interface: name }]) : [peerAddress];
+  });
+  if (local.length === 0 || routers.length === 0) return [];
+  const targets = [...local, ...remote, ...routers.slice(0, limits.checkedPods)];
+  const paths = await findPaths(targets);
+  const found = (from: number, to: number): HostPath[] => paths.slice(from, to).flatMap((path) => path ?? []);
+  const pods = local.length + remote.length;
+  return judgePodPaths({ local: found(0, local.length), remote: found(local.length, pods), uplinks: found(pods, targets.length) });
+}
+
+/** Returns the pods of this node, and one pod of each family of every other node. Pods in the network of their node are left out. */
+function podsToCheck(snapshot: Snapshot, node: string): { readonly local: readonly Address[]; readonly remote: readonly Address[] } {
+  const local = new Map<string, Address>();
+  const remote = new Map<string, Address>();
+  let seen = 0;
+  for (const service of snapshot.services.keys()) {
+    if (seen > limits.checkedEndpoints) break;
+    for (const { family, endpoints } of snapshot.endpointSlices(service)) {
+      seen += endpoints.length;
+      for (const { address, nodeName, serving } of endpoints) {
+        if (!serving || nodeName === undefined) continue;
+        const [group, key] = nodeName === node ? [local, formatAddress(address)] : [remote, `${nodeName} ${family}`];
+        if (group.has(key) || group.size >= limits.checkedPods || isOfNode(snapshot, nodeName, address)) continue;
+        group.set(key, address);
+      }
+    }
+  }
+  return { local: [...local.values()], remote: [...remote.values()] };
+}
+
+function isOfNode({ nodes }: Snapshot, name: string, { value }: Address): boolean {
+  return nodes.get(name)?.internalIPs.some((own) => own.value === value) === true;
+}
