@@ -60,11 +60,11 @@ const allArrive = async (): Promise<boolean[]> => Promise.all(Object.values(pod)
 const reported = async (): Promise<unknown[]> => (await lab.report('node1')).host.filter(({ code }) => code === 'PodPathNarrow');
 
 test('an interface to pods that takes smaller packets than the uplink and the pod is reported, until it takes them', async () => {
-  await until('the agent reports the interface', async (note) => (note(await reported()) as unknown[]).length === 1, 30_000);
+  await until('the agent reports the interface', async (note) => note(await reported()).length === 1, 30_000);
   expect(await reported()).toMatchObject([{ details: { interface: 'cali1', mtu: 1300, uplink: 'uplink', uplinkMtu: 1500, podMtu: 1500 } }]);
   expect(await allArrive()).toEqual([false, false]);
   expect(await lab.explain('shop/web')).toContain('host: packets of more than 1300 octets do not fit into cali1, the way to pods');
   await lab.exec('node1', ['ip', 'link', 'set', 'dev', 'cali1', 'mtu', '1500']);
   expect(await allArrive()).toEqual([true, true]);
-  await until('the agent no longer reports it', async (note) => (note(await reported()) as unknown[]).length === 0, 120_000);
+  await until('the agent no longer reports it', async (note) => note(await reported()).length === 0, 120_000);
 });
