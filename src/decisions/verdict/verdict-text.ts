@@ -55,8 +55,7 @@ export function problemLine(lead: string, cause: string, because: Reason): { rea
 }
 
 /** Returns a reason and its fix as sentences. */
-export function reasonLine(because: Reason): string {
-  const remedy = remedyText(because);
+export function reasonLine(because: Reason, remedy = remedyText(because)): string {
   return `${sentence(capitalized(causeSentence(because)))}${remedy === '' ? '' : ` ${sentence(capitalized(remedy))}`}`;
 }
 

@@ -1,6 +1,6 @@
-import { defined } from '../../lang/defined.ts';
 import { listText, reasonLine } from '../../decisions/verdict/verdict-text.ts';
-import { reason } from '../../model/reasons.ts';
+import type { ReasonCode } from '../../model/reasons.ts';
+import { causeRemedy, causesOf } from '../sessions/session-causes.ts';
 import { isUp, type SessionRow } from '../sessions/session-report.ts';
 import { isOfItself } from './overview.ts';
 import type { Problem } from './problem.ts';
@@ -19,78 +19,79 @@ export function sessionProblems(sessions: readonly SessionRow[]): Problem[] {
   const ofRouters = down.filter(isWhole);
   const left = down.filter((row) => !isWhole(row));
   const isCutOff = ({ node }: SessionRow): boolean => !connected.has(node);
+  const warned = sessions.flatMap(({ warning, ...row }) => (warning === undefined ? [] : [{ ...row, reason: warning }]));
   return [
-    ...grouped(ofRouters, (row) => `${codeOf(row)} ${row.peerASN} ${nodesOf(ofRouters, row.peer).join()}`).map(routerProblem),
-    ...grouped(left.filter(isCutOff), ({ node }) => node).map(nodeProblem),
+    ...grouped(ofRouters, (row) => `${symptomOf(row)} ${row.peerASN} ${nodesOf(ofRouters, row.peer).join()}`).flatMap(routerProblem),
+    ...grouped(left.filter(isCutOff), ({ node }) => node).flatMap(nodeProblem),
     ...grouped(
       left.filter((row) => !isCutOff(row)),
-      (row) => `${codeOf(row)} ${row.peer}`,
-    ).map(peerProblem),
-    ...grouped(
-      sessions.filter(({ warning }) => warning !== undefined),
-      ({ warning, peer }) => `${warning?.code} ${peer}`,
-    ).map(warningProblem),
+      (row) => `${symptomOf(row)} ${row.peer}`,
+    ).flatMap(peerProblem),
+    // Sessions that are up, but not as their BGPPeer asks.
+    ...grouped(warned, (row) => `${symptomOf(row)} ${row.peer}`).flatMap((rows) =>
+      problem(`BGPPeer/${rows[0].peer}`, rows, `On ${listText(nodesIn(rows))}`),
+    ),
   ];
 }
 
 type Group = readonly [SessionRow, ...SessionRow[]];
 
-function routerProblem(rows: Group): Problem {
-  const peers = peersOf(rows);
+/** How a router ends its sessions that is no longer there. What a node notices first depends on its timers and on its last packet. */
+const silence: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['PeerUnreachable', 'HoldTimeExpired', 'BFDDown']);
+
+/** Equal for sessions that one event may have ended. */
+function symptomOf({ reason }: SessionRow): string {
+  if (reason === undefined) return '';
+  return silence.has(reason.code) ? 'silence' : reason.code;
+}
+
+function routerProblem(rows: Group): Problem[] {
   const addresses = unique(rows.map(({ address }) => address));
-  const nodes = unique(rows.map(({ node }) => node));
+  const peers = unique(rows.map(({ peer }) => peer));
+  const nodes = nodesIn(rows);
+  const where = nodes.length === 1 ? nodes.join() : `${nodes.length} nodes`;
   return problem(
     `BGPPeer/${rows[0].peer}`,
     rows,
-    `Every session with ${listText(peers)} (${listText(addresses)}) is down, on ${counted(nodes)}`,
-    peers,
+    `Every session with ${listText(peers)} (${listText(addresses)}) is down, on ${where}`,
+    peers.slice(1),
   );
 }
 
-function nodeProblem(rows: Group): Problem {
+function nodeProblem(rows: Group): Problem[] {
   const { node } = rows[0];
-  return { ...problem(`Node/${node}`, rows, `Every session of node ${node} is down`, []) };
+  return problem(`Node/${node}`, rows, `Every session of node ${node} is down`);
 }
 
-function peerProblem(rows: Group): Problem {
-  const nodes = unique(rows.map(({ node }) => node));
-  return problem(`BGPPeer/${rows[0].peer}`, rows, `The session with ${rows[0].peer} is down on ${listText(nodes)}`, [rows[0].peer]);
+function peerProblem(rows: Group): Problem[] {
+  const { peer } = rows[0];
+  return problem(`BGPPeer/${peer}`, rows, `The session with ${peer} is down on ${listText(nodesIn(rows))}`);
 }
 
-/** A session that is up, but not as its BGPPeer asks. */
-function warningProblem(rows: Group): Problem {
-  const { warning, ...row } = rows[0];
-  const nodes = unique(rows.map(({ node }) => node));
-  return problem(`BGPPeer/${row.peer}`, [{ ...row, ...defined({ reason: warning }) }], `On ${listText(nodes)}`, [row.peer]);
-}
-
-function problem(object: string, rows: Group, lead: string, peers: readonly string[]): Problem {
-  const [row] = rows;
-  const because = row.reason ?? reason('SessionDown', { peer: row.peer, state: row.state ?? 'unknown', lastError: row.lastError ?? '' });
-  const others = peers.slice(1).map((peer) => `BGPPeer/${peer}`);
-  return { object, code: because.code, line: `${lead}: ${reasonLine(because)}`, ...(others.length === 0 ? {} : { others }) };
+/** The most frequent cause stands for all. */
+function problem(object: string, rows: Group, lead: string, others: readonly string[] = []): Problem[] {
+  return causesOf(rows)
+    .slice(0, 1)
+    .map((cause) => ({
+      object,
+      code: cause.reason.code,
+      line: `${lead}: ${reasonLine(cause.reason, causeRemedy(cause))}`,
+      ...(others.length === 0 ? {} : { others: others.map((peer) => `BGPPeer/${peer}`) }),
+    }));
 }
 
 function grouped(rows: readonly SessionRow[], key: (row: SessionRow) => string): Group[] {
   return [...Map.groupBy(rows, key).values()] as unknown as Group[];
 }
 
-function codeOf(row: SessionRow): string {
-  return row.reason?.code ?? '';
-}
-
 function nodesOf(rows: readonly SessionRow[], peer: string): string[] {
   return rows.filter((row) => row.peer === peer).map(({ node }) => node);
 }
 
-function peersOf(rows: Group): string[] {
-  return unique(rows.map(({ peer }) => peer));
+function nodesIn(rows: Group): string[] {
+  return unique(rows.map(({ node }) => node));
 }
 
 function unique(names: readonly string[]): string[] {
   return [...new Set(names)];
-}
-
-function counted(nodes: readonly string[]): string {
-  return nodes.length === 1 ? (nodes[0] ?? '') : `${nodes.length} nodes`;
 }

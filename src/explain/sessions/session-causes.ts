@@ -22,16 +22,16 @@ export interface SessionCause {
 
 /** Details of a session without a known cause, which change while it is down. */
 const passing: ReadonlySet<string> = new Set(['state', 'lastError', 'until', 'flaps']);
-/** Details that differ between the sessions of one router, which has one for each family. */
-const ofOnePeer: ReadonlySet<string> = new Set(['peer', 'router', 'source', 'profile', 'families']);
+/** Details that differ between the sessions of one router, which has one for each family and node. */
+const ofOnePeer: ReadonlySet<string> = new Set(['peer', 'router', 'source', 'profile', 'families', 'hints']);
 
 /**
- * Groups sessions by their cause, the most frequent cause first. `acrossPeers`: sessions with several BGPPeers share a group if the cause
- * and the router's AS number are the same, as those of one router over IPv4 and IPv6.
+ * Groups sessions by their cause, the most frequent cause first. Sessions with several BGPPeers share a group if the cause and the router's
+ * AS number are the same, as those of one router over IPv4 and IPv6.
  */
-export function causesOf(sessions: readonly TroubledSession[], acrossPeers = false): SessionCause[] {
+export function causesOf(sessions: readonly TroubledSession[]): SessionCause[] {
   const troubled = sessions.flatMap(({ reason, ...session }) => (reason === undefined ? [] : [{ ...session, reason }]));
-  const groups = Map.groupBy(troubled, (one) => keyOf(one, acrossPeers));
+  const groups = Map.groupBy(troubled, keyOf);
   const causes = [...groups.values()].flatMap((group): SessionCause[] => {
     const sorted = group.toSorted((a, b) => (a.node < b.node ? -1 : a.node > b.node ? 1 : a.peer < b.peer ? -1 : 1));
     const [first] = sorted;
@@ -69,13 +69,13 @@ export function nodesText(nodes: readonly string[], selected: number): string {
   return `${nodes.length === 1 ? 'node' : 'nodes'} ${nodes.join(', ')}`;
 }
 
-function keyOf({ peer, peerASN, reason }: TroubledSession & { readonly reason: Reason }, acrossPeers: boolean): string {
+function keyOf({ peerASN, reason }: TroubledSession & { readonly reason: Reason }): string {
   const details = Object.entries(reason.details ?? {}).filter(
-    ([name]) => !detailsOfOneNode.has(name) && !passing.has(name) && !(acrossPeers && ofOnePeer.has(name)),
+    ([name]) => !detailsOfOneNode.has(name) && !passing.has(name) && !ofOnePeer.has(name),
   );
   // Older agents report only words.
   const words = reason.code === 'SessionDown' ? detail(reason, 'lastError') : undefined;
-  return JSON.stringify([acrossPeers ? peerASN : peer, reason.code, details, acrossPeers ? undefined : words]);
+  return JSON.stringify([peerASN, reason.code, details, words]);
 }
 
 /** A reason with `other` is about both nodes that it names. */

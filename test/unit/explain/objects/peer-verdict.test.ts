@@ -181,11 +181,37 @@ describe('BFD that is down while TCP works', () => {
   });
 });
 
-test('sessions with one router over both families share a cause when they are grouped across peers', () => {
+test('sessions with one router over both families share a cause', () => {
   const { sessions } = sessionReport(
     snapshotOf((node, peer) => down(mismatch(node, peer))),
     now,
   );
-  expect(causesOf(sessions)).toHaveLength(2);
-  expect(causesOf(sessions, true)).toMatchObject([{ peers: ['tor1-v4', 'tor1-v6'], nodes: names }]);
+  expect(causesOf(sessions)).toMatchObject([{ peers: ['tor1-v4', 'tor1-v6'], nodes: names }]);
+  expect(sessionProblems(sessions)).toMatchObject([
+    {
+      object: 'BGPPeer/tor1-v4',
+      code: 'PeerASMismatch',
+      line: expect.stringMatching(
+        /^Every session with tor1-v4 and tor1-v6 .* is down, on 3 nodes: .*\(likewise for fd00:1::1, 10\.1\.0\.12, fd00:1::2, /,
+      ),
+      others: ['BGPPeer/tor1-v6'],
+    },
+  ]);
+});
+
+test('a router that died is one problem, whatever each node noticed first, and a router that refuses a session is another', () => {
+  const common = { router: '', local: '', since: '', latest: '' };
+  const noticed = (node: string, peer: string): Reason => {
+    if (node === 'n1') return reason('HoldTimeExpired', { ...common, peer, kind: 'us', seconds: 9 });
+    if (node === 'n2') return reason('BFDDown', { ...common, peer, why: 'no answer', profile: 'fast', tcpWorks: false });
+    return reason('PeerUnreachable', { ...common, peer, port: 179, why: peer, wasUp: true, hints: '' });
+  };
+  const dead = snapshotOf((node, peer) => down(noticed(node, peer)));
+  expect(sessionProblems(sessionReport(dead, now).sessions)).toMatchObject([
+    { line: expect.stringMatching(/^Every session with tor1-v4 and tor1-v6 .* is down, on 3 nodes: /), others: ['BGPPeer/tor1-v6'] },
+  ]);
+  const refused = snapshotOf((node, peer) => down(peer === 'tor1-v6' ? mismatch(node, peer) : noticed(node, peer)));
+  expect(sessionProblems(sessionReport(refused, now).sessions).map(({ code }) => code)).toEqual(['HoldTimeExpired', 'PeerASMismatch']);
+  // The verdict of one BGPPeer keeps what each node noticed.
+  expect(explainPeer(dead, 'tor1-v4', now)?.verdict.causes).toHaveLength(3);
 });
