@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { homepage } from '../homepage.ts';
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
@@ -67,7 +68,7 @@ function monitoring(): string {
     literal(readFileSync(join(manifests, file), 'utf8'))
       .replaceAll('namespace: herald-system', 'namespace: {{ $.Release.Namespace }}')
       .replaceAll(/^  labels: .*\n/gm, labels(''))
-      .replaceAll('runbook_url: docs/', 'runbook_url: {{ $.Values.monitoring.runbooks }}docs/'),
+      .replaceAll(`runbook_url: ${homepage}/docs/`, 'runbook_url: {{ $.Values.monitoring.runbooks }}docs/'),
   );
   const dashboard = `apiVersion: v1
 kind: ConfigMap

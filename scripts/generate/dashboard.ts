@@ -1,3 +1,5 @@
+import { homepage } from '../homepage.ts';
+
 /** The Grafana dashboard for the metrics of docs/reference/metrics.md, as data: rows of panels, each with queries. */
 
 interface Query {
@@ -406,10 +408,10 @@ export function dashboard(): string {
   };
   const docs = {
     name: 'docs',
-    label: 'Address of this repository',
+    label: 'Address of the documentation',
     description: 'Links lead to its folder docs.',
     type: 'textbox',
-    query: 'https://git.example.org/herald/blob/main',
+    query: homepage,
   };
   const source = { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' };
   const object = {

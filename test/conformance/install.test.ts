@@ -167,7 +167,7 @@ describe('the chart', () => {
       expect(metadata.labels).toMatchObject({ release: 'stack', 'app.kubernetes.io/instance': 'herald' });
     expect(watching.find(({ kind }) => kind === 'ConfigMap')?.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
     const selected = wanted.map((one) => ({ ...one, metadata: { ...one.metadata, labels: { ...one.metadata.labels, release: 'stack' } } }));
-    const text = JSON.stringify(sorted(watching)).replaceAll('https://git.example/', '');
+    const text = JSON.stringify(sorted(watching)).replaceAll('https://git.example/', 'https://herald.dev/');
     expect(JSON.parse(text)).toEqual(sorted(selected));
     const without = await template();
     expect(without.filter((object) => wanted.some((one) => keyOf(one) === keyOf(object)))).toEqual([]);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { dashboard } from '../../../scripts/generate/dashboard.ts';
+import { homepage } from '../../../scripts/homepage.ts';
 import { metallbMetrics } from '../../../scripts/generate/metallb-tables.ts';
 import type { FlapReason } from '../../../src/bgp/index.ts';
 import { metricTable } from '../../../src/telemetry/metric-table.ts';
@@ -118,7 +119,7 @@ describe('the alerts', () => {
     for (const { alert, labels, annotations } of alerts) {
       expect(['critical', 'warning', 'info']).toContain(labels?.['severity']);
       expect(annotations).toMatchObject({ summary: expect.any(String), description: expect.any(String) });
-      expect(annotations?.['runbook_url']).toBe(`docs/how-to/runbooks.md#${alert.toLowerCase()}`);
+      expect(annotations?.['runbook_url']).toBe(`${homepage}/docs/how-to/runbooks.md#${alert.toLowerCase()}`);
     }
   });
 });
