@@ -1,7 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { defined } from '../../lang/defined.ts';
 import { secondsSince } from '../../explain/text/age.ts';
-import type { Leadership } from '../../explain/overview/overview.ts';
+import type { Leadership } from '../../explain/overview/leadership.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { listPages } from '../../kube/reflector/list-pages.ts';
 import type { RawObject } from '../../kube/raw-object.ts';

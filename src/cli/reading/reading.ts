@@ -1,4 +1,4 @@
-import type { Leadership } from '../../explain/overview/overview.ts';
+import type { Leadership } from '../../explain/overview/leadership.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Pod } from '../../model/objects/pod.ts';

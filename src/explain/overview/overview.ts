@@ -6,6 +6,7 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { currentReport, reportAge, whyNoReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { Leadership } from './leadership.ts';
 import { poolReport, type PoolReport } from '../pools/pool-report.ts';
 import { isUp, sessionCounts, sessionReport, type SessionRow } from '../sessions/session-report.ts';
 
@@ -53,16 +54,6 @@ interface ConditionCount {
   readonly status: Condition['status'];
   readonly reason: string;
   readonly services: readonly ServiceKey[];
-}
-
-/** The state of the controllers' Lease. */
-export interface Leadership {
-  readonly lease: string;
-  /** "": no controller leads. */
-  readonly holder: string;
-  readonly renewedSecondsAgo?: number;
-  /** How long the Lease is valid after it was renewed. */
-  readonly durationSeconds: number;
 }
 
 interface OverviewFacts {

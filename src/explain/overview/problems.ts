@@ -3,6 +3,7 @@ import type { Reason } from '../../model/reasons.ts';
 import { causeKey } from '../../decisions/verdict/causes.ts';
 import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { clockReason } from './clock-reason.ts';
+import { whyNoneLeads } from './leadership.ts';
 import type { Overview, UnhealthyObject } from './overview.ts';
 import type { SessionRow } from '../sessions/session-report.ts';
 import type { Problem, ServiceProblem } from './problem.ts';
@@ -13,7 +14,7 @@ interface ProblemFacts {
   readonly unusable: readonly { readonly object: string; readonly line: string }[];
   /** Only Services that have a problem. */
   readonly services: ReadonlyMap<ServiceKey, ServiceProblem>;
-  readonly overview: Pick<Overview, 'nodes' | 'objects' | 'clockSkewSeconds'> & {
+  readonly overview: Pick<Overview, 'controller' | 'nodes' | 'objects' | 'clockSkewSeconds'> & {
     readonly services: Pick<Overview['services'], 'unclaimed' | 'deniedExternalIPs'>;
   };
   readonly sessions: readonly SessionRow[];
@@ -24,11 +25,13 @@ interface ProblemFacts {
  * object that is the cause of a Service's problem, such as a full pool, has no second line.
  */
 export function problemsOf({ unusable, services, overview, sessions }: ProblemFacts): Problem[] {
-  const { nodes, objects, clockSkewSeconds } = overview;
+  const { controller, nodes, objects, clockSkewSeconds } = overview;
+  const leaderless = controller === undefined ? undefined : whyNoneLeads(controller);
   const { unclaimed, deniedExternalIPs } = overview.services;
   const told = new Set([...services.values()].map(({ code, cause = '' }) => `${cause} ${code}`));
   return [
     ...unusable.map(({ object, line }) => ({ object, code: 'ObjectUnreadable', line })),
+    ...(controller === undefined || leaderless === undefined ? [] : alike([problemOf(`Lease/${controller.lease}`, leaderless)])),
     ...alike([...services].map(([key, { code, line }]) => ({ object: `Service/${key}`, code, line, same: `${code} ${line}` }))),
     ...alike([...unclaimed, ...deniedExternalIPs].map(({ service, reason }) => problemOf(`Service/${service}`, reason))),
     ...(clockSkewSeconds === undefined ? [] : alike([problemOf('this host', clockReason(clockSkewSeconds))])),

@@ -8,6 +8,13 @@ export const hostReasons = {
       `the clock of this host is ${d.seconds} s ${d.direction} the API server's, so ages of reports and of the Lease are wrong by as much`,
     fix: () => 'set the clocks of this host and of the API server by NTP',
   }),
+  NoControllerLeads: reasonEntry({
+    brief: 'No controller assigns addresses',
+    says: (d: { readonly lease: string; readonly why: string }) =>
+      `no controller leads (the Lease ${d.lease} ${d.why}): Services get no addresses, and their status stays as it is; addresses that they have are announced`,
+    fix: (d) =>
+      `look at the controllers: kubectl -n ${d.lease.replace(/\/.*/, '')} get pods -l app.kubernetes.io/component=controller; their log says why they do not get the Lease`,
+  }),
   HealthCheckNotServed: reasonEntry({
     brief: 'The health-check node port cannot be served',
     says: (d: { readonly port: number; readonly family: string; readonly why: string }) =>

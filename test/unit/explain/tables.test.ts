@@ -334,6 +334,22 @@ describe('renderOverview', () => {
     );
   });
 
+  test.each([
+    ['is free', { holder: '' }, ['the Lease herald-system/herald-controller is free']],
+    ['has expired', { renewedSecondsAgo: 60 }, ['the Lease herald-system/herald-controller has expired: c1 renewed it 1m ago']],
+    ['was renewed in time', {}, []],
+  ])('a Lease that %s is a problem with a fix, unless a controller leads', (_, changes, words) => {
+    const overview = overviewOf({ snapshot: cluster({}), conditions: new Map(), objects: [], controller: { ...lease, ...changes }, now });
+    const problems = problemsOf({ unusable: [], services: new Map(), overview, sessions: [] });
+    expect(problems).toEqual(
+      words.map((line) => ({
+        object: 'Lease/herald-system/herald-controller',
+        code: 'NoControllerLeads',
+        line: expect.stringMatching(new RegExp(`${line}.*Look at the controllers: kubectl -n herald-system get pods`)),
+      })),
+    );
+  });
+
   test('a few of many names are listed, and all of them with wide', () => {
     const nodes = Array.from({ length: 8 }, (_, index) => ({ name: `n${index}` }));
     const overview = overviewOf({ snapshot: cluster({ nodes }), conditions: new Map(), objects: [], now });
