@@ -4,7 +4,7 @@ import { isBuggy, whyPoolUnavailable } from './pools/address-space.ts';
 import { holds, keptForAnother, type Ledger } from './ledger/ledger.ts';
 import { whyPoolGivesNoMore, whyPoolRefuses } from './pools/pool-eligibility.ts';
 import { nearestRange } from './pools/nearest-range.ts';
-import { containsAddress, refusalOf } from './pools/pools.ts';
+import { containsAddress } from './pools/pools.ts';
 import { whyOverQuota } from './ledger/quota.ts';
 import type { AllocationRequest } from './request.ts';
 
@@ -51,7 +51,7 @@ function whyNotThisAddress(ledger: Ledger, request: AllocationRequest, address: 
   if (pool === undefined)
     return refusedPool === undefined
       ? reason('AddressNotInPools', { address: text, ...nearestRange(space.pools, address) })
-      : refusalOf(refusedPool).reason;
+      : refusedPool.reason;
   const { name } = pool.metadata;
   if (requestedPool !== undefined && name !== requestedPool) {
     return reason('AddressInOtherPool', { address: text, pool: name, requested: requestedPool });

@@ -18,7 +18,7 @@ const advertisement = (field: string) => place('BGPAdvertisement', 'advertisemen
 const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   NoPoolFits: pool(),
   PoolNotFound: pool(),
-  PoolRefused: pool('spec.addresses'),
+  PoolOverlaps: pool('spec.addresses'),
   PoolNamespaceNotSelected: pool('spec.serviceAllocation'),
   PoolServiceNotSelected: pool('spec.serviceAllocation.serviceSelectors'),
   PoolHasNoFamily: pool('spec.addresses'),

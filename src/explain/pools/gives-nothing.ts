@@ -1,6 +1,6 @@
 import type { Allocator } from '../../decisions/allocation/allocator.ts';
 import { allocationRequest, type AllocationRequest } from '../../decisions/allocation/request.ts';
-import { refusalOf, type RefusedPool } from '../../decisions/allocation/pools/pools.ts';
+import type { RefusedPool } from '../../decisions/allocation/pools/pools.ts';
 import { namespaceLabels } from '../../decisions/namespace-labels.ts';
 import { whyPoolGivesNoMore } from '../../decisions/allocation/pools/pool-eligibility.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
@@ -21,7 +21,7 @@ export function whyGivesNothing(
     refused,
   }: { readonly snapshot: Snapshot; readonly allocator: Allocator; readonly refused: RefusedPool | undefined },
 ): Reason | undefined {
-  if (refused !== undefined) return refusalOf(refused).reason;
+  if (refused !== undefined) return refused.reason;
   const drains = whyPoolGivesNoMore(pool);
   if (drains !== undefined) return drains;
   const { name } = pool.metadata;

@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { covers } from '../../decisions/announcement/advertisements.ts';
-import { effectivePools, refusalOf } from '../../decisions/allocation/pools/pools.ts';
+import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
 import { allocationRequest } from '../../decisions/allocation/request.ts';
 import { clusterAddressesIn } from '../../decisions/configuration/cluster-addresses.ts';
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
@@ -63,7 +63,6 @@ export function poolReport(snapshot: Snapshot, pool?: string): PoolReport {
       clusterAddress: clusterAddresses.get(name),
       released: [],
     });
-    const why = no === undefined ? unready : refusalOf(no).reason;
     const advertisements = [...snapshot.advertisements.values()].filter((one) =>
       covers(one, { type: 'LoadBalancer', pool: object, prefixes: [], name }),
     );
@@ -80,7 +79,7 @@ export function poolReport(snapshot: Snapshot, pool?: string): PoolReport {
         pending: countsOf((refusals.get(name) ?? []).flatMap((refusal) => refusal.reason?.code ?? [])),
         advertisements: advertisements.map(({ metadata }) => metadata.name).toSorted(),
         ...(advertisements.length === 0 ? { unannounced: reason('NoAdvertisement', { type: 'LoadBalancer' }) } : {}),
-        ...defined({ reason: why, givesNothing: whyGivesNothing(object, { snapshot, allocator, refused: no }) }),
+        ...defined({ reason: unready, givesNothing: whyGivesNothing(object, { snapshot, allocator, refused: no }) }),
       },
     ];
   });

@@ -66,11 +66,6 @@ export const allocationReasons = {
     says: (d: OfPool) => `the Service asks for pool "${d.pool}", which does not exist or is not valid`,
     fix: (d) => `create IPAddressPool "${d.pool}", or change the annotation of the Service that names it`,
   }),
-  PoolRefused: lastingReason({
-    brief: 'The pool gives no addresses because it overlaps another',
-    says: (d: OfPool & { readonly because: string }) => `pool "${d.pool}" gives no addresses: ${d.because}`,
-    fix: (d) => `make the addresses of IPAddressPool "${d.pool}" disjoint from those of the others`,
-  }),
   PoolNotRequested: reasonEntry({
     brief: 'Another pool was requested',
     says: (d: OfPool & { readonly requested: string }) => `the Service asks for pool "${d.requested}"`,
@@ -185,7 +180,7 @@ export const allocationReasons = {
     says: (d: OfPool & { readonly address: string; readonly requested: string }) =>
       `address ${d.address} is in pool "${d.pool}", but the Service asks for pool "${d.requested}"`,
     fix: (d) =>
-      `write ${d.pool} into the annotation herald.dev/address-pool to keep the address; to change it, request an address of pool "${d.requested}", or remove the annotation and write it again`,
+      `write ${d.pool} into the annotation herald.dev/address-pool to have this address; to have another, request an address of pool "${d.requested}", or remove the annotation and write it again`,
   }),
   RecordUnreadable: reasonEntry({
     brief: 'A record of assigned addresses cannot be read',

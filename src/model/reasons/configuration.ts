@@ -1,12 +1,12 @@
-import { reasonEntry } from './entry.ts';
+import { lastingReason, reasonEntry } from './entry.ts';
 
 /** Reasons why a configuration object is not used although each of its fields is valid. */
 export const configurationReasons = {
-  PoolOverlaps: reasonEntry({
+  PoolOverlaps: lastingReason({
     brief: 'The pool overlaps another pool',
-    says: (d: { readonly range: string; readonly other: string; readonly otherRange: string }) =>
-      `${d.range} overlaps ${d.otherRange} of IPAddressPool "${d.other}", which came first`,
-    fix: () => 'make the pools disjoint; until then this one gives no addresses',
+    says: (d: { readonly pool: string; readonly range: string; readonly other: string; readonly otherRange: string }) =>
+      `pool "${d.pool}" gives no addresses: ${d.range} overlaps ${d.otherRange} of IPAddressPool "${d.other}", which came first`,
+    fix: (d) => `make the addresses of IPAddressPool "${d.pool}" disjoint from those of the others`,
   }),
   PoolHoldsNodeAddress: reasonEntry({
     brief: 'The pool holds the address of a Node',

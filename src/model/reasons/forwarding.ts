@@ -15,7 +15,7 @@ export const forwardingReasons = {
   OtherProxy: reasonEntry({
     brief: 'Another proxy serves the Service',
     says: (d: { readonly name: string }) => `the label service.kubernetes.io/service-proxy-name gives the Service to "${d.name}"`,
-    fix: () => '',
+    fix: () => 'to have Herald serve it, remove that label from the Service',
   }),
   ForeignNat: reasonEntry({
     brief: 'Another program translates packets to the Service first',

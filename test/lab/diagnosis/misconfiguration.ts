@@ -19,8 +19,8 @@ export interface Misconfiguration {
   readonly condition?: 'AddressAssigned' | 'Programmed' | 'Announced';
   /** The condition is True all the same, because routers have routes to the address. */
   readonly isAnnounced?: true;
-  /** Another program serves the Service, so `herald status --problems` does not list it. */
-  readonly isOthers?: true;
+  /** `herald status --problems` does not list the Service: another program serves it, or its user switched announcing off. */
+  readonly isIntended?: true;
   /** The first line of `herald explain service`. */
   readonly verdict: string;
   /** The manifests at first. By default a healthy Service. */

@@ -2,7 +2,7 @@ import { compareAddresses, type Address, type Family } from '../../../net/addres
 import { rangeContains, rangeSize, type AddressRange } from '../../../net/range.ts';
 import type { IPAddressPool } from '../../../model/kinds/types.ts';
 import { reason, type Reason } from '../../../model/reasons.ts';
-import { containsAddress, refusalOf, type RefusedPool } from './pools.ts';
+import { containsAddress, type RefusedPool } from './pools.ts';
 import { createFreeIntervals, type FreeIntervals } from './free-intervals.ts';
 
 /** The addresses of the effective pools, and which of them are free. The pools are disjoint, as `effectivePools` returns them. */
@@ -36,7 +36,7 @@ export function isBuggy({ family, value }: Address): boolean {
 export function whyPoolUnavailable(space: AddressSpace, pool: string): Reason | undefined {
   if (space.pools.some(({ metadata }) => metadata.name === pool)) return undefined;
   const refused = space.refused.find(({ pool: { metadata } }) => metadata.name === pool);
-  return refused === undefined ? reason('PoolNotFound', { pool }) : refusalOf(refused).reason;
+  return refused === undefined ? reason('PoolNotFound', { pool }) : refused.reason;
 }
 
 interface Block {

@@ -3,7 +3,7 @@ import type { PoolRefusal } from './pools.ts';
 
 /** From pools that serve the Service but have no address for it, the most useful reason first, to those that are for others. */
 const steps: readonly (readonly ReasonCode[])[] = [
-  ['PoolFull', 'QuotaReached', 'PoolDraining', 'PoolRefused'],
+  ['PoolFull', 'QuotaReached', 'PoolDraining', 'PoolOverlaps'],
   ['PoolHasNoFamily'],
   ['PoolNotAutoAssigned'],
   ['PoolServiceNotSelected'],

@@ -1,7 +1,7 @@
 import { compareAddresses, type Address } from '../../../net/address.ts';
 import { formatRange, rangeContains, rangesOverlap, type AddressRange } from '../../../net/range.ts';
 import type { IPAddressPool } from '../../../model/kinds/types.ts';
-import { reason, reasonText, type Reason } from '../../../model/reasons.ts';
+import { reason, type Reason } from '../../../model/reasons.ts';
 
 interface EffectivePools {
   /** The pools that assign addresses, the oldest first. They are disjoint. */
@@ -22,8 +22,7 @@ export interface PoolRefusal {
 }
 
 export function refusalOf({ pool, reason: because }: RefusedPool): PoolRefusal {
-  const { name } = pool.metadata;
-  return { pool: name, reason: reason('PoolRefused', { pool: name, because: reasonText(because) }) };
+  return { pool: pool.metadata.name, reason: because };
 }
 
 /**
@@ -74,6 +73,7 @@ function withoutOverlaps(values: readonly IPAddressPool[]): EffectivePools {
         own.splice(insertionPoint(own, range), 0, { range, pool: name });
       } else {
         overlap ??= reason('PoolOverlaps', {
+          pool: name,
           range: formatRange(range),
           other: other.pool,
           otherRange: formatRange(other.range),

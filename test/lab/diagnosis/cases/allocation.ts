@@ -232,7 +232,7 @@ export const allocationCases: readonly Misconfiguration[] = [
   {
     name: 'pool-overlaps',
     mistake: 'A later pool overlaps an earlier one, and the Service asks for the later.',
-    code: 'PoolRefused',
+    code: 'PoolOverlaps',
     condition,
     verdict:
       'Not served: pool "pool-overlaps-too" gives no addresses: 198.18.29.1-198.18.29.9 overlaps 198.18.29.1-198.18.29.9 of IPAddressPool "pool-overlaps", which came first. Make the addresses of IPAddressPool "pool-overlaps-too" disjoint from those of the others.',
@@ -265,7 +265,7 @@ export const allocationCases: readonly Misconfiguration[] = [
     name: 'other-class',
     mistake: 'The Service has the class of another load balancer controller.',
     code: 'OtherLoadBalancerClass',
-    isOthers: true,
+    isIntended: true,
     verdict:
       'Not served by Herald: spec.loadBalancerClass is "example.com/other"; Herald\'s is "herald.dev/herald". Set spec.loadBalancerClass: herald.dev/herald (the field is immutable: create the Service anew).',
     before: withoutService,

@@ -137,7 +137,7 @@ describe('the order in which pools are tried', () => {
     [
       'that is refused beside a pool for another namespace',
       [foreign, { ...full, serviceAllocation: { namespaces: ['other'] } }, overlaps],
-      'PoolRefused',
+      'PoolOverlaps',
       'overlaps',
     ],
     [
@@ -457,8 +457,8 @@ describe('changed pools', () => {
     allocator.setPools(pools, [...refused.values()]);
     expect(ask(allocator, { name: 'one', requestedPool: 'small' })).toBe('192.0.2.1');
     expect(ask(allocator, { name: 'two', requestedPool: 'small' })).toBe('192.0.2.2');
-    expect(ask(allocator, { name: 'three', requestedPool: 'small' })).toBe('(PoolRefused)');
-    expect(allocator.survey(request('four')).find(({ pool }) => pool === 'small')?.reason?.code).toBe('PoolRefused');
+    expect(ask(allocator, { name: 'three', requestedPool: 'small' })).toBe('(PoolOverlaps)');
+    expect(allocator.survey(request('four')).find(({ pool }) => pool === 'small')?.reason?.code).toBe('PoolOverlaps');
     allocator.release('default/two', 0);
     allocator.setPools([pool(small)]);
     expect(ask(allocator, 'five')).toBe('192.0.2.2');
@@ -469,7 +469,7 @@ describe('changed pools', () => {
       new Map([pool(small), pool({ name: 'aaa', addresses: ['192.0.2.1-192.0.2.1'] })].map((pool) => [pool.metadata.name, pool])),
     );
     const allocator = createAllocator(pools, [...refused.values()]);
-    expect(ask(allocator, { name: 'web', requested: ['192.0.2.2'] })).toBe('(PoolRefused)');
+    expect(ask(allocator, { name: 'web', requested: ['192.0.2.2'] })).toBe('(PoolOverlaps)');
     expect(ask(allocator, { name: 'web', requested: ['192.0.2.1'] })).toBe('192.0.2.1');
   });
 

@@ -104,7 +104,7 @@ describe('explainPool', () => {
   test('a pool that is not announced, or that gives nothing, has a reason', () => {
     const overlapping = { ...literal, pools: [...(literal.pools ?? []), { name: 'zz', addresses: ['192.0.2.0/24'] }] };
     const found = plain(explainPool(cluster(overlapping), 'zz'));
-    expect(found).toMatchObject({ reason: { code: 'PoolRefused' }, unannounced: { code: 'NoAdvertisement' } });
+    expect(found).toMatchObject({ reason: { code: 'PoolOverlaps' }, unannounced: { code: 'NoAdvertisement' } });
     expect(explainPool(snapshot(), 'none')).toBeUndefined();
   });
 });

@@ -12,7 +12,7 @@ const families = [
   { family: 'IPv4', inUse: '192.0.2.0/28', overlapping: '192.0.2.8/29' },
   { family: 'IPv6', inUse: '2001:db8::/124', overlapping: '2001:db8::8/125' },
 ];
-const overlap = reason('PoolOverlaps', { range: 'r', other: 'public', otherRange: 'r' });
+const overlap = reason('PoolOverlaps', { pool: 'other', range: 'r', other: 'public', otherRange: 'r' });
 const broken = reason('ObjectUnreadable', { field: 'spec.addresses', problem: 'is broken', remedy: 'mend it', inForce: true });
 const refusedOf = ({ snapshot }: DirectorySource): string[] => [...effectivePools(snapshot.pools).refused.keys()];
 

@@ -81,7 +81,7 @@ describe('overlapping pools', () => {
     ]);
     const why = refused.get('b')?.reason;
     expect(why === undefined ? '' : reasonText(why)).toBe(
-      '192.0.2.100-192.0.2.200 overlaps 192.0.2.0/25 of IPAddressPool "a", which came first',
+      'pool "b" gives no addresses: 192.0.2.100-192.0.2.200 overlaps 192.0.2.0/25 of IPAddressPool "a", which came first',
     );
   });
 
