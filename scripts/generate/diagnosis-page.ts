@@ -1,4 +1,4 @@
-import { allCases } from '../../test/lab/diagnosis/all-cases.ts';
+import { allCases, allProblems } from '../../test/lab/diagnosis/all-cases.ts';
 
 const head = `# Diagnosis
 
@@ -21,8 +21,17 @@ export function diagnosisPage(): string {
     const rows = (groups.get(condition) ?? []).map(({ one }) => `| ${one.mistake} | \`${one.code}\` | ${one.verdict} |\n`);
     return rows.length === 0 ? [] : [`## ${title}\n\n| mistake | code | verdict |\n|---|---|---|\n${rows.join('')}`];
   });
-  return head + sections.join('\n');
+  const rows = allProblems.map(({ one, place }) => `| ${one.mistake} | \`${one.code}\` | \`${one.object(place)}\` | ${one.says} |\n`);
+  return `${head}${sections.join('\n')}\n${ofObjects}${rows.join('')}`;
 }
+
+const ofObjects = `## Mistakes in other objects
+
+Services are served as before. \`herald status --problems\` has one row for each of these mistakes.
+
+| mistake | code | object | row |
+|---|---|---|---|
+`;
 
 const order = [
   ['AddressAssigned', 'The Service has no address'],

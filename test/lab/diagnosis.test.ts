@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectTrue } from './diagnosis/agreement.ts';
-import { allCases, manifestsBefore, type PlacedCase } from './diagnosis/all-cases.ts';
+import { allCases, allProblems, manifestsBefore, type PlacedCase } from './diagnosis/all-cases.ts';
 import { conditionCounts, eventReasons, explain, firstLine, problems, type Explained, type Problem } from './diagnosis/faces.ts';
 import { observe, type Facts } from './diagnosis/facts.ts';
 import type { Scene } from './diagnosis/misconfiguration.ts';
@@ -9,7 +9,7 @@ import { makeMistakes, repair, startStage } from './diagnosis/stage.ts';
 let scene: Scene;
 
 beforeAll(async () => {
-  scene = await startStage(allCases);
+  scene = await startStage([...allCases, ...allProblems]);
 });
 
 afterAll(async () => {
@@ -36,7 +36,7 @@ async function explainServed(): Promise<ReadonlyMap<string, Explained>> {
   return explained;
 }
 
-const servedCases = allCases.filter(isServedBefore);
+const servedCases = [...allCases.filter(isServedBefore), ...allProblems];
 
 describe('before the mistakes', () => {
   let explained: ReadonlyMap<string, Explained>;
@@ -63,7 +63,7 @@ describe('after the mistakes', () => {
   let count: Awaited<ReturnType<typeof conditionCounts>>;
 
   beforeAll(async () => {
-    await makeMistakes(scene, allCases);
+    await makeMistakes(scene, [...allCases, ...allProblems]);
     for (const { one } of allCases) await untilRecorded(one);
     facts = await observe(scene);
     rows = await problems(scene);
@@ -114,12 +114,31 @@ describe('after the mistakes', () => {
   });
 });
 
+describe('after the mistakes in other objects', () => {
+  let rows: readonly Problem[];
+  let facts: Facts;
+
+  beforeAll(async () => {
+    ({ problems: rows } = await problems(scene));
+    facts = await observe(scene);
+  }, 600_000);
+
+  test.each(allProblems)('$one.mistake Status names $one.code once, with the object and the fix', ({ one, place }) => {
+    const object = one.object(place);
+    expect(rows.filter((row) => row.object === object && row.code === one.code)).toEqual([expect.objectContaining({ line: one.says })]);
+  });
+
+  test.each(allProblems)('the Service of $one.name is served all the same', async ({ one }) => {
+    await expectServed(await explain(scene, `${one.name}/web`), facts);
+  });
+});
+
 describe('after the fixes', () => {
   let explained: ReadonlyMap<string, Explained>;
   let facts: Facts;
 
   beforeAll(async () => {
-    await repair(scene, allCases);
+    await repair(scene, [...allCases, ...allProblems]);
     explained = await explainServed();
     facts = await observe(scene);
   });

@@ -22,13 +22,17 @@ interface ProblemFacts {
 
 /**
  * Lists each problem once: unusable objects, the controller, Services by verdict, nodes, sessions, configuration objects. A configuration
- * object that is the cause of a Service's problem, such as a full pool, has no second line.
+ * object that is the cause of a Service's problem, such as a full pool, or of a session's, has no second line.
  */
 export function problemsOf({ unusable, services, overview, sessions }: ProblemFacts): Problem[] {
   const { controller, nodes, objects, clockSkewSeconds } = overview;
   const leaderless = controller === undefined ? undefined : whyNoneLeads(controller);
   const { unclaimed, deniedExternalIPs } = overview.services;
-  const told = new Set([...services.values()].map(({ code, cause = '' }) => `${cause} ${code}`));
+  const ofSessions = sessionProblems(sessions);
+  const told = new Set([
+    ...[...services.values()].map(({ code, cause = '' }) => `${cause} ${code}`),
+    ...ofSessions.map(({ object, code }) => `${object} ${code}`),
+  ]);
   return [
     ...unusable.map(({ object, line }) => ({ object, code: 'ObjectUnreadable', line })),
     ...(controller === undefined || leaderless === undefined ? [] : alike([problemOf(`Lease/${controller.lease}`, leaderless)])),
@@ -36,7 +40,7 @@ export function problemsOf({ unusable, services, overview, sessions }: ProblemFa
     ...alike([...unclaimed, ...deniedExternalIPs].map(({ service, reason }) => problemOf(`Service/${service}`, reason))),
     ...(clockSkewSeconds === undefined ? [] : alike([problemOf('this host', clockReason(clockSkewSeconds))])),
     ...alike(nodes.troubled.map(({ node, reason }) => problemOf(`Node/${node}`, reason))),
-    ...sessionProblems(sessions),
+    ...ofSessions,
     ...objects.filter(({ object, reason: { code } }) => !told.has(`${object} ${code}`)).map(objectProblem),
   ];
 }

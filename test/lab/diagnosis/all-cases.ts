@@ -1,19 +1,23 @@
 import { allocationCases } from './cases/allocation.ts';
 import { announcementCases } from './cases/announcement.ts';
+import { configurationProblems } from './cases/configuration.ts';
 import { nodeCases } from './cases/nodes.ts';
 import { serviceCases } from './cases/services.ts';
 import { sessionCases } from './cases/sessions.ts';
-import type { Misconfiguration } from './misconfiguration.ts';
+import type { Misconfiguration, ReportedProblem } from './misconfiguration.ts';
 import { healthy, type Manifest } from './objects.ts';
 import { placeOf, type Place } from './place.ts';
 
-export interface PlacedCase {
-  readonly one: Misconfiguration;
+interface Placed<Case> {
+  readonly one: Case;
   readonly place: Place;
 }
 
+export type PlacedCase = Placed<Misconfiguration>;
+export type PlacedProblem = Placed<ReportedProblem>;
+
 /** Returns the manifests of a case before its mistake. */
-export const manifestsBefore = ({ one, place }: PlacedCase): readonly Manifest[] => (one.before ?? healthy)(place);
+export const manifestsBefore = ({ one, place }: PlacedCase | PlacedProblem): readonly Manifest[] => (one.before ?? healthy)(place);
 
 /** Every case with its place in the lab, in the order of the table in docs/reference/diagnosis.md. */
 export const allCases: readonly PlacedCase[] = [
@@ -21,7 +25,10 @@ export const allCases: readonly PlacedCase[] = [
   ...placed(serviceCases, 101),
 ];
 
+/** Every mistake in another object than a Service, in the order of its table. */
+export const allProblems: readonly PlacedProblem[] = placed(configurationProblems, 151);
+
 /** Groups begin at numbers far apart, so that a new case leaves the addresses of other groups as they are. */
-function placed(cases: readonly Misconfiguration[], first: number): PlacedCase[] {
+function placed<Case extends { readonly name: string }>(cases: readonly Case[], first: number): Placed<Case>[] {
   return cases.map((one, position) => ({ one, place: placeOf(one.name, first + position) }));
 }

@@ -2,13 +2,13 @@ import { stringify } from 'yaml';
 import { HeraldInLab } from '../herald.ts';
 import { Lab } from '../lab.ts';
 import { standardTopology } from '../standard-topology.ts';
-import { manifestsBefore, type PlacedCase } from './all-cases.ts';
+import { manifestsBefore, type PlacedCase, type PlacedProblem } from './all-cases.ts';
 import type { Scene } from './misconfiguration.ts';
 import { fabric, nodes } from './fabric.ts';
 import type { Manifest } from './objects.ts';
 
 /** Starts a lab with the cases before their mistakes: every Service that exists is served. */
-export async function startStage(cases: readonly PlacedCase[]): Promise<Scene> {
+export async function startStage(cases: readonly (PlacedCase | PlacedProblem)[]): Promise<Scene> {
   const pods = nodes.map((node) => ({ name: `web-${node.replace('node', '')}`, node }));
   const lab = await Lab.start(standardTopology({ nodes: nodes.length, pods }));
   const herald = await HeraldInLab.empty(lab);
@@ -24,16 +24,16 @@ export async function startStage(cases: readonly PlacedCase[]): Promise<Scene> {
 }
 
 /** Makes the mistakes of all cases. */
-export async function makeMistakes(scene: Scene, cases: readonly PlacedCase[]): Promise<void> {
+export async function makeMistakes(scene: Scene, cases: readonly (PlacedCase | PlacedProblem)[]): Promise<void> {
   for (const { one, place } of cases) {
     if (one.after !== undefined) await scene.herald.write(`${one.name}.yaml`, yamlOf(one.after(place)));
     await one.act?.(scene, place);
   }
 }
 
-/** Undoes the mistakes of all cases. */
-export async function repair(scene: Scene, cases: readonly PlacedCase[]): Promise<void> {
-  for (const placed of cases) {
+/** Undoes the mistakes of all cases, the last first, because some rest on an earlier one. */
+export async function repair(scene: Scene, cases: readonly (PlacedCase | PlacedProblem)[]): Promise<void> {
+  for (const placed of cases.toReversed()) {
     const { one, place } = placed;
     if (one.after !== undefined) await scene.herald.write(`${one.name}.yaml`, yamlOf(manifestsBefore(placed)));
     await one.undo?.(scene, place);

@@ -49,6 +49,17 @@ describe('the list of problems', () => {
     ]);
   });
 
+  test('has one line for a BGPPeer that repeats another, as the reason of its sessions', () => {
+    const twice = { ...routers[0], name: 'twice' };
+    const doubled = cluster({ peers: [...routers, twice], nodes: [{ name: 'n1' }] });
+    const all = { ...doubled, nodeStates: new Map([['n1', state('n1')]]) };
+    const objects = [{ object: 'BGPPeer/twice', reason: reason('DuplicatePeer', { other: 'tor1-v4', address: '10.0.0.1' }) }];
+    const overview = overviewOf({ snapshot: all, conditions: new Map(), objects, now });
+    const { sessions } = sessionReport(all, now);
+    const found = problemsOf({ unusable: [], services: new Map(), overview, sessions });
+    expect(found.map(({ object, code }) => `${object} ${code}`)).toEqual(['BGPPeer/twice DuplicatePeer']);
+  });
+
   test('has one line for a node that has no session', () => {
     expect(
       objectsWith([
