@@ -18,7 +18,11 @@ export function nodeStateManifest(state: NodeState): object {
       updated,
       ...defined({ writer }),
       consumed: { ...consumed },
-      sessions: sessions.map(({ cause, ...session }) => (cause === undefined ? session : { ...session, cause: reasonManifest(cause) })),
+      sessions: sessions.map(({ cause, warning, ...session }) => ({
+        ...session,
+        ...(cause === undefined ? {} : { cause: reasonManifest(cause) }),
+        ...(warning === undefined ? {} : { warning: reasonManifest(warning) }),
+      })),
       differing: differing.map(({ service, aspect, reason }) => ({
         service,
         aspect,

@@ -22,6 +22,7 @@ export interface RecordedSession {
   readonly since: string;
   readonly lastError?: string;
   readonly cause?: { readonly code: string; readonly details: Readonly<Record<string, unknown>>; readonly message: string };
+  readonly warning?: RecordedSession['cause'];
   readonly damping?: { readonly penalty: number; readonly flapsInLastHour: number; readonly until?: string };
   readonly bfd?: { readonly state: string; readonly since: string; readonly reason?: string };
 }

@@ -14,7 +14,7 @@ interface ServiceDifferenceSources {
   /** Why routes of a Service are held back. */
   readonly held: ReadonlyMap<ServiceKey, readonly Reason[]>;
   /** Routes that a session cannot carry. `wantedBy` returns the Services that announce them. */
-  readonly unsupportedRoutes: readonly { readonly peer: string; readonly prefix: string; readonly why: string }[];
+  readonly unsupportedRoutes: readonly { readonly peer: string; readonly prefix: string; readonly reason: Reason }[];
   readonly wantedBy: (peer: string, prefix: string) => Iterable<ServiceKey>;
   readonly healthChecks: readonly Omit<ServiceDifference, 'aspect'>[];
 }
@@ -31,8 +31,7 @@ export function serviceDifferences(from: ServiceDifferenceSources): ServiceDiffe
     differing.push({ service, aspect: 'Programmed', reason: reason('AwaitsForwarding', { frontend }) });
   for (const one of from.taken) differing.push({ ...one, aspect: 'Programmed' });
   for (const [service, [first]] of from.held) if (first !== undefined) differing.push({ service, aspect: 'Announced', reason: first });
-  for (const { peer, prefix, why } of from.unsupportedRoutes) {
-    const because = reason('RouteNotPossible', { peer, prefix, why });
+  for (const { peer, prefix, reason: because } of from.unsupportedRoutes) {
     for (const service of from.wantedBy(peer, prefix)) differing.push({ service, aspect: 'Announced', reason: because });
   }
   for (const problem of from.healthChecks) differing.push({ ...problem, aspect: 'HealthCheck' });

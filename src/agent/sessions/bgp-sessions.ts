@@ -11,7 +11,14 @@ import type { AgentHistory } from '../live/agent-history.ts';
 import type { AnnouncedRoutes, PeerRouteChanges } from '../reconcile/announced-routes.ts';
 import { BfdMonitor, type BfdMonitorComponents } from './bfd-monitor.ts';
 import { RetainedSettings } from './retained-settings.ts';
-import { configuredPeer, refusedStatus, sessionStatus, type RefusedPeer } from './session-status.ts';
+import {
+  configuredPeer,
+  refusedStatus,
+  sessionStatus,
+  unsupportedRoutesOf,
+  type RefusedPeer,
+  type UnsupportedRoute,
+} from './session-status.ts';
 import { peerOptions, speakerRoute } from './speaker-input.ts';
 
 export interface BgpSessionsComponents extends BfdMonitorComponents {
@@ -30,6 +37,7 @@ export class BgpSessions {
   readonly #speaker: Speaker;
   readonly #routes: AnnouncedRoutes;
   readonly #log: Log;
+  readonly #clock: BgpSessionsComponents['clock'];
   readonly #history: BgpSessionsComponents['sessionHistory'];
   readonly #bfd: BfdMonitor;
   readonly #listenForPassivePeers: boolean;
@@ -50,12 +58,13 @@ export class BgpSessions {
     onStatusChanged: () => void,
     { listenForPassivePeers = false }: BgpSessionsOptions = {},
   ) {
-    const { speaker, log, sessionHistory } = components;
+    const { speaker, log, clock, sessionHistory } = components;
     this.#speaker = speaker;
     this.#history = sessionHistory;
     this.#listenForPassivePeers = listenForPassivePeers;
     this.#routes = routes;
     this.#log = log;
+    this.#clock = clock;
     this.#bfd = new BfdMonitor(components, { peer: (name) => this.#peers.get(name), onStatusChanged });
     // The speaker may have found a peer that has no configured address, or ended a session whose successor must wait for BFD.
     speaker.onChange(() => {
@@ -107,11 +116,8 @@ export class BgpSessions {
   }
 
   /** Returns the prefixes that an established session cannot carry, and why. */
-  unsupportedRoutes(): { readonly peer: string; readonly prefix: string; readonly why: string }[] {
-    return [...this.#peers.values()].flatMap((peer) => {
-      const { name, notPossible, state } = peer.status();
-      return state === 'Established' ? notPossible.map(({ prefix, why }) => ({ peer: name, prefix, why })) : [];
-    });
+  unsupportedRoutes(): UnsupportedRoute[] {
+    return [...this.#peers].flatMap(([name, peer]) => unsupportedRoutesOf(peer.status(), this.#facts.get(name)));
   }
 
   /** Returns the ports that accept connections of passive peers, each with its use. Empty without passive peers. */
@@ -130,6 +136,7 @@ export class BgpSessions {
         listenError: this.#passive.has(name) ? cannotListen : undefined,
         bfd: this.#bfd.status(name),
         facts: this.#facts.get(name),
+        now: this.#clock.date().getTime(),
       }),
     );
     const refused = [...this.#refused].filter(([name]) => !this.#peers.has(name)).map(([name, peer]) => refusedStatus(name, peer));

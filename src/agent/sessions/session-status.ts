@@ -1,5 +1,6 @@
 import type { DampingStatus, PeerStatus, PerFamily } from '../../bgp/index.ts';
 import { sessionCause } from '../../decisions/announcement/sessions/session-cause.ts';
+import { familyNotNegotiated, whyIncomplete } from '../../decisions/announcement/sessions/session-down.ts';
 import type { SessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import { defined } from '../../lang/defined.ts';
 import type { BfdStatus, SessionFamily, SessionStatus } from '../../model/objects/node-state.ts';
@@ -14,6 +15,13 @@ export interface RefusedPeer {
   readonly reason: Reason;
 }
 
+/** A route that an established session cannot carry. */
+export interface UnsupportedRoute {
+  readonly peer: string;
+  readonly prefix: string;
+  readonly reason: Reason;
+}
+
 interface SessionCondition {
   /** Why the peer's settings were refused, or why the session waits for BFD or has none. */
   readonly refusal: Reason | undefined;
@@ -22,6 +30,8 @@ interface SessionCondition {
   readonly bfd: BfdStatus | undefined;
   /** What BGPPeer and Node say about the session. Undefined: unknown. */
   readonly facts: SessionFacts | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
 }
 
 /** Reasons that do not stop a session: it runs, and connects again when it is down. */
@@ -50,6 +60,7 @@ export function sessionStatus(peer: PeerStatus, condition: SessionCondition): Se
     prefixesSent: prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6,
     ...(negotiated === undefined ? {} : { families: familiesOf(negotiated, prefixesAdvertised, prefixesReceived) }),
     ...defined({ lastError, cause: causeOf(peer, condition) }),
+    ...defined({ warning: warningOf(peer, condition) }),
     ...dampingOf(peer.damping),
     ...defined({ bfd }),
   };
@@ -79,6 +90,33 @@ function causeOf({ state, outage, localAddress }: PeerStatus, { refusal, listenE
     { evidence, since: since.toISOString(), wasEstablished, ...defined({ latest, local: localAddress, bfdReason: bfd?.reason }) },
     facts,
   );
+}
+
+function warningOf(
+  { state, since, negotiated, localAddress: local }: PeerStatus,
+  { bfd, facts, now }: SessionCondition,
+): Reason | undefined {
+  if (facts === undefined || facts.adminDown) return undefined;
+  const families = negotiated?.families.map((family) => ({ family: `IPv${family}` as const }));
+  return whyIncomplete({ ...facts, ...defined({ local }) }, { state, since: since.toISOString(), ...defined({ bfd, families }) }, now);
+}
+
+/** Returns why an established session cannot carry routes that it should. */
+export function unsupportedRoutesOf(
+  { name: peer, state, notPossible, negotiated, localAddress: local }: PeerStatus,
+  facts: SessionFacts | undefined,
+): UnsupportedRoute[] {
+  if (state !== 'Established') return [];
+  return notPossible.map(({ prefix, why }) => {
+    const family = prefix.includes(':') ? 'IPv6' : 'IPv4';
+    const isNegotiated = negotiated?.families.some((one) => `IPv${one}` === family) !== false;
+    const isAsked = facts?.families.split(' ').includes(family.toLowerCase()) === true;
+    const because =
+      isAsked && !isNegotiated
+        ? familyNotNegotiated({ ...facts, ...defined({ local }) }, family)
+        : reason('RouteNotPossible', { peer, prefix, why });
+    return { peer, prefix, reason: because };
+  });
 }
 
 /** Counts the prefixes of each family that the two sides negotiated. */

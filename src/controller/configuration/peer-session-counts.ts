@@ -11,6 +11,7 @@ interface Total {
   /** By node, like `causes`. */
   readonly refused: Map<string, Reason>;
   readonly causes: Map<string, Reason>;
+  readonly warnings: Map<string, Reason>;
   /** Nodes by their BGP Identifier. */
   readonly identified: Map<string, Set<string>>;
 }
@@ -53,13 +54,13 @@ export class PeerSessionCounts {
   }
 
   of(peer: string): PeerSummary {
-    const { nodes, expected, established, refused, causes, identified } = this.#totals.get(peer) ?? emptyTotal();
+    const { nodes, expected, established, refused, causes, warnings, identified } = this.#totals.get(peer) ?? emptyTotal();
     const sharedID = firstShared(identified);
     return {
       nodes,
       expected,
       established,
-      ...defined({ refused: ofFirstNode(refused), cause: ofFirstNode(causes), sharedID }),
+      ...defined({ refused: ofFirstNode(refused), cause: ofFirstNode(causes), warning: ofFirstNode(warnings), sharedID }),
     };
   }
 
@@ -72,13 +73,14 @@ export class PeerSessionCounts {
     if (on.established) total.established += by;
     replaceOf(total.refused, node, by === 1 ? on.refused : undefined);
     replaceOf(total.causes, node, by === 1 ? on.cause : undefined);
+    replaceOf(total.warnings, node, by === 1 ? on.warning : undefined);
     if (on.routerID !== undefined) identify(total.identified, on.routerID, node, by);
     if (total.nodes === 0) this.#totals.delete(peer);
   }
 }
 
 function emptyTotal(): Total {
-  return { nodes: 0, expected: 0, established: 0, refused: new Map(), causes: new Map(), identified: new Map() };
+  return { nodes: 0, expected: 0, established: 0, refused: new Map(), causes: new Map(), warnings: new Map(), identified: new Map() };
 }
 
 function replaceOf(reasons: Map<string, Reason>, node: string, because: Reason | undefined): void {

@@ -155,7 +155,7 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
   const why = whyNodeCannot(context, address, type);
   if (why !== undefined) return no(why, refused);
   if (context.peers().length === 0) return no(reason('NoPeers', { node: nodeName }), refused);
-  const peers = context.peers().map((peer) => routesToPeer(snapshot, peer, address, resolved));
+  const peers = context.peers().map((peer) => routesToPeer(snapshot, peer, address, resolved, context.peers()));
   const result = resultOf(peers);
   return { address, type, result: result.announce ? (lastResortResult(context, address, type, peers) ?? result) : result, refused };
 }

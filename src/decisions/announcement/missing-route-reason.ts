@@ -29,6 +29,9 @@ export function missingRouteReason(
 /** Some reasons concern one prefix, or one prefix at one peer. */
 function concerns({ code, details }: Reason, peer: string, prefixes: readonly string[]): boolean {
   if (code === 'UnreachableRouteMissing') return prefixes.includes(details.prefix);
+  if (code === 'PeerFamilyNotNegotiated') {
+    return details.peer === peer && prefixes.some((prefix) => prefix.includes(':') === (details.family === 'IPv6'));
+  }
   return code !== 'RouteNotPossible' || (details.peer === peer && prefixes.includes(details.prefix));
 }
 

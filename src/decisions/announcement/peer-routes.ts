@@ -6,7 +6,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { ResolvedAdvertisement } from './advertisements.ts';
 import { namesOf } from './advertisement-names.ts';
 import { uniteCommunities } from './communities.ts';
-import { carriesFamily, sessionWarning, type NodePeer } from './peers.ts';
+import { carriesFamily, sessionWarning, type NodePeer, type SessionIntent } from './peers.ts';
 import type { RouteIntent } from './route.ts';
 
 export interface PeerAnnouncement {
@@ -14,12 +14,13 @@ export interface PeerAnnouncement {
   readonly result: { readonly routes: readonly RouteIntent[]; readonly warning?: Reason } | { readonly reason: Reason };
 }
 
-/** Returns what one peer gets for an address: one route for each prefix that the advertisements make of it. */
+/** Returns what one peer gets for an address: one route for each prefix that the advertisements make of it. `nodePeers`: all of the node. */
 export function routesToPeer(
   snapshot: Snapshot,
   { peer, result }: NodePeer,
   address: Address,
   advertisements: readonly ResolvedAdvertisement[],
+  nodePeers: readonly NodePeer[],
 ): PeerAnnouncement {
   const forPeer = advertisements.filter(({ advertisement: { peers } }) => peers.length === 0 || peers.includes(peer));
   if (forPeer.length === 0)
@@ -35,7 +36,7 @@ export function routesToPeer(
   if ('reason' in result) return { peer, result };
   const object = snapshot.peers.get(peer);
   if (object !== undefined && !carriesFamily(object, address.family)) {
-    return { peer, result: { reason: reason('PeerFamilyNotCarried', { peer, family: `IPv${address.family}` }) } };
+    return { peer, result: { reason: familyNotCarried(result.session, address, forPeer, nodePeers) } };
   }
   const byPrefix = Map.groupBy(forPeer, ({ prefix }) => formatPrefix(prefix));
   const routes: RouteIntent[] = [];
@@ -48,6 +49,30 @@ export function routesToPeer(
   routes.sort((a, b) => comparePrefixes(a.prefix, b.prefix));
   const warning = sessionWarning(peer, result);
   return { peer, result: { routes, ...defined({ warning }) } };
+}
+
+/** A router often has one session for each family. The one that does not carry a family needs no change if another does. */
+function familyNotCarried(
+  { peer, peerASN }: SessionIntent,
+  { family }: Address,
+  advertisements: readonly ResolvedAdvertisement[],
+  nodePeers: readonly NodePeer[],
+): Reason {
+  const others = nodePeers.flatMap(({ peer: other, result }) => {
+    if ('reason' in result || result.session.adminDown || !result.session.families.includes(family)) return [];
+    // Two peers that are "external" may be in different ASes.
+    return result.session.peerASN === peerASN && peerASN !== 'external' ? [other] : [];
+  });
+  const named = others.filter((other) =>
+    advertisements.some(({ advertisement: { peers } }) => peers.length === 0 || peers.includes(other)),
+  );
+  return reason('PeerFamilyNotCarried', {
+    peer,
+    family: `IPv${family}`,
+    others: named.length > 0 ? 'carry' : others.length > 0 ? 'unnamed' : 'none',
+    names: (named.length > 0 ? named : others).map((other) => `"${other}"`).join(', '),
+    advertisements: namesOf(advertisements.map(({ advertisement }) => advertisement)),
+  });
 }
 
 /**

@@ -26,6 +26,8 @@ export interface PeerOnNode {
   readonly refused?: Reason;
   /** Why the expected session is down, by the agent's report. Absent: it is up, or unknown. */
   readonly cause?: Reason;
+  /** What the established session lacks, by the agent's report. */
+  readonly warning?: Reason;
 }
 
 /** Summary over all nodes that a peer selects. */
@@ -37,6 +39,8 @@ export interface PeerSummary {
   readonly refused?: Reason;
   /** Why a session is down, from the first node, by name, that reports a cause. */
   readonly cause?: Reason;
+  /** What an established session lacks, from the first node, by name, that reports it. */
+  readonly warning?: Reason;
   /** Two nodes, by name, that use the same BGP Identifier. */
   readonly sharedID?: { readonly routerID: string; readonly nodes: readonly [string, string] };
 }
@@ -56,8 +60,9 @@ export function peersOnNode(snapshot: Snapshot, node: string, now: number): Read
       // A report without a typed cause says no more than that the session is missing.
       const why = session.adminDown || status === undefined ? undefined : whySessionDown(peer, status);
       const cause = why?.code === 'SessionDown' ? undefined : why;
+      const warning = established ? status.warning : undefined;
       const routerID = session.adminDown ? {} : { routerID: formatAddress(session.routerID) };
-      return [peer, { expected: !session.adminDown, established, ...routerID, ...defined({ refused, cause }) }];
+      return [peer, { expected: !session.adminDown, established, ...routerID, ...defined({ refused, cause, warning }) }];
     }),
   );
 }
@@ -84,7 +89,7 @@ export function peerStatus({ metadata: { name }, adminDown }: BGPPeer, summary: 
   function whyNotReady(): Reason | undefined {
     if (adminDown) return reason('PeerAdminDown', { peer: name });
     if (nodes === 0) return reason('PeerSelectsNoNode', { peer: name });
-    if (established >= expected) return undefined;
+    if (established >= expected) return summary.warning;
     return summary.cause ?? reason('SessionsMissing', { peer: name, established, expected });
   }
 }

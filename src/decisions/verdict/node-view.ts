@@ -79,7 +79,7 @@ export function viewNode(snapshot: Snapshot, service: Service, node: string, now
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
     ...defined({ reason: announcement.reason }),
     addresses: announcement.addresses.map((announced) =>
-      viewAddress(announced, obstacles(announced, { state, problem, differing, frontends })),
+      viewAddress(announced, obstacles(announced, { state, problem, differing, frontends }), (peer) => bfdWarning(state, peer)),
     ),
   };
 }
@@ -101,12 +101,22 @@ function obstacles({ address }: AddressAnnouncement, { state, problem, differing
   };
 }
 
-function viewAddress({ address, type, result, refused }: AddressAnnouncement, obstacleTo: Obstacles): AddressView {
+/** A family that a session lacks concerns only the addresses of that family, whose routes have it as their reason. */
+function bfdWarning(state: NodeState | undefined, peer: string): Reason | undefined {
+  const warning = state?.sessions.find((session) => session.peer === peer)?.warning;
+  return warning?.code === 'BFDDown' ? warning : undefined;
+}
+
+function viewAddress(
+  { address, type, result, refused }: AddressAnnouncement,
+  obstacleTo: Obstacles,
+  warningOf: (peer: string) => Reason | undefined,
+): AddressView {
   const peers = (result.peers ?? []).map(({ peer, result: toPeer }): PeerView => {
     if (!('routes' in toPeer)) return { peer, prefixes: [], reason: toPeer.reason };
     const { routes: intents, warning } = toPeer;
     const prefixes = intents.map(({ prefix }) => formatPrefix(prefix));
-    return { peer, prefixes, intents, ...defined({ reason: obstacleTo(peer, prefixes), warning }) };
+    return { peer, prefixes, intents, ...defined({ reason: obstacleTo(peer, prefixes), warning: warning ?? warningOf(peer) }) };
   });
   const { drain, lastResort, heldBack } = result.announce ? result : {};
   const why = result.announce ? {} : { reason: result.reason };

@@ -1,5 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import { whySessionDown, whyWithoutBfd } from '../../decisions/announcement/sessions/session-down.ts';
+import { whyIncomplete, whySessionDown } from '../../decisions/announcement/sessions/session-down.ts';
 import { sessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import { currentReport, reportAge, whyNoReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -73,7 +73,7 @@ function warningOf(snapshot: Snapshot, name: string, peer: string, now: number):
   const [node, object] = [snapshot.nodes.get(name), snapshot.peers.get(peer)];
   if (node === undefined || object === undefined) return undefined;
   const status = currentReport(snapshot.nodeStates, name, now)?.sessions.find((session) => session.peer === peer);
-  return whyWithoutBfd(sessionFacts(object, node), status, now);
+  return status?.warning ?? whyIncomplete(sessionFacts(object, node), status, now);
 }
 
 function whyNotUp(snapshot: Snapshot, node: string, peer: string, now: number): Reason | undefined {

@@ -86,6 +86,10 @@ const session = object(
       open: true,
       description: 'Why the session is down: its first cause since it was last established. Absent: it is up, or nothing is known.',
     }),
+    warning: object(reasonFields, {
+      open: true,
+      description: 'What an established session lacks that its BGPPeer asks for: BFD, or an address family. Absent: nothing.',
+    }),
     damping,
     bfd,
   },
@@ -269,6 +273,7 @@ function readSession(item: Value<typeof session>): SessionStatus | undefined {
     ...readFamilies(item.families),
     ...defined({ lastError: item.lastError }),
     ...(item.cause === undefined ? {} : { cause: readReason(item.cause) }),
+    ...(item.warning === undefined ? {} : { warning: readReason(item.warning) }),
     ...readDamping(item.damping),
     ...readBfd(item.bfd),
   };

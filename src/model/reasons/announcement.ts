@@ -12,6 +12,22 @@ export interface HeldBack extends OnNode {
   readonly remedy: string;
 }
 
+interface FamilyNotCarried {
+  readonly peer: string;
+  readonly family: string;
+  /** Other BGPPeers of the node for the same AS and with the family: they carry the address, no advertisement names them, or there are none. */
+  readonly others: 'carry' | 'unnamed' | 'none';
+  /** The names of these BGPPeers, quoted. */
+  readonly names: string;
+  /** The advertisements of the address. */
+  readonly advertisements: string;
+}
+
+function otherPeersText({ others, names, advertisements }: FamilyNotCarried): string {
+  if (others === 'carry') return `; the same AS gets it over ${names}`;
+  return others === 'unnamed' ? `, and spec.peers of ${advertisements} does not name ${names} of the same AS, which would` : '';
+}
+
 /** Reasons why a node does not announce an address, to any peer or to one of them. */
 export const announcementReasons = {
   NoAddress: reasonEntry({
@@ -160,8 +176,12 @@ export const announcementReasons = {
   }),
   PeerFamilyNotCarried: reasonEntry({
     brief: 'The session does not carry the address family',
-    says: (d: { readonly peer: string; readonly family: string }) => `the session with "${d.peer}" does not carry ${d.family}`,
-    fix: (d) => `set dualStackAddressFamily: true on BGPPeer "${d.peer}", or add a BGPPeer with an ${d.family} address`,
+    says: (d: FamilyNotCarried) => `the session with "${d.peer}" does not carry ${d.family}${otherPeersText(d)}`,
+    fix: (d) => {
+      if (d.others === 'carry') return '';
+      if (d.others === 'unnamed') return `add ${d.names} to spec.peers of ${d.advertisements}`;
+      return `set dualStackAddressFamily: true on BGPPeer "${d.peer}", or add a BGPPeer with an ${d.family} address`;
+    },
   }),
   ExternalIPNotAllowed: reasonEntry({
     brief: 'No ExternalIPPolicy allows the external IP',

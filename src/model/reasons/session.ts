@@ -1,4 +1,4 @@
-import { reasonEntry, type ReasonEntry } from './entry.ts';
+import { lastingReason, reasonEntry, type ReasonEntry } from './entry.ts';
 
 /** Details of every reason why a session is down. */
 export interface Outage {
@@ -26,9 +26,9 @@ function outageReason<Details extends Outage>({
 }
 
 /** The first words of a line of the router's configuration for this node, as FRR writes it. */
-const neighbor = ({ local }: Outage): string => `neighbor ${local === '' ? 'ADDRESS-OF-THE-NODE' : local}`;
+const neighbor = ({ local }: Pick<Outage, 'local'>): string => `neighbor ${local === '' ? 'ADDRESS-OF-THE-NODE' : local}`;
 
-const routerText = ({ router }: Outage): string => `the router ${router}`;
+const routerText = ({ router }: Pick<Outage, 'router'>): string => `the router ${router}`;
 
 /** Reasons why a BGP session is down, by the evidence of its first cause. */
 export const sessionReasons = {
@@ -117,6 +117,14 @@ export const sessionReasons = {
         .split(' ')
         .map((family) => `address-family ${family} unicast, ${neighbor(d)} activate`)
         .join('; ')}; spec.dualStackAddressFamily of BGPPeer "${d.peer}" adds the other family`,
+  }),
+  PeerFamilyNotNegotiated: lastingReason({
+    brief: 'The session is up without an address family that the router did not offer',
+    // `isAdded`: only dualStackAddressFamily asks for the family.
+    says: (d: Pick<Outage, 'peer' | 'router' | 'local'> & { readonly family: string; readonly isAdded: boolean }) =>
+      `the session with BGPPeer "${d.peer}" is up without ${d.family}: ${routerText(d)} did not offer it`,
+    fix: (d) =>
+      `configure on the router: address-family ${d.family.toLowerCase()} unicast, ${neighbor(d)} activate${d.isAdded ? `; or, if another BGPPeer carries ${d.family}, set spec.dualStackAddressFamily: false in BGPPeer "${d.peer}"` : ''}`,
   }),
   HoldTimeRejected: outageReason({
     brief: 'BGPPeer and router do not agree on a hold time',

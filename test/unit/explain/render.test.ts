@@ -138,7 +138,8 @@ describe('renderService', () => {
   });
 
   test('a session of the other family is hidden, unless it is the only one', () => {
-    const other = { peer: 'tor6', prefixes: [], reason: reason('PeerFamilyNotCarried', { peer: 'tor6', family: 'IPv4' }) };
+    const notCarried = { peer: 'tor6', family: 'IPv4', others: 'none' as const, names: '', advertisements: '' };
+    const other = { peer: 'tor6', prefixes: [], reason: reason('PeerFamilyNotCarried', notCarried) };
     expect(renderedAddress({ peers: [...address.peers, other] })).not.toContain('tor6');
     expect(renderedAddress({ peers: [other] })).toContain('the session with "tor6" does not carry IPv4');
   });

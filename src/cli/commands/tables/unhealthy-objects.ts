@@ -22,7 +22,7 @@ export function unhealthyObjects({ snapshot, now }: Pick<Reading, 'snapshot' | '
     ...inOrder(snapshot.advertisements).flatMap((one) => troubleOf(one, advertisementStatus(one, snapshot))),
     // The table of sessions has their causes.
     ...inOrder(snapshot.peers).flatMap((one) => {
-      const { cause: _, ...summary } = sessions.of(one.metadata.name);
+      const { cause: _cause, warning: _warning, ...summary } = sessions.of(one.metadata.name);
       return troubleOf(one, peerStatus(one, summary));
     }),
   ];

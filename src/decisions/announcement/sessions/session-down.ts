@@ -1,4 +1,4 @@
-import type { SessionStatus } from '../../../model/objects/node-state.ts';
+import type { SessionFamily, SessionStatus } from '../../../model/objects/node-state.ts';
 import { catalogue, reason, type Reason } from '../../../model/reasons.ts';
 import type { SessionFacts } from './session-facts.ts';
 
@@ -24,13 +24,36 @@ function isKnown({ code }: Reason): boolean {
 /** BFD needs about three exchanges after BGP is up. */
 const bfdStartMilliseconds = 10_000;
 
+/** What the status of a session says about a session that is up. */
+type SessionParts = Pick<SessionStatus, 'state' | 'since' | 'bfd'> & {
+  readonly families?: readonly Pick<SessionFamily, 'family'>[];
+};
+
 /**
- * Returns why an established session runs without the BFD that its BGPPeer asks for. Undefined: BFD is up, off, or may still come up.
- * `now`: milliseconds since the epoch.
+ * Returns why an established session lacks a part that its BGPPeer asks for: BFD, or an address family. Undefined: it has all, or may still
+ * get it. `now`: milliseconds since the epoch.
  */
-export function whyWithoutBfd(facts: SessionFacts, session: SessionStatus | undefined, now: number): Reason | undefined {
-  const { state, since = '', bfd } = session ?? {};
-  if (state !== 'Established' || bfd === undefined || bfd.state === 'Up' || bfd.state === 'AdminDown') return undefined;
+export function whyIncomplete(facts: SessionFacts, session: SessionParts | undefined, now: number): Reason | undefined {
+  if (session?.state !== 'Established') return undefined;
+  return whyWithoutBfd(facts, session, now) ?? whyWithoutFamily(facts, session);
+}
+
+function whyWithoutFamily(facts: SessionFacts, { families }: SessionParts): Reason | undefined {
+  // Older agents do not report families.
+  if (families === undefined) return undefined;
+  const missing = (['IPv4', 'IPv6'] as const).find(
+    (one) => facts.families.split(' ').includes(one.toLowerCase()) && !families.some(({ family }) => family === one),
+  );
+  return missing === undefined ? undefined : familyNotNegotiated(facts, missing);
+}
+
+/** The BGPPeer asks for the family, and the established session does not carry it. */
+export function familyNotNegotiated({ peer, router, local, addedFamily }: SessionFacts, family: 'IPv4' | 'IPv6'): Reason {
+  return reason('PeerFamilyNotNegotiated', { peer, router, local, family, isAdded: addedFamily === family.toLowerCase() });
+}
+
+function whyWithoutBfd(facts: SessionFacts, { since, bfd }: SessionParts, now: number): Reason | undefined {
+  if (bfd === undefined || bfd.state === 'Up' || bfd.state === 'AdminDown') return undefined;
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
   const [up, changed] = [Date.parse(since), Date.parse(bfd.since)];
   if (now - Math.max(up, changed) < bfdStartMilliseconds) return undefined;

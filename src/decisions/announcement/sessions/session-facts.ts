@@ -25,6 +25,8 @@ export interface SessionFacts {
   readonly holdTimeSeconds: number;
   /** "ipv4 ipv6", as a router's configuration writes families. */
   readonly families: string;
+  /** The family that only dualStackAddressFamily asks for. Absent: none. */
+  readonly addedFamily?: 'ipv4' | 'ipv6';
   readonly routerID: string;
   /** "": none. */
   readonly bfdProfile: string;
@@ -35,6 +37,7 @@ export function sessionFacts(peer: BGPPeer, node: Node): SessionFacts {
   const { peerAddress, sourceAddress, passwordSecret, ttlSecurityHops } = peer;
   const localASN = peer.localASN ?? peer.myASN;
   const asn = peer.peerASN ?? peer.dynamicASN ?? 'external';
+  const addedFamily = peer.dualStackAddressFamily && peerAddress !== undefined ? (peerAddress.family === 4 ? 'ipv6' : 'ipv4') : undefined;
   const passwordSource =
     passwordSecret !== undefined
       ? `Secret ${passwordSecret.namespace}/${passwordSecret.name}, key password`
@@ -50,7 +53,7 @@ export function sessionFacts(peer: BGPPeer, node: Node): SessionFacts {
     localASNField: peer.localASN === undefined ? 'spec.myASN' : 'spec.localASN',
     peerASN: String(asn),
     peerASNField: peer.peerASN === undefined ? 'spec.dynamicASN' : 'spec.peerASN',
-    ...defined({ passwordSource, ttlSecurityHops }),
+    ...defined({ passwordSource, ttlSecurityHops, addedFamily }),
     isMultihop: peer.ebgpMultiHop || asn === localASN || asn === 'internal' || (ttlSecurityHops ?? 1) > 1,
     holdTimeSeconds: peer.holdTimeSeconds,
     families: ([4, 6] as const)

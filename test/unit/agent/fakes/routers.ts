@@ -8,7 +8,7 @@ import { readNlri } from '../../../../src/bgp/wire/nlri.ts';
 import { decodeNotification, describeNotification } from '../../../../src/bgp/wire/notification.ts';
 import { encodeOpen } from '../../../../src/bgp/wire/open.ts';
 import { decodeUpdate } from '../../../../src/bgp/wire/update.ts';
-import { address, formatAddress, type Address } from '../../../../src/net/address.ts';
+import { address, formatAddress, type Address, type Family } from '../../../../src/net/address.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
 import type { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { messages } from '../../bgp/hex.ts';
@@ -20,6 +20,8 @@ export class Routers {
   readonly notifications: string[] = [];
   /** The number of routes of the family at each End-of-RIB (RFC 4724 2). */
   readonly endsOfRib: string[] = [];
+  /** What the routers offer from now on. */
+  families: readonly Family[] = [4, 6];
   readonly #clock: VirtualClock;
   readonly #sessions = new Map<RemoteEnd, Map<string, string>>();
   #known = 0;
@@ -68,7 +70,9 @@ export class Routers {
   /** Hold time 0: there are no keepalive timers. */
   #greet(remote: RemoteEnd): void {
     const overIpv6 = remote.options.address.family === 6;
-    remote.send(encodeOpen(localOpenMessage({ localAsn: 64513, peerAsn: 64512, routerId: 7, holdTime: 0, families: [4, 6], overIpv6 })));
+    remote.send(
+      encodeOpen(localOpenMessage({ localAsn: 64513, peerAsn: 64512, routerId: 7, holdTime: 0, families: this.families, overIpv6 })),
+    );
   }
 
   #update(body: Uint8Array, table: Map<string, string>): void {

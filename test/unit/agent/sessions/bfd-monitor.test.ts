@@ -35,6 +35,18 @@ async function bothUp(): Promise<void> {
   expect(status()).toMatchObject({ state: 'Established', bfd: { state: 'Up' } });
 }
 
+test('an established session reports BFDDown when BFD does not come up with it, and no longer when it does', async () => {
+  await reconcile([tor1]);
+  await exchange(5_000);
+  expect(status()).toMatchObject({ state: 'Established', bfd: { state: 'Down' } });
+  expect(status()).not.toHaveProperty('warning');
+  await exchange(10_000);
+  expect(status()).toMatchObject({ state: 'Established', warning: { code: 'BFDDown', details: { tcpWorks: true, profile: 'fast' } } });
+  bfd.move('tor1', 'Init', 'Up', 'Up');
+  await exchange(100);
+  expect(status()).not.toHaveProperty('warning');
+});
+
 describe('monitored paths', () => {
   test('peers with a profile are monitored at its intervals; without any the thread does not start', async () => {
     await reconcile([{ name: 'tor1' }]);

@@ -7,6 +7,7 @@ import { Speaker } from '../../../../src/bgp/index.ts';
 import { maximumPeers } from '../../../../src/bgp/limits.ts';
 import { peersOfNode, type SessionIntent } from '../../../../src/decisions/announcement/peers.ts';
 import { address } from '../../../../src/net/address.ts';
+import { reasonText, remedyText } from '../../../../src/model/reasons.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
@@ -86,6 +87,30 @@ describe('sessions', () => {
     clock.advance(10_000);
     routers.exchange();
     expect(prefixes('10.0.0.254')?.toSorted()).toEqual(['192.0.2.1/32', '192.0.2.2/32']);
+  });
+
+  test('a family that the router does not offer is reported with the line of the router, for its routes only', () => {
+    routers.families = [4];
+    table.replaceRoutes('a/a', new Map([['tor1', [route('192.0.2.1/32'), route('2001:db8::1/128')]]]));
+    reconcile({ ...tor1, dualStackAddressFamily: true });
+    const [status] = sessions.status();
+    expect(status).toMatchObject({ state: 'Established', warning: { code: 'PeerFamilyNotNegotiated' } });
+    const [first, ...others] = sessions.unsupportedRoutes();
+    expect(others).toEqual([]);
+    expect(first).toMatchObject({ peer: 'tor1', prefix: '2001:db8::1/128', reason: status?.warning });
+    expect(first && reasonText(first.reason)).toBe(
+      'the session with BGPPeer "tor1" is up without IPv6: the router 10.0.0.254 did not offer it',
+    );
+    expect(first && remedyText(first.reason)).toMatch(
+      /^configure on the router: address-family ipv6 unicast, neighbor \S+ activate; or, if another BGPPeer carries IPv6, set spec.dualStackAddressFamily: false/,
+    );
+  });
+
+  test('a route without a possible next hop keeps its own reason when the router offers both families', () => {
+    table.replaceRoutes('a/a', new Map([['tor1', [route('2001:db8::1/128')]]]));
+    reconcile({ ...tor1, dualStackAddressFamily: true });
+    expect(sessions.status()[0]).not.toHaveProperty('warning');
+    expect(sessions.unsupportedRoutes()).toMatchObject([{ reason: { code: 'RouteNotPossible' } }]);
   });
 
   test('a session that is down reports the cause rather than a warning', () => {

@@ -209,6 +209,35 @@ describe('the status of a peer', () => {
     expect(codes(peerStatus(found, sessions.of('tor')))).toBe('accepted, ready');
   });
 
+  test('a session that is up without BFD makes its peer not ready, with the code BFDDown, unless another session is down', () => {
+    const details = {
+      peer: 'tor',
+      router: '10.0.0.254',
+      local: '',
+      since: '',
+      latest: '',
+      why: 'no answer',
+      profile: 'fast',
+      tcpWorks: true,
+    };
+    const warning = reason('BFDDown', details);
+    const statusWith = (running: ClusterLiteral['running']): ObjectStatus => {
+      const snapshot = cluster({ nodes: twoNodes, peers: [tor], ...defined({ running }) });
+      const nodeStates = new Map(
+        [...snapshot.nodeStates].map(([name, state]) => [name, { ...state, sessions: state.sessions.map((one) => ({ ...one, warning })) }]),
+      );
+      const sessions = new PeerSessionCounts();
+      sessions.updateAllNodes({ ...snapshot, nodeStates }, now);
+      const found = snapshot.peers.get('tor');
+      if (found === undefined) throw new RangeError('no peer');
+      return peerStatus(found, sessions.of('tor'));
+    };
+    const status = statusWith({ n1: up, n2: up });
+    expect(codes(status)).toBe('accepted, BFDDown');
+    expect(status.unready && conditionText(status.unready)).toMatch(/^BFD with "tor" .* although the TCP connection works/);
+    expect(codes(statusWith({ n1: up }))).toBe('accepted, SessionsMissing');
+  });
+
   test('a peer that selects no node or is shut down is not ready', () => {
     expect(codes(statusOf({ nodes, peers: [{ ...tor, nodeSelectors: [matching({ rack: 'z' })] }] }))).toBe('accepted, PeerSelectsNoNode');
     const down = statusOf({ nodes, peers: [{ ...tor, adminDown: true }], running: { n1: up } });

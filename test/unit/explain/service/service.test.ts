@@ -3,7 +3,7 @@ import { renderService } from '../../../../src/explain/service/render-service.ts
 import type { NodeExplanation } from '../../../../src/explain/service/service-node.ts';
 import { explainService, type ServiceExplanation } from '../../../../src/explain/service/service.ts';
 import type { NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
-import { reason, type Reason } from '../../../../src/model/reasons.ts';
+import { reason, reasonText, remedyText, type Reason } from '../../../../src/model/reasons.ts';
 import { cluster, metadata, type ClusterLiteral } from '../../decisions/fixtures.ts';
 
 const now = Date.UTC(2026, 0, 1);
@@ -197,6 +197,46 @@ describe('explainService', () => {
       reason: reason('SessionDown', { peer: 'tor4', state: 'Active', lastError: 'the peer refused: bad peer AS' }),
     });
     expect(matrix(onNode(explanation, 'n1'))).toMatchObject({ '2001:db8::1 tor6': '2001:db8::1/128' });
+  });
+
+  test('a session without BFD warns at the addresses that it serves', () => {
+    const details = { router: '', local: '', since: '', latest: '', why: 'no answer', profile: 'fast', tcpWorks: true };
+    const warning = reason('BFDDown', { peer: 'tor4', ...details });
+    const explanation = explain(fabric, [state('n1', [{ ...session('tor4'), warning }, session('tor6')]), state('n2', up)]);
+    const warned = onNode(explanation, 'n1').addresses.flatMap(({ address, peers }) =>
+      peers.flatMap((one) => (one.warning ? [address] : [])),
+    );
+    expect(warned).toEqual(['192.0.2.1']);
+    expect(renderService(explanation, 'brief').join('\n')).toContain('warning: BFD with "tor4"');
+  });
+
+  test('a session without a family is advised to carry it only when no other session with the AS does', () => {
+    const notCarried = (literal: ClusterLiteral): string[] => {
+      const six = onNode(explain(literal, [state('n1', up)]), 'n1').addresses.find(({ address }) => address === '2001:db8::1');
+      const found = six?.peers.find(({ peer }) => peer === 'tor4')?.reason;
+      return found === undefined ? [] : [reasonText(found), remedyText(found)];
+    };
+    const [tor4 = { name: 'tor4' }, tor6 = { name: 'tor6' }] = fabric.peers ?? [];
+    const lacks = 'the session with "tor4" does not carry IPv6';
+    expect(notCarried(fabric)).toEqual([`${lacks}; the same AS gets it over "tor6"`, '']);
+    const advice = 'set dualStackAddressFamily: true on BGPPeer "tor4", or add a BGPPeer with an IPv6 address';
+    expect(notCarried({ ...fabric, peers: [tor4] })).toEqual([lacks, advice]);
+    expect(notCarried({ ...fabric, peers: [tor4, { ...tor6, peerASN: 65999 }] })).toEqual([lacks, advice]);
+    expect(notCarried({ ...fabric, peers: [tor4, { ...tor6, adminDown: true }] })).toEqual([lacks, advice]);
+    expect(notCarried({ ...fabric, advertisements: [{ name: 'all', peers: ['tor4'] }] })).toEqual([
+      `${lacks}, and spec.peers of BGPAdvertisement all does not name "tor6" of the same AS, which would`,
+      'add "tor6" to spec.peers of BGPAdvertisement all',
+    ]);
+  });
+
+  test('a family that was not negotiated is the reason of the addresses of that family only', () => {
+    const because = reason('PeerFamilyNotNegotiated', { peer: 'tor4', router: '', local: '', family: 'IPv6', isAdded: true });
+    const both = { ...fabric, peers: [{ name: 'tor4', peerAddress: '10.0.0.254', dualStackAddressFamily: true }] };
+    const differing = [{ service: key, aspect: 'Announced' as const, reason: because }];
+    expect(matrix(onNode(explain(both, [state('n1', [session('tor4')], differing)]), 'n1'))).toMatchObject({
+      '192.0.2.1 tor4': '192.0.2.1/32',
+      '2001:db8::1 tor4': 'PeerFamilyNotNegotiated',
+    });
   });
 
   test('a reason for one prefix, or for one prefix at one peer, is shown only there', () => {
