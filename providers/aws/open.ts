@@ -1,4 +1,5 @@
 import { defined } from '../../src/lang/defined.ts';
+import type { PodReader } from './model/pods.ts';
 import type { ServiceMetadata } from './model/service-metadata.ts';
 import { regionOfNodes, unknownLocation, vpcOfNodes } from './observe/cluster-location.ts';
 import { AwsProvider } from './provider.ts';
@@ -9,6 +10,8 @@ import { SdkCloud } from './sdk/sdk-cloud.ts';
 export interface OpenComponents extends PacerComponents {
   /** Absent without write access to Services (standalone). */
   readonly metadata?: ServiceMetadata;
+  /** Absent where there are no Pods (standalone). */
+  readonly pods?: PodReader;
   /**
    * Aborts when this controller loses leadership: requests that wait for the rate limit then end. Absent when there is only one controller.
    */
@@ -29,12 +32,12 @@ export interface OpenOptions extends Omit<Partial<AwsSettings>, 'clusterName' | 
  * Returns the AWS provider, connected to the real AWS. It calls AWS only when a Service needs it. Missing region and VPC are those of the
  * nodes, so the metadata service of the instance (IMDS) is never needed.
  */
-export function openAws({ metadata, term, ...components }: OpenComponents, { version, ...options }: OpenOptions): AwsProvider {
+export function openAws({ metadata, pods, term, ...components }: OpenComponents, { version, ...options }: OpenOptions): AwsProvider {
   const { clock, random, log } = components;
   const stopped = term === undefined ? components.stopped : AbortSignal.any([components.stopped, term]);
   return new AwsProvider({
     classless: options.classless ?? defaultSettings.classless,
-    ...defined({ metadata }),
+    ...defined({ metadata, pods }),
     clock,
     random,
     log,

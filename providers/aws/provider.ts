@@ -22,6 +22,7 @@ import { withUrgency } from './cloud/urgency.ts';
 import { decideAwsClaim } from './desire/claim.ts';
 import { memberOf, type Member } from './desire/stack.ts';
 import { limits } from './model/limits.ts';
+import type { PodReader } from './model/pods.ts';
 import type { ServiceMetadata } from './model/service-metadata.ts';
 import type { ClasslessMode } from './model/settings.ts';
 import { NodeRules } from './node-rules/node-rules.ts';
@@ -45,6 +46,8 @@ interface AwsProviderComponents {
   readonly connect: Connect;
   /** Absent without write access to Services (standalone). Then the resources of a Service that is gone are found by their tags. */
   readonly metadata?: ServiceMetadata;
+  /** Absent where there are no Pods (standalone). Then every endpoint of a Service can be a target. */
+  readonly pods?: PodReader;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -74,7 +77,8 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   constructor(components: AwsProviderComponents) {
     const { classless, connect, random, log } = components;
     const now = (): number => this.#now();
-    const common = { account: new AwsAccount(connect, components.clock), registry: this.#registry, departed: this.#departed, now, log };
+    const account = new AwsAccount(connect, components.pods, components.clock);
+    const common = { account, registry: this.#registry, departed: this.#departed, now, log };
     const stacks = new StackReconciler(common);
     const rules = new NodeRules({ ...common, random });
     const previous = new PreviousStacks({ ...common, stacks, rules });

@@ -97,11 +97,12 @@ async function awsProviders(
   const { finalizer } = await import('../../providers/aws/model/service-metadata.ts');
   const { AwsMetrics } = await import('../telemetry/aws.ts');
   const metadata = leader.serviceMetadata?.(finalizer);
-  const { mayWrite, leadershipSignal: term } = leader;
+  const { mayWrite, leadershipSignal: term, readPod } = leader;
+  const pods = readPod === undefined ? undefined : { read: readPod };
   const fence = { ...defined({ mayWrite, term }) };
   const observer = metrics === undefined ? {} : { observer: new AwsMetrics(metrics) };
   const components = { clock, random, log, stopped, ...fence, ...observer };
-  return [openAws({ ...components, ...defined({ metadata }) }, { ...awsOptionsOf(aws, aws.awsClusterName, variables), version })];
+  return [openAws({ ...components, ...defined({ metadata, pods }) }, { ...awsOptionsOf(aws, aws.awsClusterName, variables), version })];
 }
 
 /** Without AWS, Services of a cluster may still have the finalizer of a controller that served AWS. */

@@ -14,6 +14,7 @@ export function reasonOfError({
 }: Pick<AwsError, 'code' | 'operation' | 'awsCode' | 'message' | 'requestId'>): Reason {
   if (code === 'credentials') return reason('AwsCredentials', { message });
   if (code === 'place') return reason('AwsPlaceUnknown', { message });
+  if (code === 'pods') return reason('AwsPodsUnreadable', { message });
   const details = { operation, awsCode, message, requestId };
   if (code === 'throttled') return reason('AwsThrottled', details);
   return refusals.has(code) ? reason('AwsRefused', { ...details, kind: code }) : reason('AwsCallFailed', details);

@@ -7,6 +7,7 @@ import type { Operation } from './operations.ts';
  * - unreachable: no answer, or a 5xx answer; it is unknown whether the call took effect
  * - credentials: credentials are missing or have expired
  * - place: the region or VPC of the cluster is unknown, so AWS was not called
+ * - pods: a Pod behind a Service could not be read, so AWS was not called
  * - denied: the IAM policy lacks the action
  * - notFound: the resource of the call does not exist (any more)
  * - duplicate: the resource exists already, with other settings
@@ -23,6 +24,7 @@ export type AwsErrorCode =
   | 'unreachable'
   | 'credentials'
   | 'place'
+  | 'pods'
   | 'denied'
   | 'notFound'
   | 'duplicate'
@@ -64,7 +66,7 @@ export class AwsError extends Error {
 
 /** True if the same call may succeed later without any change by a user. */
 export function isTransient(code: AwsErrorCode): boolean {
-  return code === 'throttled' || code === 'unreachable' || code === 'inUse' || code === 'credentials' || code === 'place';
+  return code === 'throttled' || code === 'unreachable' || code === 'inUse' || code === 'credentials' || code === 'place' || code === 'pods';
 }
 
 /**

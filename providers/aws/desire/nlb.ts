@@ -3,10 +3,11 @@ import { reason } from '../../../src/model/reasons.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import type { AnnotationValues } from '../annotations/table.ts';
-import type { IpAddressType, NlbProtocol, Scheme } from '../cloud/elbv2.ts';
+import type { IpAddressType, NlbProtocol, Scheme, TargetType } from '../cloud/elbv2.ts';
 import { limits } from '../model/limits.ts';
 import { resourceName } from '../model/resource-names.ts';
 import type { DesiredListener, DesiredNlb, DesiredTarget, DesiredTargetGroup, TargetPort } from '../model/desired.ts';
+import type { AwsSettings } from '../model/settings.ts';
 import { askedTags, resources, tagKeys } from '../model/tags.ts';
 import { upstreamIsPublic } from './claim.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
@@ -130,11 +131,12 @@ export function nlbPart(
   { service, values }: { readonly service: Service; readonly values: AnnotationValues },
   stack: StackIdentity,
   shell: NlbShell,
-  { facts, settings, nodes, slices, existing }: Circumstances,
+  { facts, settings, nodes, slices, refusedTargets, existing }: Circumstances,
   issues: Issues,
 ): NlbPart {
   const key = serviceKey(service.metadata);
-  const targetType = values.targetType ?? (isNlbIp(values) ? 'ip' : settings.defaultTargetType);
+  const targetType = targetTypeOf(values, settings);
+  if (targetType === 'ip') for (const refused of refusedTargets(key)) issues.warn(refused);
   const family = service.ipFamilies[0] ?? 4;
   if (family === 6 && shell.ipAddressType === 'ipv4') {
     issues.error(reason('AwsSettingsConflict', { what: 'the Service is IPv6, but aws-load-balancer-ip-address-type is ipv4' }));
@@ -216,8 +218,8 @@ function hasNlb({ nlb, nlbs = [] }: Circumstances['existing'], scheme: Scheme): 
   return nlb?.scheme === scheme || nlbs.some((one) => one.scheme === scheme);
 }
 
-function isNlbIp({ type }: AnnotationValues): boolean {
-  return type === 'nlb-ip';
+export function targetTypeOf({ targetType, type }: AnnotationValues, { defaultTargetType }: AwsSettings): TargetType {
+  return targetType ?? (type === 'nlb-ip' ? 'ip' : defaultTargetType);
 }
 
 function transports(protocol: NlbProtocol): ('tcp' | 'udp')[] {

@@ -11,7 +11,7 @@ import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import { decideAwsClaim } from './claim.ts';
 import { desireClassic } from './classic.ts';
 import { Issues } from '../model/issues.ts';
-import { assembleNlb, nlbPart, nlbShell, type NlbPart } from './nlb.ts';
+import { assembleNlb, nlbPart, nlbShell, targetTypeOf, type NlbPart } from './nlb.ts';
 
 /** A Service that belongs to a stack, with its annotations read. */
 export interface Member extends ReadAnnotations {
@@ -28,6 +28,11 @@ export function stackOf({ service, kind, values }: Member): StackIdentity {
   const shared = kind === 'nlb' ? values.sharedWith : undefined;
   if (shared === undefined) return { key: `${namespace}/${name}`, namespace, name };
   return { key: `shared:${namespace}/${shared}`, namespace, name: shared };
+}
+
+/** True when the Service asks for pods as targets. */
+export function wantsPods({ kind, values }: Member, settings: AwsSettings): boolean {
+  return kind === 'nlb' && targetTypeOf(values, settings) === 'ip';
 }
 
 /** The current members of a stack. The first one decides about the load balancer itself. Deleted and disowned Services are not members. */

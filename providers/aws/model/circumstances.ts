@@ -1,16 +1,29 @@
 import type { Node } from '../../../src/model/objects/cluster.ts';
 import type { EndpointSlice } from '../../../src/model/objects/endpoint-slice.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
+import type { Reason } from '../../../src/model/reasons.ts';
 import type { AwsSettings } from './settings.ts';
 import type { ExistingStack, Facts } from './facts.ts';
 
 /** Everything besides the Services themselves that their load balancer depends on. */
-export interface Circumstances {
+export interface Circumstances extends CheckedTargets {
   readonly facts: Facts;
   readonly existing: ExistingStack;
   readonly settings: AwsSettings;
   readonly nodes: readonly Node[];
+}
+
+/** The endpoints that may be targets of type ip. */
+export interface CheckedTargets {
   readonly slices: (service: ServiceKey) => readonly EndpointSlice[];
+  /** The endpoints that are left out of `slices`, because they must not be targets. */
+  readonly refusedTargets: (service: ServiceKey) => readonly Reason[];
+}
+
+/** The circumstances before the load balancer and the endpoints of a stack are read. */
+export interface Surroundings extends Omit<Circumstances, 'existing' | keyof CheckedTargets> {
+  /** Checks the endpoints of Services whose targets are pods. Rejects with AwsError when that is not possible now. */
+  readonly checkTargets: (services: readonly ServiceKey[]) => Promise<CheckedTargets>;
 }
 
 /** A stack: one load balancer with all that belongs to it, of one Service or of several that share it. */

@@ -43,6 +43,12 @@ export const limits = {
   certificateWaitSeconds: 10,
   /** How long ACM is not asked again after it has refused to describe certificates. */
   certificateKeysRefusedSeconds: 3600,
+  /** Pods that are read at the same time to check targets, and results that are cached. */
+  podReads: 10,
+  checkedPods: 20_000,
+  /** How long a target counts as a pod before it is read again, and how long a refused one is not read again. */
+  checkedPodSeconds: 240,
+  refusedPodSeconds: 30,
   /** A wait of this length is reported. Most end earlier. */
   longWaitSeconds: 600,
   /** Lists of addresses whose state is cached. */

@@ -9,5 +9,12 @@ export interface StackTargets {
   readonly addresses: readonly string[];
 }
 
-/** The instance that each pod runs on, by pod address. A pod may have no network interface of its own, and no interface may show its address. */
-export type PodHosts = ReadonlyMap<string, string>;
+/** What is known about addresses that are targets. */
+export interface PodHosts {
+  /** The instance that each pod runs on, by address. A pod may have no network interface of its own, and no interface may show its address. */
+  readonly instances: ReadonlyMap<string, string>;
+  /** True for the address of a pod. */
+  readonly isPod: (address: string) => boolean;
+  /** True for an address that HeraldConfig allows as a target although it is no pod. */
+  readonly isAllowed: (address: string) => boolean;
+}

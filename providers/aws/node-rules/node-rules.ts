@@ -1,4 +1,4 @@
-import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Random } from '../../../src/system/random.ts';
@@ -112,11 +112,14 @@ export class NodeRules {
   }
 
   #hosts(snapshot: Snapshot, settings: AwsSettings): PodHosts {
-    const ofPods = [...this.#components.registry.all].filter(({ targets }) => (targets?.addresses ?? []).length > 0);
-    return podHosts(
-      ofPods.flatMap(({ identity }) => membersOf(identity.key, snapshot, settings)),
-      snapshot,
-    );
+    const { account, registry } = this.#components;
+    const withPods = [...registry.all].filter(({ targets }) => (targets?.addresses ?? []).length > 0);
+    const services = withPods.flatMap(({ identity, services, tagged }) => [
+      ...services,
+      ...tagged,
+      ...membersOf(identity.key, snapshot, settings).map(({ service }) => serviceKey(service.metadata)),
+    ]);
+    return podHosts(new Set(services), snapshot, account.pods);
   }
 
   /** True when the targets of every stack are known. */

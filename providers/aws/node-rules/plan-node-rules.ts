@@ -101,17 +101,19 @@ function ourRules({ IpPermissions }: SecurityGroup, backend: string, description
 }
 
 /**
- * Chooses the security group of a target that gets the rule: its only one, otherwise the only one tagged for the cluster. Without a clear
- * choice nothing is changed, and the problem is reported.
+ * Chooses the security group of a target that gets the rule: the only one of a node or a pod (`isOurs`), otherwise the only one tagged for
+ * the cluster. Without a clear choice nothing is changed, and the problem is reported.
  */
 export function groupToOpen(
   target: string,
   attached: readonly string[],
   all: ReadonlyMap<string, SecurityGroup>,
   cluster: string,
+  isOurs: boolean,
 ): { readonly group: string } | { readonly problem: Reason } {
   const tagged = attached.filter((id) => tagMap(all.get(id)?.Tags ?? [])[`kubernetes.io/cluster/${cluster}`] !== undefined);
-  const [group] = attached.length === 1 ? attached : tagged;
-  if (group !== undefined && (attached.length === 1 || tagged.length === 1)) return { group };
+  const candidates = isOurs && attached.length === 1 ? attached : tagged;
+  const [group] = candidates;
+  if (group !== undefined && candidates.length === 1) return { group };
   return { problem: reason('AwsNodesUnreachable', { instance: target, groups: attached.length }) };
 }

@@ -1,18 +1,30 @@
-import { formatAddress } from '../../../src/net/address.ts';
-import { serviceKey } from '../../../src/model/objects/metadata.ts';
+import { parseAddress } from '../../../src/net/address.ts';
+import { prefixContains } from '../../../src/net/prefix.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
-import type { Member } from '../desire/stack.ts';
 import { instanceOf } from '../desire/targets.ts';
 import type { PodHosts } from '../model/stack-targets.ts';
+import type { TargetPods } from '../observe/target-pods.ts';
 
-/** Returns the instances of the pods behind these Services. */
-export function podHosts(members: readonly Member[], snapshot: Pick<Snapshot, 'nodes' | 'endpointSlices'>): PodHosts {
-  const hosts = new Map<string, string>();
-  const slices = members.flatMap(({ service }) => snapshot.endpointSlices(serviceKey(service.metadata)));
-  for (const { address, nodeName = '' } of slices.flatMap(({ endpoints }) => endpoints)) {
-    const node = snapshot.nodes.get(nodeName);
+/** Returns which addresses behind these Services are pods, as far as they were checked, and the instances that they run on. */
+export function podHosts(
+  services: Iterable<ServiceKey>,
+  snapshot: Pick<Snapshot, 'config' | 'nodes' | 'endpointSlices'>,
+  pods: TargetPods,
+): PodHosts {
+  const nodeNames = pods.nodesOf([...services].flatMap((service) => snapshot.endpointSlices(service)));
+  const instances = new Map<string, string>();
+  for (const [address, name] of nodeNames) {
+    const node = snapshot.nodes.get(name);
     const instance = node === undefined ? undefined : instanceOf(node);
-    if (instance !== undefined) hosts.set(formatAddress(address), instance);
+    if (instance !== undefined) instances.set(address, instance);
   }
-  return hosts;
+  return {
+    instances,
+    isPod: (address) => !pods.comparesPods || nodeNames.has(address),
+    isAllowed: (text) => {
+      const address = parseAddress(text);
+      return address.ok && snapshot.config.aws.targetCIDRs.some((prefix) => prefixContains(prefix, address.value));
+    },
+  };
 }

@@ -83,9 +83,11 @@ async function decideNodeRules(
     for (const target of [...instances, ...addresses]) {
       const groupsOfTarget = attached.get(target);
       if (groupsOfTarget === undefined) continue;
-      const chosen = groupToOpen(target, groupsOfTarget, byId, cluster);
+      const isOurs = instances.includes(target) || hosts.isPod(target);
+      const chosen = groupToOpen(target, groupsOfTarget, byId, cluster, isOurs);
       if ('group' in chosen) groups.add(chosen.group);
-      else problems.push(chosen.problem);
+      // A target that is neither is being deregistered.
+      else if (isOurs || hosts.isAllowed(target)) problems.push(chosen.problem);
     }
     return { ports, groups: [...groups] };
   });
@@ -122,11 +124,11 @@ async function attachedGroups(
       for (const { Ipv6Address } of Ipv6Addresses) if (addresses.has(Ipv6Address)) result.set(Ipv6Address, ids);
     }
   }
-  const withoutInterface = [...addresses].filter((address) => !result.has(address) && hosts.has(address));
-  const instances = stacks.flatMap((stack) => stack.instances).concat(withoutInterface.flatMap((address) => hosts.get(address) ?? []));
+  const withoutInterface = [...addresses].filter((address) => !result.has(address) && hosts.instances.has(address));
+  const instances = stacks.flatMap((stack) => stack.instances).concat(withoutInterface.flatMap((address) => hosts.instances.get(address) ?? []));
   for (const [instance, groups] of await groupsOfInstances(cloud, [...new Set(instances)])) result.set(instance, groups);
   for (const address of withoutInterface) {
-    const groups = result.get(hosts.get(address) ?? '');
+    const groups = result.get(hosts.instances.get(address) ?? '');
     if (groups !== undefined) result.set(address, groups);
   }
   return result;

@@ -2,13 +2,14 @@ import type { Preview } from '../../../src/controller/provider-parts.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { decideAwsClaim } from '../desire/claim.ts';
-import { desireStack, memberOf, membersOf, stackOf, type Member } from '../desire/stack.ts';
-import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
+import { desireStack, memberOf, membersOf, stackOf, wantsPods, type Member } from '../desire/stack.ts';
+import type { StackIdentity, Surroundings } from '../model/circumstances.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import { podHosts } from '../node-rules/pod-hosts.ts';
 import { previewNodeRules, previewRemovableRules, type NodeRulesDecision } from '../node-rules/reconcile-node-rules.ts';
 import { KnownResources } from '../observe/known-resources.ts';
+import type { TargetPods } from '../observe/target-pods.ts';
 import { describeDesired, describeObserved } from '../plan/describe.ts';
 import { placeholder } from '../plan/steps/action.ts';
 import { backendGroup } from '../plan/steps/security-groups.ts';
@@ -65,12 +66,18 @@ export class Previewer {
       const known = registry.get(stack.key)?.known ?? new KnownResources();
       return { stack, intent, members, movedAway, known, ...common };
     };
-    return previewStacks(connection, key, snapshot, inputOf(own), previous.map(inputOf));
+    return previewStacks({ ...connection, pods: account.pods }, key, snapshot, inputOf(own), previous.map(inputOf));
   }
 }
 
 /** A preview makes no writes. */
 type PreviewInput = Omit<StackInput, 'repeated'>;
+
+type PreviewConnection = Connection & { readonly pods: TargetPods };
+
+function keysOf(members: readonly Member[]): ServiceKey[] {
+  return members.map(({ service }) => serviceKey(service.metadata));
+}
 
 function intentOf(key: ServiceKey, isServing: boolean, isDisown: boolean): StackIntent {
   if (isDisown) return { kind: 'disown', service: isServing ? undefined : key };
@@ -79,7 +86,7 @@ function intentOf(key: ServiceKey, isServing: boolean, isDisown: boolean): Stack
 
 /** Combines what would be done in the Service's own stack, and after that in its previous stacks. */
 async function previewStacks(
-  connection: Connection,
+  connection: PreviewConnection,
   key: ServiceKey,
   snapshot: Snapshot,
   input: PreviewInput,
@@ -129,7 +136,7 @@ function waitsForOthers({ planInput, movedMembers, outcome }: StackPreview): str
 
 /** The node rules that the stack needs in addition, or those that no other stack needs when it is deleted. */
 async function previewRules(
-  { cloud, settings }: Connection,
+  { cloud, settings, pods }: PreviewConnection,
   snapshot: Snapshot,
   input: PreviewInput,
   { planInput, outcome, mayPlan, plan }: StackPreview,
@@ -139,11 +146,11 @@ async function previewRules(
   if (!settings.manageNodeRules || !mayPlan || input.intent.kind === 'disown') return undefined;
   if (desired !== undefined) {
     const backend = actions.some(({ creates }) => creates === backendGroup) ? placeholder(backendGroup) : undefined;
-    return previewNodeRules(cloud, settings, targetsOf(desired), podHosts(input.members, snapshot), backend);
+    return previewNodeRules(cloud, settings, targetsOf(desired), podHosts(keysOf(input.members), snapshot, pods), backend);
   }
   const isDeletion = outcome === undefined && actions.length > 0 && problems.length === 0;
-  const rest = isDeletion ? desiredTargetsOfOthers(input.stack.key, snapshot, settings, input.circumstances) : undefined;
-  return rest === undefined ? undefined : previewRemovableRules(cloud, settings, rest.targets, podHosts(rest.members, snapshot));
+  const rest = isDeletion ? await desiredTargetsOfOthers(input.stack.key, snapshot, settings, input.circumstances) : undefined;
+  return rest === undefined ? undefined : previewRemovableRules(cloud, settings, rest.targets, podHosts(keysOf(rest.members), snapshot, pods));
 }
 
 interface OtherTargets {
@@ -155,18 +162,19 @@ interface OtherTargets {
  * Computes the desired targets of all stacks except one from their Services, without reading AWS. Undefined when one of them is unknown because of an
  * error: then it is unknown which rules are unneeded.
  */
-function desiredTargetsOfOthers(
+async function desiredTargetsOfOthers(
   except: string,
   snapshot: Snapshot,
   settings: AwsSettings,
-  circumstances: Omit<Circumstances, 'existing'>,
-): OtherTargets | undefined {
+  surroundings: Surroundings,
+): Promise<OtherTargets | undefined> {
   const targets: StackTargets[] = [];
   const all: Member[] = [];
   for (const stack of stacksInUse(snapshot, settings, 'served')) {
     if (stack === except) continue;
     const members = membersOf(stack, snapshot, settings);
-    const { desired, errors } = desireStack(parseStackKey(stack), members, { ...circumstances, existing: {} });
+    const circumstances = { ...surroundings, ...(await surroundings.checkTargets(keysOf(members.filter((one) => wantsPods(one, settings))))), existing: {} };
+    const { desired, errors } = desireStack(parseStackKey(stack), members, circumstances);
     if (desired === undefined || errors.size > 0) return undefined;
     targets.push(targetsOf(desired));
     all.push(...members);

@@ -1,5 +1,5 @@
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
-import type { Reason } from '../../../src/model/reasons.ts';
+import type { Reason, ReasonCode } from '../../../src/model/reasons.ts';
 import type { Random } from '../../../src/system/random.ts';
 import { limits } from '../model/limits.ts';
 
@@ -18,9 +18,11 @@ const waits: Readonly<Record<RetryClass, { readonly first: number; readonly long
   permanent: { first: limits.permanentRetrySeconds, longest: limits.permanentRetryMaximumSeconds },
 };
 
+const transient: ReadonlySet<ReasonCode> = new Set(['AwsCallFailed', 'AwsCredentials', 'AwsPlaceUnknown', 'AwsPodsUnreadable']);
+
 /** Undefined: the reason is no refusal. */
 export function retryClassOf({ code }: Reason): RetryClass | undefined {
-  if (code === 'AwsCallFailed' || code === 'AwsCredentials' || code === 'AwsPlaceUnknown') return 'transient';
+  if (transient.has(code)) return 'transient';
   if (code === 'AwsThrottled') return 'throttled';
   return code === 'AwsRefused' || code === 'AwsWithoutEffect' || code === 'AwsDeletionProtected' ? 'permanent' : undefined;
 }

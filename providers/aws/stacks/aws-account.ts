@@ -7,11 +7,13 @@ import { BatchedReads } from '../cloud/batched-reads.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import { writtenCertificates } from '../desire/certificates.ts';
 import type { Member } from '../desire/stack.ts';
-import type { Circumstances } from '../model/circumstances.ts';
+import type { Surroundings } from '../model/circumstances.ts';
+import type { PodReader } from '../model/pods.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { SharedCreations } from './shared-creations.ts';
 import { AccountFacts } from '../observe/account-facts.ts';
 import { namedAddresses } from '../observe/addresses.ts';
+import { TargetPods } from '../observe/target-pods.ts';
 
 export interface Connection {
   readonly cloud: Cloud;
@@ -23,14 +25,16 @@ export type Connect = (nodes: readonly Node[]) => Promise<Connection>;
 
 /** The AWS account of the cluster: the connection, which is opened once, and cached facts that all stacks share. */
 export class AwsAccount {
+  readonly pods: TargetPods;
   readonly #connect: Connect;
   readonly #now: () => number;
   readonly #facts: AccountFacts;
   #connection: Promise<Connection> | undefined;
 
-  constructor(connect: Connect, clock: Clock) {
+  constructor(connect: Connect, pods: PodReader | undefined, clock: Clock) {
     this.#connect = connect;
     this.#now = () => clock.date().getTime();
+    this.pods = new TargetPods(pods, this.#now);
     this.#facts = new AccountFacts(clock);
   }
 
@@ -55,7 +59,7 @@ export class AwsAccount {
     snapshot: Snapshot,
     members: readonly Member[],
     waits = false,
-  ): Promise<Omit<Circumstances, 'existing'>> {
+  ): Promise<Surroundings> {
     const needsCertificates = members.some(({ values }) => values.certificateHosts !== undefined);
     const written = members.flatMap(({ values }) => writtenCertificates(values));
     const addresses = await this.#facts.readAddresses(cloud, settings, namedAddresses(members));
@@ -63,7 +67,7 @@ export class AwsAccount {
       facts: { ...(await this.#facts.read(cloud, settings, needsCertificates, written, waits)), ...defined({ addresses }) },
       settings,
       nodes: [...snapshot.nodes.values()],
-      slices: (key) => snapshot.endpointSlices(key),
+      checkTargets: (services) => this.pods.check(services, snapshot),
     };
   }
 

@@ -3,10 +3,10 @@ import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import type { Cloud } from '../cloud/cloud.ts';
-import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
+import type { Circumstances, StackIdentity, Surroundings } from '../model/circumstances.ts';
 import { keptTargets } from './decide-kept-targets.ts';
 import { zonesOfTargets } from '../desire/target-zones.ts';
-import { desireStack, memberOf, type Member, type StackOutcome } from '../desire/stack.ts';
+import { desireStack, memberOf, wantsPods, type Member, type StackOutcome } from '../desire/stack.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
 import { execute, worstFailure, type Execution, type Outcome } from './execute.ts';
 import { limits } from '../model/limits.ts';
@@ -48,7 +48,7 @@ export interface StackInput {
   readonly members: readonly Member[];
   readonly known: KnownResources;
   readonly repeated: RepeatedWrites;
-  readonly circumstances: Omit<Circumstances, 'existing'>;
+  readonly circumstances: Surroundings;
   /** True when a Service is gone without a deletion that Herald saw. */
   readonly isVanished: (service: ServiceKey) => boolean;
   /** Returns the Service when it belongs elsewhere now and clients may still use its part of this stack. That part stays. */
@@ -219,8 +219,8 @@ function planWith(planInput: PlanInput, outcome: StackOutcome | undefined, kept:
  * resources that are being replaced, which serve until the replacement does.
  */
 export function keptOf(
-  { members, circumstances }: Pick<StackInput, 'members' | 'circumstances'>,
-  { planInput, outcome, movedMembers }: StackDecision,
+  { members }: Pick<StackInput, 'members'>,
+  { planInput, outcome, movedMembers, circumstances }: StackDecision,
 ): KeptTargets {
   const desired = outcome?.desired;
   const untouched = desired?.kind === 'nlb' ? desired.untouched : [];
@@ -245,6 +245,7 @@ function keptStackTargets({ groups, classic }: KeptTargets): Omit<StackTargets, 
 
 interface StackDecision {
   readonly planInput: PlanInput;
+  readonly circumstances: Circumstances;
   readonly outcome?: StackOutcome;
   readonly unsettled?: string;
   /** Services that have a part in the stack and belong elsewhere now. */
@@ -255,7 +256,7 @@ interface StackDecision {
 export async function decideStack(
   cloud: Parameters<typeof observeStack>[0],
   settings: AwsSettings,
-  { stack, members, known, circumstances, isVanished, movedAway, now }: Omit<StackInput, 'intent' | 'repeated'>,
+  { stack, members, known, circumstances: surroundings, isVanished, movedAway, now }: Omit<StackInput, 'intent' | 'repeated'>,
 ): Promise<StackDecision> {
   const { clusterName: cluster, vpcId, retireSeconds, orphanSeconds } = settings;
   const [first] = members;
@@ -281,12 +282,17 @@ export async function decideStack(
   const kind = own.classic.length > 0 ? 'classic' : 'nlb';
   const movedMembers = [...parts].flatMap((key) => movedAway?.(key) ?? []).map((service) => memberOf(service, kind));
   const untouched = [...absent, ...movedMembers.map(({ service }) => serviceKey(service.metadata))];
-  const outcome = members.length === 0 ? undefined : desireStack(stack, members, { ...circumstances, existing }, untouched);
+  const withPods = new Set(own.targetGroups.flatMap(({ targetGroup, tags }) => (targetGroup.TargetType === 'ip' ? [tags[tagKeys.service]] : [])));
+  const podServices = [...members, ...movedMembers]
+    .filter((member) => wantsPods(member, settings) || withPods.has(serviceKey(member.service.metadata)))
+    .map(({ service }) => serviceKey(service.metadata));
+  const circumstances = { ...surroundings, ...(await surroundings.checkTargets(podServices)), existing };
+  const outcome = members.length === 0 ? undefined : desireStack(stack, members, circumstances, untouched);
   const zones = new Map(circumstances.facts.subnets.map(({ id, zone }) => [id, zone]));
   const published = members.flatMap(({ service }) => service.ingress.flatMap(({ hostname }) => hostname ?? []));
   const zoneOf = zonesOfTargets(circumstances.nodes, circumstances.facts.subnets);
   const planInput = { observed, desired: outcome?.desired, stack: stack.key, cluster, vpcId, zones, zoneOf, retireSeconds, published, now };
-  return { planInput, movedMembers, ...defined({ outcome, unsettled }) };
+  return { planInput, circumstances, movedMembers, ...defined({ outcome, unsettled }) };
 }
 
 /** Returns the targets that need node rules: none when nodes do not admit the load balancer by the cluster's security group. */

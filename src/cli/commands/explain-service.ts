@@ -13,6 +13,8 @@ import { renderService } from '../../explain/service/render-service.ts';
 import { explainService, narrowToNodeAndPeer, withConclusion, type ServiceExplanation } from '../../explain/service/service.ts';
 import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
+import { KubeError } from '../../kube/error.ts';
+import type { Pod } from '../../model/objects/pod.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';
@@ -169,10 +171,11 @@ function requireKnown({ nodes }: ServiceExplanation, { node, peer }: Options): v
  */
 async function explainProvider(
   context: CommandContext,
-  { snapshot }: Reading,
+  reading: Reading,
   service: Service,
   options: (AwsFlags & ProviderFlag) | undefined,
 ): Promise<ProviderExplanation> {
+  const { snapshot } = reading;
   const key = serviceKey(service.metadata);
   const { awsClassless = 'off', provider: modules = [] } = options ?? {};
   const all = await context.claims({ awsClassless, modules });
@@ -186,17 +189,35 @@ async function explainProvider(
     const todo = "use --aws-cluster-name with the controller's value, and AWS credentials, to see them and the difference";
     return { ...claims, noPreview: `${externalResourceText('aws')} were not read: ${todo}` };
   }
-  const preview = await previewBy(await actor(context, acting, options), key, snapshot);
+  const preview = await previewBy(await actor(context, acting, options, reading), key, snapshot);
   if (preview !== undefined) return { ...claims, preview: { ...preview, provider: acting.name } };
   const noPreview = `${externalResourceText(acting.name)} and its pending changes are unknown: it has no preview`;
   return { ...claims, noPreview };
 }
 
 /** Returns the provider itself for a claim that was decided without loading the provider. */
-async function actor(context: CommandContext, claim: ClaimingProvider, aws: AwsFlags | undefined): Promise<ClaimingProvider> {
+async function actor(
+  context: CommandContext,
+  claim: ClaimingProvider,
+  aws: AwsFlags | undefined,
+  reading: Reading,
+): Promise<ClaimingProvider> {
   if (!isBuiltIn(claim.name) || aws === undefined) return claim;
-  const providers = await context.providers({ log: silentLog, leader: { mayWrite: () => false }, aws });
+  const leader = { mayWrite: () => false, ...(reading.kind === 'cluster' ? { readPod: podsOf(reading) } : {}) };
+  const providers = await context.providers({ log: silentLog, leader, aws });
   return providers.find(({ name }) => name === claim.name) ?? claim;
+}
+
+/** Lists the Pods of a namespace once. */
+function podsOf(reading: Reading): (namespace: string, name: string) => Promise<Pod | undefined> {
+  const lists = new Map<string, ReturnType<Reading['pods']>>();
+  return async (namespace, name) => {
+    const list = lists.get(namespace) ?? reading.pods(namespace);
+    lists.set(namespace, list);
+    const pods = await list;
+    if (pods === undefined) throw new KubeError('forbidden', `Pods of namespace ${namespace} may not be listed`);
+    return pods.find((pod) => pod.name === name);
+  };
 }
 
 async function recordOf(reading: Reading, key: ServiceKey): Promise<ServiceRecordExplanation> {

@@ -1,6 +1,7 @@
 import type { EventSink } from '../../controller/events/event-sink.ts';
 import type { StatusWriter } from '../../controller/status-writer.ts';
 import type { ClockSkew } from '../../kube/client/clock-skew.ts';
+import type { Pod } from '../../model/objects/pod.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
 import type { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { RecordHealth } from '../../sources/directory/records/record-health.ts';
@@ -25,6 +26,8 @@ export interface LeaderContext {
   readonly apiGroups?: (signal: AbortSignal) => Promise<string[]>;
   /** Writes annotations and the finalizer of this name to Services. Absent: Services cannot be written (a directory). */
   readonly serviceMetadata?: (finalizer: string) => KubernetesServiceMetadata;
+  /** Resolves to undefined when there is no such Pod. Absent: a directory, where there are no Pods. */
+  readonly readPod?: (namespace: string, name: string) => Promise<Pod | undefined>;
 }
 
 /** Where a process reads objects and writes its records: a directory or a cluster. */

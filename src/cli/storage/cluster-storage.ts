@@ -8,6 +8,7 @@ import { InCluster, inClusterServer, podNamespace } from '../../kube/client/in-c
 import { readKubeconfig } from '../../kube/client/kubeconfig.ts';
 import { KubernetesSource, type KubernetesSourceOptions } from '../../sources/kubernetes/kubernetes-source.ts';
 import { apiGroups, makeConfig } from '../../sources/kubernetes/create-config.ts';
+import { getPod } from '../../sources/kubernetes/read-pod.ts';
 import { KubernetesStatusWriter } from '../../sources/kubernetes/records/status-writer.ts';
 import { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { Log } from '../../system/log.ts';
@@ -15,6 +16,8 @@ import { acquireLease } from './leader-election.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { ClusterOptions, ElectionOptions } from '../options/shared-options.ts';
 import type { LeaderContext, StorageBackend } from '../context/storage.ts';
+
+type WritersOfLeader = Pick<LeaderContext, 'writer' | 'events' | 'serviceMetadata' | 'readPod' | 'makeConfig' | 'apiGroups'>;
 
 /** Storage in a cluster, through its API server. `options.node` is the node whose agent reads; undefined for the controller. */
 export async function openClusterStorage(
@@ -32,9 +35,10 @@ export async function openClusterStorage(
   const recordsBy = (client: Requests): KubernetesStatusWriter =>
     new KubernetesStatusWriter({ client, snapshot: source.snapshot, clock, log });
   const reporter = { controller: 'herald.dev/controller', instance: context.hostname };
-  const writersBy = (client: Requests): Pick<LeaderContext, 'writer' | 'events' | 'serviceMetadata' | 'makeConfig' | 'apiGroups'> => ({
+  const writersBy = (client: Requests): WritersOfLeader => ({
     writer: recordsBy(client),
     serviceMetadata: (finalizer) => new KubernetesServiceMetadata({ client, snapshot: source.snapshot }, finalizer),
+    readPod: (namespace, name) => getPod(client, namespace, name),
     makeConfig: (manifest, signal) => makeConfig(client, manifest, signal),
     apiGroups: (signal) => apiGroups(client, signal),
     events: new EventRecorder({ client, clock, random, log }, reporter),

@@ -80,6 +80,17 @@ export const nodeDrain = object(
 const cidrs = (options: { readonly unset: string; readonly description: string }) =>
   list(parsed(cidr), { ...options, maxItems: limits.cidrs });
 
+export const awsConfig = object(
+  {
+    targetCIDRs: cidrs({
+      unset: 'none',
+      description:
+        'Endpoints inside these prefixes may be [targets of type `ip`](aws.md#targets) although they are not Pods. Write the prefixes of machines that any author of an EndpointSlice may publish.',
+    }),
+  },
+  { impliedDefaults: true, unset: 'these', description: 'What Services may ask of [AWS](aws.md).' },
+);
+
 const heraldConfigFields = {
   services: choice(servicesScopes, {
     default: 'all',
@@ -183,6 +194,7 @@ const heraldConfigFields = {
     default: false,
     description: 'Services with consistent hashing that do not say otherwise use [direct server return](../explanation/direct-return.md).',
   }),
+  aws: awsConfig,
   directReturnMode: choice(directReturnModes, {
     default: 'auto',
     description:
@@ -233,6 +245,7 @@ export function settings(spec: ObjectValue<typeof heraldConfigFields>, { standal
     // In a cluster a Service without a class may belong to another controller. MetalLB without --lb-class serves such Services.
     defaultClass: spec.defaultClass ?? (standalone || spec.compat === 'metallb'),
     nodeDrain: spec.nodeDrain ?? defaultsOf(nodeDrain),
+    aws: spec.aws ?? defaultsOf(awsConfig),
     compatNamespace: spec.compatNamespace ?? 'metallb-system',
   };
 }

@@ -29,6 +29,8 @@ export interface Endpoint {
   readonly serving: boolean;
   readonly terminating: boolean;
   readonly nodeName?: string;
+  /** The Pod of the slice's namespace that targetRef names. Absent: targetRef names none. */
+  readonly pod?: string;
   readonly zone?: string;
   readonly hintZones: readonly string[];
   readonly hintNodes: readonly string[];

@@ -306,8 +306,22 @@ export const awsReasons = {
   AwsNodesUnreachable: reasonEntry({
     brief: 'The security group of some nodes is not known',
     says: (d: { readonly instance: string; readonly groups: number | string }) =>
-      `instance ${d.instance} has ${d.groups} security groups and not exactly one tagged kubernetes.io/cluster/NAME, so none was opened for the load balancer`,
-    fix: () => 'tag the security group of the nodes that Herald should open',
+      d.groups === 1
+        ? `the security group of ${d.instance}, which is no pod, is not tagged kubernetes.io/cluster/NAME, so it was not opened for the load balancer`
+        : `instance ${d.instance} has ${d.groups} security groups and not exactly one tagged kubernetes.io/cluster/NAME, so none was opened for the load balancer`,
+    fix: () => 'tag the security group that Herald should open',
+  }),
+  AwsTargetRefused: userMistake({
+    brief: 'An endpoint must not be a target, because it is no pod',
+    says: (d: { readonly slice: string; readonly address: string; readonly others: number; readonly why: string }) =>
+      `${d.address} of EndpointSlice ${d.slice}${d.others === 0 ? '' : ` and ${d.others} more of its endpoints`} cannot be ${d.others === 0 ? 'a target' : 'targets'}: ${d.why}`,
+    fix: (d) =>
+      `let the Service select its pods, or write the Pod that has the address into targetRef; to allow the address to everybody who can write an EndpointSlice, add a prefix with ${d.address} to spec.aws.targetCIDRs of HeraldConfig/default`,
+  }),
+  AwsPodsUnreadable: reasonEntry({
+    brief: 'The Pods behind the Service cannot be read, so its targets stay as they are',
+    says: (d: { readonly message: string }) => d.message,
+    fix: () => 'allow the controller to get Pods, as examples/aws/10-controller.yaml does; Herald retries at growing intervals of at most 2 minutes',
   }),
   AwsNoTargets: reasonEntry({
     brief: 'The load balancer has no targets',

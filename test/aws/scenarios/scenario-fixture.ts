@@ -7,6 +7,8 @@ import { observeCertificates, observeFacts } from '../../../providers/aws/observ
 import { KnownResources } from '../../../providers/aws/observe/known-resources.ts';
 import { reconcileStack, type StackResult } from '../../../providers/aws/stacks/reconcile-stack.ts';
 import { RepeatedWrites } from '../../../providers/aws/stacks/repeated-writes.ts';
+import type { TargetPod } from '../../../providers/aws/model/pods.ts';
+import { TargetPods } from '../../../providers/aws/observe/target-pods.ts';
 import { defaultSettings, type AwsSettings } from '../../../providers/aws/model/settings.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { parseObject } from '../../../src/model/parse.ts';
@@ -43,6 +45,9 @@ export class ScenarioFixture {
   readonly #store = new Store();
   readonly #known = new Map<string, KnownResources>();
   readonly #repeated = new Map<string, RepeatedWrites>();
+  /** The Pods of the cluster by "namespace/name". `setPods` adds those of its endpoints. */
+  readonly pods = new Map<string, TargetPod>();
+  readonly #targetPods: TargetPods;
   readonly #mostPasses: number;
   readonly #disowned = new Set<string>();
   #throttled = 0;
@@ -54,6 +59,7 @@ export class ScenarioFixture {
     this.#time = time;
     this.settings = { ...defaultSettings, clusterName, region, vpcId: account.vpcId, retireSeconds: 60 };
     this.#mostPasses = mostPasses;
+    this.#targetPods = new TargetPods({ read: async (namespace, name) => this.pods.get(`${namespace}/${name}`) }, time.now);
     for (const index of account.nodes.keys()) this.addNode(index);
   }
 
@@ -89,13 +95,18 @@ export class ScenarioFixture {
 
   /** Sets the ready pods behind a port of a Service. */
   setPods(service: string, port: { readonly name: string; readonly port: number }, addresses: readonly string[]): void {
+    for (const address of addresses) this.pods.set(`default/pod-${address}`, { addresses: [address], node: '', phase: 'Running' });
     this.#put({
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
       metadata: { name: `${service}-1`, namespace: 'default', labels: { 'kubernetes.io/service-name': service } },
       addressType: 'IPv4',
       ports: [{ ...port, protocol: 'TCP' }],
-      endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
+      endpoints: addresses.map((address) => ({
+        addresses: [address],
+        conditions: { ready: true },
+        targetRef: { kind: 'Pod', namespace: 'default', name: `pod-${address}` },
+      })),
     });
   }
 
@@ -133,7 +144,7 @@ export class ScenarioFixture {
         facts,
         settings: this.settings,
         nodes: [...this.#store.nodes.values()],
-        slices: (key: ServiceKey) => this.#store.endpointSlices(key),
+        checkTargets: (services: readonly ServiceKey[]) => this.#targetPods.check(services, this.#store),
       };
       const input = {
         stack: { key, namespace, name },

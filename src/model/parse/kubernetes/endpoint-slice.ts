@@ -19,7 +19,7 @@ export function readEndpointSlice(fields: FieldReader, options: ParseOptions): R
   const family: Family = addressType === 'IPv6' ? 6 : 4;
   const ports = fields.objects('ports', limits.portsPerSlice).flatMap((item) => readPort(item));
   const items = fields.objects('endpoints', limits.endpointsPerSlice);
-  const endpoints = addressType === 'FQDN' ? [] : items.flatMap((item) => readEndpoint(item, family) ?? []);
+  const endpoints = addressType === 'FQDN' ? [] : items.flatMap((item) => readEndpoint(item, family, metadata?.namespace) ?? []);
   if (metadata === undefined) return {};
   const service = metadata.labels[labels.serviceName];
   const owned = service === undefined || service === '' ? {} : { service: `${metadata.namespace}/${service}` as const };
@@ -53,7 +53,7 @@ function readPort(item: FieldReader): EndpointPort[] {
   return [];
 }
 
-function readEndpoint(item: FieldReader, family: Family): Endpoint | undefined {
+function readEndpoint(item: FieldReader, family: Family, namespace: string | undefined): Endpoint | undefined {
   item.require('addresses', 'write the address of the endpoint');
   const [address] = item.parsedList('addresses', limits.addressesPerEndpoint, parseAddressLeniently);
   const conditions = item.object('conditions');
@@ -87,7 +87,15 @@ function readEndpoint(item: FieldReader, family: Family): Endpoint | undefined {
     terminating,
     ...(nodeName === '' ? {} : { nodeName }),
     ...(zone === '' ? {} : { zone }),
+    ...readPodName(item.object('targetRef'), namespace),
     hintZones,
     hintNodes,
   };
+}
+
+/** A Pod of another namespace does not count: the author of the slice may have no rights there. */
+function readPodName(target: FieldReader, namespace: string | undefined): Pick<Endpoint, 'pod'> {
+  const name = target.text('name') ?? '';
+  if (target.text('kind') !== 'Pod' || name === '') return {};
+  return (target.text('namespace') ?? namespace) === namespace ? { pod: name } : {};
 }

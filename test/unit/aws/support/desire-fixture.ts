@@ -20,7 +20,7 @@ export async function desire(member: Member, changes: Partial<Circumstances> = {
   const settings = changes.settings ?? account.settings;
   const certificates = settings.certificateDiscovery ? await observeCertificates(account.cloud) : [];
   const facts = { ...(await observeFacts(account.cloud, settings)), certificates };
-  const circumstances = { facts, existing: {}, settings, nodes: account.nodes, slices: () => [], ...changes };
+  const circumstances = { facts, existing: {}, settings, nodes: account.nodes, slices: () => [], refusedTargets: () => [], ...changes };
   const { desired, errors, warnings } = desireStack(stackOf(member), [member], circumstances);
   const key = serviceKey(member.service.metadata);
   return {

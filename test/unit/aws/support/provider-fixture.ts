@@ -1,4 +1,5 @@
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
+import type { PodReader, TargetPod } from '../../../../providers/aws/model/pods.ts';
 import type { ServiceMetadata } from '../../../../providers/aws/model/service-metadata.ts';
 import type { AwsSettings } from '../../../../providers/aws/model/settings.ts';
 import type { Reconciliation } from '../../../../src/controller/provider.ts';
@@ -24,9 +25,17 @@ export class ProviderFixture {
   /** Warnings in the log. */
   readonly warnings: { readonly message: string; readonly [field: string]: unknown }[] = [];
   settings: AwsSettings = { ...settings, retireSeconds: 60, orphanSeconds: 3600 };
+  /** The Pods of the cluster by "namespace/name", or the error of reading one. */
+  readonly pods = new Map<string, TargetPod | Error>();
+  /** Pods that were read, by "namespace/name". */
+  readonly podReads: string[] = [];
   provider: AwsProvider;
 
-  constructor() {
+  readonly #comparesPods: boolean;
+
+  /** `comparesPods`: false as in a directory, where there are no Pods. */
+  constructor({ comparesPods = false } = {}) {
+    this.#comparesPods = comparesPods;
     populate(this.cloud.world);
     for (const index of [0, 1, 2]) this.snapshot.upsert(node(index));
     this.provider = this.#newProvider();
@@ -70,9 +79,19 @@ export class ProviderFixture {
     const connect = (): Promise<{ cloud: FakeCloud; settings: AwsSettings }> =>
       Promise.resolve({ cloud: this.cloud, settings: this.settings });
     const log: Log = { ...silentLog, warn: (fields, message) => void this.warnings.push({ ...fields, message }) };
-    const provider = new AwsProvider({ classless: 'off', connect, metadata, clock: this.cloud.world.clock, random: () => 0, log });
+    const { clock } = this.cloud.world;
+    const pods: PodReader = { read: async (namespace, name) => this.#readPod(`${namespace}/${name}`) };
+    const components = { classless: 'off', connect, metadata, clock, random: () => 0, log } as const;
+    const provider = new AwsProvider({ ...components, ...(this.#comparesPods ? { pods } : {}) });
     provider.adopt(this.snapshot, new Map());
     return provider;
+  }
+
+  #readPod(key: string): TargetPod | undefined {
+    this.podReads.push(key);
+    const pod = this.pods.get(key);
+    if (pod instanceof Error) throw pod;
+    return pod;
   }
 
   apply({ annotations = {}, createdAt = '', ...literal }: AwsServiceLiteral): ServiceKey {

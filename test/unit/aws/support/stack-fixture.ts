@@ -83,7 +83,10 @@ export class StackFixture {
       facts,
       settings: this.settings,
       nodes: this.nodes,
-      slices: (key: ServiceKey) => this.slices.filter(({ service }) => service === key),
+      checkTargets: async () => ({
+        slices: (key: ServiceKey) => this.slices.filter(({ service }) => service === key),
+        refusedTargets: () => [],
+      }),
     };
     return reconcileStack(this.cloud, this.settings, {
       stack,
