@@ -12,7 +12,9 @@ import type { Claim, Provider, Reconciliation, Released } from '../../src/contro
 import { serviceKey, type ServiceKey } from '../../src/model/objects/metadata.ts';
 import type { Service } from '../../src/model/objects/service.ts';
 import { reason, type Reason } from '../../src/model/reasons.ts';
+import { sameContent } from '../../src/model/store/same-content.ts';
 import type { Change, Snapshot } from '../../src/model/store/snapshot.ts';
+import type { Prefix } from '../../src/net/prefix.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import type { Log } from '../../src/system/log.ts';
 import type { Random } from '../../src/system/random.ts';
@@ -72,6 +74,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   readonly #driftIntervals = new DriftIntervals();
   readonly #backoff: Backoff;
   #nodes: NodeFingerprint = emptyFingerprint;
+  #targetCIDRs: readonly Prefix[] = [];
   #snapshot: Snapshot | undefined;
 
   constructor(components: AwsProviderComponents) {
@@ -98,6 +101,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
     this.#snapshot = snapshot;
     this.#departed.markUnreadable([...recorded.keys()].filter((key) => !snapshot.services.has(key)));
     this.#nodes = fingerprintNodes(snapshot, emptyFingerprint);
+    this.#targetCIDRs = snapshot.config.aws.targetCIDRs;
   }
 
   holds(key: ServiceKey, service: Service | undefined): boolean {
@@ -179,6 +183,11 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
       for (const key of this.#backoff.failing) affected.add(key);
       this.#background.refreshTargetsSoon();
     }
+    // HeraldConfig may allow targets that are no pods.
+    if (changes.some(({ kind }) => kind === 'HeraldConfig') && this.#haveTargetsChanged(snapshot)) {
+      for (const { services } of this.#registry.all) for (const key of services) if (this.#registry.hasPodTargets(key)) affected.add(key);
+      this.#background.refreshTargetsSoon();
+    }
     for (const { kind, key, services = [] } of changes) {
       // Instance targets do not change with pods: health checks find the nodes that have one.
       if (kind === 'EndpointSlice')
@@ -194,6 +203,12 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
     }
     for (const key of affected) this.#results.invalidate(key);
     return affected;
+  }
+
+  #haveTargetsChanged({ config }: Snapshot): boolean {
+    const before = this.#targetCIDRs;
+    this.#targetCIDRs = config.aws.targetCIDRs;
+    return !sameContent(before, this.#targetCIDRs);
   }
 
   #haveNodesChanged(snapshot: Snapshot): boolean {

@@ -85,6 +85,43 @@ test('a Service gets its finalizer, load balancer and hostname, and can be delet
   await until('it is gone', async () => (await cluster.attempt({ path })).status === 404, 60_000);
 });
 
+test('a Service with pods as targets refuses an address that its Pod does not have', async () => {
+  const metadata = { name: 'pods', namespace: 'default' };
+  const annotations = { 'service.beta.kubernetes.io/aws-load-balancer-nlb-target-type': 'ip' };
+  const spec = { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/aws', ports: [{ name: 'pg', port: 5432 }] };
+  await apply(
+    cluster,
+    { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'db', namespace: 'default' }, spec: { containers: [{ name: 'db', image: 'db' }] } },
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name: 'pods-1', namespace: 'default', labels: { 'kubernetes.io/service-name': 'pods' } },
+      addressType: 'IPv4',
+      ports: [{ name: 'pg', port: 5432, protocol: 'TCP' }],
+      endpoints: [{ addresses: ['10.0.1.77'], targetRef: { kind: 'Pod', namespace: 'default', name: 'db' } }],
+    },
+    { apiVersion: 'v1', kind: 'Service', metadata: { ...metadata, annotations }, spec },
+  );
+  await until(
+    'an Event names the address',
+    async (note) => {
+      const { items } = note((await cluster.request({ path: '/apis/events.k8s.io/v1/namespaces/default/events' })) as Events);
+      return items.some(({ reason, note: text }) => reason === 'AwsTargetRefused' && text.includes('Pod db does not have this address'));
+    },
+    60_000,
+  );
+  await cluster.request({ method: 'DELETE', path: '/api/v1/namespaces/default/services/pods' });
+  await until(
+    'it is gone',
+    async () => (await cluster.attempt({ path: '/api/v1/namespaces/default/services/pods' })).status === 404,
+    60_000,
+  );
+});
+
+interface Events {
+  readonly items: readonly { readonly reason: string; readonly note: string }[];
+}
+
 const calls = (): readonly AuditedCall[] => auditedCalls(audit).filter((one) => one.user === user);
 
 test('no request is refused', () => {
@@ -104,5 +141,5 @@ test('the controller needs exactly the rights that the example adds to manifests
   const base = new Set(rights(shipped('base/controller-rbac.yaml') as unknown as typeof example));
   const used = new Set(calls().map(text));
   expect(rights(example).filter((right) => !used.has(right) || base.has(right))).toEqual([]);
-  expect(rights(example)).toEqual(['patch /services']);
+  expect(rights(example)).toEqual(['patch /services', 'get /pods']);
 });

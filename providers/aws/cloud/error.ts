@@ -66,7 +66,9 @@ export class AwsError extends Error {
 
 /** True if the same call may succeed later without any change by a user. */
 export function isTransient(code: AwsErrorCode): boolean {
-  return code === 'throttled' || code === 'unreachable' || code === 'inUse' || code === 'credentials' || code === 'place' || code === 'pods';
+  return (
+    code === 'throttled' || code === 'unreachable' || code === 'inUse' || code === 'credentials' || code === 'place' || code === 'pods'
+  );
 }
 
 /**

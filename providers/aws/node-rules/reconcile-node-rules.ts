@@ -125,7 +125,9 @@ async function attachedGroups(
     }
   }
   const withoutInterface = [...addresses].filter((address) => !result.has(address) && hosts.instances.has(address));
-  const instances = stacks.flatMap((stack) => stack.instances).concat(withoutInterface.flatMap((address) => hosts.instances.get(address) ?? []));
+  const instances = stacks
+    .flatMap((stack) => stack.instances)
+    .concat(withoutInterface.flatMap((address) => hosts.instances.get(address) ?? []));
   for (const [instance, groups] of await groupsOfInstances(cloud, [...new Set(instances)])) result.set(instance, groups);
   for (const address of withoutInterface) {
     const groups = result.get(hosts.instances.get(address) ?? '');

@@ -85,7 +85,9 @@ export class TargetPods {
     const all: CheckedEndpoint[] = [];
     for (let at = 0; at < endpoints.length; at += limits.podReads) {
       const batch = endpoints.slice(at, at + limits.podReads);
-      all.push(...(await Promise.all(batch.map(async (endpoint) => ({ endpoint, verdict: await this.#verdict(reader, slice, endpoint) })))));
+      all.push(
+        ...(await Promise.all(batch.map(async (endpoint) => ({ endpoint, verdict: await this.#verdict(reader, slice, endpoint) })))),
+      );
     }
     return all;
   }

@@ -150,7 +150,9 @@ async function previewRules(
   }
   const isDeletion = outcome === undefined && actions.length > 0 && problems.length === 0;
   const rest = isDeletion ? await desiredTargetsOfOthers(input.stack.key, snapshot, settings, input.circumstances) : undefined;
-  return rest === undefined ? undefined : previewRemovableRules(cloud, settings, rest.targets, podHosts(keysOf(rest.members), snapshot, pods));
+  return rest === undefined
+    ? undefined
+    : previewRemovableRules(cloud, settings, rest.targets, podHosts(keysOf(rest.members), snapshot, pods));
 }
 
 interface OtherTargets {
@@ -173,7 +175,11 @@ async function desiredTargetsOfOthers(
   for (const stack of stacksInUse(snapshot, settings, 'served')) {
     if (stack === except) continue;
     const members = membersOf(stack, snapshot, settings);
-    const circumstances = { ...surroundings, ...(await surroundings.checkTargets(keysOf(members.filter((one) => wantsPods(one, settings))))), existing: {} };
+    const circumstances = {
+      ...surroundings,
+      ...(await surroundings.checkTargets(keysOf(members.filter((one) => wantsPods(one, settings))))),
+      existing: {},
+    };
     const { desired, errors } = desireStack(parseStackKey(stack), members, circumstances);
     if (desired === undefined || errors.size > 0) return undefined;
     targets.push(targetsOf(desired));

@@ -282,7 +282,9 @@ export async function decideStack(
   const kind = own.classic.length > 0 ? 'classic' : 'nlb';
   const movedMembers = [...parts].flatMap((key) => movedAway?.(key) ?? []).map((service) => memberOf(service, kind));
   const untouched = [...absent, ...movedMembers.map(({ service }) => serviceKey(service.metadata))];
-  const withPods = new Set(own.targetGroups.flatMap(({ targetGroup, tags }) => (targetGroup.TargetType === 'ip' ? [tags[tagKeys.service]] : [])));
+  const withPods = new Set(
+    own.targetGroups.flatMap(({ targetGroup, tags }) => (targetGroup.TargetType === 'ip' ? [tags[tagKeys.service]] : [])),
+  );
   const podServices = [...members, ...movedMembers]
     .filter((member) => wantsPods(member, settings) || withPods.has(serviceKey(member.service.metadata)))
     .map(({ service }) => serviceKey(service.metadata));

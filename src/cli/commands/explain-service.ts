@@ -13,8 +13,6 @@ import { renderService } from '../../explain/service/render-service.ts';
 import { explainService, narrowToNodeAndPeer, withConclusion, type ServiceExplanation } from '../../explain/service/service.ts';
 import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
-import { KubeError } from '../../kube/error.ts';
-import type { Pod } from '../../model/objects/pod.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';
@@ -32,6 +30,7 @@ import { detailOption, type DetailOptions } from '../options/shared-options.ts';
 import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
 import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
 import { previewBy } from './provider-preview.ts';
+import { podReaderOf } from '../reading/pod-reader.ts';
 import type { Reading } from '../reading/reading.ts';
 import { similarServices, knownNamesText, suggestion } from '../context/unknown-name.ts';
 
@@ -203,21 +202,9 @@ async function actor(
   reading: Reading,
 ): Promise<ClaimingProvider> {
   if (!isBuiltIn(claim.name) || aws === undefined) return claim;
-  const leader = { mayWrite: () => false, ...(reading.kind === 'cluster' ? { readPod: podsOf(reading) } : {}) };
+  const leader = { mayWrite: () => false, ...defined({ readPod: podReaderOf(reading) }) };
   const providers = await context.providers({ log: silentLog, leader, aws });
   return providers.find(({ name }) => name === claim.name) ?? claim;
-}
-
-/** Lists the Pods of a namespace once. */
-function podsOf(reading: Reading): (namespace: string, name: string) => Promise<Pod | undefined> {
-  const lists = new Map<string, ReturnType<Reading['pods']>>();
-  return async (namespace, name) => {
-    const list = lists.get(namespace) ?? reading.pods(namespace);
-    lists.set(namespace, list);
-    const pods = await list;
-    if (pods === undefined) throw new KubeError('forbidden', `Pods of namespace ${namespace} may not be listed`);
-    return pods.find((pod) => pod.name === name);
-  };
 }
 
 async function recordOf(reading: Reading, key: ServiceKey): Promise<ServiceRecordExplanation> {

@@ -71,7 +71,7 @@ async function plan(context: CommandContext, options: Options): Promise<void> {
   const proposal = await readProposal(context, options);
   const { current, proposed, problems, currentErrors, inForce, unread } = proposal;
   const changes = planChanges(current, proposed, sessionChange);
-  const outside = await previewProviders(context, options, proposal);
+  const outside = await previewProviders(context, options, proposal).finally(() => proposal.close?.());
   const { previews, providers } = outside;
   const failures = findFailures(changes, previews, options.failOn);
   const broken = problems.some(({ severity }) => severity === 'error');
@@ -127,7 +127,13 @@ async function previewProviders(context: CommandContext, options: Options, propo
   // Built-in providers come first even when their previews are not requested: a Service that they claim belongs to no other provider.
   const first = claims.filter(({ name }) => isBuiltIn(name));
   const own =
-    awsClusterName === undefined ? first : await context.providers({ log: silentLog, leader: { mayWrite: () => false }, aws: options });
+    awsClusterName === undefined
+      ? first
+      : await context.providers({
+          log: silentLog,
+          leader: { mayWrite: () => false, ...defined({ readPod: proposal.readPod }) },
+          aws: options,
+        });
   const telling = others.filter(({ preview }) => preview !== undefined).map(({ name }) => name);
   return {
     providers: providerChanges(claims, proposal.current, proposal.proposed),

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { defined } from '../../lang/defined.ts';
+import type { Pod } from '../../model/objects/pod.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { Store } from '../../model/store/store.ts';
 import { clusterConfig } from '../../model/kinds/default-config.ts';
@@ -11,6 +12,7 @@ import { requireDirectory } from '../storage/directory-storage.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { exitStatus } from '../context/exit-status.ts';
 import type { AskOptions, InForce } from '../reading/in-force.ts';
+import { podReaderOf } from '../reading/pod-reader.ts';
 import { addPlaceholderSecrets, readCluster } from '../reading/read-cluster.ts';
 import { readDirectory } from '../reading/read-directory.ts';
 import { readFiles, readManifestFiles } from '../reading/read-manifests.ts';
@@ -36,6 +38,9 @@ export interface Proposal {
   /** Only of a cluster with broken objects. */
   readonly inForce?: InForce;
   readonly unread: readonly UnreadableKind[];
+  /** Only of a cluster. Reads a current Pod, until `close`. */
+  readonly readPod?: (namespace: string, name: string) => Promise<Pod | undefined>;
+  readonly close?: () => void;
 }
 
 /**
@@ -93,7 +98,6 @@ async function ofNothing(context: CommandContext, files: readonly string[]): Pro
 async function ofCluster(context: CommandContext, options: ProposalOptions): Promise<Proposal> {
   const files = await readFiles(context, options.file);
   const reading = await readCluster(context, options);
-  reading.close();
   const { entries, problems } = previewApply(reading.objects, files.objects, { prune: options.prune === true });
   const proposed = readObjects(entries, reading.inForce?.versions);
   addPlaceholderSecrets(proposed.snapshot, reading.unread);
@@ -105,5 +109,7 @@ async function ofCluster(context: CommandContext, options: ProposalOptions): Pro
     currentErrors: errorsIn(reading.problems),
     ...defined({ inForce: reading.inForce }),
     unread: reading.unread,
+    ...defined({ readPod: podReaderOf(reading) }),
+    close: () => reading.close(),
   };
 }

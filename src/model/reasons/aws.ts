@@ -321,7 +321,8 @@ export const awsReasons = {
   AwsPodsUnreadable: reasonEntry({
     brief: 'The Pods behind the Service cannot be read, so its targets stay as they are',
     says: (d: { readonly message: string }) => d.message,
-    fix: () => 'allow the controller to get Pods, as examples/aws/10-controller.yaml does; Herald retries at growing intervals of at most 2 minutes',
+    fix: () =>
+      'allow the controller to get Pods, as examples/aws/10-controller.yaml does; Herald retries at growing intervals of at most 2 minutes',
   }),
   AwsNoTargets: reasonEntry({
     brief: 'The load balancer has no targets',

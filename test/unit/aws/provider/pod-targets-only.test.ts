@@ -114,6 +114,24 @@ describe('targets of type ip in a cluster', () => {
     expect([opened(one, payrollGroup), one.results.get(key)?.warnings]).toEqual([1, []]);
   });
 
+  test('a target is removed when HeraldConfig allows its address no more', async () => {
+    const one = fixture();
+    one.snapshot.upsert(config({ defaultClass: false, aws: { targetCIDRs: [prefix(`${payroll}/32`)] } }));
+    one.snapshot.upsert(endpoints(payroll));
+    const key = one.apply(service);
+    one.cloud.world.setTags(payrollGroup, [{ Key: 'kubernetes.io/cluster/test', Value: 'shared' }]);
+    await one.run(900);
+    const changes = [{ kind: 'HeraldConfig', key: 'default' }] as const;
+    expect([...one.provider.affected(changes, one.snapshot)]).toEqual([key]);
+    one.snapshot.upsert(config({ defaultClass: false, sourceRangesEverywhere: true, aws: { targetCIDRs: [prefix(`${payroll}/32`)] } }));
+    expect([...one.provider.affected(changes, one.snapshot)]).toEqual([]);
+    one.snapshot.upsert(config({ defaultClass: false }));
+    expect([...one.provider.affected(changes, one.snapshot)]).toEqual([key]);
+    await one.run(30);
+    const targets = [...one.cloud.world.targetGroups.values()].flatMap((group) => [...group.targets.values()]);
+    expect(targets.map(({ drainingSince }) => drainingSince)).toEqual([expect.any(Number)]);
+  });
+
   test('pods that cannot be read change no target', async () => {
     const one = fixture();
     one.pods.set('default/web-1', running('10.0.1.5'));

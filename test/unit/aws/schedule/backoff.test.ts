@@ -17,6 +17,7 @@ describe('a refusal of AWS', () => {
     ['inUse', 'AwsCallFailed', 'transient'],
     ['credentials', 'AwsCredentials', 'transient'],
     ['place', 'AwsPlaceUnknown', 'transient'],
+    ['pods', 'AwsPodsUnreadable', 'transient'],
     ['other', 'AwsCallFailed', 'transient'],
     ['denied', 'AwsRefused', 'permanent'],
     ['protected', 'AwsRefused', 'permanent'],

@@ -26,6 +26,20 @@ describe('EndpointSlice', () => {
     expect(object).toMatchObject({ service: 'shop/web', family: 4, endpoints: [expected] });
   });
 
+  test.each<[string, object | undefined, string | undefined]>([
+    ['a Pod of its namespace', { kind: 'Pod', namespace: 'shop', name: 'web-1' }, 'web-1'],
+    ['a Pod without a namespace', { kind: 'Pod', name: 'web-1' }, 'web-1'],
+    ['a Pod of another namespace', { kind: 'Pod', namespace: 'kube-system', name: 'web-1' }, undefined],
+    ['another object', { kind: 'VirtualMachine', namespace: 'shop', name: 'web-1' }, undefined],
+    ['no name', { kind: 'Pod', namespace: 'shop' }, undefined],
+    ['nothing', undefined, undefined],
+  ])('an endpoint whose targetRef names %s has the right Pod', (_, targetRef, pod) => {
+    const { object } = parseObject(
+      slice({ endpoints: [{ addresses: ['10.244.0.5'], ...(targetRef === undefined ? {} : { targetRef }) }] }),
+    );
+    expect((object as { endpoints?: readonly { pod?: string }[] }).endpoints?.map((endpoint) => endpoint.pod)).toEqual([pod]);
+  });
+
   test('an IPv6 slice holds IPv6 addresses', () => {
     const { object } = parseObject(
       slice({ addressType: 'IPv6', endpoints: [{ addresses: ['fd00::5'], nodeName: 'n1', hints: { forZones: [{ name: 'a' }] } }] }),
