@@ -4,7 +4,9 @@ import { limits } from '../limits.ts';
 import type { Reading } from './reading.ts';
 
 /** Returns a reader of single Pods, which lists each namespace once. Undefined where there are no Pods: outside a cluster. */
-export function podReaderOf(reading: Pick<Reading, 'kind' | 'pods'>): ((namespace: string, name: string) => Promise<Pod | undefined>) | undefined {
+export function podReaderOf(
+  reading: Pick<Reading, 'kind' | 'pods'>,
+): ((namespace: string, name: string) => Promise<Pod | undefined>) | undefined {
   if (reading.kind !== 'cluster') return undefined;
   const lists = new Map<string, ReturnType<Reading['pods']>>();
   return async (namespace, name) => {
@@ -13,7 +15,8 @@ export function podReaderOf(reading: Pick<Reading, 'kind' | 'pods'>): ((namespac
     const pods = await list;
     if (pods === undefined) throw new KubeError('forbidden', `Pods of namespace ${namespace} may not be listed`);
     const pod = pods.find((one) => one.name === name);
-    if (pod === undefined && pods.length >= limits.pods) throw new KubeError('refused', `namespace ${namespace} has more Pods than are read`);
+    if (pod === undefined && pods.length >= limits.pods)
+      throw new KubeError('refused', `namespace ${namespace} has more Pods than are read`);
     return pod;
   };
 }
