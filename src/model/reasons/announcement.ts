@@ -12,7 +12,7 @@ export interface HeldBack extends OnNode {
   readonly remedy: string;
 }
 
-interface FamilyNotCarried {
+export interface FamilyNotCarried {
   readonly peer: string;
   readonly family: string;
   /** Other BGPPeers of the node for the same AS and with the family: they carry the address, no advertisement names them, or there are none. */
