@@ -44,6 +44,17 @@ export interface LiveProcess {
   readonly directory?: string;
   /** Start time, RFC 3339. The history has nothing older. */
   readonly started: string;
+  /** Records that the file system of the directory refused at the last attempt. The process retries. Absent: none. */
+  readonly unwritten?: UnwrittenRecords;
+}
+
+export interface UnwrittenRecords {
+  readonly records: number;
+  /** One of them, relative to the directory. */
+  readonly file: string;
+  /** "no space is left". */
+  readonly problem: string;
+  readonly fix: string;
 }
 
 export interface LiveIndex {
@@ -104,7 +115,8 @@ export interface LiveKept {
   /** When the process first refused the object, RFC 3339. */
   readonly since: string;
   /**
-   * The version in force as it was written, without passwords and managedFields. Absent: the process does not have it as written, or it is
+   * The version in force as it was written, without passwords, managedFields and annotations of other
+   * programs. Absent: the process does not have it as written, or it is
    * very long.
    */
   readonly inForce?: unknown;

@@ -1,6 +1,7 @@
 import type { Clock } from '../system/clock.ts';
 import type { HttpAnswer } from '../system/http/http-listener.ts';
-import { livePaths, type LiveIndex, type LiveProblem, type LiveProcess, type Page } from './contract.ts';
+import { defined } from '../lang/defined.ts';
+import { livePaths, type LiveIndex, type LiveProblem, type LiveProcess, type Page, type UnwrittenRecords } from './contract.ts';
 import { limits } from './limits.ts';
 import { LiveQuery, LiveQueryError } from './query.ts';
 
@@ -16,16 +17,26 @@ export interface LiveList {
 export class LiveApi {
   readonly #clock: Clock;
   readonly #lists = new Map<string, LiveList>();
-  #process: LiveProcess;
+  #known: LiveProcess;
+  #unwritten: () => UnwrittenRecords | undefined = () => undefined;
 
   constructor(clock: Clock, process: Omit<LiveProcess, 'started'>) {
     this.#clock = clock;
-    this.#process = { ...process, started: clock.date().toISOString() };
+    this.#known = { ...process, started: clock.date().toISOString() };
   }
 
   /** Adds facts about the process that are known only after the start. */
   setProcess(known: Partial<Pick<LiveProcess, 'node' | 'directory'>>): void {
-    this.#process = { ...this.#process, ...known };
+    this.#known = { ...this.#known, ...known };
+  }
+
+  /** Adds the records that cannot be written, looked up for each answer. */
+  followRecords(unwritten: () => UnwrittenRecords | undefined): void {
+    this.#unwritten = unwritten;
+  }
+
+  get #process(): LiveProcess {
+    return { ...this.#known, ...defined({ unwritten: this.#unwritten() }) };
   }
 
   /** Returns a function that removes the list. */

@@ -4,8 +4,8 @@ import { isRecord } from '../lang/is-record.ts';
 export const hiddenPassword = 'not shown';
 
 /**
- * Returns an object as written, without what must not leave the process: BGP passwords, and the copies of the object that programs keep in
- * its metadata. Undefined: the object is a secret itself, or no object.
+ * Returns an object as written, without what must not leave the process: BGP passwords, and the metadata in which programs keep copies of the
+ * object. Undefined: the object is a secret itself, or no object.
  */
 export function withoutPasswords(raw: unknown): Readonly<Record<string, unknown>> | undefined {
   if (!isRecord(raw) || raw['kind'] === 'Secret') return undefined;
@@ -17,10 +17,12 @@ export function withoutPasswords(raw: unknown): Readonly<Record<string, unknown>
   };
 }
 
+/** Many programs keep a copy in an annotation of their own name, so only annotations that decisions read stay. */
 function withoutCopies(metadata: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const kept = Object.fromEntries(Object.entries(metadata).filter(([name]) => name !== 'managedFields'));
   const { annotations } = kept;
   if (!isRecord(annotations)) return kept;
-  const own = Object.entries(annotations).filter(([name]) => !name.endsWith('/last-applied-configuration'));
-  return { ...kept, annotations: Object.fromEntries(own) };
+  return { ...kept, annotations: Object.fromEntries(Object.entries(annotations).filter(([name]) => ours.test(name))) };
 }
+
+const ours = /^(?:herald\.dev|metallb\.io|metallb\.universe\.tf)\//;

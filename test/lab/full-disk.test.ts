@@ -13,6 +13,7 @@ import { until } from './until.ts';
 const namespace = `hl-fd-${process.pid}`;
 const program = join(import.meta.dirname, '../../bin/herald');
 const directory = mkdtempSync(join(tmpdir(), 'herald-full-'));
+const socket = join(directory, 'controller.sock');
 let controller: LabProcess;
 
 const manifest = (kind: string, name: string, body: object): object => ({
@@ -49,7 +50,7 @@ beforeAll(async () => {
   await mkdir(join(directory, '.herald'));
   await put('IPAddressPool', 'main', { spec: { addresses: ['192.0.2.0/24'] } });
   await service('first', '10.96.0.10');
-  const start = `mount -t tmpfs -o size=64k tmpfs ${directory}/.herald && exec ${program} controller --source ${directory} --socket none`;
+  const start = `mount -t tmpfs -o size=64k tmpfs ${directory}/.herald && exec ${program} controller --source ${directory} --socket ${socket}`;
   controller = new LabProcess(['setpriv', '--pdeathsig', 'KILL', '--', ...inNamespace(namespace, ['unshare', '-m', 'sh', '-c', start])], {
     logFile: join(directory, 'controller.log'),
     record: () => undefined,
@@ -64,7 +65,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('a full disk shows once in the log, in readiness and in a metric, and no address is lost', async () => {
+test('a full disk shows once in the log, in readiness, in a metric and in status, and no address is lost', async () => {
   const first = await addressOf('first');
   expect((await inside('dd', 'if=/dev/zero', `of=${directory}/.herald/filler`, 'bs=1k', 'count=1024')).stderr).toContain('No space left');
   await service('second', '10.96.0.11');
@@ -74,6 +75,11 @@ test('a full disk shows once in the log, in readiness and in a metric, and no ad
   expect(JSON.parse(line)).toMatchObject({ code: 'ENOSPC', problem: 'no space is left', fix: expect.stringContaining('free space') });
   await until('both wait', async () => /herald_records_unwritten [2-9]/.test(await http(10_292, '/metrics')), 60_000);
   expect(await http(10_293, '/readyz')).toMatch(/\[-\]records: no space is left: \d+ records wait to be written/);
+  const status = await run([program, 'status', '--problems', '--source', directory, '--socket', socket], { check: false });
+  expect(status.stdout).toMatch(
+    /^the controller +RecordsUnwritten +The controller cannot write to the directory: no space is left .* Free space on/m,
+  );
+  expect(status.code).toBe(3);
   expect(await addressOf('first')).toBe(first);
   expect(await addressOf('second')).toBeUndefined();
 

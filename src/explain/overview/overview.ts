@@ -16,6 +16,8 @@ export interface Overview {
   readonly controller?: Leadership;
   /** Seconds by which the clock of this host is ahead of the API server's, or behind if negative. Absent: they agree. */
   readonly clockSkewSeconds?: number;
+  /** Processes whose records the file system of the directory refuses. Absent: none of which it is known. */
+  readonly unwritten?: readonly UnwrittenBy[];
   readonly nodes: {
     readonly total: number;
     readonly reporting: number;
@@ -41,6 +43,12 @@ export interface Overview {
   readonly pools: PoolReport['pools'];
 }
 
+interface UnwrittenBy {
+  /** For people: "the agent of node1". */
+  readonly process: string;
+  readonly reason: Reason;
+}
+
 export interface UnhealthyObject {
   /** "BGPAdvertisement/public". */
   readonly object: string;
@@ -62,6 +70,7 @@ interface OverviewFacts {
   readonly conditions: ReadonlyMap<ServiceKey, readonly Condition[]>;
   readonly controller?: Leadership;
   readonly clockSkewSeconds?: number;
+  readonly unwritten?: readonly UnwrittenBy[];
   /** BGPAdvertisements and BGPPeers. */
   readonly objects: readonly UnhealthyObject[];
   /** Milliseconds since the epoch. The age of agents' reports is measured by it. */
@@ -70,13 +79,13 @@ interface OverviewFacts {
   readonly live?: ReadonlyMap<string, unknown>;
 }
 
-export function overviewOf({ snapshot, conditions, controller, clockSkewSeconds, objects, now, live }: OverviewFacts): Overview {
+export function overviewOf({ snapshot, conditions, controller, clockSkewSeconds, unwritten, objects, now, live }: OverviewFacts): Overview {
   const nodes = [...snapshot.nodes.keys()].toSorted();
   const table = sessionReport(snapshot, now, {}, live);
   const { pools } = poolReport(snapshot);
   const states = nodes.map((node) => ({ node, state: currentReport(snapshot.nodeStates, node, now) }));
   return {
-    ...defined({ controller, clockSkewSeconds }),
+    ...defined({ controller, clockSkewSeconds, unwritten }),
     nodes: {
       total: nodes.length,
       reporting: states.filter(({ state }) => state !== undefined && state.problem?.code !== 'AgentStopped').length,

@@ -14,7 +14,7 @@ interface ProblemFacts {
   readonly unusable: readonly { readonly object: string; readonly line: string }[];
   /** Only Services that have a problem. */
   readonly services: ReadonlyMap<ServiceKey, ServiceProblem>;
-  readonly overview: Pick<Overview, 'controller' | 'nodes' | 'objects' | 'clockSkewSeconds'> & {
+  readonly overview: Pick<Overview, 'controller' | 'unwritten' | 'nodes' | 'objects' | 'clockSkewSeconds'> & {
     readonly services: Pick<Overview['services'], 'unclaimed' | 'deniedExternalIPs'>;
   };
   readonly sessions: readonly SessionRow[];
@@ -25,7 +25,7 @@ interface ProblemFacts {
  * object that is the cause of a Service's problem, such as a full pool, or of a session's, has no second line.
  */
 export function problemsOf({ unusable, services, overview, sessions }: ProblemFacts): Problem[] {
-  const { controller, nodes, objects, clockSkewSeconds } = overview;
+  const { controller, unwritten = [], nodes, objects, clockSkewSeconds } = overview;
   const leaderless = controller === undefined ? undefined : whyNoneLeads(controller);
   const { unclaimed, deniedExternalIPs } = overview.services;
   const ofSessions = sessionProblems(sessions);
@@ -39,6 +39,7 @@ export function problemsOf({ unusable, services, overview, sessions }: ProblemFa
     ...alike([...services].map(([key, { code, line }]) => ({ object: `Service/${key}`, code, line, same: `${code} ${line}` }))),
     ...alike([...unclaimed, ...deniedExternalIPs].map(({ service, reason }) => problemOf(`Service/${service}`, reason))),
     ...(clockSkewSeconds === undefined ? [] : alike([problemOf('this host', clockReason(clockSkewSeconds))])),
+    ...alike(unwritten.map(({ process, reason }) => problemOf(process, reason))),
     ...alike(nodes.troubled.map(({ node, reason }) => problemOf(`Node/${node}`, reason))),
     ...ofSessions,
     ...objects.filter(({ object, reason: { code } }) => !told.has(`${object} ${code}`)).map(objectProblem),

@@ -15,6 +15,17 @@ export const hostReasons = {
     fix: (d) =>
       `look at the controllers: kubectl -n ${d.lease.replace(/\/.*/, '')} get pods -l app.kubernetes.io/component=controller; their log says why they do not get the Lease`,
   }),
+  RecordsUnwritten: reasonEntry({
+    brief: 'The file system of the directory takes no records',
+    says: (d: {
+      readonly process: string;
+      readonly problem: string;
+      readonly file: string;
+      readonly records: number;
+      readonly fix: string;
+    }) => `${d.process} cannot write to the directory: ${d.problem} (records that wait: ${d.records}, such as ${d.file})`,
+    fix: (d) => `${d.fix}; what waits is then written`,
+  }),
   HealthCheckNotServed: reasonEntry({
     brief: 'The health-check node port cannot be served',
     says: (d: { readonly port: number; readonly family: string; readonly why: string }) =>

@@ -7,9 +7,11 @@ import { renderOverview } from '../../../explain/overview/render-overview.ts';
 import { renderProblems } from '../../../explain/overview/render-problems.ts';
 import type { LiveNodes } from '../../../explain/sessions/live-view.ts';
 import { sessionReport } from '../../../explain/sessions/session-report.ts';
+import { reason } from '../../../model/reasons.ts';
 import { problemText, type SourceProblem } from '../../../sources/source.ts';
 import { defaultNamespace } from '../../options/shared-options.ts';
 import type { CommandContext } from '../../context/command-context.ts';
+import { findProcesses } from '../../live/find-processes.ts';
 import { askedView } from '../../reading/query-nodes.ts';
 import type { Reading } from '../../reading/reading.ts';
 import { currentConditions, currentStates } from './current-conditions.ts';
@@ -46,8 +48,9 @@ export function statusCommand(context: CommandContext): Command {
     async data(read, options) {
       const view = await askedView(context, options, read);
       const reading = { ...read, snapshot: view.snapshot };
-      if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading), view.live);
-      const problems = await readProblems(reading, options, view.live);
+      const known = { live: view.live, ...defined({ unwritten: await unwrittenBy(context, options, reading) }) };
+      if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading), known);
+      const problems = await readProblems(reading, options, known);
       context.setExitStatus(problems.length === 0 ? 0 : hasProblems);
       return { problems };
     },
@@ -56,27 +59,50 @@ export function statusCommand(context: CommandContext): Command {
   return command;
 }
 
+/** Answers of processes. */
+interface Known extends Pick<Overview, 'unwritten'> {
+  readonly live: LiveNodes;
+}
+
+/** Asks the processes of a directory on this host whether they can write their records. Undefined: none says that it cannot. */
+async function unwrittenBy(context: CommandContext, options: Options, { kind }: Reading): Promise<Overview['unwritten']> {
+  if (kind !== 'directory' || options.ask === false) return undefined;
+  const { clients, close } = await findProcesses(context, options);
+  close();
+  const found = clients.flatMap(({ who, process: { unwritten } }) =>
+    unwritten === undefined ? [] : [{ process: who, reason: reason('RecordsUnwritten', { process: who, ...unwritten }) }],
+  );
+  return found.length === 0 ? undefined : found;
+}
+
 async function readOverview(
   reading: Reading,
   { leaderElectNamespace: namespace = defaultNamespace }: Options,
   conditions: Awaited<ReturnType<typeof currentConditions>>,
-  live: LiveNodes,
+  known: Known,
 ): Promise<Overview> {
   const { snapshot, now, clockSkewSeconds } = reading;
   const controller = await reading.leadership(namespace);
-  return overviewOf({ snapshot, now, live, conditions, objects: unhealthyObjects(reading), ...defined({ controller, clockSkewSeconds }) });
+  return overviewOf({
+    ...known,
+    snapshot,
+    now,
+    conditions,
+    objects: unhealthyObjects(reading),
+    ...defined({ controller, clockSkewSeconds }),
+  });
 }
 
-async function readProblems(reading: Reading, options: Options, live: LiveNodes): Promise<Problem[]> {
+async function readProblems(reading: Reading, options: Options, known: Known): Promise<Problem[]> {
   const states = [...(await currentStates(reading))];
-  const overview = await readOverview(reading, options, new Map(states.map(([key, { conditions }]) => [key, conditions])), live);
+  const overview = await readOverview(reading, options, new Map(states.map(([key, { conditions }]) => [key, conditions])), known);
   return problemsOf({
     unusable: reading.problems
       .filter(({ severity }) => severity === 'error')
       .map((problem) => ({ object: placeOf(problem), line: problemText(problem) })),
     services: new Map(states.flatMap(([key, { problem }]) => (problem === undefined ? [] : [[key, problem] as const]))),
     overview,
-    sessions: sessionReport(reading.snapshot, reading.now, {}, live).sessions,
+    sessions: sessionReport(reading.snapshot, reading.now, {}, known.live).sessions,
   });
 }
 

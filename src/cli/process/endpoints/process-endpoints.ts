@@ -113,6 +113,7 @@ export class ProcessEndpoints {
 
   /** Exposes whether the records of a directory can be written. */
   followRecords(records: RecordHealth): void {
+    this.live.followRecords(() => records.unwritten());
     this.health.addCheck({ name: 'records', ready: () => records.problem() });
     this.metrics.addCollector('records', ['herald_records_unwritten'], (put) => put('herald_records_unwritten', {}, records.waiting));
   }

@@ -17,6 +17,19 @@ const problems: Readonly<Record<string, string>> = {
   EPERM: 'permission denied',
 };
 
+interface Unwritten {
+  /** How many records the file system refused at the last attempt. */
+  readonly records: number;
+  /** The one that has been refused for the longest time. */
+  readonly file: string;
+  readonly problem: string;
+  readonly fix: string;
+}
+
+function explained(file: string, code: string): Omit<Unwritten, 'records'> {
+  return { file, problem: problems[code] ?? code, fix: fixes[code] ?? 'see the error code' };
+}
+
 /**
  * Whether the file system takes the records of a directory. Logs once when it begins to refuse and once when all is written again. Writers
  * retry, so nothing is lost while it refuses.
@@ -32,10 +45,14 @@ export class RecordHealth {
 
   /** Undefined when every record is written, else the problem in a few words. */
   problem(): string | undefined {
+    const unwritten = this.unwritten();
+    return unwritten && `${unwritten.problem}: ${unwritten.records} records wait to be written, such as ${unwritten.file}`;
+  }
+
+  /** Undefined when every record is written. */
+  unwritten(): Unwritten | undefined {
     const [first] = this.#failing;
-    if (first === undefined) return undefined;
-    const [file, code] = first;
-    return `${problems[code] ?? code}: ${this.#failing.size} records wait to be written, such as ${file}`;
+    return first === undefined ? undefined : { records: this.#failing.size, ...explained(...first) };
   }
 
   get waiting(): number {
@@ -46,8 +63,7 @@ export class RecordHealth {
     const isFirst = this.#failing.size === 0;
     this.#failing.set(file, code);
     if (!isFirst) return;
-    const fields = { file, code, problem: problems[code] ?? code, fix: fixes[code] ?? 'see the error code' };
-    this.#log.warn(fields, 'records cannot be written; retrying');
+    this.#log.warn({ code, ...explained(file, code) }, 'records cannot be written; retrying');
   }
 
   written(file: string): void {

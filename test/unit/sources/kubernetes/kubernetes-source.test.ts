@@ -142,6 +142,36 @@ describe('an object that cannot be used', () => {
     expect(source.problems()).toEqual([]);
   });
 
+  test('the version in force of a broken peer is listed as written, without its password and copies of it', async () => {
+    const written = (further: object): object => ({
+      metadata: {
+        annotations: {
+          'kubectl.kubernetes.io/last-applied-configuration': '{"spec":{"password":"hunter2"}}',
+          'kapp.k14s.io/original': '{"spec":{"password":"hunter2"}}',
+        },
+        managedFields: [{ manager: 'kubectl' }],
+      },
+      spec: { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.1', password: 'hunter2', ...further },
+    });
+    server.put(peers, 'tor', written({}));
+    await source.start();
+    expect(source.kept()).toEqual([]);
+    server.put(peers, 'tor', written({ holdTime: '2s' }));
+    await until(() => source.problems().length === 1);
+    const [kept] = source.kept();
+    expect(source.kept()).toHaveLength(1);
+    expect(kept).toMatchObject({
+      object: 'BGPPeer/tor',
+      problem: { field: 'spec.holdTime', keeps: ['BGPPeer/tor'] },
+      inForce: { kind: 'BGPPeer', metadata: { name: 'tor' }, spec: { peerAddress: '192.0.2.1' } },
+    });
+    expect(JSON.stringify(kept)).not.toContain('hunter2');
+    expect(JSON.stringify(kept)).not.toContain('managedFields');
+    server.put(peers, 'tor', written({ holdTime: '30s' }));
+    await until(() => source.problems().length === 0);
+    expect(source.kept()).toEqual([]);
+  });
+
   test('a new object does not inherit the good version of an older one with its name', async () => {
     server.put(services, 'web', web, 'shop');
     await source.start();

@@ -1,0 +1,56 @@
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { statusCommand } from '../../../../../src/cli/commands/tables/status-command.ts';
+import { LiveApi } from '../../../../../src/live/live-api.ts';
+import { limits } from '../../../../../src/live/limits.ts';
+import { RecordHealth } from '../../../../../src/sources/directory/records/record-health.ts';
+import { listenLocal, type LocalListener } from '../../../../../src/system/http/local-socket.ts';
+import { silentLog } from '../../../../../src/system/log.ts';
+import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
+import { inProcess } from '../../in-process.ts';
+import { discard, scratch, type Outcome } from '../../program.ts';
+
+/** A controller of the directory that answers at a socket. */
+let directory: string;
+let records: RecordHealth;
+let listener: LocalListener;
+
+const socket = (): string => join(directory, 'controller.sock');
+
+beforeEach(async () => {
+  directory = await scratch('10-cluster.yaml', '20-herald.yaml');
+  records = new RecordHealth(silentLog);
+  const live = new LiveApi(new VirtualClock(), { command: 'controller', version: '1.2.3', directory: await realpath(directory) });
+  live.followRecords(() => records.unwritten());
+  const missing = { status: 404, headers: {}, body: '' };
+  listener = await listenLocal(socket(), ({ path, query }) => live.answer(path, query) ?? missing, limits);
+});
+
+afterEach(async () => {
+  await listener.close();
+  await discard(directory);
+});
+
+const status = (...words: readonly string[]): Promise<Outcome> =>
+  inProcess(statusCommand, ['--source', directory, '--socket', socket(), ...words]);
+
+test('status shows that a process cannot write its records, with the fix, until it can', async () => {
+  expect((await status()).stdout).not.toContain('Records');
+  for (const name of ['web', 'tea']) records.failed(`.herald/status/services/shop/${name}.yaml`, 'ENOSPC');
+  expect((await status()).stdout).toContain(
+    'Records     the controller cannot write to the directory: no space is left (records that wait: 2, such as .herald/status/services/shop/web.yaml)\n',
+  );
+  const { stdout, code } = await status('--problems');
+  expect(stdout).toMatch(
+    /^the controller +RecordsUnwritten +The controller cannot write to the directory: no space is left \(.*\)\. Free space on the file system of the directory; what waits is then written\.$/m,
+  );
+  expect(code).toBe(3);
+  for (const name of ['web', 'tea']) records.written(`.herald/status/services/shop/${name}.yaml`);
+  expect((await status('--problems')).stdout).not.toContain('RecordsUnwritten');
+});
+
+test('status --no-ask does not query the process', async () => {
+  records.failed('.herald/nodes/node1.yaml', 'EROFS');
+  expect((await status('--no-ask')).stdout).not.toContain('Records');
+});
