@@ -67,9 +67,9 @@ interface Known extends Pick<Overview, 'unwritten'> {
 /** Asks the processes of a directory on this host whether they can write their records. Undefined: none says that it cannot. */
 async function unwrittenBy(context: CommandContext, options: Options, { kind }: Reading): Promise<Overview['unwritten']> {
   if (kind !== 'directory' || options.ask === false) return undefined;
-  const { clients, close } = await findProcesses(context, options);
-  close();
-  const found = clients.flatMap(({ who, process: { unwritten } }) =>
+  const processes = await findProcesses(context, options);
+  processes.close();
+  const found = processes.clients.flatMap(({ who, process: { unwritten } }) =>
     unwritten === undefined ? [] : [{ process: who, reason: reason('RecordsUnwritten', { process: who, ...unwritten }) }],
   );
   return found.length === 0 ? undefined : found;
