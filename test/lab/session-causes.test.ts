@@ -148,6 +148,19 @@ spec: { transmitInterval: 1000, receiveInterval: 1000, detectMultiplier: 3 }
   });
 });
 
+test('a family that the router does not offer is named with the line of the router, while the session is up', async () => {
+  await configure(['address-family ipv6 unicast', `no neighbor ${local[4]} activate`]);
+  await usePeers(', dualStackAddressFamily: true');
+  const session = await lab.until('the IPv4 session lacks IPv6', async (note) => {
+    const found = note(await sessionOf(4));
+    return found?.state === 'Established' && found.warning !== undefined ? found : undefined;
+  });
+  expect(session.warning).toMatchObject({ code: 'PeerFamilyNotNegotiated', details: { family: 'IPv6', local: local[4] } });
+  expect(await explain(4)).toMatch(
+    /^Up: 1 of 1 sessions, but on node node1: .* is up without IPv6: .* address-family ipv6 unicast, neighbor 10\.1\.0\.11 activate/,
+  );
+});
+
 describe('refusals of the router', () => {
   test('a password that only the router has is named when the kernel drops its signed segments', async () => {
     await configure(families.map((family) => `neighbor ${local[family]} password secret`));
