@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { catalogue } from '../../src/model/reasons.ts';
 import { allCases, allProblems } from '../../test/lab/diagnosis/all-cases.ts';
 
 const head = `# Diagnosis
@@ -22,7 +25,46 @@ export function diagnosisPage(): string {
     return rows.length === 0 ? [] : [`## ${title}\n\n| mistake | code | verdict |\n|---|---|---|\n${rows.join('')}`];
   });
   const rows = allProblems.map(({ one, place }) => `| ${one.mistake} | \`${one.code}\` | \`${one.object(place)}\` | ${one.says} |\n`);
-  return `${head}${sections.join('\n')}\n${ofObjects}${rows.join('')}`;
+  return `${head}${sections.join('\n')}\n${ofObjects}${rows.join('')}${otherCodes()}`;
+}
+
+/** The tests that name a code, the ones with real parts first. */
+const places = [
+  ['the lab, in a test of its own', 'test/lab'],
+  ['a real kube-apiserver', 'test/conformance'],
+  ['unit tests only', 'test/unit'],
+] as const;
+
+/** Lists the codes without a row, by the tests that name them. */
+export function codesWithoutRow(): ReadonlyMap<string, readonly string[]> {
+  const rows = new Set<string | undefined>(
+    [...allCases, ...allProblems].flatMap(({ one }) => [one.code, ...('alsoSays' in one ? [one.alsoSays?.code] : [])]),
+  );
+  // Codes of AWS have examples in aws.md.
+  const left = new Set(Object.keys(catalogue).filter((code) => !rows.has(code) && !code.startsWith('Aws')));
+  const found = places.map(([place, folder]): [string, string[]] => {
+    const words = wordsOf(folder);
+    const named = [...left].filter((code) => words.has(code));
+    for (const code of named) left.delete(code);
+    return [place, named.toSorted()];
+  });
+  return new Map([...found, ['no test by name', [...left].toSorted()]]);
+}
+
+function otherCodes(): string {
+  const lines = [...codesWithoutRow()].map(
+    ([place, codes]) => `| ${place} | ${codes.length} | ${codes.map((code) => `\`${code}\``).join(', ')} |\n`,
+  );
+  return `\n## Codes without a row\n\n| tested in | codes | |\n|---|---|---|\n${lines.join('')}`;
+}
+
+/** Returns the words in the code of a folder. */
+function wordsOf(folder: string): ReadonlySet<string> {
+  const root = join(import.meta.dirname, '../..', folder);
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !name.startsWith('house/'),
+  );
+  return new Set(files.flatMap((name) => readFileSync(join(root, name), 'utf8').match(/\w+/g) ?? []));
 }
 
 const ofObjects = `## Mistakes in other objects

@@ -100,6 +100,7 @@ describe('after the mistakes', () => {
     test('condition, Event, metric and status carry the code and the line', async () => {
       expect(rows.code).toBe(3);
       const problem = rows.problems.find(({ object, code }) => object === `Service/${service}` && code === one.code);
+      if (one.alsoSays !== undefined) expect(rows.problems).toContainEqual(expect.objectContaining(one.alsoSays));
       if (one.isIntended === true) return expect(problem).toBeUndefined();
       // Without a condition the row has the cause and the fix, but not the words before them.
       expect(one.verdict.toLowerCase()).toContain(problem?.line.toLowerCase());

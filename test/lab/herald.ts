@@ -90,10 +90,15 @@ export class HeraldInLab {
     return this.#spawnAgent(node, ['setpriv', `--bounding-set=-${capability}`, `--inh-caps=-${capability}`], []);
   }
 
-  #spawnAgent(node: string, wrapper: readonly string[], options: readonly string[]): LabProcess {
+  /** Starts the agent of a Node on the host of another. */
+  startAgentOn(host: string, node: string): LabProcess {
+    return this.#spawnAgent(node, [], [], host);
+  }
+
+  #spawnAgent(node: string, wrapper: readonly string[], options: readonly string[], host = node): LabProcess {
     const always = this.#options.get(node) ?? [];
     const command = [program, 'agent', '--node', node, '--source', this.directory, '--socket', this.socket(node), ...always, ...options];
-    const agent = this.#lab.node(node).spawn([...wrapper, ...command], { name: `agent-${node}` });
+    const agent = this.#lab.node(host).spawn([...wrapper, ...command], { name: `agent-${node}` });
     this.#agents.set(node, agent);
     return agent;
   }

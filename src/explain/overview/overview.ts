@@ -3,7 +3,7 @@ import { unclaimedServices, type UnclaimedService } from '../../decisions/alloca
 import { deniedExternalIP } from '../../decisions/forwarding/external-ips.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { currentReport, reportAge, whyNoReport } from '../../model/objects/node-state.ts';
+import { currentReport, reportAge, whyNoReport, type ServiceDifference } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Leadership } from './leadership.ts';
@@ -37,6 +37,8 @@ export interface Overview {
     readonly unclaimed: readonly UnclaimedService[];
     /** Services of any type with an external IP that no ExternalIPPolicy allows. */
     readonly deniedExternalIPs: readonly { readonly service: ServiceKey; readonly reason: Reason }[];
+    /** What nodes report of single Services, sorted by Service. */
+    readonly differing: readonly (ServiceDifference & { readonly node: string })[];
   };
   /** Configuration objects that are refused or not ready. Those that the sessions or problems report already are left out. */
   readonly objects: readonly UnhealthyObject[];
@@ -111,11 +113,14 @@ export function overviewOf({ snapshot, conditions, controller, clockSkewSeconds,
       conditions: countConditions(conditions),
       unclaimed: unclaimedServices(snapshot, now),
       deniedExternalIPs: deniedExternalIPs(snapshot),
+      differing: states.flatMap(({ node, state }) => (state?.differing ?? []).map((one) => ({ ...one, node }))).toSorted(byService),
     },
     objects: [...objects, ...pools.flatMap(({ pool, reason: why }) => (why ? [{ object: `IPAddressPool/${pool}`, reason: why }] : []))],
     pools,
   };
 }
+
+const byService = (a: ServiceDifference, b: ServiceDifference): number => (a.service < b.service ? -1 : a.service > b.service ? 1 : 0);
 
 function deniedExternalIPs(snapshot: Snapshot): Overview['services']['deniedExternalIPs'] {
   const found = [...snapshot.services].flatMap(([service, object]) => {

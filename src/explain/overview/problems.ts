@@ -1,7 +1,7 @@
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import type { Reason } from '../../model/reasons.ts';
+import { reasonText, type Reason } from '../../model/reasons.ts';
 import { causeKey } from '../../decisions/verdict/causes.ts';
-import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
+import { listText, problemLine, reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { clockReason } from './clock-reason.ts';
 import { whyNoneLeads } from './leadership.ts';
 import type { Overview, UnhealthyObject } from './overview.ts';
@@ -15,7 +15,7 @@ interface ProblemFacts {
   /** Only Services that have a problem. */
   readonly services: ReadonlyMap<ServiceKey, ServiceProblem>;
   readonly overview: Pick<Overview, 'controller' | 'unwritten' | 'nodes' | 'objects' | 'clockSkewSeconds'> & {
-    readonly services: Pick<Overview['services'], 'unclaimed' | 'deniedExternalIPs'>;
+    readonly services: Pick<Overview['services'], 'unclaimed' | 'deniedExternalIPs' | 'differing'>;
   };
   readonly sessions: readonly SessionRow[];
 }
@@ -27,7 +27,7 @@ interface ProblemFacts {
 export function problemsOf({ unusable, services, overview, sessions }: ProblemFacts): Problem[] {
   const { controller, unwritten = [], nodes, objects, clockSkewSeconds } = overview;
   const leaderless = controller === undefined ? undefined : whyNoneLeads(controller);
-  const { unclaimed, deniedExternalIPs } = overview.services;
+  const { unclaimed, deniedExternalIPs, differing } = overview.services;
   const ofSessions = sessionProblems(sessions);
   const told = new Set([
     ...[...services.values()].map(({ code, cause = '' }) => `${cause} ${code}`),
@@ -38,12 +38,27 @@ export function problemsOf({ unusable, services, overview, sessions }: ProblemFa
     ...(controller === undefined || leaderless === undefined ? [] : alike([problemOf(`Lease/${controller.lease}`, leaderless)])),
     ...alike([...services].map(([key, { code, line }]) => ({ object: `Service/${key}`, code, line, same: `${code} ${line}` }))),
     ...alike([...unclaimed, ...deniedExternalIPs].map(({ service, reason }) => problemOf(`Service/${service}`, reason))),
+    ...differences(
+      differing.filter(({ service, aspect }) => aspect === 'HealthCheck' || (aspect === 'Programmed' && !services.has(service))),
+    ),
     ...(clockSkewSeconds === undefined ? [] : alike([problemOf('this host', clockReason(clockSkewSeconds))])),
     ...alike(unwritten.map(({ process, reason }) => problemOf(process, reason))),
     ...alike(nodes.troubled.map(({ node, reason }) => problemOf(`Node/${node}`, reason))),
     ...ofSessions,
     ...objects.filter(({ object, reason: { code } }) => !told.has(`${object} ${code}`)).map(objectProblem),
   ];
+}
+
+/** One problem for each Service and reason, with the nodes that report it. What nodes do not announce is in the Service's own problem. */
+function differences(differing: Overview['services']['differing']): Problem[] {
+  const groups = Map.groupBy(differing, ({ service, reason }) => `${service} ${causeKey(reason)}`);
+  return [...groups.values()].flatMap((group): Problem[] => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const { service, reason } = first;
+    const { line } = problemLine(`On ${listText([...new Set(group.map(({ node }) => node))])}`, reasonText(reason), reason);
+    return [{ object: `Service/${service}`, code: reason.code, line }];
+  });
 }
 
 interface Found extends Problem {

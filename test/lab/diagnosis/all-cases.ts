@@ -1,6 +1,7 @@
 import { allocationCases } from './cases/allocation.ts';
 import { announcementCases } from './cases/announcement.ts';
 import { configurationProblems } from './cases/configuration.ts';
+import { hostProblems } from './cases/hosts.ts';
 import { nodeCases } from './cases/nodes.ts';
 import { serviceCases } from './cases/services.ts';
 import { sessionCases } from './cases/sessions.ts';
@@ -26,7 +27,7 @@ export const allCases: readonly PlacedCase[] = [
 ];
 
 /** Every mistake in another object than a Service, in the order of its table. */
-export const allProblems: readonly PlacedProblem[] = placed(configurationProblems, 151);
+export const allProblems: readonly PlacedProblem[] = [...placed(configurationProblems, 151), ...placed(hostProblems, 181)];
 
 /** Groups begin at numbers far apart, so that a new case leaves the addresses of other groups as they are. */
 function placed<Case extends { readonly name: string }>(cases: readonly Case[], first: number): Placed<Case>[] {

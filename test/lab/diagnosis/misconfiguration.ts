@@ -38,6 +38,8 @@ export interface Misconfiguration extends Mistake {
   /** The first line of `herald explain service`. */
   readonly verdict: string;
   readonly isBrokenBefore?: true;
+  /** The row of another object that has the same cause in `herald status --problems`. */
+  readonly alsoSays?: { readonly object: string; readonly code: ReasonCode; readonly line: string };
 }
 
 /** A mistake in another object, which leaves Service "web" of the case as it was: clients reach it all the time. */

@@ -50,6 +50,11 @@ export const nodeCases: readonly Misconfiguration[] = [
     isAnnounced: true,
     verdict:
       'Served over IPv6 only, not at 198.18.51.1: node "node7" does not forward IPv4 (net.ipv4.ip_forward is 0 and should be 1: the node drops every IPv4 packet that is not its own), but no node that does announces the address: its route stays. Run on the node: sysctl -w net.ipv4.ip_forward=1.',
+    alsoSays: {
+      object: 'Node/node7',
+      code: 'KernelSettingWrong',
+      line: 'net.ipv4.ip_forward is 0 and should be 1: the node drops every IPv4 packet that is not its own. Run on the node: sysctl -w net.ipv4.ip_forward=1.',
+    },
     before: (place) => onNode(place, 'node7'),
     prepare: async ({ herald }) => herald.passOptions('node7', '--kernel-settings', 'report'),
     act: ({ lab }) => setForwarding(lab, '0'),
@@ -63,6 +68,11 @@ export const nodeCases: readonly Misconfiguration[] = [
     isAnnounced: true,
     verdict:
       'Not served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop), but no node that does announces the address: its route stays. Run: nft insert rule inet firewall forward ct status dnat accept.',
+    alsoSays: {
+      object: 'Node/node8',
+      code: 'ForwardFilterDrops',
+      line: 'Chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop. Run: nft insert rule inet firewall forward ct status dnat accept.',
+    },
     before: (place) => onNode(place, 'node8'),
     act: ({ lab }) => nft(lab, 'node8', 'table inet firewall { chain forward { type filter hook forward priority 0; policy drop; }; }'),
     undo: ({ lab }) => nft(lab, 'node8', 'delete table inet firewall'),
@@ -82,11 +92,33 @@ export const nodeCases: readonly Misconfiguration[] = [
     },
     undo: ({ lab }) => nft(lab, 'node9', 'delete table ip other'),
   },
+  {
+    name: 'wrong-host',
+    mistake: 'The agent of the only node that may announce the address runs on the host of another node.',
+    code: 'NodeNotThisHost',
+    condition: 'Announced',
+    verdict:
+      'Not served: the agent with --node wrong-host runs on a host that has no InternalIP of Node "wrong-host" (10.0.1.54): it announces nothing. Start the agent with --node and the name of its own host\'s Node, or correct status.addresses of Node "wrong-host".',
+    before: (place) => [namespace(place), misplacedNode(place)],
+    after: (place) => [misplacedNode(place), ...onNode(place, place.name, 'node2')],
+    // The agent of that host has stopped, by an earlier case.
+    act: async ({ herald }, place) => void herald.startAgentOn('node5', place.name),
+    undo: async ({ herald }, place) => void (await herald.agent(place.name).stop()),
+  },
 ];
 
-function onNode(place: Place, node: string): Manifest[] {
+/** A Node whose own host does not run. */
+const misplacedNode = ({ name, index }: Place): Manifest => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name, labels: { role: 'faulty', 'kubernetes.io/hostname': name } },
+  status: { addresses: [{ type: 'InternalIP', address: `10.0.1.${index}` }] },
+});
+
+/** A Service that one node may announce, with its pod on that node or another. */
+function onNode(place: Place, node: string, nodeOfPod = node): Manifest[] {
   const nodeSelectors = [{ matchLabels: { 'kubernetes.io/hostname': node } }];
-  return [namespace(place), pool(place), advertisement(place, { spec: { nodeSelectors } }), ...service(place, {}, { nodes: [node] })];
+  return [namespace(place), pool(place), advertisement(place, { spec: { nodeSelectors } }), ...service(place, {}, { nodes: [nodeOfPod] })];
 }
 
 async function setForwarding(lab: Scene['lab'], value: string): Promise<void> {

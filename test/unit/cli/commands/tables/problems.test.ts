@@ -60,6 +60,29 @@ describe('the list of problems', () => {
     expect(found.map(({ object, code }) => `${object} ${code}`)).toEqual(['BGPPeer/twice DuplicatePeer']);
   });
 
+  test('has one line for each Service and reason that nodes report, unless the Service has that problem itself', () => {
+    const taken = reason('FrontendTaken', { frontend: '192.0.2.7:80/TCP', by: 'shop/first' });
+    const port = reason('HealthCheckNotServed', { port: 31801, family: 'IPv4', why: 'the port is taken' });
+    const differing = [
+      { service: 'shop/ext', aspect: 'Programmed', reason: taken },
+      { service: 'shop/web', aspect: 'Programmed', reason: taken },
+      { service: 'shop/web', aspect: 'HealthCheck', reason: port },
+      { service: 'shop/other', aspect: 'Announced', reason: reason('NodeDraining', { node: 'n1' }) },
+    ] as const;
+    const states = ['n1', 'n2'].map((name) => ({ ...state(name), differing }));
+    const all = { ...snapshot, nodeStates: new Map(states.map((one) => [one.metadata.name, one])) };
+    const overview = overviewOf({ snapshot: all, conditions: new Map(), objects: [], now });
+    const services = new Map([['shop/web' as const, { code: 'FrontendTaken', line: 'Not served.' }]]);
+    const found = problemsOf({ unusable: [], services, overview, sessions: [] });
+    expect(found.map(({ object, code }) => `${object} ${code}`)).toEqual([
+      'Service/shop/web FrontendTaken',
+      'Service/shop/ext FrontendTaken',
+      'Service/shop/web HealthCheckNotServed',
+      'Node/n3 AgentSilent',
+    ]);
+    expect(found[2]?.line).toMatch(/^On n1 and n2: health-check node port 31801 is not served over IPv4/);
+  });
+
   test('has one line for a node that has no session', () => {
     expect(
       objectsWith([
